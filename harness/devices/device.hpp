@@ -1,0 +1,102 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/error.hpp"
+
+namespace gpubench {
+
+// What a figure of a device file may hold.
+enum class Constraint {
+  count,     // a whole number, at least 1
+  whole,     // a whole number, at least 0
+  positive,  // above 0
+  fraction,  // above 0, at most 1
+};
+
+// One row of the table of figures: the program reads these names and no others.
+struct FigureRule {
+  std::string_view name;
+  std::string_view unit;
+  bool required;  // of a device of kind "gpu"; a device of kind "roof" may leave out any figure
+  Constraint constraint;
+};
+
+std::span<const FigureRule> figure_rules();
+
+struct Figure {
+  double value;        // SI units; the unit stands in the figure's rule
+  std::string from;    // data_sheet, published, calibrated, derived or assumed
+  std::string source;  // the text, never a key of the file's "sources"
+};
+
+// An upper bound of the device by its data: bandwidth [B/s] or arithmetic [FLOP/s; integers OP/s].
+struct Roof {
+  std::string name;
+  enum class Kind { bandwidth, compute } kind;
+  double value;
+  std::string provenance;
+  std::string source;
+};
+
+class DeviceSpec {
+ public:
+  // Reads a device file. UsageError: one line that names the file, the figure and what is wrong
+  // with it.
+  static DeviceSpec load(const std::filesystem::path& path);
+
+  // The same for text in memory; `origin` is what error lines call it.
+  static DeviceSpec parse(std::string_view json, const std::string& origin);
+
+  const std::string& name() const { return name_; }
+  const std::string& title() const { return title_; }
+  // By value from a temporary, whose members would not outlive a range-for over them.
+  const std::vector<std::string>& matches() const& { return matches_; }
+  std::vector<std::string> matches() && { return std::move(matches_); }
+  // "gpu": the model can run it; "roof": roofs only.
+  const std::string& kind() const { return kind_; }
+  // (0, 0) on a device of kind "roof" that has none.
+  std::pair<int, int> compute_capability() const { return compute_capability_; }
+
+  // UsageError, naming device and figure, when this device has no such figure.
+  double operator[](std::string_view figure) const;
+  std::optional<double> find(std::string_view figure) const;
+  // By name.
+  const std::map<std::string, Figure>& figures() const& { return figures_; }
+  std::map<std::string, Figure> figures() && { return std::move(figures_); }
+
+  // dram, l2, l1, shared [B/s], then fp64, fp32, fp16x2 and tensor_* [FLOP/s]: figures a clock and
+  // SM, times sm_count, times sm_clock_hz. Roofs whose figures this device lacks are left out. A
+  // data sheet may state a lower peak: the H100's has its Tensor Core peaks at 1.83 GHz, below
+  // the maximum boost that `sm_clock_hz` is.
+  std::vector<Roof> data_sheet_roofs() const;
+
+ private:
+  std::string name_;
+  std::string title_;
+  std::string kind_;
+  std::vector<std::string> matches_;
+  std::pair<int, int> compute_capability_{0, 0};
+  std::map<std::string, Figure> figures_;
+};
+
+// The names of the device files that ship with the program, sorted.
+std::vector<std::string> known_devices();
+
+// A known device by its name, or the device file at a path. UsageError when neither: lists the
+// known names, closest first.
+DeviceSpec device_spec(const std::string& name_or_path);
+
+// The known device that describes the GPU of this cudaDeviceProp::name: one of its "matches" equal
+// to it, else the longest one that it starts with (whole words: "NVIDIA H200" is no start of
+// "NVIDIA H2000").
+std::optional<DeviceSpec> device_spec_for_gpu(const std::string& cuda_name);
+
+}  // namespace gpubench

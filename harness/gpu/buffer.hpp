@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "harness/gpu/check.hpp"
+
+namespace gpubench {
+
+// The device has too little memory for a buffer. is_out_of_memory() holds.
+class DeviceMemoryError : public CudaError {
+ public:
+  DeviceMemoryError(std::size_t wanted, std::size_t free, const std::string& where)
+      : CudaError(cudaErrorMemoryAllocation,
+                  "device buffer of " + std::to_string(wanted) + " bytes, " + std::to_string(free) +
+                      " bytes free",
+                  where),
+        wanted_(wanted),
+        free_(free) {}
+  std::size_t wanted_bytes() const { return wanted_; }
+  std::size_t free_bytes() const { return free_; }
+
+ private:
+  std::size_t wanted_;
+  std::size_t free_;
+};
+
+namespace detail {
+
+template <class T>
+std::size_t checked_bytes(std::size_t count) {
+  if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
+    throw std::length_error("a buffer of " + std::to_string(count) + " elements of " +
+                            std::to_string(sizeof(T)) + " bytes has no address");
+  }
+  return count * sizeof(T);
+}
+
+}  // namespace detail
+
+// `count` elements in the device's memory, uninitialised. No elements: data() is null.
+template <class T>
+class DeviceBuffer {
+  static_assert(std::is_trivially_destructible_v<T>, "device memory is copied byte by byte");
+
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::size_t count) : count_(count) {
+    const std::size_t wanted = detail::checked_bytes<T>(count);
+    if (wanted == 0) return;
+    const cudaError_t error = cudaMalloc(&data_, wanted);
+    if (error == cudaErrorMemoryAllocation) {
+      static_cast<void>(cudaGetLastError());
+      std::size_t free = 0;
+      std::size_t total = 0;
+      CUDA_CHECK(cudaMemGetInfo(&free, &total));
+      throw DeviceMemoryError(wanted, free, std::string(__FILE__) + ":" + std::to_string(__LINE__));
+    }
+    CUDA_CHECK(error);
+  }
+  // Copies `host` to the device and waits for it.
+  explicit DeviceBuffer(std::span<const T> host) : DeviceBuffer(host.size()) { upload(host); }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) static_cast<void>(cudaFree(data_));
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+
+  T* data() const { return data_; }
+  std::size_t size() const { return count_; }
+  std::size_t bytes() const { return count_ * sizeof(T); }
+
+  // Both wait for the copy. `host` has no more elements than the buffer.
+  void upload(std::span<const T> host) const {
+    if (host.size() > count_) throw std::length_error("more elements than the buffer holds");
+    CUDA_CHECK(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+  }
+  std::vector<T> download() const {
+    std::vector<T> host(count_);
+    CUDA_CHECK(cudaMemcpy(host.data(), data_, bytes(), cudaMemcpyDeviceToHost));
+    return host;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+// `count` elements of page-locked host memory that the device can reach too, uninitialised.
+template <class T>
+class PinnedBuffer {
+  static_assert(std::is_trivially_destructible_v<T>, "pinned memory is copied byte by byte");
+
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(std::size_t count) : count_(count) {
+    const std::size_t wanted = detail::checked_bytes<T>(count);
+    if (wanted != 0) CUDA_CHECK(cudaHostAlloc(&data_, wanted, cudaHostAllocMapped));
+  }
+  ~PinnedBuffer() {
+    if (data_ != nullptr) static_cast<void>(cudaFreeHost(data_));
+  }
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+
+  T* data() const { return data_; }
+  std::size_t size() const { return count_; }
+  std::size_t bytes() const { return count_ * sizeof(T); }
+  T& operator[](std::size_t i) const { return data_[i]; }
+  std::span<T> span() const { return {data_, count_}; }
+
+  // The same memory as the device addresses it.
+  T* device_data() const {
+    if (data_ == nullptr) return nullptr;
+    T* device = nullptr;
+    CUDA_CHECK(cudaHostGetDevicePointer(&device, data_, 0));
+    return device;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace gpubench

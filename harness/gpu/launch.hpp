@@ -1,0 +1,44 @@
+// One spelling of a kernel launch for nvcc and for the model, where <<<>>> cannot be parsed.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "harness/gpu/check.hpp"
+
+namespace gpubench {
+
+// What every kernel gets without asking; beyond it a kernel's limit has to be raised first.
+inline constexpr std::size_t shared_bytes_without_asking = 48 * 1024;
+
+// Queues `kernel` in `stream`; `arguments` are converted to its parameters' types. As in CUDA, an
+// empty grid or block is an error (cudaErrorInvalidConfiguration): whoever has nothing to do does
+// not launch.
+template <class... P, class... A>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            cudaStream_t stream, A&&... arguments) {
+  if (shared_bytes > shared_bytes_without_asking) {
+    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shared_bytes)));
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  if (error == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  const auto text = [](dim3 d) {
+    return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+  };
+  throw CudaError(error,
+                  "launch of " + text(grid) + " blocks of " + text(block) + " threads with " +
+                      std::to_string(shared_bytes) + " bytes of dynamic shared memory",
+                  std::string(__FILE__) + ":" + std::to_string(__LINE__));
+}
+
+}  // namespace gpubench

@@ -1,0 +1,393 @@
+#include "harness/model/emulator/block_runner.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <sstream>
+
+#include "harness/model/emulator/source_location.hpp"
+
+__constinit thread_local uint3 threadIdx;
+__constinit thread_local uint3 blockIdx;
+__constinit thread_local dim3 blockDim;
+__constinit thread_local dim3 gridDim;
+
+namespace gpubench::model {
+namespace {
+
+constinit thread_local BlockRunner* running = nullptr;
+
+// Operations of collective(): the shuffles keep their own numbers.
+constexpr int vote = 100;
+constexpr int warp_sync = 101;
+
+std::uint64_t linear(dim3 extent) {
+  return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
+}
+
+uint3 thread_of(unsigned lane, dim3 block) {
+  return {lane % block.x, lane / block.x % block.y, lane / (block.x * block.y)};
+}
+
+std::string words(uint3 at) {
+  std::ostringstream text;
+  text << '(' << at.x << ',' << at.y << ',' << at.z << ')';
+  return text.str();
+}
+
+// The built-in variables are thread-local too, beside the kernels' shared arrays.
+bool is_builtin(std::uint64_t address) {
+  const auto within = [address](const auto& variable) {
+    return address - reinterpret_cast<std::uint64_t>(&variable) < sizeof(variable);
+  };
+  return within(threadIdx) || within(blockIdx) || within(blockDim) || within(gridDim);
+}
+
+struct ThreadLocalSegment {
+  std::uint64_t begin = 0, bytes = 0;
+};
+
+ThreadLocalSegment program_thread_locals() {
+  ThreadLocalSegment segment;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          if (info->dlpi_phdr[i].p_type == PT_TLS && info->dlpi_tls_data != nullptr) {
+            auto* found = static_cast<ThreadLocalSegment*>(out);
+            found->begin = reinterpret_cast<std::uint64_t>(info->dlpi_tls_data);
+            found->bytes = info->dlpi_phdr[i].p_memsz;
+          }
+        }
+        return 1;  // the program comes first; libraries hold no kernels
+      },
+      &segment);
+  return segment;
+}
+
+}  // namespace
+
+BlockRunner* running_block() noexcept { return running; }
+
+BlockRunner::BlockRunner(DeviceMemory& memory) : memory_(memory) {}
+
+void BlockRunner::attach() {
+  const ThreadLocalSegment segment = program_thread_locals();
+  static_shared_ = segment.begin;
+  static_shared_bytes_ = segment.bytes;
+}
+
+BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
+  const auto lanes = static_cast<unsigned>(linear(launch.block));
+  launch_ = &launch;
+  result_ = {};
+  result_.lanes = lanes;
+  faulted_ = false;
+  recent_ = {};
+  lanes_.assign(lanes, Lane{});
+  live_ = lanes;
+  ready_.assign((lanes + warp_lanes - 1) / warp_lanes, ~0u);
+  if (lanes % warp_lanes != 0) ready_.back() = (1u << lanes % warp_lanes) - 1;
+  if (traced) {
+    traces_.resize(lanes);
+    for (LaneTrace& trace : traces_) trace.clear();
+  }
+  // Fresh shared memory reads as NaN, as fresh device memory does.
+  dynamic_shared_.resize((launch.shared_bytes + sizeof(BankRow) - 1) / sizeof(BankRow));
+  std::memset(dynamic_shared_.data(), 0xFF, dynamic_shared_.size() * sizeof(BankRow));
+
+  blockIdx = {index.x, index.y, index.z};
+  blockDim = launch.block;
+  gridDim = launch.grid;
+
+  while (live_ > 0 && !faulted_) {
+    bool progressed = false;
+    for (unsigned warp = 0; warp < ready_.size() && !faulted_; ++warp) {
+      while (ready_[warp] != 0 && !faulted_) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(ready_[warp]));
+        ready_[warp] &= ~(1u << lane);
+        trace_ = traced ? &traces_[warp * warp_lanes + lane] : nullptr;
+        resume(warp * warp_lanes + lane);
+        progressed = true;
+      }
+    }
+    if (!progressed && !release_barrier()) describe_deadlock();
+  }
+  for (Lane& lane : lanes_) {
+    if (lane.stack != nullptr) stacks_.give_back(lane.stack);
+  }
+  return std::move(result_);
+}
+
+void BlockRunner::lane_main() {
+  BlockRunner& self = *running;
+  self.launch_->invoke(self.launch_->arguments.get());
+  self.lanes_[self.current_].state = LaneState::done;
+  self.suspend();
+  __builtin_unreachable();
+}
+
+void BlockRunner::resume(unsigned index) {
+  Lane& lane = lanes_[index];
+  current_ = index;
+  threadIdx = thread_of(index, launch_->block);
+  if (lane.stack == nullptr) {
+    lane.stack = stacks_.take();
+    lane.stack_pointer = FiberStacks::prepare(lane.stack, &lane_main);
+  }
+  running = this;
+  gpubench_switch_fiber(&scheduler_stack_pointer_, lane.stack_pointer);
+  running = nullptr;
+  if (lane.state == LaneState::done) {
+    --live_;
+    stacks_.give_back(lane.stack);
+    lane.stack = nullptr;
+  }
+}
+
+void BlockRunner::suspend() {
+  gpubench_switch_fiber(&lanes_[current_].stack_pointer, scheduler_stack_pointer_);
+}
+
+void BlockRunner::block_barrier(const void* code) {
+  Lane& lane = lanes_[current_];
+  lane.state = LaneState::at_barrier;
+  lane.waiting_at = code;
+  suspend();
+  if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective));
+}
+
+// All live lanes wait at one barrier: let them go on. Lanes that have ended do not count.
+bool BlockRunner::release_barrier() {
+  const void* site = nullptr;
+  for (const Lane& lane : lanes_) {
+    if (lane.state == LaneState::done) continue;
+    if (lane.state != LaneState::at_barrier) return false;
+    if (site == nullptr) site = lane.waiting_at;
+    if (lane.waiting_at != site) return false;
+  }
+  for (unsigned i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].state == LaneState::done) continue;
+    lanes_[i].state = LaneState::ready;
+    ready_[i / warp_lanes] |= 1u << i % warp_lanes;
+  }
+  for (const std::uint32_t word : ready_) result_.barriers += word != 0;
+  return true;
+}
+
+void BlockRunner::describe_deadlock() {
+  faulted_ = true;
+  const auto waiting = std::find_if(lanes_.begin(), lanes_.end(),
+                                    [](const Lane& l) { return l.state != LaneState::done; });
+  const auto other = std::find_if(waiting + 1, lanes_.end(), [&](const Lane& l) {
+    return l.state != LaneState::done && l.waiting_at != waiting->waiting_at;
+  });
+  const auto who = [&](auto lane) {
+    return "thread " + words(thread_of(static_cast<unsigned>(lane - lanes_.begin()),
+                                       launch_->block)) +
+           (lane->state == LaneState::at_barrier ? " waits at the barrier "
+                                                 : " waits for its warp ") +
+           "at " + source_location(lane->waiting_at);
+  };
+  std::ostringstream text;
+  text << "divergent barrier in block " << words(blockIdx) << ": " << who(waiting);
+  if (other != lanes_.end()) text << ", " << who(other);
+  else text << ", for lanes that never come";
+  result_.fault = text.str();
+}
+
+void BlockRunner::fault(const std::string& what, const void* code) {
+  faulted_ = true;
+  result_.fault = what + " by thread " + words(threadIdx) + " of block " + words(blockIdx) + " at " +
+                  source_location(code);
+  suspend();  // never resumed: run() abandons the block
+  __builtin_unreachable();
+}
+
+std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_t value,
+                                      unsigned argument, int width, const void* code) {
+  const unsigned warp = current_ / warp_lanes;
+  const unsigned own = 1u << current_ % warp_lanes;
+  // Lanes beyond the block's end do not exist; CUDA lets a full mask name them.
+  const auto in_warp = std::min<unsigned>(warp_lanes, static_cast<unsigned>(lanes_.size()) -
+                                                          warp * warp_lanes);
+  if (in_warp < warp_lanes) mask &= (1u << in_warp) - 1;
+  if ((mask & own) == 0) fault("warp collective whose mask leaves out its own lane", code);
+
+  Lane& lane = lanes_[current_];
+  lane.state = LaneState::at_collective;
+  lane.waiting_at = code;
+  lane.mask = mask;
+  lane.value = value;
+  lane.operation = operation;
+  lane.argument = argument;
+  lane.width = width;
+  bool all_here = true;
+  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+    const Lane& other = lanes_[warp * warp_lanes + static_cast<unsigned>(std::countr_zero(rest))];
+    if (other.state == LaneState::done) {
+      fault("warp collective that names a lane which has already ended,", code);
+    }
+    all_here &= other.state == LaneState::at_collective && other.mask == mask &&
+                other.operation == operation;
+  }
+  if (all_here) {
+    resolve(warp, mask);
+  } else {
+    suspend();
+  }
+  if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective));
+  return lanes_[current_].answer;
+}
+
+void BlockRunner::resolve(unsigned warp, unsigned mask) {
+  ++result_.warp_collectives;
+  Lane* lanes = &lanes_[warp * warp_lanes];
+  unsigned votes = 0;
+  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    votes |= static_cast<unsigned>(lanes[i].value & 1) << i;
+  }
+  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    Lane& lane = lanes[i];
+    if (lane.operation >= vote) {
+      lane.answer = votes;
+    } else {
+      // A source outside the segment, or not taking part, gives the lane its own value back.
+      const int segment = i / lane.width * lane.width;
+      const auto argument = static_cast<int>(lane.argument);
+      int source = i;
+      switch (static_cast<Shuffle>(lane.operation)) {
+        case Shuffle::index: source = segment + (argument & (lane.width - 1)); break;
+        case Shuffle::up: source = i - argument < segment ? i : i - argument; break;
+        case Shuffle::down: source = i + argument >= segment + lane.width ? i : i + argument; break;
+        case Shuffle::exclusive_or:
+          source = (i ^ argument) >= segment + lane.width ? i : i ^ argument;
+          break;
+      }
+      lane.answer = (mask >> source & 1) != 0 ? lanes[source].value : lane.value;
+    }
+    lane.state = LaneState::ready;
+    if (warp * warp_lanes + static_cast<unsigned>(i) != current_) ready_[warp] |= 1u << i;
+  }
+}
+
+void BlockRunner::warp_barrier(unsigned mask, const void* code) {
+  collective(mask, warp_sync, 0, 0, static_cast<int>(warp_lanes), code);
+}
+
+std::uint64_t BlockRunner::shuffle(unsigned mask, std::uint64_t value, Shuffle how,
+                                   unsigned argument, int width, const void* code) {
+  return collective(mask, static_cast<int>(how), value, argument, width, code);
+}
+
+unsigned BlockRunner::ballot(unsigned mask, bool predicate, const void* code) {
+  return static_cast<unsigned>(
+      collective(mask, vote, predicate ? 1 : 0, 0, static_cast<int>(warp_lanes), code));
+}
+
+std::byte* BlockRunner::dynamic_shared() {
+  return reinterpret_cast<std::byte*>(dynamic_shared_.data());
+}
+
+void BlockRunner::check_global(const void* address, unsigned bytes, EventKind kind,
+                               const void* code) {
+  Allocation* a = nullptr;
+  for (Allocation* recent : recent_) {
+    if (recent != nullptr && recent->contains(address, bytes)) {
+      a = recent;
+      break;
+    }
+  }
+  if (a == nullptr) {
+    a = memory_.find(address);
+    if (a == nullptr || !a->contains(address, bytes)) {
+      const char* what = kind == EventKind::load ? "load" : kind == EventKind::store ? "store"
+                                                                                     : "atomic";
+      std::ostringstream text;
+      text << "out of bounds: " << bytes << "-byte " << what;
+      // The allocation just before the address says how far beyond its end the access lies.
+      const auto* p = static_cast<const std::byte*>(address);
+      Allocation* before = nullptr;
+      for (std::size_t back = 0; back <= allocation_gap_bytes && before == nullptr;
+           back += DeviceMemory::page_bytes) {
+        if (memory_.in_range(p - back)) before = memory_.find(p - back);
+      }
+      if (a != nullptr) before = a;
+      if (before != nullptr && p >= before->begin) {
+        text << " at byte " << (p - before->begin) << " of an allocation of " << before->bytes;
+      } else {
+        text << " where nothing is allocated";
+      }
+      fault(text.str(), code);
+    }
+    recent_[next_recent_++ % recent_.size()] = a;
+  }
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
+    fault("misaligned " + std::to_string(bytes) + "-byte access", code);
+  }
+  DeviceMemory::touch(*a, address, bytes);
+}
+
+void BlockRunner::on_access(const void* address, unsigned bytes, EventKind kind, const void* code) {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  if (memory_.in_range(address)) {
+    check_global(address, bytes, kind, code);
+  } else if (!is_shared(at) || is_builtin(at)) {
+    return;  // registers, parameters and constants: the lane's stack and the host's memory
+  }
+  if (trace_ == nullptr) return;
+  trace_->events.push(make_event(code, kind, bytes));
+  trace_->addresses.push(at);
+}
+
+}  // namespace gpubench::model
+
+using gpubench::model::running_block;
+
+void __syncthreads() noexcept { running_block()->block_barrier(__builtin_return_address(0)); }
+void __syncwarp(unsigned mask) noexcept {
+  running_block()->warp_barrier(mask, __builtin_return_address(0));
+}
+
+namespace gpubench::model {
+
+std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
+                      int width) noexcept {
+  return running_block()->shuffle(mask, value, how, argument, width, __builtin_return_address(0));
+}
+unsigned ballot(unsigned mask, bool predicate) noexcept {
+  return running_block()->ballot(mask, predicate, __builtin_return_address(0));
+}
+void* dynamic_shared_memory() noexcept { return running_block()->dynamic_shared(); }
+
+}  // namespace gpubench::model
+
+namespace {
+
+// Blocks run on several threads at once, so an atomic has to be one.
+template <class T>
+T counted_atomic_add(T* address, T value, const void* code) {
+  running_block()->on_access(address, sizeof(T), gpubench::model::EventKind::atomic, code);
+  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+int atomicAdd(int* address, int value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+unsigned int atomicAdd(unsigned int* address, unsigned int value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+unsigned long long atomicAdd(unsigned long long* address, unsigned long long value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+float atomicAdd(float* address, float value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+double atomicAdd(double* address, double value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}

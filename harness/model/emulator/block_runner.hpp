@@ -1,0 +1,128 @@
+// Runs one thread block on one operating-system thread: lanes are fibers that run until they end,
+// reach a barrier or need the rest of their warp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/model/emulator/fiber.hpp"
+#include "harness/model/emulator/trace.hpp"
+#include "harness/model/executor.hpp"
+#include "harness/model/memory.hpp"
+
+namespace gpubench::model {
+
+inline constexpr unsigned warp_lanes = 32;
+
+// Arithmetic that the source spells as a call, counted a lane.
+struct ArithmeticCounts {
+  std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
+};
+
+struct BlockResult {
+  unsigned lanes = 0;
+  std::uint64_t barriers = 0;          // block-wide, counted once a warp
+  std::uint64_t warp_collectives = 0;  // shuffles, votes, __syncwarp
+  ArithmeticCounts arithmetic;
+  std::string fault;  // not empty: what went wrong, where, and which thread did it
+};
+
+class BlockRunner {
+ public:
+  explicit BlockRunner(DeviceMemory& memory);
+  BlockRunner(const BlockRunner&) = delete;
+  BlockRunner& operator=(const BlockRunner&) = delete;
+
+  // Runs block `index` of the launch to its end. `traced`: keep what every lane did, for traces().
+  // Must be called from the thread that the runner was last attached to.
+  BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
+  // A lane's trace of the last traced run; lanes in the order of their linear thread index.
+  const std::vector<LaneTrace>& traces() const { return traces_; }
+
+  // To be called on the thread that will run blocks: shared memory is that thread's.
+  void attach();
+  bool is_shared(std::uint64_t address) const {
+    return address - static_shared_ < static_shared_bytes_ ||
+           address - dynamic_shared_begin() < launch_->shared_bytes;
+  }
+  std::uint64_t dynamic_shared_begin() const {
+    return reinterpret_cast<std::uint64_t>(dynamic_shared_.data());
+  }
+
+  // --- called from the kernel's code, on a lane's fiber ---
+  void on_block(const void* code) {
+    if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::block));
+  }
+  void on_enter(const void* call) {
+    if (trace_ != nullptr) trace_->events.push(make_event(call, EventKind::enter));
+  }
+  void on_leave() {
+    if (trace_ != nullptr) trace_->events.push(make_event(nullptr, EventKind::leave));
+  }
+  void on_access(const void* address, unsigned bytes, EventKind kind, const void* code);
+  void block_barrier(const void* code);
+  void warp_barrier(unsigned mask, const void* code);
+  std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
+                        int width, const void* code);
+  unsigned ballot(unsigned mask, bool predicate, const void* code);
+  std::byte* dynamic_shared();
+  ArithmeticCounts& arithmetic() { return result_.arithmetic; }
+
+ private:
+  enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, done };
+  struct Lane {
+    void* stack_pointer = nullptr;
+    std::byte* stack = nullptr;
+    LaneState state = LaneState::ready;
+    const void* waiting_at = nullptr;
+    unsigned mask = 0;              // of the collective it waits for
+    std::uint64_t value = 0;        // given to the collective
+    std::uint64_t answer = 0;
+    int operation = 0;              // kind of collective; all lanes must agree
+    unsigned argument = 0;
+    int width = 0;
+  };
+
+  static void lane_main();
+  void resume(unsigned lane);
+  void suspend();
+  // Waits until every lane of `mask` has arrived; the last one resolves for all.
+  std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
+                           int width, const void* code);
+  void resolve(unsigned warp, unsigned mask);
+  bool release_barrier();
+  void describe_deadlock();
+  [[noreturn]] void fault(const std::string& what, const void* code);
+  void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
+
+  DeviceMemory& memory_;
+  FiberStacks stacks_;
+  std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
+  std::vector<LaneTrace> traces_;
+  LaneTrace* trace_ = nullptr;
+  const KernelLaunch* launch_ = nullptr;
+  unsigned current_ = 0;
+  unsigned live_ = 0;
+  void* scheduler_stack_pointer_ = nullptr;
+  BlockResult result_;
+  bool faulted_ = false;
+
+  std::uint64_t static_shared_ = 0;
+  std::uint64_t static_shared_bytes_ = 0;
+  struct alignas(128) BankRow {  // one word of each of the 32 banks
+    std::array<std::byte, 128> bytes;
+  };
+  std::vector<BankRow> dynamic_shared_;
+  std::array<Allocation*, 4> recent_{};  // the last allocations that were accessed
+  unsigned next_recent_ = 0;
+};
+
+// The runner whose lane is running on this thread, or nullptr on the host's own code.
+BlockRunner* running_block() noexcept;
+
+}  // namespace gpubench::model

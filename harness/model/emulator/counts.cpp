@@ -1,0 +1,118 @@
+#include "harness/model/emulator/counts.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpubench::model {
+
+AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
+  requests += other.requests;
+  lanes += other.lanes;
+  bytes += other.bytes;
+  sectors += other.sectors;
+  lines += other.lines;
+  wavefronts += other.wavefronts;
+  ideal_wavefronts += other.ideal_wavefronts;
+  return *this;
+}
+
+AccessCounts AccessCounts::scaled(double factor) const {
+  return {requests * factor, lanes * factor,      bytes * factor,           sectors * factor,
+          lines * factor,    wavefronts * factor, ideal_wavefronts * factor};
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  for (std::size_t s = 0; s < access.size(); ++s) {
+    for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
+  }
+  barriers += other.barriers;
+  warp_collectives += other.warp_collectives;
+  fma_fp32 += other.fma_fp32;
+  fma_fp64 += other.fma_fp64;
+  fma_fp16x2 += other.fma_fp16x2;
+  special += other.special;
+  return *this;
+}
+
+Counts Counts::scaled(double factor) const {
+  Counts result = *this;
+  for (auto& space : result.access) {
+    for (AccessCounts& counts : space) counts = counts.scaled(factor);
+  }
+  result.barriers *= factor;
+  result.warp_collectives *= factor;
+  result.fma_fp32 *= factor;
+  result.fma_fp64 *= factor;
+  result.fma_fp16x2 *= factor;
+  result.special *= factor;
+  return result;
+}
+
+Sectors sectors_of(const WarpRequest& request) {
+  Sectors result;
+  const unsigned bytes = bytes_of(request.event);
+  bool ascending = true;
+  for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+    const std::uint64_t address = request.address[static_cast<std::size_t>(std::countr_zero(rest))];
+    const std::uint64_t last = (address + bytes - 1) / sector_bytes;
+    for (std::uint64_t sector = address / sector_bytes; sector <= last; ++sector) {
+      if (result.count > 0) {
+        const std::uint64_t previous = result.id[result.count - 1];
+        if (sector == previous) continue;
+        ascending &= sector > previous;
+      }
+      result.id[result.count++] = sector;
+    }
+  }
+  if (!ascending) {
+    const auto begin = result.id.begin();
+    std::sort(begin, begin + result.count);
+    result.count =
+        static_cast<unsigned>(std::unique(begin, begin + result.count) - begin);
+  }
+  constexpr unsigned sectors_a_line = line_bytes / sector_bytes;
+  for (unsigned i = 0; i < result.count; ++i) {
+    result.lines += i == 0 || result.id[i] / sectors_a_line != result.id[i - 1] / sectors_a_line;
+  }
+  return result;
+}
+
+unsigned wavefronts_of(const WarpRequest& request) {
+  const unsigned bytes = bytes_of(request.event);
+  const unsigned words = std::max(1u, bytes / bank_bytes);
+  const unsigned lanes_a_pass = warp_lanes / words;
+  unsigned total = 0;
+  for (unsigned first = 0; first < warp_lanes; first += lanes_a_pass) {
+    // Distinct words by bank; at most 32 words in a pass.
+    std::array<std::array<std::uint64_t, warp_lanes>, shared_banks> in_bank;
+    std::array<unsigned, shared_banks> depth{};
+    unsigned deepest = 0;
+    for (unsigned lane = first; lane < first + lanes_a_pass; ++lane) {
+      if ((request.lanes >> lane & 1) == 0) continue;
+      for (unsigned w = 0; w < words; ++w) {
+        const std::uint64_t word = request.address[lane] / bank_bytes + w;
+        const auto bank = static_cast<std::size_t>(word % shared_banks);
+        const auto end = in_bank[bank].begin() + depth[bank];
+        if (std::find(in_bank[bank].begin(), end, word) != end) continue;
+        in_bank[bank][depth[bank]++] = word;
+        deepest = std::max(deepest, depth[bank]);
+      }
+    }
+    total += deepest;
+  }
+  return total;
+}
+
+unsigned ideal_wavefronts_of(const WarpRequest& request) {
+  const unsigned words = std::max(1u, bytes_of(request.event) / bank_bytes);
+  const unsigned lanes_a_pass = warp_lanes / words;
+  unsigned passes = 0;
+  for (unsigned first = 0; first < warp_lanes; first += lanes_a_pass) {
+    const std::uint32_t mask =
+        lanes_a_pass == warp_lanes ? ~0u : ((1u << lanes_a_pass) - 1) << first;
+    passes += (request.lanes & mask) != 0;
+  }
+  return passes;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,68 @@
+// What the hardware would count, under Nsight Compute's names.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "harness/model/emulator/warp_requests.hpp"
+
+namespace gpubench::model {
+
+inline constexpr unsigned sector_bytes = 32;
+inline constexpr unsigned line_bytes = 128;  // what one L1 tag covers
+inline constexpr unsigned shared_banks = 32;
+inline constexpr unsigned bank_bytes = 4;
+
+enum class Space : std::uint8_t { global, shared };
+enum class Operation : std::uint8_t { load, store, atomic };
+
+// Sums over warp requests; doubles, since a sample of blocks is scaled up to the grid.
+struct AccessCounts {
+  double requests = 0;
+  double lanes = 0;             // active lanes, summed
+  double bytes = 0;             // what the lanes asked for
+  double sectors = 0;           // global: distinct 32-byte sectors a request
+  double lines = 0;             // global: distinct 128-byte lines a request
+  double wavefronts = 0;        // shared: passes over the 32 banks
+  double ideal_wavefronts = 0;  // shared: what the same bytes cost without a conflict
+
+  AccessCounts& operator+=(const AccessCounts& other);
+  AccessCounts scaled(double factor) const;
+};
+
+// One request to global memory: its sectors, ascending and distinct.
+struct Sectors {
+  std::array<std::uint64_t, 2 * warp_lanes> id;
+  unsigned count = 0;
+  unsigned lines = 0;
+};
+Sectors sectors_of(const WarpRequest& request);
+
+// Passes over the banks that one shared-memory request takes. A pass serves all lanes of a 4-byte
+// access, half a warp of an 8-byte one, a quarter of a 16-byte one; in each, a bank delivers one
+// word, to any number of lanes.  (The 8- and 16-byte rules are published for earlier parts and
+// not yet confirmed on sm_90.)
+unsigned wavefronts_of(const WarpRequest& request);
+unsigned ideal_wavefronts_of(const WarpRequest& request);
+
+struct Counts {
+  std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Operation]
+  double barriers = 0;          // a warp each
+  double warp_collectives = 0;
+  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
+
+  AccessCounts& at(Space space, Operation operation) {
+    return access[static_cast<int>(space)][static_cast<int>(operation)];
+  }
+  const AccessCounts& at(Space space, Operation operation) const {
+    return access[static_cast<int>(space)][static_cast<int>(operation)];
+  }
+  Counts& operator+=(const Counts& other);
+  Counts scaled(double factor) const;
+};
+
+}  // namespace gpubench::model

@@ -1,0 +1,322 @@
+#include "harness/model/emulator/emulator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+namespace gpubench::model {
+namespace {
+
+std::uint64_t linear(dim3 extent) {
+  return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
+}
+
+dim3 block_at(std::uint64_t index, dim3 grid) {
+  return {static_cast<unsigned>(index % grid.x), static_cast<unsigned>(index / grid.x % grid.y),
+          static_cast<unsigned>(index / grid.x / grid.y)};
+}
+
+Operation operation_of(EventKind kind) {
+  return kind == EventKind::load    ? Operation::load
+         : kind == EventKind::store ? Operation::store
+                                    : Operation::atomic;
+}
+
+// The bytes of one sector that a lane's access covers, a bit each.
+std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned bytes) {
+  const std::uint64_t begin = sector * sector_bytes;
+  const std::uint64_t from = std::max(address, begin) - begin;
+  const std::uint64_t to = std::min(address + bytes, begin + sector_bytes) - begin;
+  if (to <= from) return 0;
+  const std::uint64_t mask = (std::uint64_t{1} << (to - from)) - 1;
+  return static_cast<std::uint32_t>(mask << from);
+}
+
+}  // namespace
+
+// What one host thread keeps from block to block.
+struct Emulator::Worker {
+  explicit Worker(DeviceMemory& memory) : runner(memory) {}
+
+  // Counts the block whose traces the runner holds.
+  void count(FootprintMap& map) {
+    const std::vector<LaneTrace>& traces = runner.traces();
+    block_reads.clear();
+    const auto warp = [&](std::size_t first) {
+      return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
+    };
+    for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
+    for (std::size_t first = 0; first < lanes; first += warp_lanes) {
+      bool waiting = false;  // for loads that nothing has used yet
+      zipper.zip(warp(first), [&](const WarpRequest& request) {
+        const EventKind kind = kind_of(request.event);
+        const std::uint64_t address =
+            request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
+        const Space space = runner.is_shared(address) ? Space::shared : Space::global;
+        AccessCounts& sum = counts.at(space, operation_of(kind));
+        const auto active = static_cast<unsigned>(std::popcount(request.lanes));
+        sum.requests += 1;
+        sum.lanes += active;
+        sum.bytes += active * bytes_of(request.event);
+        if (space == Space::shared) {
+          sum.wavefronts += wavefronts_of(request);
+          sum.ideal_wavefronts += ideal_wavefronts_of(request);
+          waiting = false;
+          return;
+        }
+        const Sectors sectors = sectors_of(request);
+        sum.sectors += sectors.count;
+        sum.lines += sectors.lines;
+        note_footprint(request, sectors, map);
+        // Loads with nothing between them that depends on them are in flight together.
+        if (kind == EventKind::load) {
+          if (!waiting) load_groups += 1;
+          waiting = true;
+        } else {
+          waiting = false;
+        }
+      });
+    }
+  }
+
+  void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
+    const std::uint64_t address = sectors.id[0] * sector_bytes;
+    if (footprint == nullptr || !footprint->holds(address)) {
+      footprint = map.at(address);
+      if (footprint == nullptr) return;
+    }
+    if (kind_of(request.event) == EventKind::load) {
+      for (unsigned i = 0; i < sectors.count; ++i) {
+        footprint->read(sectors.id[i], block_reads.insert(sectors.id[i]));
+      }
+      return;
+    }
+    const unsigned bytes = bytes_of(request.event);
+    std::array<std::uint32_t, 2 * warp_lanes> covered{};
+    for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+      const std::uint64_t at = request.address[static_cast<std::size_t>(std::countr_zero(rest))];
+      const auto end = sectors.id.begin() + sectors.count;
+      for (auto s = std::lower_bound(sectors.id.begin(), end, at / sector_bytes);
+           s != end && *s * sector_bytes < at + bytes; ++s) {
+        covered[static_cast<std::size_t>(s - sectors.id.begin())] |= bytes_within(*s, at, bytes);
+      }
+    }
+    for (unsigned i = 0; i < sectors.count; ++i) footprint->write(sectors.id[i], covered[i]);
+  }
+
+  void begin_kernel() {
+    counts = {};
+    load_groups = 0;
+    traced_blocks = 0;
+    events = 0;
+    footprint = nullptr;
+    zipper = {};  // another kernel's control flow is of no use
+  }
+
+  BlockRunner runner;
+  WarpZipper zipper;
+  SectorSet block_reads;
+  Footprint* footprint = nullptr;  // of the last access
+  std::size_t lanes = 0;
+  Counts counts;
+  double load_groups = 0;
+  std::uint64_t traced_blocks = 0;
+  std::uint64_t events = 0;
+};
+
+Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings)
+    : device_(device), memory_(memory), settings_(settings) {
+  const unsigned threads =
+      settings.threads != 0 ? settings.threads : std::max(1u, std::thread::hardware_concurrency());
+  for (unsigned i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(memory));
+}
+
+Emulator::~Emulator() = default;
+
+// What decides a launch's duration: the kernel, its shape, and its arguments, where a pointer
+// counts as what it points to (how large, holding what) and not as where that lies, so that the
+// rotated copies of a buffer are the same.
+std::string Emulator::shape_of(const KernelLaunch& launch,
+                               std::vector<std::uint64_t>& identities) const {
+  std::string key;
+  const auto append = [&](const auto& value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  append(launch.function);
+  append(launch.grid);
+  append(launch.block);
+  append(launch.shared_bytes);
+  const auto* bytes = static_cast<const std::byte*>(launch.arguments.get());
+  for (std::size_t at = 0; at < launch.argument_bytes; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + at, std::min(sizeof(word), launch.argument_bytes - at));
+    const auto* pointer = reinterpret_cast<const void*>(word);
+    const Allocation* allocation = memory_.in_range(pointer) ? memory_.find(pointer) : nullptr;
+    if (allocation != nullptr) {
+      identities.push_back(allocation->identity);
+      append(allocation->bytes);
+      append(word - reinterpret_cast<std::uint64_t>(allocation->begin));
+    } else {
+      append(word);
+    }
+  }
+  return key;
+}
+
+std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks,
+                                                   std::size_t count) const {
+  std::vector<std::uint64_t> chosen;
+  if (grid_blocks <= count) {
+    chosen.resize(grid_blocks);
+    std::iota(chosen.begin(), chosen.end(), 0);
+    return chosen;
+  }
+  // Both ends (where edges are) and evenly between.
+  for (std::size_t i = 0; i < count; ++i) {
+    chosen.push_back(static_cast<std::uint64_t>(static_cast<double>(i) *
+                                                static_cast<double>(grid_blocks - 1) /
+                                                static_cast<double>(count - 1)));
+  }
+  return chosen;
+}
+
+Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string& fault) {
+  FootprintMap map(memory_, static_cast<unsigned>(device_["dram_fetch_bytes"]) / sector_bytes);
+  std::mutex fault_mutex;
+  double barriers = 0, collectives = 0;
+  ArithmeticCounts arithmetic;
+  for (const auto& worker : workers_) worker->begin_kernel();
+
+  const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced) {
+    const BlockResult result = worker.runner.run(launch, block_at(index, launch.grid), traced);
+    worker.lanes = result.lanes;
+    if (!result.fault.empty()) {
+      const std::lock_guard lock(fault_mutex);
+      if (fault.empty()) fault = result.fault;
+      return false;
+    }
+    if (traced) {
+      for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
+      worker.count(map);
+      ++worker.traced_blocks;
+      const std::lock_guard lock(fault_mutex);
+      barriers += static_cast<double>(result.barriers);
+      collectives += static_cast<double>(result.warp_collectives);
+      arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
+      arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
+      arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
+      arithmetic.special += result.arithmetic.special;
+    }
+    return true;
+  };
+  // Block i of a list goes to worker i mod n, always: the same sums on every run.
+  const auto run_all = [&](const std::vector<std::uint64_t>& blocks, bool traced) {
+    const std::size_t threads = std::min(workers_.size(), blocks.size());
+    const auto work = [&](std::size_t me) {
+      workers_[me]->runner.attach();
+      for (std::size_t i = me; i < blocks.size(); i += threads) {
+        if (!run_one(*workers_[me], blocks[i], traced)) return;
+      }
+    };
+    std::vector<std::jthread> helpers;
+    for (std::size_t me = 1; me < threads; ++me) helpers.emplace_back(work, me);
+    if (threads > 0) work(0);
+  };
+
+  const std::uint64_t grid_blocks = linear(launch.grid);
+  Measured measured;
+  // The last block, the ragged one, tells what a block costs; the budget says how many follow.
+  run_all({grid_blocks - 1}, true);
+  const std::uint64_t events = std::max<std::uint64_t>(workers_[0]->events, 1);
+  const std::size_t affordable =
+      std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
+  std::vector<std::uint64_t> chosen = choose_blocks(grid_blocks, affordable);
+  std::erase(chosen, grid_blocks - 1);
+  if (fault.empty()) run_all(chosen, true);
+  measured.whole = chosen.size() + 1 == grid_blocks;
+  if (fault.empty() && execution_ == Execution::whole && !measured.whole) {
+    std::vector<std::uint64_t> rest;
+    std::size_t next = 0;
+    for (std::uint64_t i = 0; i + 1 < grid_blocks; ++i) {
+      if (next < chosen.size() && chosen[next] == i) {
+        ++next;
+      } else {
+        rest.push_back(i);
+      }
+    }
+    run_all(rest, false);
+    measured.whole = true;
+  }
+
+  KernelProfile& profile = measured.profile;
+  profile.name = launch.name;
+  profile.blocks = static_cast<double>(grid_blocks);
+  profile.threads_per_block = static_cast<unsigned>(linear(launch.block));
+  profile.shared_bytes = launch.shared_bytes;
+  for (const auto& worker : workers_) {
+    profile.counts += worker->counts;
+    profile.load_groups += worker->load_groups;
+    profile.traced_blocks += static_cast<double>(worker->traced_blocks);
+  }
+  profile.counts.barriers = barriers;
+  profile.counts.warp_collectives = collectives;
+  profile.counts.fma_fp32 = static_cast<double>(arithmetic.fma_fp32);
+  profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
+  profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
+  profile.counts.special = static_cast<double>(arithmetic.special);
+  profile.footprints = map.sums();
+  return measured;
+}
+
+// L2 keeps what was used last: all of an allocation while no more than its capacity has gone
+// through since that use began, nothing after twice that, and a share in between, since its
+// replacement is not strictly by age. (Assumed; calibration belongs to the working-set sweep.)
+double Emulator::resident_fraction(std::uint64_t identity) const {
+  const auto found = last_use_.find(identity);
+  if (found == last_use_.end()) return 0;
+  return std::clamp(2 - (l2_traffic_ - found->second) / device_["l2_bytes"], 0.0, 1.0);
+}
+
+void Emulator::remember_traffic(const KernelProfile& profile) {
+  const double begin = l2_traffic_;
+  for (const FootprintSums& f : profile.footprints) {
+    last_use_[f.identity] = begin;
+    const double touched =
+        profile.scale() * static_cast<double>(std::max(f.read_distinct, f.write_distinct));
+    l2_traffic_ += sector_bytes * std::min(touched, static_cast<double>(f.extent));
+  }
+}
+
+KernelOutcome Emulator::execute(const KernelLaunch& launch) {
+  std::vector<std::uint64_t> identities;
+  const std::string shape = shape_of(launch, identities);
+  auto found = measured_.find(shape);
+  if (execution_ != Execution::timing || found == measured_.end()) {
+    std::string fault;
+    Measured measured = run_blocks(launch, fault);
+    if (!fault.empty()) return {0, fault};
+    measured.identities = identities;
+    found = measured_.insert_or_assign(shape, std::move(measured)).first;
+  }
+  Run run{found->second.profile, {}, found->second.whole};
+  // The same footprints on the allocations that this launch was given.
+  const std::vector<std::uint64_t>& then = found->second.identities;
+  for (FootprintSums& f : run.profile.footprints) {
+    const auto argument = std::find(then.begin(), then.end(), f.identity);
+    if (argument != then.end()) {
+      f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
+    }
+  }
+  run.prediction = predict(run.profile, device_, [this](const FootprintSums& f) {
+    return resident_fraction(f.identity);
+  });
+  remember_traffic(run.profile);
+  const double seconds = run.prediction.seconds;
+  if (execution_ != Execution::timing) runs_.push_back(std::move(run));
+  return {seconds, {}};
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,79 @@
+// Runs kernels for the model device: executes blocks on the host's cores, counts what the hardware
+// would, and says how long the kernel would take.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/model/emulator/block_runner.hpp"
+#include "harness/model/emulator/footprint.hpp"
+#include "harness/model/emulator/warp_requests.hpp"
+#include "harness/model/executor.hpp"
+#include "harness/model/time_model.hpp"
+
+namespace gpubench::model {
+
+// How much of a grid is run.
+enum class Execution {
+  sampled,  // up to a budget of work; blocks at both ends and evenly between
+  whole,    // every block; a sample of them is traced
+  timing,   // nothing that was run before with arguments of the same shape: only its duration
+};
+
+struct EmulatorSettings {
+  unsigned threads = 0;                    // of the host; 0: all cores
+  std::size_t most_sampled_blocks = 64;
+  std::size_t event_budget = 1'500'000;    // traced events a kernel, after which sampling stops
+};
+
+class Emulator final : public KernelExecutor {
+ public:
+  // `device` and `memory` must outlive the emulator.
+  Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings = {});
+  ~Emulator() override;
+
+  KernelOutcome execute(const KernelLaunch& launch) override;
+
+  void set_execution(Execution execution) { execution_ = execution; }
+
+  // One launch as it was predicted.
+  struct Run {
+    KernelProfile profile;
+    Prediction prediction;
+    bool whole = false;  // every block was executed
+  };
+  // The launches since the last call of forget_runs(), in order.
+  const std::vector<Run>& runs() const { return runs_; }
+  void forget_runs() { runs_.clear(); }
+
+ private:
+  struct Worker;
+  struct Measured {
+    KernelProfile profile;
+    bool whole = false;
+    std::vector<std::uint64_t> identities;  // of the allocations it was measured on
+  };
+
+  std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
+  Measured run_blocks(const KernelLaunch& launch, std::string& fault);
+  std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count) const;
+  double resident_fraction(std::uint64_t identity) const;
+  void remember_traffic(const KernelProfile& profile);
+
+  const DeviceSpec& device_;
+  DeviceMemory& memory_;
+  EmulatorSettings settings_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Execution execution_ = Execution::sampled;
+  std::vector<Run> runs_;
+  std::map<std::string, Measured> measured_;
+  // What went through L2, in bytes since the start, when each allocation was last begun to be used.
+  double l2_traffic_ = 0;
+  std::map<std::uint64_t, double> last_use_;
+};
+
+}  // namespace gpubench::model

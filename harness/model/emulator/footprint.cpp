@@ -1,0 +1,129 @@
+#include "harness/model/emulator/footprint.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace gpubench::model {
+namespace {
+
+void* lazy_zeros(std::size_t bytes) {
+  void* range = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) throw std::bad_alloc();
+  return range;
+}
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
+    : begin_(reinterpret_cast<std::uint64_t>(allocation.begin)),
+      fetch_sectors_(fetch_sectors),
+      sectors_((allocation.bytes + sector_bytes - 1) / sector_bytes + 64) {
+  sums_.identity = allocation.identity;
+  sums_.allocation_bytes = allocation.bytes;
+  seen_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
+  written_ = static_cast<std::atomic<std::uint32_t>*>(lazy_zeros(sectors_ * 4));
+}
+
+Footprint::~Footprint() {
+  munmap(seen_, sectors_ / 8);
+  munmap(written_, sectors_ * 4);
+}
+
+void Footprint::extend(std::uint64_t index) {
+  for (auto low = first_.load(relaxed);
+       index < low && !first_.compare_exchange_weak(low, index, relaxed);) {
+  }
+  for (auto high = last_.load(relaxed);
+       index > high && !last_.compare_exchange_weak(high, index, relaxed);) {
+  }
+}
+
+void Footprint::read(std::uint64_t sector, bool first_in_block) {
+  read_requests_.fetch_add(1, relaxed);
+  if (!first_in_block) return;
+  read_by_block_.fetch_add(1, relaxed);
+  const std::uint64_t index = sector - begin_ / sector_bytes;
+  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+  const std::uint64_t before = seen_[index / 64].fetch_or(bit, relaxed);
+  if (before & bit) return;
+  read_distinct_.fetch_add(1, relaxed);
+  // A fetch is an aligned group of sectors; the first of its sectors brings it in.
+  const std::uint64_t group = ((std::uint64_t{1} << fetch_sectors_) - 1)
+                              << (index % 64 / fetch_sectors_ * fetch_sectors_);
+  if ((before & group) == 0) read_fetches_.fetch_add(1, relaxed);
+  extend(index);
+}
+
+void Footprint::write(std::uint64_t sector, std::uint32_t bytes) {
+  write_requests_.fetch_add(1, relaxed);
+  const std::uint64_t index = sector - begin_ / sector_bytes;
+  const std::uint32_t before = written_[index].fetch_or(bytes, relaxed);
+  if (before == 0) {
+    write_distinct_.fetch_add(1, relaxed);
+    extend(index);
+  }
+  if (before != ~0u && (before | bytes) == ~0u) write_full_.fetch_add(1, relaxed);
+}
+
+FootprintSums Footprint::sums() const {
+  FootprintSums sums = sums_;
+  sums.read_requests = read_requests_;
+  sums.read_by_block = read_by_block_;
+  sums.read_distinct = read_distinct_;
+  sums.read_fetches = read_fetches_;
+  sums.write_requests = write_requests_;
+  sums.write_distinct = write_distinct_;
+  sums.write_full = write_full_;
+  sums.extent = first_ <= last_ ? last_ - first_ + 1 : 0;
+  return sums;
+}
+
+Footprint* FootprintMap::at(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& footprint : footprints_) {
+    if (footprint->holds(address)) return footprint.get();
+  }
+  const Allocation* allocation = memory_.find(reinterpret_cast<const void*>(address));
+  if (allocation == nullptr) return nullptr;
+  footprints_.push_back(std::make_unique<Footprint>(*allocation, fetch_sectors_));
+  return footprints_.back().get();
+}
+
+std::vector<FootprintSums> FootprintMap::sums() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<FootprintSums> all;
+  for (const auto& footprint : footprints_) all.push_back(footprint->sums());
+  // In the order of allocation, whichever thread met one first.
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.identity < b.identity; });
+  return all;
+}
+
+bool SectorSet::insert(std::uint64_t sector) {
+  if (2 * size_ >= slots_.size()) {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    const std::uint64_t epoch = epoch_;
+    for (const Slot& slot : old) {
+      if (slot.epoch == epoch) {
+        --size_;
+        insert(slot.sector);
+      }
+    }
+  }
+  std::size_t at = (sector * 0x9e3779b97f4a7c15u) >> 20 & (slots_.size() - 1);
+  while (slots_[at].epoch == epoch_) {
+    if (slots_[at].sector == sector) return false;
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  slots_[at] = {sector, epoch_};
+  ++size_;
+  return true;
+}
+
+}  // namespace gpubench::model

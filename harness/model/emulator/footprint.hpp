@@ -1,0 +1,91 @@
+// Which parts of an allocation a kernel's traced blocks touched: what the caches are judged by.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "harness/model/emulator/counts.hpp"
+#include "harness/model/memory.hpp"
+
+namespace gpubench::model {
+
+// Sums over the traced blocks, in sectors of 32 bytes.
+struct FootprintSums {
+  std::uint64_t identity = 0;       // of the allocation
+  std::size_t allocation_bytes = 0;
+  std::uint64_t read_requests = 0;  // sectors asked for, each as often as a request named it
+  std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks
+  std::uint64_t read_distinct = 0;  // distinct over all traced blocks
+  std::uint64_t read_fetches = 0;   // distinct pieces of the size that a DRAM read fetches
+  std::uint64_t write_requests = 0;
+  std::uint64_t write_distinct = 0;
+  std::uint64_t write_full = 0;  // of those, the ones whose 32 bytes were all written
+  std::uint64_t extent = 0;      // sectors from the first touched to the last
+};
+
+// One allocation's map; safe from several threads, and its sums do not depend on their order.
+class Footprint {
+ public:
+  Footprint(const Allocation& allocation, unsigned fetch_sectors);
+  ~Footprint();
+  Footprint(const Footprint&) = delete;
+  Footprint& operator=(const Footprint&) = delete;
+
+  bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
+  // `sector`: the address divided by 32. `first_in_block`: no lane of this block read it before.
+  void read(std::uint64_t sector, bool first_in_block);
+  // `bytes`: a bit for each byte of the sector that was written.
+  void write(std::uint64_t sector, std::uint32_t bytes);
+  FootprintSums sums() const;
+
+ private:
+  void extend(std::uint64_t index);
+
+  std::uint64_t begin_;
+  unsigned fetch_sectors_;
+  std::size_t sectors_;
+  FootprintSums sums_;
+  std::atomic<std::uint64_t>* seen_;      // a bit a sector; pages exist once touched
+  std::atomic<std::uint32_t>* written_;   // a bit a byte
+  std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
+      read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
+      last_{0};
+};
+
+// The footprints of one kernel run, found by address.
+class FootprintMap {
+ public:
+  FootprintMap(DeviceMemory& memory, unsigned fetch_sectors)
+      : memory_(memory), fetch_sectors_(fetch_sectors) {}
+
+  // nullptr when the address lies in no allocation. The answer stays valid.
+  Footprint* at(std::uint64_t address);
+  std::vector<FootprintSums> sums() const;
+
+ private:
+  DeviceMemory& memory_;
+  unsigned fetch_sectors_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Footprint>> footprints_;
+};
+
+// The sectors one block has read: what its L1 would hold.
+class SectorSet {
+ public:
+  void clear() { ++epoch_, size_ = 0; }
+  bool insert(std::uint64_t sector);  // true: it was not there
+
+ private:
+  struct Slot {
+    std::uint64_t sector = 0, epoch = 0;
+  };
+  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
+  std::uint64_t epoch_ = 1;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gpubench::model

@@ -1,0 +1,121 @@
+// The instrumentation's entry points. Kernels are compiled with -fsanitize=thread and
+// -fsanitize-coverage=trace-pc, which call these at every access, function and basic block; no
+// sanitizer runtime is linked. Host code of the same files calls them too and is let through.
+#include <cstdint>
+
+#include "harness/model/emulator/block_runner.hpp"
+
+using gpubench::model::BlockRunner;
+using gpubench::model::EventKind;
+using gpubench::model::running_block;
+
+namespace {
+
+__attribute__((always_inline)) inline void access(const void* address, unsigned bytes,
+                                                  EventKind kind, const void* code) {
+  if (BlockRunner* block = running_block()) block->on_access(address, bytes, kind, code);
+}
+
+}  // namespace
+
+extern "C" {
+
+void __sanitizer_cov_trace_pc() {
+  if (BlockRunner* block = running_block()) block->on_block(__builtin_return_address(0));
+}
+
+void __tsan_init() {}
+void __tsan_func_entry(void* call) {
+  if (BlockRunner* block = running_block()) block->on_enter(call);
+}
+void __tsan_func_exit() {
+  if (BlockRunner* block = running_block()) block->on_leave();
+}
+
+#define GPUBENCH_ACCESS(bytes)                                                \
+  void __tsan_read##bytes(void* address) {                                    \
+    access(address, bytes, EventKind::load, __builtin_return_address(0));     \
+  }                                                                           \
+  void __tsan_write##bytes(void* address) {                                   \
+    access(address, bytes, EventKind::store, __builtin_return_address(0));    \
+  }
+GPUBENCH_ACCESS(1)
+GPUBENCH_ACCESS(2)
+GPUBENCH_ACCESS(4)
+GPUBENCH_ACCESS(8)
+GPUBENCH_ACCESS(16)
+#undef GPUBENCH_ACCESS
+// The compiler cannot prove these aligned; the emulator checks whether they are.
+#define GPUBENCH_UNALIGNED_ACCESS(bytes)                                      \
+  void __tsan_unaligned_read##bytes(void* address) {                          \
+    access(address, bytes, EventKind::load, __builtin_return_address(0));     \
+  }                                                                           \
+  void __tsan_unaligned_write##bytes(void* address) {                         \
+    access(address, bytes, EventKind::store, __builtin_return_address(0));    \
+  }
+GPUBENCH_UNALIGNED_ACCESS(2)
+GPUBENCH_UNALIGNED_ACCESS(4)
+GPUBENCH_UNALIGNED_ACCESS(8)
+GPUBENCH_UNALIGNED_ACCESS(16)
+#undef GPUBENCH_UNALIGNED_ACCESS
+
+// Copies of whole structs; as the hardware has no such access, one of each 4-byte word.
+void __tsan_read_range(void* address, unsigned long bytes) {
+  for (unsigned long i = 0; i + 4 <= bytes; i += 4) {
+    access(static_cast<char*>(address) + i, 4, EventKind::load, __builtin_return_address(0));
+  }
+}
+void __tsan_write_range(void* address, unsigned long bytes) {
+  for (unsigned long i = 0; i + 4 <= bytes; i += 4) {
+    access(static_cast<char*>(address) + i, 4, EventKind::store, __builtin_return_address(0));
+  }
+}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+// The compiler turns host code's atomics (shared pointers, guards of statics) into these.
+#define GPUBENCH_ATOMICS(bits)                                                                    \
+  std::uint##bits##_t __tsan_atomic##bits##_load(const volatile std::uint##bits##_t* p, int) {    \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                               \
+  void __tsan_atomic##bits##_store(volatile std::uint##bits##_t* p, std::uint##bits##_t v, int) { \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                     \
+  }                                                                                               \
+  std::uint##bits##_t __tsan_atomic##bits##_exchange(volatile std::uint##bits##_t* p,             \
+                                                     std::uint##bits##_t v, int) {                \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                           \
+  }                                                                                               \
+  std::uint##bits##_t __tsan_atomic##bits##_fetch_add(volatile std::uint##bits##_t* p,            \
+                                                      std::uint##bits##_t v, int) {               \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                               \
+  std::uint##bits##_t __tsan_atomic##bits##_fetch_sub(volatile std::uint##bits##_t* p,            \
+                                                      std::uint##bits##_t v, int) {               \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                               \
+  bool __tsan_atomic##bits##_compare_exchange_strong(                                             \
+      volatile std::uint##bits##_t* p, std::uint##bits##_t* expected, std::uint##bits##_t v, int, \
+      int) {                                                                                      \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,                   \
+                                       __ATOMIC_SEQ_CST);                                         \
+  }
+GPUBENCH_ATOMICS(8)
+GPUBENCH_ATOMICS(32)
+GPUBENCH_ATOMICS(64)
+#undef GPUBENCH_ATOMICS
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// Fused multiply-adds reach libm as calls (no builtin, no FMA instruction in kernel files) and are
+// counted on their way.
+float __real_fmaf(float a, float b, float c);
+double __real_fma(double a, double b, double c);
+float __wrap_fmaf(float a, float b, float c) {
+  if (BlockRunner* block = running_block()) ++block->arithmetic().fma_fp32;
+  return __real_fmaf(a, b, c);
+}
+double __wrap_fma(double a, double b, double c) {
+  if (BlockRunner* block = running_block()) ++block->arithmetic().fma_fp64;
+  return __real_fma(a, b, c);
+}
+
+}  // extern "C"

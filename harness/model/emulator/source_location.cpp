@@ -1,0 +1,35 @@
+#include "harness/model/emulator/source_location.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+namespace gpubench::model {
+
+std::string source_location(const void* return_address) {
+  const auto* call = static_cast<const char*>(return_address) - 1;
+  Dl_info info{};
+  if (dladdr(call, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
+  // binutils' own reader of debug information: there wherever the compiler is.
+  std::ostringstream command;
+  command << "addr2line -s -e '" << std::filesystem::read_symlink("/proc/self/exe").string()
+          << "' 0x" << std::hex
+          << (reinterpret_cast<std::uintptr_t>(call) -
+              reinterpret_cast<std::uintptr_t>(info.dli_fbase))
+          << " 2>/dev/null";
+  std::string line;
+  if (FILE* pipe = popen(command.str().c_str(), "r")) {
+    std::array<char, 512> piece{};
+    while (fgets(piece.data(), piece.size(), pipe) != nullptr) line += piece.data();
+    pclose(pipe);
+  }
+  if (const auto end = line.find_first_of(" \n"); end != std::string::npos) line.resize(end);
+  if (!line.empty() && line[0] != '?') return line;
+  return info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
+}
+
+}  // namespace gpubench::model

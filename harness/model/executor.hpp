@@ -1,0 +1,36 @@
+// What the model's CUDA runtime asks of whoever runs kernels: the emulator in the program, a fake
+// of known durations in the runtime's own tests.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "harness/model/include/device_language.h"
+
+namespace gpubench::model {
+
+struct KernelLaunch {
+  const void* function = nullptr;  // the kernel's address: its identity
+  const char* name = "";           // as the compiler spells it
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;  // dynamic
+  void (*invoke)(const void* arguments) = nullptr;  // runs the kernel body for the current lane
+  std::shared_ptr<const void> arguments;            // a tuple of the kernel's own parameter types
+  std::size_t argument_bytes = 0;
+};
+
+struct KernelOutcome {
+  double seconds = 0;  // modelled duration on the device, first instruction to last
+  std::string error;   // not empty: the launch faulted (out of bounds, race, ...), in one line
+};
+
+class KernelExecutor {
+ public:
+  virtual ~KernelExecutor() = default;
+  // Carries the kernel out, now, in program order; called from one thread at a time.
+  virtual KernelOutcome execute(const KernelLaunch& launch) = 0;
+};
+
+}  // namespace gpubench::model

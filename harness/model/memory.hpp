@@ -1,0 +1,104 @@
+// The model device's memory: one large range of addresses whose pages exist only once touched.
+//
+// An allocation costs address space, not memory. What an untouched page would hold is known without
+// touching it: a byte set over the whole allocation, or a function of the index (`Filler`), so an
+// 8 GiB buffer costs nothing until somebody reads it, and then only the pages that were read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpubench::model {
+
+// Writes what bytes [offset, offset + bytes) of an allocation hold into `destination`. Must depend
+// on nothing but `offset` and `bytes`; called with whole pages, possibly from several threads.
+using Filler = std::function<void(std::byte* destination, std::size_t offset, std::size_t bytes)>;
+
+// One cudaMalloc. `begin` is page aligned and followed by an unmapped gap, so that an overrun
+// lands in no allocation.
+struct Allocation {
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t identity = 0;        // never reused
+  std::uint64_t content_version = 0;  // changes with every whole-allocation fill or set
+  Filler filler;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> present;  // a bit a page
+
+  bool contains(const void* address, std::size_t size) const {
+    const auto* p = static_cast<const std::byte*>(address);
+    return p >= begin && size <= bytes && p <= begin + (bytes - size);
+  }
+};
+
+class DeviceMemory {
+ public:
+  static constexpr std::size_t page_bytes = 4096;
+
+  // `capacity` [bytes]: what the modelled device has; allocations beyond it fail.
+  explicit DeviceMemory(std::size_t capacity);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // nullptr when `bytes` do not fit in what is free. Contents of a new allocation are 0xFF bytes:
+  // NaN as float and double, so that a read of uninitialised memory shows in every result.
+  void* allocate(std::size_t bytes);
+  bool release(void* begin);  // false: not the beginning of a live allocation
+
+  std::size_t capacity() const { return capacity_; }
+  std::size_t free_bytes() const;
+
+  // Whether an address lies in the device's range at all (live allocation or not).
+  bool in_range(const void* address) const {
+    const auto* p = static_cast<const std::byte*>(address);
+    return p >= base_ && p < base_ + reserved_;
+  }
+  // The live allocation that holds `address`, or nullptr. The pointer stays valid until release().
+  // Not to be called while another thread allocates or releases.
+  Allocation* find(const void* address) const;
+
+  // Makes the pages of [address, address + bytes) hold their contents. The range must lie in `a`.
+  // Safe from several threads.
+  static void touch(Allocation& a, const void* address, std::size_t bytes);
+
+  // Copies between host and device or within the device; ranges must lie in one live allocation
+  // each (std::out_of_range otherwise).
+  void read(void* host, const void* device, std::size_t bytes) const;
+  void write(void* device, const void* host, std::size_t bytes);
+  void copy(void* to, const void* from, std::size_t bytes);
+  // A set over a whole allocation is remembered, not carried out.
+  void set(void* device, int byte, std::size_t bytes);
+  // Replaces the contents of the whole allocation that begins at `device`.
+  void fill(void* device, Filler filler);
+
+  // The parts of [begin, begin + bytes) whose pages exist, ascending and merged: where anything
+  // was read or written since the last whole fill or set.
+  std::vector<std::pair<std::byte*, std::size_t>> present_ranges(const void* begin,
+                                                                 std::size_t bytes) const;
+
+ private:
+  Allocation& require(const void* device, std::size_t bytes) const;
+  static void drop_pages(Allocation& a);
+
+  std::byte* base_ = nullptr;
+  std::size_t reserved_ = 0;
+  std::size_t capacity_;
+  std::size_t used_ = 0;
+  std::uint64_t next_identity_ = 1;
+  std::map<std::byte*, std::unique_ptr<Allocation>> live_;  // by begin
+  mutable std::mutex mutex_;
+};
+
+// Overruns are caught because nothing lies between allocations: the gap after each.
+inline constexpr std::size_t allocation_gap_bytes = 1 << 16;
+
+}  // namespace gpubench::model

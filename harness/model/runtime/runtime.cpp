@@ -1,0 +1,203 @@
+#include "harness/model/runtime/runtime.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+namespace gpubench::model {
+
+Runtime::Runtime(DeviceSpec device, DeviceMemory& memory, KernelExecutor& executor,
+                 RuntimeOptions options)
+    : device_(std::move(device)),
+      memory_(memory),
+      executor_(executor),
+      options_(std::move(options)),
+      timeline_(device_["copy_engines"] < 2) {}
+
+Runtime::~Runtime() = default;
+
+// --- for those who look at the model ---
+
+double Runtime::host_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return host_now_;
+}
+
+std::vector<Record> Runtime::records() const {
+  const std::lock_guard lock(mutex_);
+  return {timeline_.records().begin(), timeline_.records().end()};
+}
+
+void Runtime::clear_records() {
+  const std::lock_guard lock(mutex_);
+  timeline_.clear_records();
+}
+
+std::string Runtime::last_diagnostic() const {
+  const std::lock_guard lock(mutex_);
+  return last_diagnostic_;
+}
+
+bool Runtime::is_mapped_host(const void* address, std::size_t bytes) const {
+  const std::lock_guard lock(host_mutex_);
+  const auto* p = static_cast<const std::byte*>(address);
+  auto after = host_allocations_.upper_bound(p);
+  if (after == host_allocations_.begin()) return false;
+  const auto& [begin, allocation] = *std::prev(after);
+  const auto offset = static_cast<std::size_t>(p - begin);
+  return offset <= allocation.bytes && bytes <= allocation.bytes - offset;
+}
+
+void Runtime::fail_call(const std::string& function, std::size_t nth, cudaError_t error) {
+  const std::lock_guard lock(mutex_);
+  injected_[function] = {nth, error};
+}
+
+// --- around every call ---
+
+cudaError_t Runtime::begin_call(const char* function) {
+  if (sticky_error_ != cudaSuccess) return sticky_error_;
+  const auto injected = injected_.find(function);
+  if (injected == injected_.end() || --injected->second.calls_left > 0) return cudaSuccess;
+  const cudaError_t error = injected->second.error;
+  injected_.erase(injected);
+  return error;
+}
+
+cudaError_t Runtime::finish_call(cudaError_t error) {
+  if (error != cudaSuccess) last_error_[std::this_thread::get_id()] = error;
+  changed_.notify_all();
+  return error;
+}
+
+cudaError_t Runtime::guarded(const std::function<cudaError_t()>& body) {
+  try {
+    while (timeline_.step(host_now_)) {
+    }
+    timeline_.reach(host_now_);
+    return body();
+  } catch (const DeviceFault& fault) {
+    return fail_for_good(cudaErrorLaunchFailure, fault.what());
+  } catch (const std::out_of_range& fault) {
+    return fail_for_good(cudaErrorIllegalAddress, fault.what());
+  }
+}
+
+cudaError_t Runtime::fail_for_good(cudaError_t error, const std::string& line) {
+  sticky_error_ = error;
+  last_diagnostic_ = line;
+  if (options_.diagnostic) {
+    options_.diagnostic(line);
+  } else {
+    std::cerr << "model device: " << line << '\n';
+  }
+  return error;
+}
+
+cudaError_t Runtime::peek_last_error() {
+  const std::lock_guard lock(mutex_);
+  if (sticky_error_ != cudaSuccess) return sticky_error_;
+  const auto found = last_error_.find(std::this_thread::get_id());
+  return found == last_error_.end() ? cudaSuccess : found->second;
+}
+
+cudaError_t Runtime::take_last_error() {
+  const cudaError_t error = peek_last_error();
+  const std::lock_guard lock(mutex_);
+  last_error_.erase(std::this_thread::get_id());
+  return error;
+}
+
+// --- what queues and what waits ---
+
+CUstream_st* Runtime::find(cudaStream_t stream) {
+  if (stream == nullptr) return &legacy_;
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? nullptr : found->second.get();
+}
+
+// What has to end before the stream is idle. The legacy default stream includes all blocking ones.
+std::vector<OperationPtr> Runtime::last_of(const CUstream_st& stream) const {
+  std::vector<OperationPtr> operations;
+  if (stream.last != nullptr) operations.push_back(stream.last);
+  if (&stream != &legacy_) return operations;
+  for (const auto& [handle, other] : streams_) {
+    if (other->blocking && other->last != nullptr) operations.push_back(other->last);
+  }
+  return operations;
+}
+
+cudaError_t Runtime::enqueue(CUstream_st& stream, Work work, const OperationPtr& also_after) {
+  if (stream.capture != nullptr) {
+    Capture& capture = *stream.capture;
+    if (capture.invalidated) return cudaErrorStreamCaptureInvalidated;
+    capture.nodes.push_back({std::move(work), nullptr, stream.captured});
+    stream.captured = {capture.nodes.size() - 1};
+    pay(device_["launch_host_seconds"]);
+    return cudaSuccess;
+  }
+  if (&stream == &legacy_) {
+    for (const auto& capture : captures_) {
+      if (capture->blocking_stream) return invalidate(*capture, cudaErrorStreamCaptureImplicit);
+    }
+  }
+  std::vector<OperationPtr> after = last_of(stream);
+  // Work in the legacy default stream and work in blocking streams wait for each other.
+  if (stream.blocking && legacy_.last != nullptr) after.push_back(legacy_.last);
+  if (also_after != nullptr) after.push_back(also_after);
+  const double earliest = host_now_ + device_["launch_latency_seconds"];
+  stream.last = timeline_.add(std::move(work), stream.number, earliest, after);
+  pay(device_["launch_host_seconds"]);
+  return cudaSuccess;
+}
+
+bool Runtime::has_ended(const OperationPtr& operation) const {
+  return operation == nullptr || (operation->finished && operation->end <= host_now_);
+}
+
+cudaError_t Runtime::wait_for(const std::vector<OperationPtr>& operations) {
+  for (const OperationPtr& operation : operations) {
+    const cudaError_t error = block_until([&] { return operation->finished; });
+    if (error != cudaSuccess) return error;
+    host_now_ = std::max(host_now_, operation->end);
+  }
+  pay(device_["sync_host_seconds"]);
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::wait_until_idle() {
+  const cudaError_t error = block_until([&] { return timeline_.idle(); });
+  if (error != cudaSuccess) return error;
+  host_now_ = std::max(host_now_, timeline_.last_end());
+  pay(device_["sync_host_seconds"]);
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::block_until(const std::function<bool()>& done) {
+  using clock = std::chrono::steady_clock;
+  auto deadline = clock::now() + options_.deadlock_after;
+  while (!done()) {
+    if (timeline_.step(std::numeric_limits<double>::infinity())) {
+      deadline = clock::now() + options_.deadlock_after;
+      continue;
+    }
+    // Only another host thread can help now: with a call, or by writing to mapped memory.
+    if (clock::now() >= deadline) {
+      const OperationPtr blocked = timeline_.blocked();
+      if (blocked == nullptr) continue;  // the word was written in this very moment
+      std::ostringstream line;
+      line << "deadlock: stream " << blocked->stream << " waits for '" << blocked->work.name
+           << "', which nothing did within "
+           << std::chrono::duration<double>(options_.deadlock_after).count() << " s";
+      return fail_for_good(cudaErrorLaunchTimeout, line.str());
+    }
+    changed_.wait_for(mutex_, std::chrono::milliseconds(1));
+    if (sticky_error_ != cudaSuccess) return sticky_error_;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,263 @@
+// The model device's CUDA runtime: streams, events, copies, graphs and launches in virtual time.
+//
+// Three clocks matter. The host's clock advances with every call by what such a call costs on the
+// modelled system. The device follows: an operation takes effect in the order and at the virtual
+// time at which the device would carry it out (timeline.hpp). Real time matters only where a call
+// blocks on something that no queued operation will ever do, such as a gate that nobody opens: then
+// the calling thread really waits, another host thread may open it, and after a bound the call
+// fails and says what it waited for.
+//
+// What a kernel costs is the executor's answer, used as it is: whatever even an empty kernel takes
+// between two events is part of it. What the timeline adds is what lies around kernels: the host's
+// time to issue, the latency to the device, and the spacing of launches in a stream or graph.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+#include "harness/model/executor.hpp"
+#include "harness/model/include/cuda.h"
+#include "harness/model/include/cuda_runtime.h"
+#include "harness/model/memory.hpp"
+#include "harness/model/runtime/timeline.hpp"
+
+struct CUgraphNode_st {
+  gpubench::model::Work work;                               // of a single operation, or
+  std::shared_ptr<const std::deque<CUgraphNode_st>> child;  // a graph launched inside this one
+  std::vector<std::size_t> after;                           // indices of nodes
+};
+
+namespace gpubench::model {
+
+using Nodes = std::deque<CUgraphNode_st>;
+
+// A capture that is under way.
+struct Capture {
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;
+  bool blocking_stream = false;  // one that takes part is ordered with the legacy default stream
+  bool invalidated = false;
+  Nodes nodes;
+};
+
+}  // namespace gpubench::model
+
+struct CUstream_st {
+  int number = 0;
+  bool blocking = true;  // ordered with the legacy default stream
+  gpubench::model::OperationPtr last;
+  std::shared_ptr<gpubench::model::Capture> capture;  // while it takes part in one
+  std::vector<std::size_t> captured;                  // the nodes that its next one comes after
+};
+
+struct CUevent_st {
+  bool timed = true;
+  gpubench::model::OperationPtr recorded;
+  std::shared_ptr<gpubench::model::Capture> capture;  // recorded while its stream was captured
+  std::vector<std::size_t> captured;
+};
+
+struct CUgraph_st {
+  std::shared_ptr<const gpubench::model::Nodes> nodes;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<const gpubench::model::Nodes> nodes;
+};
+
+namespace gpubench::model {
+
+// What the compiler knows of a kernel.
+struct KernelResources {
+  unsigned registers = 0;  // a thread; 0: not known
+  std::size_t static_shared_bytes = 0;
+};
+
+struct RuntimeOptions {
+  // How long, in real time, a call may wait for something that nothing queued will do.
+  std::chrono::milliseconds deadlock_after{10000};
+  // Whether the driver has cuStreamWaitValue32 and cuStreamWriteValue32.
+  bool stream_memory_operations = true;
+  // As under CUDA's lazy loading, the first launch of a kernel waits until the device is idle.
+  bool lazy_loading = false;
+  // Where the one line goes that an error code cannot carry. Default: standard error.
+  std::function<void(const std::string&)> diagnostic{};
+  // The kernel at an address. Default: nothing is known, and neither limits occupancy.
+  std::function<KernelResources(const void* function)> kernel_resources{};
+};
+
+// Thrown where a kernel is carried out, caught where the host notices.
+struct DeviceFault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Defined by subject: runtime.cpp has what surrounds every call, and how the host queues and waits;
+// the calls themselves stand in runtime_device, _memory, _streams, _graphs and _kernels.cpp.
+class Runtime {
+ public:
+  // `memory` and `executor` must outlive the runtime.
+  Runtime(DeviceSpec device, DeviceMemory& memory, KernelExecutor& executor,
+          RuntimeOptions options = {});
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // --- for those who look at the model ---
+  const DeviceSpec& device() const { return device_; }
+  DeviceMemory& memory() { return memory_; }
+  double host_seconds() const;          // the host's virtual clock
+  std::vector<Record> records() const;  // what the device did so far, in order of start
+  void clear_records();
+  std::string last_diagnostic() const;  // the line of the latest fault or deadlock, or ""
+  // Whether a kernel may access [address, address + bytes) in the host's memory: it was allocated
+  // with cudaMallocHost or cudaHostAlloc. Safe to call from an executor.
+  bool is_mapped_host(const void* address, std::size_t bytes) const;
+
+  // Makes the `nth` call of `function` from now on (1: the next) return `error` and do nothing.
+  void fail_call(const std::string& function, std::size_t nth, cudaError_t error);
+
+  // --- the calls, as CUDA documents them ---
+  // Every API function runs inside this: it locks, injects faults, refuses everything after a
+  // fault of the device, and remembers the error for cudaGetLastError.
+  template <class F>
+  cudaError_t call(const char* function, F&& body) {
+    const std::lock_guard lock(mutex_);
+    const cudaError_t refused = begin_call(function);
+    return finish_call(refused == cudaSuccess ? guarded(body) : refused);
+  }
+  cudaError_t take_last_error();
+  cudaError_t peek_last_error();
+
+  cudaError_t attribute(int* value, cudaDeviceAttr attribute, int device) const;
+  cudaError_t properties(cudaDeviceProp* properties, int device) const;
+  cudaError_t device_synchronize();
+
+  cudaError_t malloc_device(void** device, std::size_t bytes);
+  cudaError_t free_device(void* device);
+  cudaError_t malloc_host(void** host, std::size_t bytes);
+  cudaError_t host_device_pointer(void** device, void* host);
+  cudaError_t free_host(void* host);
+  cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                   cudaStream_t stream, bool asynchronous);
+  cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream);
+
+  cudaError_t stream_create(cudaStream_t* stream, unsigned int flags);
+  cudaError_t stream_destroy(cudaStream_t stream);
+  cudaError_t stream_synchronize(cudaStream_t stream);
+  cudaError_t stream_query(cudaStream_t stream);
+  cudaError_t stream_wait_event(cudaStream_t stream, cudaEvent_t event);
+  cudaError_t event_create(cudaEvent_t* event, unsigned int flags);
+  cudaError_t event_record(cudaEvent_t event, cudaStream_t stream);
+  cudaError_t event_synchronize(cudaEvent_t event);
+  cudaError_t event_query(cudaEvent_t event);
+  cudaError_t event_elapsed(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
+  cudaError_t event_destroy(cudaEvent_t event);
+
+  cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);
+  cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph);
+  cudaError_t is_capturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+  cudaError_t graph_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
+  cudaError_t graph_instantiate(cudaGraphExec_t* executable, cudaGraph_t graph);
+  cudaError_t graph_launch(cudaGraphExec_t executable, cudaStream_t stream);
+  cudaError_t graph_exec_destroy(cudaGraphExec_t executable);
+  cudaError_t graph_destroy(cudaGraph_t graph);
+
+  cudaError_t wait_value(cudaStream_t stream, CUdeviceptr address, cuuint32_t value,
+                         unsigned int flags);
+  cudaError_t write_value(cudaStream_t stream, CUdeviceptr address, cuuint32_t value);
+  bool stream_memory_operations() const { return options_.stream_memory_operations; }
+
+  cudaError_t launch(KernelLaunch launch, cudaStream_t stream);
+  cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
+  cudaError_t set_max_dynamic_shared(const void* function, int bytes);
+  cudaError_t occupancy_blocks(int* blocks, const void* function, int block_threads,
+                               std::size_t dynamic_shared_bytes);
+
+ private:
+  struct InjectedFault {
+    std::size_t calls_left;
+    cudaError_t error;
+  };
+
+  cudaError_t begin_call(const char* function);
+  cudaError_t finish_call(cudaError_t error);
+  cudaError_t guarded(const std::function<cudaError_t()>& body);
+  cudaError_t fail_for_good(cudaError_t error, const std::string& line);
+
+  // nullptr: not a live stream. The null handle is the legacy default stream.
+  CUstream_st* find(cudaStream_t stream);
+  void pay(double seconds) { host_now_ += seconds; }
+  // Queues `work` in the stream, or adds it to the capture that the stream takes part in.
+  cudaError_t enqueue(CUstream_st& stream, Work work, const OperationPtr& also_after = nullptr);
+  // Refuses and invalidates: for calls that a capture in progress does not permit.
+  cudaError_t refuse_while_capturing();
+  cudaError_t invalidate(Capture& capture, cudaError_t error);
+  std::vector<OperationPtr> last_of(const CUstream_st& stream) const;
+  std::vector<OperationPtr> add_nodes(const Nodes& nodes, int stream, double earliest,
+                                      const std::vector<OperationPtr>& after);
+
+  // Block the host.
+  cudaError_t wait_for(const std::vector<OperationPtr>& operations);
+  cudaError_t wait_until_idle();
+  cudaError_t block_until(const std::function<bool()>& done);
+  bool has_ended(const OperationPtr& operation) const;
+
+  bool is_device_range(const void* address, std::size_t bytes) const;
+  std::optional<cudaMemcpyKind> direction(const void* to, const void* from, std::size_t bytes,
+                                          cudaMemcpyKind kind) const;
+  std::uint32_t read_word(const void* address) const;
+  KernelResources resources(const void* function) const;
+  unsigned blocks_per_sm(const void* function, unsigned threads, std::size_t dynamic_bytes) const;
+  std::size_t max_dynamic_shared(const void* function) const;
+
+  const DeviceSpec device_;
+  DeviceMemory& memory_;
+  KernelExecutor& executor_;
+  const RuntimeOptions options_;
+
+  mutable std::mutex mutex_;             // guards everything below but the host allocations
+  std::condition_variable_any changed_;  // somebody called: what was waited for may have come
+  Timeline timeline_;
+  double host_now_ = 0;
+  CUstream_st legacy_;
+  int streams_created_ = 0;
+  std::map<cudaStream_t, std::unique_ptr<CUstream_st>> streams_;
+  std::map<cudaEvent_t, std::unique_ptr<CUevent_st>> events_;
+  std::map<cudaGraph_t, std::unique_ptr<CUgraph_st>> graphs_;
+  std::map<cudaGraphExec_t, std::unique_ptr<CUgraphExec_st>> executables_;
+  std::set<std::shared_ptr<Capture>> captures_;
+  std::set<const void*> loaded_;                       // kernels that ran before
+  std::map<const void*, std::size_t> dynamic_shared_;  // limits set by cudaFuncSetAttribute
+  std::map<std::string, InjectedFault> injected_;
+  cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
+  std::map<std::thread::id, cudaError_t> last_error_;
+  std::string last_diagnostic_;
+
+  mutable std::mutex host_mutex_;
+  struct HostAllocation {
+    std::unique_ptr<std::byte, void (*)(void*)> begin;
+    std::size_t bytes;
+  };
+  std::map<const std::byte*, HostAllocation> host_allocations_;
+};
+
+// Makes `runtime` the one that the API's functions talk to, and hands back the one before. With
+// none, every call returns cudaErrorNoDevice. Not to be called while other threads are in a call.
+std::unique_ptr<Runtime> install_runtime(std::unique_ptr<Runtime> runtime);
+Runtime* current_runtime();
+
+}  // namespace gpubench::model

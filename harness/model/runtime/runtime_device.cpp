@@ -1,0 +1,117 @@
+// What the device says of itself.
+#include "harness/model/runtime/runtime.hpp"
+
+#include <limits>
+
+namespace gpubench::model {
+
+cudaError_t Runtime::attribute(int* value, cudaDeviceAttr attribute, int device) const {
+  if (value == nullptr) return cudaErrorInvalidValue;
+  if (device != 0) return cudaErrorInvalidDevice;
+  const auto figure = [&](const char* name) { return static_cast<int>(device_[name]); };
+  const auto answer = [&]() -> std::optional<int> {
+    switch (attribute) {
+      case cudaDevAttrMaxThreadsPerBlock:
+        return figure("max_threads_per_block");
+      case cudaDevAttrMaxBlockDimX:
+        return figure("max_threads_per_block");
+      case cudaDevAttrMaxBlockDimY:
+        return figure("max_threads_per_block");
+      case cudaDevAttrMaxBlockDimZ:
+        return 64;
+      case cudaDevAttrMaxGridDimX:
+        return std::numeric_limits<int>::max();
+      case cudaDevAttrMaxGridDimY:
+        return 65535;
+      case cudaDevAttrMaxGridDimZ:
+        return 65535;
+      case cudaDevAttrMaxSharedMemoryPerBlock:
+        return figure("shared_bytes_per_block");
+      case cudaDevAttrWarpSize:
+        return 32;
+      case cudaDevAttrMaxRegistersPerBlock:
+        return figure("registers_per_sm");
+      case cudaDevAttrClockRate:
+        return static_cast<int>(device_["sm_clock_hz"] / 1000);
+      case cudaDevAttrMultiProcessorCount:
+        return figure("sm_count");
+      case cudaDevAttrCanMapHostMemory:
+        return 1;
+      case cudaDevAttrConcurrentKernels:
+        return 1;
+      case cudaDevAttrL2CacheSize:
+        return figure("l2_bytes");
+      case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return figure("max_threads_per_sm");
+      case cudaDevAttrAsyncEngineCount:
+        return figure("copy_engines");
+      case cudaDevAttrUnifiedAddressing:
+        return 1;
+      case cudaDevAttrComputeCapabilityMajor:
+        return device_.compute_capability().first;
+      case cudaDevAttrComputeCapabilityMinor:
+        return device_.compute_capability().second;
+      case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return figure("shared_bytes_per_sm");
+      case cudaDevAttrMaxRegistersPerMultiprocessor:
+        return figure("registers_per_sm");
+      case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return figure("shared_bytes_per_block_optin");
+      case cudaDevAttrMaxBlocksPerMultiprocessor:
+        return figure("max_blocks_per_sm");
+      case cudaDevAttrReservedSharedMemoryPerBlock:
+        return figure("shared_reserved_bytes_per_block");
+    }
+    return std::nullopt;
+  }();
+  if (!answer) return cudaErrorInvalidValue;
+  *value = *answer;
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::properties(cudaDeviceProp* properties, int device) const {
+  if (properties == nullptr) return cudaErrorInvalidValue;
+  if (device != 0) return cudaErrorInvalidDevice;
+  const auto value = [&](cudaDeviceAttr which) {
+    int result = 0;
+    attribute(&result, which, 0);
+    return result;
+  };
+  const auto bytes = [&](cudaDeviceAttr which) { return static_cast<std::size_t>(value(which)); };
+  cudaDeviceProp p{};
+  device_.title().copy(p.name, sizeof p.name - 1);
+  p.totalGlobalMem = memory_.capacity();
+  p.sharedMemPerBlock = bytes(cudaDevAttrMaxSharedMemoryPerBlock);
+  p.regsPerBlock = value(cudaDevAttrMaxRegistersPerBlock);
+  p.warpSize = value(cudaDevAttrWarpSize);
+  p.maxThreadsPerBlock = value(cudaDevAttrMaxThreadsPerBlock);
+  p.maxThreadsDim[0] = value(cudaDevAttrMaxBlockDimX);
+  p.maxThreadsDim[1] = value(cudaDevAttrMaxBlockDimY);
+  p.maxThreadsDim[2] = value(cudaDevAttrMaxBlockDimZ);
+  p.maxGridSize[0] = value(cudaDevAttrMaxGridDimX);
+  p.maxGridSize[1] = value(cudaDevAttrMaxGridDimY);
+  p.maxGridSize[2] = value(cudaDevAttrMaxGridDimZ);
+  p.major = value(cudaDevAttrComputeCapabilityMajor);
+  p.minor = value(cudaDevAttrComputeCapabilityMinor);
+  p.multiProcessorCount = value(cudaDevAttrMultiProcessorCount);
+  p.canMapHostMemory = value(cudaDevAttrCanMapHostMemory);
+  p.concurrentKernels = value(cudaDevAttrConcurrentKernels);
+  p.asyncEngineCount = value(cudaDevAttrAsyncEngineCount);
+  p.unifiedAddressing = value(cudaDevAttrUnifiedAddressing);
+  p.l2CacheSize = value(cudaDevAttrL2CacheSize);
+  p.maxThreadsPerMultiProcessor = value(cudaDevAttrMaxThreadsPerMultiProcessor);
+  p.sharedMemPerMultiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  p.regsPerMultiprocessor = value(cudaDevAttrMaxRegistersPerMultiprocessor);
+  p.sharedMemPerBlockOptin = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  p.maxBlocksPerMultiProcessor = value(cudaDevAttrMaxBlocksPerMultiprocessor);
+  p.reservedSharedMemPerBlock = bytes(cudaDevAttrReservedSharedMemoryPerBlock);
+  *properties = p;
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::device_synchronize() {
+  if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
+  return wait_until_idle();
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,111 @@
+#include "harness/model/runtime/symbols.hpp"
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gpubench::model {
+namespace {
+
+// The program's own symbol table. dladdr() sees exported symbols only, and kernels are static.
+std::map<std::uintptr_t, std::string> read_symbols() {
+  std::map<std::uintptr_t, std::string> symbols;
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
+  const auto inside = [&](std::size_t offset, std::size_t bytes) {
+    return offset <= image.size() && bytes <= image.size() - offset;
+  };
+  ElfW(Ehdr) header;
+  if (!inside(0, sizeof header)) return symbols;
+  std::memcpy(&header, image.data(), sizeof header);
+  std::vector<ElfW(Shdr)> sections(header.e_shnum);
+  if (!inside(header.e_shoff, sections.size() * sizeof(ElfW(Shdr)))) return symbols;
+  std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(ElfW(Shdr)));
+
+  std::uintptr_t base = 0;  // the program itself comes first
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        *static_cast<std::uintptr_t*>(result) = info->dlpi_addr;
+        return 1;
+      },
+      &base);
+  for (const ElfW(Shdr) & table : sections) {
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= sections.size()) continue;
+    const ElfW(Shdr)& strings = sections[table.sh_link];
+    if (!inside(table.sh_offset, table.sh_size) || !inside(strings.sh_offset, strings.sh_size)) {
+      continue;
+    }
+    for (std::size_t at = 0; at + sizeof(ElfW(Sym)) <= table.sh_size; at += sizeof(ElfW(Sym))) {
+      ElfW(Sym) symbol;
+      std::memcpy(&symbol, image.data() + table.sh_offset + at, sizeof symbol);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0) continue;
+      if (symbol.st_name >= strings.sh_size) continue;
+      symbols.emplace(base + symbol.st_value, image.data() + strings.sh_offset + symbol.st_name);
+    }
+  }
+  return symbols;
+}
+
+// "void k::copy<float>(float*, int)" -> "k::copy<float>". The return type is there for templates
+// only; a bracket counts outside others only.
+std::string without_types(const std::string& demangled) {
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < demangled.size(); ++i) {
+    const char c = demangled[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (depth != 0) continue;
+    if (c == ' ') begin = i + 1;
+    if (c == '(' && demangled.compare(i, 21, "(anonymous namespace)") != 0) {
+      return demangled.substr(begin, i - begin);
+    }
+    if (c == '(') i += 20;
+  }
+  return demangled;
+}
+
+}  // namespace
+
+const char* linker_name(const void* function) {
+  static const auto symbols = read_symbols();
+  const auto found = symbols.find(reinterpret_cast<std::uintptr_t>(function));
+  return found == symbols.end() ? "" : found->second.c_str();
+}
+
+const char* readable_name(const void* function) {
+  static std::mutex mutex;
+  static std::unordered_map<const void*, std::string> names;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = names.try_emplace(function);
+  if (is_new) {
+    int status = 0;
+    char* demangled = abi::__cxa_demangle(linker_name(function), nullptr, nullptr, &status);
+    if (status == 0) {
+      entry->second = without_types(demangled);
+    } else if (const char* plain = linker_name(function); *plain != '\0') {
+      entry->second = plain;
+    } else {
+      char text[32];
+      std::snprintf(text, sizeof text, "%p", function);
+      entry->second = text;
+    }
+    std::free(demangled);
+  }
+  return entry->second.c_str();
+}
+
+}  // namespace gpubench::model

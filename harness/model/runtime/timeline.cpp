@@ -1,0 +1,138 @@
+#include "harness/model/runtime/timeline.hpp"
+
+#include <algorithm>
+
+namespace gpubench::model {
+
+const char* engine_name(Engine engine) {
+  switch (engine) {
+    case Engine::none:
+      return "none";
+    case Engine::compute:
+      return "compute";
+    case Engine::copy_to_device:
+      return "copy to device";
+    case Engine::copy_to_host:
+      return "copy to host";
+  }
+  return "none";
+}
+
+OperationPtr Timeline::add(Work work, int stream, double earliest,
+                           const std::vector<OperationPtr>& after) {
+  auto operation = std::make_shared<Operation>();
+  operation->marker = work.marker;
+  operation->work = std::move(work);
+  operation->stream = stream;
+  operation->number = next_number_++;
+  operation->ready = earliest;
+  for (const OperationPtr& first : after) {
+    if (first->finished) {
+      come_after(*operation, *first);
+    } else {
+      first->before.push_back(operation);
+      ++operation->waits_for;
+    }
+  }
+  if (operation->waits_for == 0) ready_.push_back(operation);
+  return operation;
+}
+
+void Timeline::come_after(Operation& later, const Operation& finished) {
+  const bool marks = later.marker && !finished.marker;
+  later.ready = std::max(later.ready, marks ? finished.end : finished.release);
+  if (marks) later.held_until = std::max(later.held_until, finished.release);
+}
+
+std::vector<Timeline::Running>& Timeline::running(Engine engine) {
+  if (engine == Engine::compute) return running_[0];
+  return running_[engine == Engine::copy_to_device || one_copy_engine_ ? 1 : 2];
+}
+
+// The first moment at which the operation's engine has room for it.
+double Timeline::start_of(const Operation& operation) {
+  double start = operation.blocked ? std::max(operation.ready, now_) : operation.ready;
+  if (operation.work.engine == Engine::none) return start;
+
+  std::vector<Running>& busy = running(operation.work.engine);
+  std::sort(busy.begin(), busy.end(),
+            [](const Running& a, const Running& b) { return a.end < b.end; });
+  double taken = 0;
+  for (const Running& other : busy) {
+    if (other.end > start) taken += other.share;
+  }
+  constexpr double rounding = 1e-9;
+  for (const Running& other : busy) {
+    if (taken + operation.work.share <= 1 + rounding) break;
+    if (other.end <= start) continue;
+    start = other.end;
+    taken -= other.share;
+  }
+  return start;
+}
+
+bool Timeline::step(double until) {
+  OperationPtr next;
+  double start = 0;
+  for (const OperationPtr& operation : ready_) {
+    if (operation->work.condition && !operation->work.condition()) {
+      operation->blocked = true;
+      continue;
+    }
+    const double candidate = start_of(*operation);
+    const auto earlier = [&] {
+      if (candidate != start) return candidate < start;
+      if (operation->ready != next->ready) return operation->ready < next->ready;
+      return operation->number < next->number;
+    };
+    if (next == nullptr || earlier()) {
+      next = operation;
+      start = candidate;
+    }
+  }
+  if (next == nullptr || start > until) return false;
+
+  std::erase(ready_, next);
+  reach(start);
+  double seconds = 0;
+  try {
+    if (next->work.carry_out) seconds = next->work.carry_out();
+  } catch (...) {
+    finish(next, start, 0);
+    throw;
+  }
+  finish(next, start, seconds);
+  return true;
+}
+
+void Timeline::finish(const OperationPtr& operation, double start, double seconds) {
+  operation->finished = true;
+  operation->end = start + seconds;
+  operation->release =
+      std::max(start + std::max(seconds, operation->work.hold_seconds), operation->held_until);
+  last_end_ = std::max(last_end_, operation->end);
+  const Work& work = operation->work;
+  if (work.engine != Engine::none) {
+    std::vector<Running>& busy = running(work.engine);
+    std::erase_if(busy, [&](const Running& other) { return other.end <= now_; });
+    busy.push_back({operation->end, work.share});
+  }
+  if (records_.size() == max_records) records_.pop_front();
+  records_.push_back({operation->stream, work.engine, work.name, start, operation->end});
+
+  for (const OperationPtr& later : operation->before) {
+    come_after(*later, *operation);
+    if (--later->waits_for == 0) ready_.push_back(later);
+  }
+  operation->before.clear();
+  operation->work = {};  // lets go of what the effect held
+}
+
+OperationPtr Timeline::blocked() const {
+  for (const OperationPtr& operation : ready_) {
+    if (operation->work.condition && !operation->work.condition()) return operation;
+  }
+  return nullptr;
+}
+
+}  // namespace gpubench::model

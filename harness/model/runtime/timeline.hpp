@@ -1,0 +1,109 @@
+// Operations of the model device in virtual time: a discrete-event simulation of engines that work
+// through a graph of operations.
+//
+// An operation starts at the latest of: the moment the host's command reaches the device, the
+// release of every operation it comes after, and the moment its engine has room. Operations are
+// carried out in the order of their start times and only up to a given moment, so that what the
+// host issues later can still come first on an engine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpubench::model {
+
+enum class Engine { none, compute, copy_to_device, copy_to_host };
+const char* engine_name(Engine engine);
+
+// What an operation does, wherever and however often it is queued.
+struct Work {
+  std::string name{};
+  Engine engine = Engine::none;
+  double share = 1;         // of the engine while it runs, (0, 1]
+  double hold_seconds = 0;  // what comes after starts at least this long after the start
+  bool marker = false;      // right after work: takes the time at its end, before its hold is over
+  std::function<double()>
+      carry_out{};                    // does it and returns its duration [s]; empty: nothing to do
+  std::function<bool()> condition{};  // not to start before this holds; empty: always holds
+};
+
+struct Operation {
+  Work work;
+  int stream = 0;
+  std::uint64_t number = 0;  // order of issue
+  double ready = 0;          // earliest start as far as is known
+  bool marker = false;       // as the work says, which is gone once it is done
+  double held_until = 0;     // of a marker: the hold that it passes on
+  std::size_t waits_for = 0;
+  std::vector<std::shared_ptr<Operation>> before;  // those that come after this one
+  bool blocked = false;   // was ready once while its condition did not hold
+  bool finished = false;  // carried out: the following two are known
+  double end = 0;
+  double release = 0;  // when what comes after may start, >= end
+};
+using OperationPtr = std::shared_ptr<Operation>;
+
+// What is left of an operation for whoever draws the timeline. Times in seconds since the start.
+struct Record {
+  int stream = 0;  // 0: the legacy default stream
+  Engine engine = Engine::none;
+  std::string name;
+  double start = 0;
+  double end = 0;
+};
+
+class Timeline {
+ public:
+  // The newest records are kept, this many at most.
+  static constexpr std::size_t max_records = std::size_t{1} << 18;
+
+  // `one_copy_engine`: copies to and from the device share one.
+  explicit Timeline(bool one_copy_engine) : one_copy_engine_(one_copy_engine) {}
+
+  // Queues `work`, to start at `earliest` [s] or later and after every operation in `after`.
+  OperationPtr add(Work work, int stream, double earliest, const std::vector<OperationPtr>& after);
+
+  // Carries out the next operation if it starts by `until` [s]; false: there is none. Whatever the
+  // operation throws passes through; it then counts as finished.
+  bool step(double until);
+
+  // Nothing that could still be observed happens before `time`.
+  void reach(double time) { now_ = std::max(now_, time); }
+
+  bool idle() const { return ready_.empty(); }   // nothing is queued any more
+  double last_end() const { return last_end_; }  // of everything that was carried out
+
+  // The first operation that only waits for its condition, or nullptr.
+  OperationPtr blocked() const;
+
+  const std::deque<Record>& records() const { return records_; }
+  void clear_records() { records_.clear(); }
+
+ private:
+  struct Running {
+    double end;
+    double share;
+  };
+
+  std::vector<Running>& running(Engine engine);
+  static void come_after(Operation& later, const Operation& finished);
+  double start_of(const Operation& operation);
+  void finish(const OperationPtr& operation, double start, double seconds);
+
+  bool one_copy_engine_;
+  double last_end_ = 0;
+  double now_ = 0;  // nothing starts before this any more
+  std::uint64_t next_number_ = 0;
+  std::vector<OperationPtr> ready_;  // waiting for their time, their engine or their condition
+  std::vector<Running> running_[3];
+  std::deque<Record> records_;
+};
+
+}  // namespace gpubench::model

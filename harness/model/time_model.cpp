@@ -1,0 +1,184 @@
+#include "harness/model/time_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gpubench::model {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// What one allocation's reads come to on the whole grid, extrapolated from the traced blocks.
+struct Reads {
+  double leaving_l1 = 0;  // sectors
+  double from_dram = 0;   // bytes
+};
+
+Reads reads_of(const FootprintSums& f, double scale, double sms, double l1_bytes, double l2_bytes,
+               double fetch_bytes, double resident) {
+  if (f.read_requests == 0) return {};
+  const auto by_block = static_cast<double>(f.read_by_block);
+  const auto distinct = static_cast<double>(f.read_distinct);
+  const auto extent = static_cast<double>(f.extent);
+  // Blocks that met sectors of other blocks draw from one population; else each has its own.
+  const double population = std::min(estimated_population(by_block, distinct), infinity);
+  const double all_by_block = by_block * scale;
+  const double all_distinct =
+      std::min(std::isinf(population) ? all_by_block : expected_distinct(all_by_block, population),
+               std::max(extent, distinct));
+  const double working_set =
+      sector_bytes * (std::isinf(population) ? all_distinct : std::min(population, extent));
+
+  // L1: what an SM's blocks share. Accesses beyond the first find the sector with the probability
+  // that it is among the part that fits.
+  const double an_sm = all_by_block / sms;
+  const double an_sm_distinct = std::isinf(population)
+                                    ? an_sm
+                                    : std::min(an_sm, expected_distinct(an_sm, population));
+  const double l1_hit = std::min(1.0, l1_bytes / working_set);
+  const double leaving = sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - l1_hit));
+
+  // L2: each distinct sector is fetched once unless it is still there; repeats find it with the
+  // probability that it is among the part that fits.
+  const double fetches = static_cast<double>(f.read_fetches) / distinct;  // a distinct sector
+  const double l2_hit = std::min(1.0, l2_bytes / working_set);
+  const double repeats = std::max(0.0, leaving - all_distinct);
+  const double first = all_distinct * (1 - resident);
+  Reads reads;
+  reads.leaving_l1 = leaving;
+  reads.from_dram = fetch_bytes * (first * fetches + repeats * (1 - l2_hit));
+  return reads;
+}
+
+}  // namespace
+
+double expected_distinct(double draws, double population) {
+  return population <= 0 ? 0 : population * -std::expm1(-draws / population);
+}
+
+double estimated_population(double draws, double distinct) {
+  // Fewer repeats than this are taken for chance at the edges of blocks.
+  constexpr double fewest_repeats = 1e-3;
+  if (draws <= 0 || distinct <= 0 || draws - distinct < fewest_repeats * draws) return infinity;
+  // expected_distinct grows with the population, from 0 to `draws`: bisect between bounds.
+  double low = distinct, high = 2 * distinct;
+  while (expected_distinct(draws, high) < distinct) high *= 2;
+  if (expected_distinct(draws, low) > distinct) return low;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (expected_distinct(draws, middle) < distinct ? low : high) = middle;
+  }
+  return high;
+}
+
+Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
+                   const Residency& residency) {
+  Prediction result;
+  const double sms = device["sm_count"];
+  const double clock = device["sm_clock_hz"];
+  const double scale = profile.scale();
+  const Counts counts = profile.counts.scaled(scale);
+  result.occupancy = occupancy(device, {profile.threads_per_block, profile.shared_bytes, 0});
+
+  // The SM with the most blocks decides what an SM's own units need.
+  const double blocks_on_fullest = std::ceil(profile.blocks / sms);
+  const double share_of_fullest = blocks_on_fullest / profile.blocks;
+  const auto sm_seconds = [&](double cycles) { return cycles * share_of_fullest / clock; };
+
+  const AccessCounts& loads = counts.at(Space::global, Operation::load);
+  const AccessCounts& stores = counts.at(Space::global, Operation::store);
+  const AccessCounts& atomics = counts.at(Space::global, Operation::atomic);
+
+  // --- where global accesses are served ---
+  const double l1_bytes =
+      std::max(device["l1_bytes_per_sm"] -
+                   static_cast<double>(profile.shared_bytes) * result.occupancy.blocks_per_sm,
+               static_cast<double>(line_bytes));
+  const double fetch_bytes = device["dram_fetch_bytes"];
+  Traffic& traffic = result.traffic;
+  double read_sectors = 0;
+  for (const FootprintSums& f : profile.footprints) {
+    const double resident = residency(f);
+    const Reads reads = reads_of(f, scale, std::min(sms, profile.blocks), l1_bytes,
+                                 device["l2_bytes"], fetch_bytes, resident);
+    read_sectors += reads.leaving_l1;
+    traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
+    traffic.dram_read_bytes += reads.from_dram;
+    // What L2 still holds is overwritten in place. A sector written in part is first read.
+    const double written = static_cast<double>(f.write_distinct) * scale * (1 - resident);
+    const double in_part =
+        static_cast<double>(f.write_distinct - f.write_full) * scale * (1 - resident);
+    traffic.dram_write_bytes += written * sector_bytes;
+    traffic.dram_read_bytes += in_part * sector_bytes;
+  }
+  if (loads.sectors > 0) {
+    traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / loads.sectors);
+    if (read_sectors > 0) {
+      traffic.l2_hit_fraction =
+          std::max(0.0, 1 - traffic.dram_read_bytes / sector_bytes / read_sectors);
+    }
+  }
+
+  // --- terms ---
+  const auto add = [&](const char* name, double seconds) { result.terms.push_back({name, seconds}); };
+  const double efficiency = traffic.dram_write_bytes == 0  ? device["dram_read_efficiency"]
+                            : traffic.dram_read_bytes == 0 ? device["dram_write_efficiency"]
+                                                           : device["dram_mixed_efficiency"];
+  add("dram", (traffic.dram_read_bytes + traffic.dram_write_bytes) /
+                  (device["dram_bytes_per_second"] * efficiency));
+  add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
+  // The L1 stage takes a request a cycle at best, looks tags up, and moves sectors.
+  const double requests = loads.requests + stores.requests + atomics.requests;
+  const double lines = loads.lines + stores.lines + atomics.lines;
+  const double sectors = loads.sectors + stores.sectors + atomics.sectors;
+  add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
+                                 lines / device["l1_tags_per_clock_per_sm"],
+                                 sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
+  double wavefronts = 0, shared_requests = 0;
+  for (const Operation o : {Operation::load, Operation::store, Operation::atomic}) {
+    wavefronts += counts.at(Space::shared, o).wavefronts;
+    shared_requests += counts.at(Space::shared, o).requests;
+  }
+  add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
+  const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
+  // Only what the source names can be counted: a lower bound of the instructions issued.
+  add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
+                           counts.warp_collectives) /
+                          device["warp_schedulers_per_sm"]));
+  add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
+  add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
+  add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
+  add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
+
+  // Latency, by Little's law: each resident warp waits once for every run of independent loads;
+  // blocks that do not fit at once take turns.
+  const double l1_hit = traffic.l1_hit_fraction;
+  const double l2_hit = traffic.l2_hit_fraction;
+  const double latency = l1_hit * device["l1_latency_cycles"] +
+                         (1 - l1_hit) * (l2_hit * device["l2_latency_cycles"] +
+                                         (1 - l2_hit) * device["dram_latency_cycles"]);
+  const double warps_per_block =
+      std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
+  const double waits_a_warp =
+      profile.blocks > 0 ? profile.load_groups * scale / (profile.blocks * warps_per_block) : 0;
+  const double turns =
+      std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
+  add("latency", turns * waits_a_warp * latency / clock);
+  add("launch", device["kernel_floor_seconds"]);
+
+  const Term* largest = &result.terms.front();
+  for (const Term& term : result.terms) {
+    if (term.seconds > largest->seconds) largest = &term;
+  }
+  result.bound = largest->name;
+  // Filling and draining the machine cannot be hidden: the first loads come back before anything
+  // else happens.
+  const double ramp = largest->name == "launch" || largest->name == "latency"
+                          ? 0
+                          : device["kernel_floor_seconds"];
+  result.seconds = largest->seconds + ramp;
+  return result;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,64 @@
+// How long a kernel takes: the largest of what each part of the GPU needs for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+#include "harness/model/emulator/counts.hpp"
+#include "harness/model/emulator/footprint.hpp"
+#include "harness/model/occupancy.hpp"
+
+namespace gpubench::model {
+
+// A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
+struct KernelProfile {
+  std::string name;
+  double blocks = 0;         // of the whole grid
+  double traced_blocks = 0;
+  unsigned threads_per_block = 0;
+  std::size_t shared_bytes = 0;
+  Counts counts;
+  std::vector<FootprintSums> footprints;
+  double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
+
+  double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
+};
+
+// Where a kernel's global accesses are served, whole grid.
+struct Traffic {
+  double l2_sectors = 0;          // that left the SMs
+  double dram_read_bytes = 0;
+  double dram_write_bytes = 0;
+  double l1_hit_fraction = 0;     // of the sectors read
+  double l2_hit_fraction = 0;     // of the sectors that left the SMs to be read
+};
+
+struct Term {
+  std::string name;  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, sfu, latency, launch
+  double seconds = 0;
+};
+
+struct Prediction {
+  double seconds = 0;
+  std::string bound;         // the name of the largest term
+  std::vector<Term> terms;   // in the order above
+  Occupancy occupancy;
+  Traffic traffic;
+};
+
+// How much of an allocation L2 still holds, 0 to 1.
+using Residency = std::function<double(const FootprintSums&)>;
+
+Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
+                   const Residency& residency);
+
+// How many distinct things of `population` equally likely ones `draws` draws meet.
+double expected_distinct(double draws, double population);
+// The inverse: the population of which `draws` draws met `distinct`; infinite when no draw met
+// anything twice (capture and recapture).
+double estimated_population(double draws, double distinct);
+
+}  // namespace gpubench::model

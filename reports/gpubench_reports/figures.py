@@ -1,0 +1,63 @@
+"""What a row's headline number is, and its interval, law and prediction in the same unit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A quantity that a row can be judged by: its column, its name and its SI unit."""
+
+    column: str
+    title: str
+    unit: str
+    is_rate: bool  # rates grow as time shrinks
+
+
+FIGURES = (
+    Figure("useful_bytes_per_second", "useful bandwidth", "B/s", True),
+    Figure("flops_per_second", "arithmetic rate", "FLOP/s", True),
+    Figure("seconds", "time", "s", False),
+)
+BY_COLUMN = {figure.column: figure for figure in FIGURES}
+_LAW_TOLERANCE = 0.02
+
+
+def with_headline(rows: pd.DataFrame) -> pd.DataFrame:
+    """`rows` (one line a benchmark, as the reader gives them) with these columns added:
+
+    headline    the column of FIGURES that the row is judged by: the first that it has, unless its
+                law (law * law_ratio is the measured figure) says that it is another one
+    value       the headline figure [its unit]
+    low, high   95 % interval of `value`, from the interval of the time; NaN where there is none
+    law_value   the law [the same unit]; NaN where there is none in that unit
+    predicted   the figure if the row took `model_seconds`; NaN where there is no prediction
+    """
+    rows = rows.copy()
+    columns = [figure.column for figure in FIGURES]
+    values = rows[columns].to_numpy(float)
+    present = values > 0
+    target = (rows["law"] * rows["law_ratio"]).to_numpy(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        fits = present & (np.abs(values / target[:, None] - 1) < _LAW_TOLERANCE)
+    chosen = np.where(fits.any(axis=1), fits.argmax(axis=1), present.argmax(axis=1))
+    lines = np.arange(len(rows))
+    rows["headline"] = [columns[index] for index in chosen]
+    rows["value"] = values[lines, chosen]
+    states_law = (rows["law"] > 0).to_numpy()
+    comparable = ~np.isfinite(target) | fits[lines, chosen]
+    rows["law_value"] = np.where(states_law & comparable, rows["law"].to_numpy(float), np.nan)
+    seconds = rows["seconds"].to_numpy(float)
+    rate = np.array([FIGURES[index].is_rate for index in chosen], dtype=bool)
+    for column, time in (
+        ("predicted", "model_seconds"),
+        ("low", "ci_high_seconds"),
+        ("high", "ci_low_seconds"),
+    ):
+        slowdown = rows[time].to_numpy(float) / seconds
+        rows[column] = np.where(rate, rows["value"] / slowdown, rows["value"] * slowdown)
+    # For a time, the longer end of the interval is the upper one.
+    rows[["low", "high"]] = np.sort(rows[["low", "high"]].to_numpy(float), axis=1)
+    return rows

@@ -1,0 +1,145 @@
+"""Terminal tables of one result file and of a comparison."""
+
+import math
+import sys
+
+import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from gpubench_reports.compare import Comparison
+from gpubench_reports.figures import BY_COLUMN
+from gpubench_reports.reader import Context, ResultFile
+from gpubench_reports.units import si
+
+_NONE = "·"
+
+
+def print_result(result: ResultFile) -> None:
+    """Prints all rows of `result`: times and figures, then what was skipped or failed and why."""
+    console = _console()
+    context = result.context
+    console.print(_bold(_run(context)))
+    if context.modelled:
+        console.print(_bold("MODELLED, not measured: these figures are predictions."))
+    if not result.ok.empty:
+        console.print(_result_table(result))
+    for status, word in (("skipped", "skipped"), ("failed", "FAILED")):
+        lost = result.rows[result.rows["status"] == status]
+        if not lost.empty:
+            console.print(_bold(f"{len(lost)} {word}"))
+            for name, why in zip(lost["name"], lost["reason"], strict=True):
+                console.print(Text(f"  {name}: {why}"))
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Prints what the two files are, how they are unlike, every ratio, and what one lacks."""
+    console = _console()
+    for letter, result in (("A", comparison.a), ("B", comparison.b)):
+        console.print(Text(f"{letter}  {result.path}  {_run(result.context)}"))
+    for warning in comparison.warnings:
+        console.print(_bold(f"!  {warning}"))
+    console.print(_comparison_table(comparison))
+    counts = comparison.rows["verdict"].value_counts()
+    words = {"faster": "B faster", "slower": "B slower", "same": "no difference shown",
+             "unknown": "without an interval"}  # fmt: skip
+    parts = [f"{counts[key]} {text}" for key, text in words.items() if key in counts]
+    console.print(Text(f"{len(comparison.rows)} rows in both: " + ", ".join(parts)))
+    for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if names:
+            console.print(_bold(f"{len(names)} only in {letter}"))
+            for name, why in names:
+                console.print(Text(f"  {name}: {why}"))
+
+
+def _console() -> Console:
+    # A pipe has no width: nothing may be cut there.
+    width = None if sys.stdout.isatty() else 10_000
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def _bold(text: str) -> Text:
+    return Text(text, style="bold")
+
+
+def _run(context: Context) -> str:
+    parts = [context.device_title, context.verb, context.date[:16].replace("T", " "), context.mode]
+    return " · ".join(part for part in parts if part)
+
+
+def _table(columns: list[tuple[str, list[str]]]) -> Table:
+    """A table of the columns that say anything; the first is text, the rest are numbers."""
+    used = [column for column in columns if any(cell != _NONE for cell in column[1])]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for index, (title, _) in enumerate(used):
+        text = index == 0 or title in ("bound", "verdict")
+        table.add_column(title, justify="left" if text else "right", no_wrap=index > 0,
+                         overflow="fold")  # fmt: skip
+    for line in zip(*(cells for _, cells in used), strict=True):
+        table.add_row(*(escape(cell) for cell in line))
+    return table
+
+
+def _result_table(result: ResultFile) -> Table:
+    rows = result.ok
+    columns = [
+        ("name", list(rows["name"])),
+        ("time", _si(rows["seconds"], "s")),
+        ("useful", _si(rows["useful_bytes_per_second"], "B/s")),
+        ("arithmetic", _si(rows["flops_per_second"], "FLOP/s")),
+        ("law ratio", _fixed(rows["law_ratio"])),
+        ("of roof", _percent(rows["roof_fraction"])),
+    ]
+    if not result.context.modelled:  # on the model the prediction is the result itself
+        error = rows["model_seconds"] / rows["seconds"] - 1
+        columns += [
+            ("predicted", _si(rows["model_seconds"], "s")),
+            ("its error", _percent(error, signed=True)),
+        ]
+    columns.append(("bound", [label or _NONE for label in rows["label"]]))
+    columns.append(("note", [_note(row) for _, row in rows.iterrows()]))
+    return _table(columns)
+
+
+def _note(row: pd.Series) -> str:
+    notes = []
+    if row["converged"] == 0:
+        notes.append("not converged")
+    if row["throttled"] > 0:
+        notes.append("throttled")
+    return ", ".join(notes) or _NONE
+
+
+def _comparison_table(comparison: Comparison) -> Table:
+    rows = comparison.rows
+    units = [BY_COLUMN[column].unit for column in rows["headline"]]
+    interval = [
+        f"{low:.3f} … {high:.3f}" if math.isfinite(low) else _NONE
+        for low, high in zip(rows["low"], rows["high"], strict=True)
+    ]
+    return _table(
+        [
+            ("name", list(rows["name"])),
+            ("A", [si(v, unit) for v, unit in zip(rows["a"], units, strict=True)]),
+            ("B", [si(v, unit) for v, unit in zip(rows["b"], units, strict=True)]),
+            ("speed B/A", [f"{ratio:.3f}" for ratio in rows["ratio"]]),
+            ("95 % interval", interval),
+            ("verdict", list(rows["verdict"])),
+        ]
+    )
+
+
+def _si(values: pd.Series, unit: str) -> list[str]:
+    return [_NONE if math.isnan(value) else si(value, unit) for value in values]
+
+
+def _fixed(values: pd.Series) -> list[str]:
+    return [_NONE if math.isnan(value) else f"{value:.3f}" for value in values]
+
+
+def _percent(values: pd.Series, signed: bool = False) -> list[str]:
+    form = "+.1f" if signed else ".1f"
+    return [_NONE if math.isnan(value) else f"{value * 100:{form}} %" for value in values]

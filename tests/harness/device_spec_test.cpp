@@ -1,0 +1,486 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+
+namespace gpubench {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::filesystem::path devices_dir =
+    std::filesystem::path(GPUBENCH_SOURCE_DIR) / "harness" / "devices";
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A complete device file to break in one place at a time.
+json good_device() { return json::parse(read_file(devices_dir / "h200-sxm.json")); }
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string parse_error(const std::string& text) {
+  return error_of([&] { DeviceSpec::parse(text, "mine.json"); });
+}
+
+std::string parse_error(const json& device) { return parse_error(device.dump(2)); }
+
+std::string parse_error_with(const std::string& figure, const json& value) {
+  json device = good_device();
+  device["figures"][figure]["value"] = value;
+  return parse_error(device);
+}
+
+double roof(const DeviceSpec& device, const std::string& name) {
+  for (const auto& roof : device.data_sheet_roofs()) {
+    if (roof.name == name) return roof.value;
+  }
+  ADD_FAILURE() << device.name() << " has no roof " << name;
+  return 0;
+}
+
+TEST(DeviceFiles, ShipTheReferenceDevices) {
+  EXPECT_THAT(known_devices(), ::testing::IsSupersetOf({"a100-80-sxm", "h100-sxm", "h200-sxm"}));
+}
+
+TEST(DeviceFiles, AreEmbeddedAsTheyStandInTheSourceTree) {
+  std::vector<std::string> stems;
+  for (const auto& entry : std::filesystem::directory_iterator(devices_dir)) {
+    if (entry.path().extension() == ".json" && entry.path().stem() != "schema") {
+      stems.push_back(entry.path().stem().string());
+    }
+  }
+  std::ranges::sort(stems);
+  ASSERT_EQ(known_devices(), stems);
+  for (const auto& stem : stems) {
+    const DeviceSpec file = DeviceSpec::load(devices_dir / (stem + ".json"));
+    const DeviceSpec embedded = device_spec(stem);
+    EXPECT_EQ(embedded.name(), stem);
+    ASSERT_EQ(embedded.figures().size(), file.figures().size());
+    for (const auto& [name, figure] : file.figures()) {
+      EXPECT_EQ(embedded[name], figure.value) << stem << " " << name;
+    }
+  }
+}
+
+TEST(DeviceFiles, CiteEverySourceTheyList) {
+  for (const auto& name : known_devices()) {
+    const json device = json::parse(read_file(devices_dir / (name + ".json")));
+    std::set<std::string> cited;
+    for (const auto& figure : device["figures"]) cited.insert(figure["source"].get<std::string>());
+    for (const auto& [key, text] : device["sources"].items()) {
+      EXPECT_TRUE(cited.contains(key)) << name << " never cites " << key;
+    }
+  }
+}
+
+TEST(DeviceFiles, NoTwoClaimTheSameGpu) {
+  std::set<std::string> seen;
+  for (const auto& name : known_devices()) {
+    for (const auto& match : device_spec(name).matches()) {
+      EXPECT_TRUE(seen.insert(match).second) << name << " claims " << match << " again";
+    }
+  }
+}
+
+TEST(DeviceFiles, FitTogether) {
+  for (const auto& name : known_devices()) {
+    const DeviceSpec device = device_spec(name);
+    if (device.kind() != "gpu") continue;
+    SCOPED_TRACE(name);
+    EXPECT_EQ(device["shared_bytes_per_block_optin"],
+              device["shared_bytes_per_sm"] - device["shared_reserved_bytes_per_block"]);
+    EXPECT_LT(device["shared_bytes_per_sm"], device["l1_bytes_per_sm"]);
+    EXPECT_LE(device["max_threads_per_block"], device["max_threads_per_sm"]);
+    EXPECT_LT(device["shared_latency_cycles"], device["l2_latency_cycles"]);
+    EXPECT_LT(device["l1_latency_cycles"], device["l2_latency_cycles"]);
+    EXPECT_LT(device["l2_latency_cycles"], device["dram_latency_cycles"]);
+    EXPECT_LT(device["dram_bytes_per_second"], device["l2_bytes_per_second"]);
+    EXPECT_LT(device["l2_bytes_per_second"], roof(device, "l1"));
+    EXPECT_LT(device["launch_graph_seconds"], device["launch_stream_seconds"]);
+    EXPECT_LE(device["launch_host_seconds"], device["launch_stream_seconds"]);
+    EXPECT_LT(device["pageable_bytes_per_second"], device["pcie_h2d_bytes_per_second"]);
+  }
+}
+
+// What NVIDIA prints, and the clock at which it is true. The H100's data sheet and whitepaper
+// take 1.98 GHz (maximum boost) for the CUDA cores and FP64 Tensor Cores but 1.83 GHz for all other
+// Tensor Core peaks, so that 989.4 TFLOP/s is no bound: at 1.98 GHz the same units do 1070. The
+// A100's sheet takes 1.41 GHz throughout.
+struct Peak {
+  const char* device;
+  const char* roof;
+  double sheet;
+  double sheet_clock_hz;
+};
+
+void PrintTo(const Peak& peak, std::ostream* out) { *out << peak.device << ' ' << peak.roof; }
+
+class DataSheetPeak : public ::testing::TestWithParam<Peak> {};
+
+TEST_P(DataSheetPeak, FollowsFromFiguresAtTheSheetsClock) {
+  const Peak& peak = GetParam();
+  const DeviceSpec device = device_spec(peak.device);
+  const double at_sheet_clock =
+      roof(device, peak.roof) / device["sm_clock_hz"] * peak.sheet_clock_hz;
+  EXPECT_NEAR(at_sheet_clock / peak.sheet, 1, 0.005);
+}
+
+constexpr Peak peaks[] = {
+    {"h200-sxm", "fp64", 33.5e12, 1.98e9},           {"h200-sxm", "fp32", 67e12, 1.98e9},
+    {"h200-sxm", "tensor_fp64", 67e12, 1.98e9},      {"h200-sxm", "tensor_tf32", 494.7e12, 1.83e9},
+    {"h200-sxm", "tensor_fp16", 989.4e12, 1.83e9},   {"h200-sxm", "tensor_bf16", 989.4e12, 1.83e9},
+    {"h200-sxm", "tensor_fp8", 1978.9e12, 1.83e9},   {"h200-sxm", "tensor_int8", 1978.9e12, 1.83e9},
+    {"h100-sxm", "fp64", 33.5e12, 1.98e9},           {"h100-sxm", "fp32", 66.9e12, 1.98e9},
+    {"h100-sxm", "fp16x2", 133.8e12, 1.98e9},        {"h100-sxm", "tensor_fp64", 66.9e12, 1.98e9},
+    {"h100-sxm", "tensor_tf32", 494.7e12, 1.83e9},   {"h100-sxm", "tensor_fp16", 989.4e12, 1.83e9},
+    {"h100-sxm", "tensor_bf16", 989.4e12, 1.83e9},   {"h100-sxm", "tensor_fp8", 1978.9e12, 1.83e9},
+    {"h100-sxm", "tensor_int8", 1978.9e12, 1.83e9},  {"a100-80-sxm", "fp64", 9.7e12, 1.41e9},
+    {"a100-80-sxm", "fp32", 19.5e12, 1.41e9},        {"a100-80-sxm", "fp16x2", 78e12, 1.41e9},
+    {"a100-80-sxm", "tensor_fp64", 19.5e12, 1.41e9}, {"a100-80-sxm", "tensor_tf32", 156e12, 1.41e9},
+    {"a100-80-sxm", "tensor_fp16", 312e12, 1.41e9},  {"a100-80-sxm", "tensor_bf16", 312e12, 1.41e9},
+    {"a100-80-sxm", "tensor_int8", 624e12, 1.41e9},
+};
+
+INSTANTIATE_TEST_SUITE_P(Sheets, DataSheetPeak, ::testing::ValuesIn(peaks), [](const auto& test) {
+  std::string name = std::string(test.param.device) + "_" + test.param.roof;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(Roofs, AreAtTheMaximumBoostClock) {
+  const DeviceSpec h100 = device_spec("h100-sxm");
+  EXPECT_NEAR(roof(h100, "tensor_bf16"), 1070.5e12, 0.1e12);  // not the sheet's 989.4e12
+  EXPECT_DOUBLE_EQ(roof(h100, "shared"), 132 * 128 * 1.98e9);
+  EXPECT_EQ(roof(h100, "dram"), 3.35e12);
+}
+
+TEST(Roofs, OfAnAbsentFigureAreAbsent) {
+  for (const auto& roof : device_spec("a100-80-sxm").data_sheet_roofs()) {
+    EXPECT_NE(roof.name, "tensor_fp8");
+    EXPECT_EQ(roof.provenance, "data_sheet");
+  }
+}
+
+TEST(Roofs, SayWhereTheirFigureComesFrom) {
+  const auto roofs = device_spec("h200-sxm").data_sheet_roofs();
+  ASSERT_GE(roofs.size(), 2u);
+  EXPECT_EQ(roofs[0].name, "dram");
+  EXPECT_EQ(roofs[0].kind, Roof::Kind::bandwidth);
+  EXPECT_THAT(roofs[0].source, StartsWith("data_sheet: NVIDIA H200"));
+  EXPECT_EQ(roofs[1].name, "l2");
+  EXPECT_THAT(roofs[1].source, StartsWith("published: te42kyfo/gpu-benches"));
+  EXPECT_EQ(roofs.back().kind, Roof::Kind::compute);
+}
+
+TEST(Figures, AreFoundByName) {
+  const DeviceSpec device = device_spec("a100-80-sxm");
+  EXPECT_EQ(device["sm_count"], 108);
+  EXPECT_EQ(device.find("sm_count"), 108);
+  EXPECT_EQ(device.find("tensor_fp8_flops_per_clock_per_sm"), std::nullopt);
+  EXPECT_EQ(device.compute_capability(), std::make_pair(8, 0));
+  EXPECT_EQ(device.kind(), "gpu");
+}
+
+TEST(Figures, ThatAreAbsentAreNamedWithTheirDevice) {
+  const DeviceSpec device = device_spec("a100-80-sxm");
+  EXPECT_EQ(error_of([&] { device["tensor_fp8_flops_per_clock_per_sm"]; }),
+            "device a100-80-sxm has no figure \"tensor_fp8_flops_per_clock_per_sm\"");
+  EXPECT_THAT(error_of([&] { device["sm_cout"]; }), HasSubstr("did you mean \"sm_count\"?"));
+}
+
+TEST(Figures, CarryTheTextOfTheirSource) {
+  const DeviceSpec device = device_spec("h200-sxm");
+  EXPECT_THAT(device.figures().at("dram_bytes_per_second").source, StartsWith("NVIDIA H200"));
+  EXPECT_EQ(device.figures().at("dram_bytes_per_second").from, "data_sheet");
+}
+
+TEST(KnownDevices, UnknownNameListsThemClosestFirst) {
+  const std::string error = error_of([] { device_spec("h200"); });
+  EXPECT_THAT(error, StartsWith("unknown device \"h200\": known are h200-sxm, h100-sxm, "));
+  for (const auto& name : known_devices()) EXPECT_THAT(error, HasSubstr(name));
+}
+
+TEST(KnownDevices, AreFoundByGpuName) {
+  const auto name_for = [](const std::string& gpu) {
+    const auto device = device_spec_for_gpu(gpu);
+    return device ? device->name() : "none";
+  };
+  EXPECT_EQ(name_for("NVIDIA H200"), "h200-sxm");
+  EXPECT_EQ(name_for("NVIDIA H100 80GB HBM3"), "h100-sxm");
+  EXPECT_EQ(name_for("NVIDIA A100-SXM4-80GB"), "a100-80-sxm");
+  EXPECT_EQ(name_for("NVIDIA H200 NVL"), "h200-sxm");  // by its start
+  EXPECT_EQ(name_for("NVIDIA H2000"), "none");         // not the same word
+  EXPECT_EQ(name_for("NVIDIA H100 PCIe"), "none");
+  EXPECT_EQ(name_for("NVIDIA A100-SXM4-40GB"), "none");
+  EXPECT_EQ(name_for(""), "none");
+}
+
+class UserFile : public ::testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(dir_);
+    std::ofstream(dir_ / name) << text;
+    return dir_ / name;
+  }
+
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  const std::filesystem::path dir_ =
+      std::filesystem::path(::testing::TempDir()) /
+      ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(UserFile, LoadsByPath) {
+  json device = good_device();
+  device["name"] = "my-gpu";
+  device["figures"]["sm_count"]["value"] = 7;
+  const auto path = write("my-gpu.json", device.dump());
+  EXPECT_EQ(device_spec(path.string())["sm_count"], 7);
+}
+
+TEST_F(UserFile, MustCarryItsOwnName) {
+  const auto path = write("my-gpu.json", good_device().dump());
+  EXPECT_EQ(error_of([&] { DeviceSpec::load(path); }),
+            path.string() + ": \"name\" is \"h200-sxm\", must be the file's own name, \"my-gpu\"");
+}
+
+TEST_F(UserFile, MustExist) {
+  EXPECT_EQ(error_of([] { device_spec("nowhere/my-gpu.json"); }),
+            "nowhere/my-gpu.json: no such file");
+  const auto path = write("a.json", "");
+  EXPECT_EQ(error_of([&] { DeviceSpec::load(path.parent_path()); }),
+            path.parent_path().string() + ": not a file");
+}
+
+TEST(BadFile, WrongValuesAreNamed) {
+  EXPECT_EQ(parse_error_with("sm_clock_hz", -1.5),
+            "mine.json: figure \"sm_clock_hz\": value -1.5 must be above 0");
+  EXPECT_EQ(parse_error_with("sm_clock_hz", 0),
+            "mine.json: figure \"sm_clock_hz\": value 0 must be above 0");
+  EXPECT_EQ(parse_error_with("sm_count", 0),
+            "mine.json: figure \"sm_count\": value 0 must be a whole number, at least 1");
+  EXPECT_EQ(parse_error_with("sm_count", "132"),
+            "mine.json: figure \"sm_count\": value \"132\" is not a number");
+  EXPECT_EQ(parse_error_with("sm_count", nullptr),
+            "mine.json: figure \"sm_count\": value null is not a number");
+  EXPECT_EQ(parse_error_with("dram_read_efficiency", 1.01),
+            "mine.json: figure \"dram_read_efficiency\": value 1.01 must be above 0 and at most 1");
+}
+
+TEST(BadFile, EveryFigureKeepsItsConstraint) {
+  ASSERT_EQ(parse_error(good_device()), "no error");
+  for (const auto& rule : figure_rules()) {
+    const std::string name(rule.name);
+    const auto accepts = [&](double value) {
+      json device = good_device();
+      device["figures"][name] = {{"value", value}, {"from", "assumed"}, {"source", "a test"}};
+      const std::string error = parse_error(device);
+      if (error != "no error") {
+        EXPECT_THAT(error, StartsWith("mine.json: figure \"" + name + "\": value "));
+      }
+      return error == "no error";
+    };
+    const bool is_whole =
+        rule.constraint == Constraint::count || rule.constraint == Constraint::whole;
+    EXPECT_FALSE(accepts(-1)) << name;
+    EXPECT_EQ(accepts(0), rule.constraint == Constraint::whole) << name;
+    EXPECT_EQ(accepts(0.5), !is_whole) << name;
+    EXPECT_TRUE(accepts(1)) << name;
+    EXPECT_EQ(accepts(2), rule.constraint != Constraint::fraction) << name;
+  }
+}
+
+TEST(BadFile, EveryRequiredFigureIsMissed) {
+  for (const auto& rule : figure_rules()) {
+    const std::string name(rule.name);
+    json device = good_device();
+    device["figures"].erase(name);
+    EXPECT_EQ(parse_error(device),
+              rule.required ? "mine.json: figure \"" + name + "\" is missing" : "no error");
+  }
+}
+
+TEST(BadFile, MisspeltFigureIsNotIgnored) {
+  json device = good_device();
+  device["figures"]["sm_clok_hz"] = device["figures"]["sm_clock_hz"];
+  EXPECT_EQ(parse_error(device),
+            "mine.json: unknown figure \"sm_clok_hz\", did you mean \"sm_clock_hz\"?");
+}
+
+TEST(BadFile, FigureNeedsValueFromAndSource) {
+  for (const std::string key : {"value", "from", "source"}) {
+    json device = good_device();
+    device["figures"]["l2_bytes"].erase(key);
+    EXPECT_EQ(parse_error(device), "mine.json: figure \"l2_bytes\": \"" + key + "\" is missing");
+  }
+  json device = good_device();
+  device["figures"]["l2_bytes"] = 5;
+  EXPECT_THAT(parse_error(device), StartsWith("mine.json: figure \"l2_bytes\": must be an object"));
+  device = good_device();
+  device["figures"]["l2_bytes"]["form"] = "derived";
+  EXPECT_EQ(parse_error(device),
+            "mine.json: figure \"l2_bytes\": unknown key \"form\", did you mean \"from\"?");
+}
+
+TEST(BadFile, FigureNeedsAKnownFromAndASource) {
+  json device = good_device();
+  device["figures"]["l2_bytes"]["from"] = "guessed";
+  EXPECT_EQ(parse_error(device),
+            "mine.json: figure \"l2_bytes\": \"from\" is \"guessed\", must be one of data_sheet, "
+            "published, calibrated, derived, assumed");
+  device["figures"]["l2_bytes"] = {{"value", 1}, {"from", "published"}, {"source", "hearsay"}};
+  EXPECT_EQ(parse_error(device),
+            "mine.json: figure \"l2_bytes\": source \"hearsay\" is not a key of \"sources\"");
+  device["figures"]["l2_bytes"]["from"] = "derived";
+  EXPECT_EQ(parse_error(device), "no error");
+  device["figures"]["l2_bytes"]["source"] = "";
+  EXPECT_EQ(parse_error(device),
+            "mine.json: figure \"l2_bytes\": \"source\" must be a non-empty string");
+}
+
+TEST(BadFile, SyntaxErrorsHaveLineAndColumn) {
+  const std::string nan = "{\n  \"figures\": {\n    \"sm_count\": {\"value\": NaN}\n  }\n}\n";
+  EXPECT_THAT(parse_error(nan),
+              AllOf(StartsWith("mine.json: not valid JSON at line 3, column 27: "),
+                    Not(HasSubstr("json.exception")), Not(HasSubstr("\n"))));
+  EXPECT_THAT(parse_error(std::string()),
+              StartsWith("mine.json: not valid JSON at line 1, column 1: "));
+  EXPECT_THAT(parse_error(std::string("{\n\"name\":\n")), StartsWith("mine.json: not valid JSON"));
+  EXPECT_EQ(parse_error(std::string("{\"sm_count\": 1e999}")),
+            "mine.json: not valid JSON: number overflow parsing '1e999'");
+  EXPECT_EQ(parse_error(std::string("[]")), "mine.json: a device file is one JSON object");
+}
+
+TEST(BadFile, KeyGivenTwiceIsAnError) {
+  EXPECT_EQ(parse_error(std::string(R"({"figures": {"sm_count": 1, "sm_count": 2}})")),
+            "mine.json: \"sm_count\" is given twice");
+}
+
+TEST(BadFile, TopLevelKeysAreChecked) {
+  for (const std::string key :
+       {"schema", "name", "title", "kind", "matches", "compute_capability", "figures", "sources"}) {
+    json device = good_device();
+    device.erase(key);
+    EXPECT_EQ(parse_error(device), "mine.json: \"" + key + "\" is missing");
+  }
+  const auto error_with = [](const std::string& key, const json& value) {
+    json device = good_device();
+    device[key] = value;
+    return parse_error(device);
+  };
+  EXPECT_EQ(error_with("schema", 2), "mine.json: \"schema\" is 2, this program reads 1");
+  EXPECT_EQ(error_with("kind", "tpu"), "mine.json: \"kind\" is \"tpu\", must be gpu or roof");
+  EXPECT_EQ(error_with("name", 5), "mine.json: \"name\" must be a string");
+  EXPECT_EQ(error_with("title", ""), "mine.json: \"title\" is empty");
+  EXPECT_EQ(error_with("matches", json::array({1})),
+            "mine.json: \"matches\" must be a list of non-empty strings");
+  EXPECT_EQ(error_with("compute_capability", "9.0"),
+            "mine.json: \"compute_capability\" must be [major, minor]");
+  EXPECT_EQ(error_with("compute_capability", json::array({9})),
+            "mine.json: \"compute_capability\" must be [major, minor], two whole numbers");
+  EXPECT_EQ(error_with("sources", {{"sheet", 5}}),
+            "mine.json: source \"sheet\" must be a non-empty string");
+  EXPECT_EQ(error_with("titel", "x"), "mine.json: unknown key \"titel\", did you mean \"title\"?");
+}
+
+TEST(BadFile, LinesAreSingle) {
+  EXPECT_THAT(parse_error_with("sm_count", "a\nb"), Not(HasSubstr("\n")));
+  EXPECT_THAT(error_of([] { device_spec("a\nb"); }), Not(HasSubstr("\n")));
+}
+
+TEST(RoofDevice, NeedsNoFigureButOneRoof) {
+  const json roof_only = {
+      {"schema", 1},
+      {"name", "lpu"},
+      {"title", "An accelerator"},
+      {"kind", "roof"},
+      {"matches", json::array()},
+      {"figures",
+       {{"dram_bytes_per_second", {{"value", 8e13}, {"from", "assumed"}, {"source", "a test"}}}}},
+      {"sources", json::object()}};
+  const DeviceSpec device = DeviceSpec::parse(roof_only.dump(), "lpu.json");
+  EXPECT_EQ(device.compute_capability(), std::make_pair(0, 0));
+  ASSERT_EQ(device.data_sheet_roofs().size(), 1u);
+  EXPECT_EQ(device.data_sheet_roofs()[0].value, 8e13);
+
+  json empty = roof_only;
+  empty["figures"] = json::object();
+  EXPECT_EQ(parse_error(empty), "mine.json: no roof follows from its figures");
+}
+
+TEST(Schema, AgreesWithTheTableOfFigures) {
+  const json schema = json::parse(read_file(devices_dir / "schema.json"));
+  const json& properties = schema["properties"]["figures"]["properties"];
+  const json& required = schema["then"]["properties"]["figures"]["required"];
+  EXPECT_EQ(properties.size(), figure_rules().size());
+  std::set<std::string> required_by_table;
+  for (const auto& rule : figure_rules()) {
+    const std::string name(rule.name);
+    ASSERT_TRUE(properties.contains(name)) << name;
+    const char* constraint = nullptr;
+    switch (rule.constraint) {
+      case Constraint::count:
+        constraint = "#/$defs/count";
+        break;
+      case Constraint::whole:
+        constraint = "#/$defs/whole";
+        break;
+      case Constraint::positive:
+        constraint = "#/$defs/positive";
+        break;
+      case Constraint::fraction:
+        constraint = "#/$defs/fraction";
+        break;
+    }
+    EXPECT_EQ(properties[name]["$ref"], constraint) << name;
+    EXPECT_THAT(properties[name]["description"].get<std::string>(),
+                StartsWith("[" + std::string(rule.unit) + "] "))
+        << name;
+    if (rule.required) required_by_table.insert(name);
+  }
+  EXPECT_EQ(required.get<std::set<std::string>>(), required_by_table);
+}
+
+TEST(Schema, DefinesTheConstraintsAsTheProgramDoes) {
+  const json schema = json::parse(read_file(devices_dir / "schema.json"));
+  const auto value_of = [&](const char* constraint) {
+    return schema["$defs"][constraint]["properties"]["value"];
+  };
+  EXPECT_EQ(value_of("count"), json({{"type", "integer"}, {"minimum", 1}}));
+  EXPECT_EQ(value_of("whole"), json({{"type", "integer"}, {"minimum", 0}}));
+  EXPECT_EQ(value_of("positive"), json({{"type", "number"}, {"exclusiveMinimum", 0}}));
+  EXPECT_EQ(value_of("fraction"),
+            json({{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}}));
+  EXPECT_EQ(schema["properties"]["figures"]["additionalProperties"], false);
+  EXPECT_THAT(schema["$defs"]["from"]["enum"].get<std::vector<std::string>>(),
+              ElementsAre("data_sheet", "published", "calibrated", "derived", "assumed"));
+}
+
+}  // namespace
+}  // namespace gpubench

@@ -1,0 +1,101 @@
+// A library with NVML's entry points and no GPU behind them. With FAKE_NVML_OLD it is one of an old
+// driver: clock-event reasons under their first name, and neither maximum clock nor power.
+#include "tests/harness/fake_nvml.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+using gpubench::FakeNvml;
+
+extern "C" {
+
+FakeNvml fake_nvml_state;
+
+// Stands for a device: whoever asks must hand back what the look-up gave out.
+static int the_device;
+
+static int checked(const void* device, int status) {
+  if (fake_nvml_state.started <= 0) return gpubench::fake_nvml_uninitialized;
+  return device == &the_device ? status : gpubench::fake_nvml_invalid_argument;
+}
+
+int nvmlInit_v2() {
+  if (fake_nvml_state.init_status == gpubench::fake_nvml_success) ++fake_nvml_state.started;
+  return fake_nvml_state.init_status;
+}
+
+int nvmlShutdown() {
+  ++fake_nvml_state.shutdowns;
+  if (fake_nvml_state.started <= 0) return gpubench::fake_nvml_uninitialized;
+  --fake_nvml_state.started;
+  return gpubench::fake_nvml_success;
+}
+
+const char* nvmlErrorString(int status) {
+  switch (status) {
+    case gpubench::fake_nvml_not_found:
+      return "Not Found";
+    case gpubench::fake_nvml_driver_not_loaded:
+      return "Driver Not Loaded";
+    default:
+      return nullptr;
+  }
+}
+
+int nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  std::snprintf(version, length, "%s", "580.65.06");
+  return fake_nvml_state.driver_version_status;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* pci_bus_id, void** device) {
+  if (fake_nvml_state.started <= 0) return gpubench::fake_nvml_uninitialized;
+  if (std::strcmp(pci_bus_id, gpubench::fake_nvml_pci_bus_id) != 0) {
+    return gpubench::fake_nvml_not_found;
+  }
+  *device = &the_device;
+  return gpubench::fake_nvml_success;
+}
+
+int nvmlDeviceGetClockInfo(void* device, int domain, unsigned* megahertz) {
+  constexpr int sm = 1;
+  if (domain != sm) return gpubench::fake_nvml_invalid_argument;
+  *megahertz = fake_nvml_state.sm_clock_mhz;
+  return checked(device, fake_nvml_state.clock_status);
+}
+
+int nvmlDeviceGetTemperature(void* device, int sensor, unsigned* celsius) {
+  constexpr int gpu_die = 0;
+  if (sensor != gpu_die) return gpubench::fake_nvml_invalid_argument;
+  *celsius = fake_nvml_state.temperature_c;
+  return checked(device, fake_nvml_state.temperature_status);
+}
+
+#ifdef FAKE_NVML_OLD
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* mask) {
+  *mask = fake_nvml_state.reasons;
+  return checked(device, fake_nvml_state.reasons_status);
+}
+
+#else
+
+int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* mask) {
+  *mask = fake_nvml_state.reasons;
+  return checked(device, fake_nvml_state.reasons_status);
+}
+
+int nvmlDeviceGetMaxClockInfo(void* device, int domain, unsigned* megahertz) {
+  constexpr int sm = 1;
+  if (domain != sm) return gpubench::fake_nvml_invalid_argument;
+  *megahertz = fake_nvml_state.max_sm_clock_mhz;
+  return checked(device, fake_nvml_state.max_clock_status);
+}
+
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  *milliwatts = fake_nvml_state.power_mw;
+  return checked(device, fake_nvml_state.power_status);
+}
+
+#endif
+
+}  // extern "C"

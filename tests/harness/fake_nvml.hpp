@@ -1,0 +1,37 @@
+// What the fake NVML answers, and what it saw. The test sets this up through the symbol
+// `fake_nvml_state` of the library it hands to the code under test.
+#pragma once
+
+namespace gpubench {
+
+// Values of nvmlReturn_t.
+inline constexpr int fake_nvml_success = 0;
+inline constexpr int fake_nvml_uninitialized = 1;
+inline constexpr int fake_nvml_invalid_argument = 2;
+inline constexpr int fake_nvml_not_supported = 3;
+inline constexpr int fake_nvml_no_permission = 4;
+inline constexpr int fake_nvml_not_found = 6;
+inline constexpr int fake_nvml_driver_not_loaded = 9;
+
+inline constexpr const char* fake_nvml_pci_bus_id = "0000:1b:00.0";
+
+struct FakeNvml {
+  int init_status = fake_nvml_success;
+  int clock_status = fake_nvml_success;
+  int max_clock_status = fake_nvml_success;
+  int power_status = fake_nvml_success;
+  int temperature_status = fake_nvml_success;
+  int reasons_status = fake_nvml_success;
+  int driver_version_status = fake_nvml_success;
+
+  unsigned sm_clock_mhz = 1755;
+  unsigned max_sm_clock_mhz = 1980;
+  unsigned power_mw = 412'345;
+  unsigned temperature_c = 61;
+  unsigned long long reasons = 0x4;
+
+  int started = 0;  // successful nvmlInit_v2 less nvmlShutdown
+  int shutdowns = 0;
+};
+
+}  // namespace gpubench

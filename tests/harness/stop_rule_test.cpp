@@ -1,0 +1,142 @@
+#include "harness/measure/stop_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace gpubench {
+namespace {
+
+const StopSettings settings{
+    .relative_half_width = 0.005, .min_samples = 10, .max_samples = 1000, .budget_seconds = 2};
+constexpr double in_time = 0.1;
+
+// Of 10 samples, the interval of the median goes from the second smallest to the second largest.
+std::vector<double> ten_samples(double second, double ninth) {
+  return {100, ninth, 100, 100, 50, 100, 200, 100, second, 100};
+}
+
+TEST(StopRule, ConvergesWhenHalfTheIntervalIsUnderHalfAPercent) {
+  EXPECT_EQ(decide(ten_samples(99.6, 100.4), in_time, settings), Verdict::converged);
+  EXPECT_EQ(decide(ten_samples(99.4, 100.6), in_time, settings), Verdict::more);
+}
+
+TEST(StopRule, ExactlyHalfAPercentIsNotUnderIt) {
+  EXPECT_EQ(decide(ten_samples(99.5, 100.5), in_time, settings), Verdict::more);
+}
+
+TEST(StopRule, WidthOfAnAsymmetricIntervalCounts) {
+  EXPECT_EQ(decide(ten_samples(100, 100.9), in_time, settings), Verdict::converged);
+  EXPECT_EQ(decide(ten_samples(100, 101.1), in_time, settings), Verdict::more);
+}
+
+TEST(StopRule, RelativeToTheMedian) {
+  auto samples = ten_samples(99.6, 100.4);
+  for (double& sample : samples) sample *= 1e-8;
+  EXPECT_EQ(decide(samples, in_time, settings), Verdict::converged);
+  for (double& sample : samples) sample -= 0.9e-6;  // the same width around a tenth of the median
+  EXPECT_EQ(decide(samples, in_time, settings), Verdict::more);
+}
+
+TEST(StopRule, AConstantConvergesAtTheMinimumAndNotBefore) {
+  std::vector<double> samples;
+  for (std::size_t n = 1; n < settings.min_samples; ++n) {
+    samples.push_back(3e-6);
+    EXPECT_EQ(decide(samples, in_time, settings), Verdict::more) << n;
+  }
+  samples.push_back(3e-6);
+  EXPECT_EQ(decide(samples, in_time, settings), Verdict::converged);
+}
+
+TEST(StopRule, AMinimumBelowSixWaitsForAnInterval) {
+  StopSettings hasty = settings;
+  hasty.min_samples = 1;
+  std::vector<double> samples(5, 1.0);
+  EXPECT_EQ(decide(samples, in_time, hasty), Verdict::more);
+  samples.push_back(1.0);
+  EXPECT_EQ(decide(samples, in_time, hasty), Verdict::converged);
+}
+
+TEST(StopRule, NoiseOfTwoModesNeverConverges) {
+  std::vector<double> samples;
+  while (samples.size() < settings.max_samples - 1) {
+    samples.push_back(samples.size() % 2 == 0 ? 1 : 2);
+    ASSERT_EQ(decide(samples, in_time, settings), Verdict::more) << samples.size();
+  }
+  samples.push_back(2);
+  EXPECT_EQ(decide(samples, in_time, settings), Verdict::budget_spent);
+}
+
+TEST(StopRule, ModestNoiseConvergesOnceThereAreEnoughSamples) {
+  // Sigma 2 %: half a 95 % interval of the median is about 1.96 * 1.25 * 2 % / sqrt(n), so 0.5 % is
+  // reached near n = 96.
+  std::mt19937_64 generator(3);
+  std::normal_distribution<double> noise(1, 0.02);
+  std::vector<double> samples;
+  Verdict verdict = Verdict::more;
+  while (verdict == Verdict::more) {
+    samples.push_back(noise(generator));
+    verdict = decide(samples, in_time, settings);
+  }
+  EXPECT_EQ(verdict, Verdict::converged);
+  EXPECT_GT(samples.size(), 30u);
+  EXPECT_LT(samples.size(), 200u);
+}
+
+TEST(StopRule, TimeStopsWhatHasNotConverged) {
+  const auto noisy = ten_samples(90, 110);
+  EXPECT_EQ(decide(noisy, 1.999, settings), Verdict::more);
+  EXPECT_EQ(decide(noisy, 2, settings), Verdict::budget_spent);
+}
+
+TEST(StopRule, WhatConvergedInTheEndDidConverge) {
+  EXPECT_EQ(decide(ten_samples(99.6, 100.4), 100, settings), Verdict::converged);
+}
+
+TEST(StopRule, TimeStopsASlowRowBeforeTheMinimumButNotBeforeTheFirstSample) {
+  const std::vector<double> none;
+  const std::vector<double> one{30};
+  EXPECT_EQ(decide(none, 30, settings), Verdict::more);
+  EXPECT_EQ(decide(one, 30, settings), Verdict::budget_spent);
+}
+
+TEST(StopRule, ZerosAreUnresolvedNotConverged) {
+  const std::vector<double> zeros(20, 0.0);
+  EXPECT_EQ(decide(zeros, in_time, settings), Verdict::more);
+  EXPECT_EQ(decide(zeros, 2, settings), Verdict::budget_spent);
+}
+
+TEST(StopRule, OutOfBudgetAsksForTimeAndSamplesOnly) {
+  EXPECT_FALSE(out_of_budget(0, 30, settings));
+  EXPECT_FALSE(out_of_budget(999, 1.9, settings));
+  EXPECT_TRUE(out_of_budget(1000, 0, settings));
+  EXPECT_TRUE(out_of_budget(1, 2, settings));
+}
+
+TEST(StopRule, ChecksGrowByAFifth) {
+  EXPECT_EQ(next_check(0, settings), 10u);
+  EXPECT_EQ(next_check(10, settings), 12u);
+  EXPECT_EQ(next_check(100, settings), 120u);
+  EXPECT_EQ(next_check(900, settings), 1000u) << "never beyond the most samples allowed";
+  StopSettings few = settings;
+  few.min_samples = 1;
+  EXPECT_EQ(next_check(1, few), 2u) << "always onwards";
+}
+
+TEST(StopRule, SortingStaysAFewTimesTheLastSort) {
+  StopSettings many = settings;
+  many.max_samples = 100'000;
+  std::size_t sorted = 0;
+  std::size_t n = 0;
+  while (n < many.max_samples) {
+    const std::size_t next = next_check(n, many);
+    ASSERT_GT(next, n);
+    sorted += next;
+    n = next;
+  }
+  EXPECT_LE(sorted, 7 * many.max_samples);
+}
+
+}  // namespace
+}  // namespace gpubench

@@ -1,0 +1,48 @@
+"""Fixtures: result files made in code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from gpubench_reports.reader import ResultFile, read
+
+from .factory import make_document
+
+# The same examples every time: a red build is then about the change under test.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    """write(document_or_text, name="run.json") -> path of the file."""
+
+    def write_file(content: Any, name: str = "run.json") -> Path:
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            text = content if isinstance(content, str) else json.dumps(content)
+            path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def load(write):
+    """load(rows, **context changes) -> ResultFile, through a file like any other."""
+
+    def load_rows(rows: list[dict[str, Any]] | None = None, **context: Any) -> ResultFile:
+        return read(write(make_document(rows, **context)))
+
+    return load_rows

@@ -1,0 +1,213 @@
+"""The commands as a user meets them: files, exit codes, tables, help."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from gpubench_reports import files
+from gpubench_reports.cli import main
+from gpubench_reports.errors import ReportError
+from gpubench_reports.files import write_atomically
+from gpubench_reports.render import chart_names
+
+from .factory import bandwidth_row, make_document, make_large_document, make_row
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_render_writes_every_chart_beside_the_file_and_prints_the_paths(write, tmp_path, capsys):
+    path = write(make_document(), "night.json")
+    assert main(["render", str(path)]) == 0
+    folder = tmp_path / "night-charts"
+    expected = [
+        f"{stem}.{suffix}"
+        for stem in ("roofline", "concept-coalescing", "concept-roofline")
+        for suffix in ("png", "svg")
+    ]
+    assert capsys.readouterr().out.split() == [str(folder / name) for name in expected]
+    assert names(folder) == sorted(expected)
+    for name in expected:
+        content = (folder / name).read_bytes()
+        if name.endswith("png"):
+            assert content.startswith(b"\x89PNG")
+        else:
+            assert ElementTree.fromstring(content).tag.endswith("svg")
+
+
+def test_charts_are_the_same_bytes_every_time(write, tmp_path):
+    path = write(make_document(device_kind="model"))
+    for folder in ("one", "two"):
+        assert main(["render", str(path), "--out", str(tmp_path / folder)]) == 0
+    for name in names(tmp_path / "one"):
+        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("one", "two"))
+        assert first == second, name
+
+
+def test_odd_names_are_drawn_and_stay_in_their_folder(write, tmp_path, capsys):
+    rows = [
+        bandwidth_row(f"{concept}/k/n:{n}", 1e9) | {"concept": concept}
+        for concept in ("../../etc", "größe $x^2$ <&>", "größe_$x^2$ <&>") for n in (1, 2)
+    ]  # fmt: skip
+    path = write(make_document([row | {"name": str(i)} for i, row in enumerate(rows)], roofs=[]))
+    assert main(["render", str(path), "--out", str(tmp_path / "out")]) == 0
+    assert names(tmp_path) == ["out", "run.json"]
+    assert len(names(tmp_path / "out")) == 6
+    for name in names(tmp_path / "out"):
+        assert re.fullmatch(r"concept-[A-Za-z0-9._-]+\.(png|svg)", name)
+
+
+def test_chart_names_never_meet():
+    found = chart_names(["a b", "a_b", "A_B", "", "x" * 300])
+    assert len({name.lower() for name in found.values()}) == 5
+    assert all(len(name) < 100 for name in found.values())
+
+
+def test_nothing_to_draw(write, capsys):
+    path = write(make_document([{"name": "a/b", "skipped": True, "skip_reason": "no"}], roofs=[]))
+    assert main(["render", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpubench-report: {path}: has nothing to draw: every row was skipped or failed\n"
+    )
+
+
+def test_a_folder_that_cannot_be_is_one_line(write, tmp_path, capsys):
+    path = write(make_document())
+    for command in (["render", str(path)], ["compare", str(path), str(path)]):
+        assert main([*command, "--out", str(path)]) == 2
+        assert capsys.readouterr().err == (
+            f"gpubench-report: {path}: cannot write here: File exists\n"
+        )
+        assert main([*command, "--out", str(path / "below")]) == 2
+        assert capsys.readouterr().err == (
+            f"gpubench-report: {path / 'below'}: cannot write here: Not a directory\n"
+        )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_one_line(write, tmp_path, capsys):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    assert main(["render", str(write(make_document())), "--out", str(closed)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpubench-report: {closed}: cannot write here: Permission denied\n"
+    )
+
+
+def test_a_write_that_breaks_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
+    target = tmp_path / "chart.png"
+    write_atomically(target, b"old")
+
+    def full(self, other):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.Path, "replace", full)
+    with pytest.raises(ReportError, match="No space left on device"):
+        write_atomically(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert names(tmp_path) == ["chart.png"]
+
+
+def table(write, capsys, rows, **context) -> list[str]:
+    assert main(["table", str(write(make_document(rows, **context)))]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_table_shows_figures_with_prefixes_and_the_error_of_the_prediction(write, capsys):
+    row = bandwidth_row("coalescing/strided_read/stride:1", 4.0e12, law=5e12, roof_fraction=0.91,
+                        model_seconds=2.6e-4)  # fmt: skip
+    lines = table(write, capsys, [row])
+    header = next(line for line in lines if line.startswith(" name"))
+    assert re.split(r"\s{2,}", header.strip()) == [
+        "name", "time", "useful", "law ratio", "of roof", "predicted", "its error", "bound",
+    ]  # fmt: skip
+    (line,) = [line for line in lines if "strided_read" in line]
+    assert re.split(r"\s{2,}", line.strip()) == [
+        "coalescing/strided_read/stride:1", "250 µs", "4.00 TB/s", "0.800", "91.0 %", "260 µs",
+        "+4.0 %", "dram",
+    ]  # fmt: skip
+
+
+def test_table_lists_skipped_and_failed_rows_and_says_modelled(write, capsys):
+    lines = table(
+        write, capsys,
+        [make_row("a/b"), {"name": "a/c", "skipped": True, "skip_reason": "needs 64 GiB"},
+         {"name": "a/d", "error_occurred": True, "error_message": "element 17 is 3"}],
+        device_kind="model",
+    )  # fmt: skip
+    assert lines[0] == "NVIDIA H200 SXM 141 GB · modelled · 2026-11-21 04:40 · cold"
+    assert "MODELLED" in lines[1]
+    assert lines[-4:] == ["1 skipped", "  a/c: needs 64 GiB", "1 FAILED", "  a/d: element 17 is 3"]
+
+
+def test_table_marks_rows_to_doubt(write, capsys):
+    lines = table(write, capsys, [make_row("a/b", converged=0, throttled=1), make_row("a/c")])
+    (line,) = [line for line in lines if " a/b" in line]
+    assert line.rstrip().endswith("not converged, throttled")
+
+
+def test_markup_in_names_is_text(write, capsys):
+    lines = table(write, capsys, [make_row("a/[bold]b[/bold]") | {"kernel": "[/]"}])
+    assert any("a/[bold]b[/bold]" in line for line in lines)
+
+
+def test_a_reader_that_stops_is_no_error(write):
+    path = write(make_large_document())
+    done = subprocess.run(
+        f"{sys.executable} -m gpubench_reports table {path} | head -1",
+        shell=True, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("NVIDIA H200")
+    assert done.stderr == ""
+
+
+def test_a_plain_terminal_gets_question_marks_not_a_traceback(write):
+    path = write(make_document([make_row("größe/κ")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "gpubench_reports", "table", str(path)],
+        capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert b"gr??e" in done.stdout or b"gr?" in done.stdout
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["render", "table", "compare"])
+def test_help_teaches(command, capsys):
+    for arguments, words in (
+        (["--help"], ["render", "table", "compare", "examples:", "Exit code"]),
+        ([command, "--help"], ["--help", ".json"]),
+    ):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 0
+        output = capsys.readouterr().out
+        assert all(word in output for word in words)
+
+
+def test_wrong_commands_are_two(capsys):
+    for arguments in ([], ["paint"], ["render"], ["table", "a", "b"]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 2
+        assert "gpubench-report" in capsys.readouterr().err
+
+
+def test_a_full_file_renders_in_seconds_of_work(tmp_path):
+    """Processor time, both workers together: what a busy machine cannot change much."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(make_large_document(150)))
+    before = os.times()
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-m", "gpubench_reports", "render", str(path)],
+                   check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+    after = os.times()
+    spent = sum(after[2:4]) - sum(before[2:4])
+    assert spent < 12, f"{spent:.1f} s of work in {time.monotonic() - started:.1f} s"

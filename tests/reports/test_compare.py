@@ -1,0 +1,169 @@
+"""Ratios of two files, with numbers that can be checked by eye."""
+
+import math
+
+import pytest
+
+from gpubench_reports import compare_chart
+from gpubench_reports.cli import main
+from gpubench_reports.compare import compare
+from gpubench_reports.errors import ReportError
+from gpubench_reports.reader import read
+
+from .factory import make_document, make_row
+
+
+@pytest.fixture
+def pair(write):
+    """pair(rows_a, rows_b, context changes of B) -> Comparison."""
+
+    def make(rows_a, rows_b, **context):
+        a = read(write(make_document(rows_a), "a.json"))
+        return compare(a, read(write(make_document(rows_b, **context), "b.json")))
+
+    return make
+
+
+def timed(name, seconds, low=None, high=None, **counters):
+    interval = {} if low is None else {"ci_low_seconds": low, "ci_high_seconds": high}
+    return make_row(name, seconds, **interval, **counters)
+
+
+def test_half_the_time_is_twice_as_fast(pair):
+    row = pair([timed("a/b", 2.0)], [timed("a/b", 1.0)]).rows.iloc[0]
+    assert (row["a"], row["b"], row["ratio"]) == pytest.approx((2.0, 1.0, 2.0))
+    assert math.isnan(row["low"])
+    assert row["verdict"] == "unknown"
+
+
+def test_rates_are_compared_as_rates(pair):
+    row = pair(
+        [make_row("a/b", 2.0, useful_bytes_per_second=1e9)],
+        [make_row("a/b", 1.0, useful_bytes_per_second=3e9)],
+    ).rows.iloc[0]
+    assert row["headline"] == "useful_bytes_per_second"
+    assert row["ratio"] == pytest.approx(3.0)
+
+
+def test_different_figures_fall_back_to_time(pair):
+    row = pair(
+        [make_row("a/b", 2.0, useful_bytes_per_second=1e9)],
+        [make_row("a/b", 1.0, flops_per_second=1e9)],
+    ).rows.iloc[0]
+    assert (row["headline"], row["ratio"]) == ("seconds", pytest.approx(2.0))
+
+
+def test_interval_is_pythagoras_on_the_logarithm(pair):
+    # A is known to a factor e^0.03 either way, B to e^0.04: the ratio to e^0.05.
+    a = timed("a/b", 1.0, math.exp(-0.03), math.exp(0.03))
+    b = timed("a/b", 1.0, math.exp(-0.04), math.exp(0.04))
+    row = pair([a], [b]).rows.iloc[0]
+    assert row["ratio"] == pytest.approx(1.0)
+    assert (row["low"], row["high"]) == pytest.approx((math.exp(-0.05), math.exp(0.05)))
+
+
+def test_the_ends_of_lopsided_intervals_go_to_the_right_sides(pair):
+    # Only A may have been faster than its median, so only B / A may be lower.
+    row = pair([timed("a/b", 1.0, 0.8, 1.0)], [timed("a/b", 1.0, 1.0, 1.0)]).rows.iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx((0.8, 1.0))
+    # Only B may have been slower.
+    row = pair([timed("a/b", 1.0, 1.0, 1.0)], [timed("a/b", 1.0, 1.0, 1.25)]).rows.iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx((0.8, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [(0.5, "faster"), (2.0, "slower"), (1.001, "same")]
+)
+def test_verdicts(pair, seconds, verdict):
+    a = timed("a/b", 1.0, 0.99, 1.01)
+    b = timed("a/b", seconds, seconds * 0.99, seconds * 1.01)
+    assert list(pair([a], [b]).rows["verdict"]) == [verdict]
+
+
+def test_rows_of_one_file_only_are_listed_with_the_reason(pair):
+    skipped = {"name": "a/c", "skipped": True, "skip_reason": "no such unit"}
+    found = pair([timed("a/b", 1.0), timed("a/c", 1.0)], [timed("a/b", 1.0), timed("a/d", 1.0),
+                                                          skipped])  # fmt: skip
+    assert list(found.rows["name"]) == ["a/b"]
+    assert found.only_a == [("a/c", "skipped there: no such unit")]
+    assert found.only_b == [("a/d", "absent there")]
+
+
+def test_files_that_are_alike_have_no_warnings(pair):
+    assert pair(None, None).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("context", "warning"),
+    [
+        ({"device_kind": "model"},
+         "A is measured and B is modelled: the ratios are errors of the model, not speed-ups"),
+        ({"device": "a100", "device_title": "NVIDIA A100"},
+         "the devices differ: A is NVIDIA H200 SXM 141 GB, B is NVIDIA A100"),
+        ({"mode": "hot"}, "the modes differ: A is cold, B is hot"),
+    ],
+)  # fmt: skip
+def test_unlike_files_are_compared_loudly(pair, capsys, write, tmp_path, context, warning):
+    found = pair(None, None, **context)
+    assert found.warnings == [warning]
+    (figure,) = compare_chart.build(found)
+    assert [t.get_text() for t in figure.texts if t.get_gid() == "warning"] == [f"! {warning}"]
+    marks = [t.get_text() for t in figure.texts if t.get_gid() == "watermark"]
+    assert marks == (["MODEL against MEASUREMENT"] if "device_kind" in context else [])
+    assert main(["compare", str(found.a.path), str(found.b.path), "--out", str(tmp_path)]) == 0
+    assert f"!  {warning}\n" in capsys.readouterr().out
+
+
+def test_two_modelled_files_say_so(write):
+    path = write(make_document(device_kind="model"))
+    found = compare(read(path), read(path))
+    assert found.warnings == [
+        "both files are modelled: the ratios are predictions, nothing was measured"
+    ]
+    (figure,) = compare_chart.build(found)
+    assert "MODELLED, not measured" in [text.get_text() for text in figure.texts]
+
+
+def test_nothing_in_common_is_an_error(pair):
+    with pytest.raises(ReportError, match="has no row in common with"):
+        pair([timed("a/b", 1.0)], [timed("c/d", 1.0)])
+
+
+def test_chart_shows_each_ratio_and_its_interval(pair):
+    rows = [timed("a/x", 2.0, 1.9, 2.1), timed("a/y", 3.0), timed("b/x", 1.0, 0.9, 1.1)]
+    halved = [timed("a/x", 1.0, 0.9, 1.1), timed("a/y", 1.0), timed("b/x", 1.0, 0.9, 1.1)]
+    found = pair(rows, halved)
+    (figure,) = compare_chart.build(found)
+    (axes,) = figure.axes
+    points = [line.get_xdata()[0] for line in axes.get_lines() if line.get_gid() == "ratio"]
+    assert points == pytest.approx([2.0, 3.0, 1.0])
+    spans = [line.get_xdata() for line in axes.get_lines() if line.get_gid() == "interval"]
+    timed_rows = found.rows[found.rows["low"].notna()]
+    assert [tuple(span) for span in spans] == [
+        pytest.approx((low, high))
+        for low, high in zip(timed_rows["low"], timed_rows["high"], strict=True)
+    ]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["x", "y", "x"]
+
+
+def test_long_comparisons_take_several_pages(pair):
+    rows = [timed(f"a/b/n:{n}", 1.0) for n in range(compare_chart.ROWS_A_PAGE + 1)]
+    pages = compare_chart.build(pair(rows, rows))
+    shown = [len(page.axes[0].get_yticklabels()) for page in pages]
+    assert shown == [compare_chart.ROWS_A_PAGE, 1]
+
+
+def test_the_table_has_the_ratio(pair, capsys, tmp_path):
+    # The two uncertainties are sides 3 and 4 of a triangle whose side 5 is a factor of 1.05.
+    down, up = math.log(1.05) * 0.6, math.log(1.05) * 0.8
+    a = timed("a/b", 2.0, 2.0 * math.exp(-down), 2.0 * math.exp(down))
+    found = pair([a], [timed("a/b", 1.0, math.exp(-up), math.exp(up))])
+    main(["compare", str(found.a.path), str(found.b.path), "--out", str(tmp_path / "out")])
+    output = capsys.readouterr().out
+    (line,) = [line for line in output.splitlines() if line.startswith(" a/b")]
+    assert line.split() == ["a/b", "2.00", "s", "1.00", "s", "2.000", "1.905", "…", "2.100",
+                            "faster"]  # fmt: skip
+    assert output.splitlines()[-2:] == [
+        str(tmp_path / "out" / "compare.png"),
+        str(tmp_path / "out" / "compare.svg"),
+    ]
