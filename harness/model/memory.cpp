@@ -86,11 +86,14 @@ bool DeviceMemory::release(void* begin) {
   return true;
 }
 
+Allocation* DeviceMemory::preceding(const void* address) const {
+  const auto after = live_.upper_bound(static_cast<std::byte*>(const_cast<void*>(address)));
+  return after == live_.begin() ? nullptr : std::prev(after)->second.get();
+}
+
 Allocation* DeviceMemory::find(const void* address) const {
-  auto after = live_.upper_bound(static_cast<std::byte*>(const_cast<void*>(address)));
-  if (after == live_.begin()) return nullptr;
-  Allocation* a = std::prev(after)->second.get();
-  return a->contains(address, 1) ? a : nullptr;
+  Allocation* a = preceding(address);
+  return a != nullptr && a->contains(address, 1) ? a : nullptr;
 }
 
 void DeviceMemory::touch(Allocation& a, const void* address, std::size_t bytes) {

@@ -65,7 +65,15 @@ class DeviceMemory {
   // The live allocation that holds `address`, or nullptr. The pointer stays valid until release().
   // Not to be called while another thread allocates or releases.
   Allocation* find(const void* address) const;
+  // The last live allocation that begins at or before `address`, or nullptr; otherwise as find().
+  Allocation* preceding(const void* address) const;
 
+  // Whether the page that holds `address`, which must lie in `a`, has its contents.
+  static bool is_present(const Allocation& a, const void* address) {
+    const auto page =
+        static_cast<std::size_t>(static_cast<const std::byte*>(address) - a.begin) / page_bytes;
+    return (a.present[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0;
+  }
   // Makes the pages of [address, address + bytes) hold their contents. The range must lie in `a`.
   // Safe from several threads.
   static void touch(Allocation& a, const void* address, std::size_t bytes);

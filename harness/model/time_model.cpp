@@ -86,9 +86,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double share_of_fullest = blocks_on_fullest / profile.blocks;
   const auto sm_seconds = [&](double cycles) { return cycles * share_of_fullest / clock; };
 
-  const AccessCounts& loads = counts.at(Space::global, Operation::load);
-  const AccessCounts& stores = counts.at(Space::global, Operation::store);
-  const AccessCounts& atomics = counts.at(Space::global, Operation::atomic);
+  const AccessCounts& loads = counts.at(Space::global, Access::load);
+  const AccessCounts& stores = counts.at(Space::global, Access::store);
+  const AccessCounts& atomics = counts.at(Space::global, Access::atomic);
 
   // --- where global accesses are served ---
   const double l1_bytes =
@@ -136,7 +136,7 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                                  lines / device["l1_tags_per_clock_per_sm"],
                                  sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
   double wavefronts = 0, shared_requests = 0;
-  for (const Operation o : {Operation::load, Operation::store, Operation::atomic}) {
+  for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
     shared_requests += counts.at(Space::shared, o).requests;
   }

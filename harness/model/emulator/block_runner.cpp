@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <sstream>
 
 #include "harness/model/emulator/source_location.hpp"
@@ -18,6 +19,20 @@ namespace gpubench::model {
 namespace {
 
 constinit thread_local BlockRunner* running = nullptr;
+
+// The runner's own work in the middle of a kernel, where it is more than arithmetic. What the
+// standard library's templates do there must not be taken for the kernel's accesses: the linker may
+// have kept the copy of a template that was compiled, and instrumented, with a kernel.
+class HostCode {
+ public:
+  HostCode() : interrupted_(running) { running = nullptr; }
+  ~HostCode() { running = interrupted_; }
+  HostCode(const HostCode&) = delete;
+  HostCode& operator=(const HostCode&) = delete;
+
+ private:
+  BlockRunner* interrupted_;
+};
 
 // Operations of collective(): the shuffles keep their own numbers.
 constexpr int vote = 100;
@@ -45,37 +60,50 @@ bool is_builtin(std::uint64_t address) {
   return within(threadIdx) || within(blockIdx) || within(blockDim) || within(gridDim);
 }
 
-struct ThreadLocalSegment {
-  std::uint64_t begin = 0, bytes = 0;
+// Where the running program's variables are: its own (constants among them), and this thread's.
+struct Image {
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+  std::uint64_t thread_begin = 0, thread_bytes = 0;
 };
 
-ThreadLocalSegment program_thread_locals() {
-  ThreadLocalSegment segment;
+Image program_image() {
+  Image image;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* out) {
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          if (info->dlpi_phdr[i].p_type == PT_TLS && info->dlpi_tls_data != nullptr) {
-            auto* found = static_cast<ThreadLocalSegment*>(out);
-            found->begin = reinterpret_cast<std::uint64_t>(info->dlpi_tls_data);
-            found->bytes = info->dlpi_phdr[i].p_memsz;
+        auto* found = static_cast<Image*>(out);
+        for (const ElfW(Phdr) & header : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+          if (header.p_type == PT_LOAD) {
+            const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
+            found->begin = std::min(found->begin, begin);
+            found->end = std::max(found->end, begin + header.p_memsz);
+          } else if (header.p_type == PT_TLS && info->dlpi_tls_data != nullptr) {
+            found->thread_begin = reinterpret_cast<std::uint64_t>(info->dlpi_tls_data);
+            found->thread_bytes = header.p_memsz;
           }
         }
         return 1;  // the program comes first; libraries hold no kernels
       },
-      &segment);
-  return segment;
+      &image);
+  return image;
+}
+
+const char* name_of(EventKind kind) {
+  return kind == EventKind::load ? "load" : kind == EventKind::store ? "store" : "atomic";
 }
 
 }  // namespace
 
 BlockRunner* running_block() noexcept { return running; }
 
-BlockRunner::BlockRunner(DeviceMemory& memory) : memory_(memory) {}
+BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host)
+    : memory_(memory), is_mapped_host_(is_mapped_host) {}
 
 void BlockRunner::attach() {
-  const ThreadLocalSegment segment = program_thread_locals();
-  static_shared_ = segment.begin;
-  static_shared_bytes_ = segment.bytes;
+  const Image image = program_image();
+  static_shared_ = image.thread_begin;
+  static_shared_bytes_ = image.thread_bytes;
+  program_begin_ = image.begin;
+  program_bytes_ = image.end - image.begin;
 }
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
@@ -197,9 +225,10 @@ void BlockRunner::describe_deadlock() {
   result_.fault = text.str();
 }
 
-void BlockRunner::fault(const std::string& what, const void* code) {
+void BlockRunner::fault(std::string_view what, const void* code) {
+  const HostCode host;
   faulted_ = true;
-  result_.fault = what + " by thread " + words(threadIdx) + " of block " + words(blockIdx) + " at " +
+  result_.fault = std::string(what) + " by thread " + words(threadIdx) + " of block " + words(blockIdx) + " at " +
                   source_location(code);
   suspend();  // never resumed: run() abandons the block
   __builtin_unreachable();
@@ -257,7 +286,7 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
     } else {
       // A source outside the segment, or not taking part, gives the lane its own value back.
       const int segment = i / lane.width * lane.width;
-      const auto argument = static_cast<int>(lane.argument);
+      const auto argument = static_cast<int>(lane.argument % warp_lanes);
       int source = i;
       switch (static_cast<Shuffle>(lane.operation)) {
         case Shuffle::index: source = segment + (argument & (lane.width - 1)); break;
@@ -294,41 +323,55 @@ std::byte* BlockRunner::dynamic_shared() {
 
 void BlockRunner::check_global(const void* address, unsigned bytes, EventKind kind,
                                const void* code) {
-  Allocation* a = nullptr;
-  for (Allocation* recent : recent_) {
-    if (recent != nullptr && recent->contains(address, bytes)) {
-      a = recent;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+  for (const Allocation* a : recent_) {
+    if (a != nullptr && a->contains(address, bytes)) {
+      if (aligned && DeviceMemory::is_present(*a, address)) return;
       break;
     }
   }
-  if (a == nullptr) {
-    a = memory_.find(address);
-    if (a == nullptr || !a->contains(address, bytes)) {
-      const char* what = kind == EventKind::load ? "load" : kind == EventKind::store ? "store"
-                                                                                     : "atomic";
-      std::ostringstream text;
-      text << "out of bounds: " << bytes << "-byte " << what;
-      // The allocation just before the address says how far beyond its end the access lies.
-      const auto* p = static_cast<const std::byte*>(address);
-      Allocation* before = nullptr;
-      for (std::size_t back = 0; back <= allocation_gap_bytes && before == nullptr;
-           back += DeviceMemory::page_bytes) {
-        if (memory_.in_range(p - back)) before = memory_.find(p - back);
-      }
-      if (a != nullptr) before = a;
-      if (before != nullptr && p >= before->begin) {
-        text << " at byte " << (p - before->begin) << " of an allocation of " << before->bytes;
-      } else {
-        text << " where nothing is allocated";
-      }
-      fault(text.str(), code);
-    }
+  const HostCode host;
+  // The allocation that begins before the address says how far beyond its end the access lies.
+  Allocation* a = memory_.preceding(address);
+  if (a == nullptr || !a->contains(address, bytes)) {
+    const std::string what = "out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind);
+    if (a == nullptr) fault(what + " where nothing is allocated", code);
+    const auto at = static_cast<const std::byte*>(address) - a->begin;
+    fault(what + " at byte " + std::to_string(at) + " of an allocation of " +
+              std::to_string(a->bytes),
+          code);
+  }
+  if (!aligned) {
+    fault("misaligned " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
+              std::to_string(static_cast<const std::byte*>(address) - a->begin) +
+              " of an allocation",
+          code);
+  }
+  // What fills a page may itself be instrumented code: it is the host's, not this lane's.
+  running = nullptr;
+  DeviceMemory::touch(*a, address, bytes);
+  running = this;
+  if (std::find(recent_.begin(), recent_.end(), a) == recent_.end()) {
     recent_[next_recent_++ % recent_.size()] = a;
   }
-  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
-    fault("misaligned " + std::to_string(bytes) + "-byte access", code);
+}
+
+// What is neither device nor shared memory: registers and parameters on the lane's stack, constants
+// of the program, or host memory that the device may access.
+void BlockRunner::check_private(const void* address, unsigned bytes, EventKind kind,
+                                const void* code) {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  const auto stack = reinterpret_cast<std::uint64_t>(lanes_[current_].stack);
+  if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_ ||
+      is_builtin(at)) {
+    return;
   }
-  DeviceMemory::touch(*a, address, bytes);
+  const HostCode host;
+  if (is_mapped_host_ && is_mapped_host_(address, bytes)) return;
+  std::ostringstream text;
+  text << "no device memory: " << bytes << "-byte " << name_of(kind) << " at host address 0x"
+       << std::hex << at;
+  fault(text.str(), code);
 }
 
 void BlockRunner::on_access(const void* address, unsigned bytes, EventKind kind, const void* code) {
@@ -336,7 +379,8 @@ void BlockRunner::on_access(const void* address, unsigned bytes, EventKind kind,
   if (memory_.in_range(address)) {
     check_global(address, bytes, kind, code);
   } else if (!is_shared(at) || is_builtin(at)) {
-    return;  // registers, parameters and constants: the lane's stack and the host's memory
+    check_private(address, bytes, kind, code);
+    return;
   }
   if (trace_ == nullptr) return;
   trace_->events.push(make_event(code, kind, bytes));

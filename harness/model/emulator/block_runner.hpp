@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/emulator/fiber.hpp"
@@ -31,9 +32,13 @@ struct BlockResult {
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
+// Whether kernels may access [address, address + bytes) of the host's memory.
+using MappedHost = std::function<bool(const void* address, std::size_t bytes)>;
+
 class BlockRunner {
  public:
-  explicit BlockRunner(DeviceMemory& memory);
+  // Both must outlive the runner.
+  BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host);
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
@@ -96,10 +101,12 @@ class BlockRunner {
   void resolve(unsigned warp, unsigned mask);
   bool release_barrier();
   void describe_deadlock();
-  [[noreturn]] void fault(const std::string& what, const void* code);
+  [[noreturn]] void fault(std::string_view what, const void* code);
+  void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
 
   DeviceMemory& memory_;
+  const MappedHost& is_mapped_host_;
   FiberStacks stacks_;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
@@ -114,6 +121,8 @@ class BlockRunner {
 
   std::uint64_t static_shared_ = 0;
   std::uint64_t static_shared_bytes_ = 0;
+  std::uint64_t program_begin_ = 0;
+  std::uint64_t program_bytes_ = 0;
   struct alignas(128) BankRow {  // one word of each of the 32 banks
     std::array<std::byte, 128> bytes;
   };

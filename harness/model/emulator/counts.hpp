@@ -18,7 +18,7 @@ inline constexpr unsigned shared_banks = 32;
 inline constexpr unsigned bank_bytes = 4;
 
 enum class Space : std::uint8_t { global, shared };
-enum class Operation : std::uint8_t { load, store, atomic };
+enum class Access : std::uint8_t { load, store, atomic };
 
 // Sums over warp requests; doubles, since a sample of blocks is scaled up to the grid.
 struct AccessCounts {
@@ -50,16 +50,16 @@ unsigned wavefronts_of(const WarpRequest& request);
 unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
-  std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Operation]
+  std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Access]
   double barriers = 0;          // a warp each
   double warp_collectives = 0;
   double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
 
-  AccessCounts& at(Space space, Operation operation) {
-    return access[static_cast<int>(space)][static_cast<int>(operation)];
+  AccessCounts& at(Space space, Access kind) {
+    return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
-  const AccessCounts& at(Space space, Operation operation) const {
-    return access[static_cast<int>(space)][static_cast<int>(operation)];
+  const AccessCounts& at(Space space, Access kind) const {
+    return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
   Counts& operator+=(const Counts& other);
   Counts scaled(double factor) const;

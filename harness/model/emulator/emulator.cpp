@@ -19,10 +19,10 @@ dim3 block_at(std::uint64_t index, dim3 grid) {
           static_cast<unsigned>(index / grid.x / grid.y)};
 }
 
-Operation operation_of(EventKind kind) {
-  return kind == EventKind::load    ? Operation::load
-         : kind == EventKind::store ? Operation::store
-                                    : Operation::atomic;
+Access access_of(EventKind kind) {
+  return kind == EventKind::load    ? Access::load
+         : kind == EventKind::store ? Access::store
+                                    : Access::atomic;
 }
 
 // The bytes of one sector that a lane's access covers, a bit each.
@@ -39,7 +39,8 @@ std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned
 
 // What one host thread keeps from block to block.
 struct Emulator::Worker {
-  explicit Worker(DeviceMemory& memory) : runner(memory) {}
+  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host)
+      : runner(memory, is_mapped_host) {}
 
   // Counts the block whose traces the runner holds.
   void count(FootprintMap& map) {
@@ -56,7 +57,7 @@ struct Emulator::Worker {
         const std::uint64_t address =
             request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
         const Space space = runner.is_shared(address) ? Space::shared : Space::global;
-        AccessCounts& sum = counts.at(space, operation_of(kind));
+        AccessCounts& sum = counts.at(space, access_of(kind));
         const auto active = static_cast<unsigned>(std::popcount(request.lanes));
         sum.requests += 1;
         sum.lanes += active;
@@ -128,10 +129,12 @@ struct Emulator::Worker {
 };
 
 Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings)
-    : device_(device), memory_(memory), settings_(settings) {
+    : device_(device), memory_(memory), settings_(std::move(settings)) {
   const unsigned threads =
-      settings.threads != 0 ? settings.threads : std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(memory));
+      settings_.threads != 0 ? settings_.threads : std::max(1u, std::thread::hardware_concurrency());
+  for (unsigned i = 0; i < threads; ++i) {
+    workers_.push_back(std::make_unique<Worker>(memory, settings_.is_mapped_host));
+  }
 }
 
 Emulator::~Emulator() = default;

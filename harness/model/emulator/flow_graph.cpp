@@ -18,7 +18,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {  // splitmix64's fi
 FlowGraph::Node FlowGraph::node(std::uint64_t code_address) {
   const auto [found, added] = index_.try_emplace(code_address, static_cast<Node>(index_.size()));
   if (added) {
-    successors_.emplace_back();
+    blocks_.emplace_back();
     stale_ = true;
   }
   return found->second;
@@ -26,17 +26,23 @@ FlowGraph::Node FlowGraph::node(std::uint64_t code_address) {
 
 void FlowGraph::learn(std::span<const Event> trace) {
   std::vector<Node> last{none};  // the block each active function is in
+  const auto end_function = [&] {
+    if (last.back() != none && !std::exchange(blocks_[last.back()].is_last, true)) stale_ = true;
+  };
   for (const Event e : trace) {
     switch (kind_of(e)) {
       case EventKind::enter:
+        if (last.back() != none) blocks_[last.back()].is_busy = true;
         last.push_back(none);
         break;
       case EventKind::leave:
+        end_function();
         if (last.size() > 1) last.pop_back();
         break;
       case EventKind::block: {
         const Node to = node(code_address_of(e));
-        std::vector<Node>& targets = last.back() == none ? entries_ : successors_[last.back()];
+        std::vector<Node>& targets =
+            last.back() == none ? entries_ : blocks_[last.back()].successors;
         if (std::find(targets.begin(), targets.end(), to) == targets.end()) {
           targets.push_back(to);
           stale_ = true;
@@ -45,14 +51,16 @@ void FlowGraph::learn(std::span<const Event> trace) {
         break;
       }
       default:
+        if (last.back() != none) blocks_[last.back()].is_busy = true;
         break;
     }
   }
+  end_function();
 }
 
 void FlowGraph::find_loops() {
-  loops_.assign(successors_.size(), {});
-  std::vector<Node> all(successors_.size());
+  loops_.assign(blocks_.size(), {});
+  std::vector<Node> all(blocks_.size());
   for (Node i = 0; i < all.size(); ++i) all[i] = i;
   nest(all, entries_);
   stale_ = false;
@@ -64,32 +72,32 @@ void FlowGraph::nest(const std::vector<Node>& members, std::span<const Node> roo
     std::uint32_t order = 0, low = 0;  // order 0: not visited
     bool on_stack = false;
   };
-  std::unordered_map<Node, State> states;
-  for (const Node n : members) states.emplace(n, State{});
+  std::vector<State> states(blocks_.size());
+  std::vector<bool> inside(blocks_.size());
+  for (const Node n : members) inside[n] = true;
   std::vector<Node> stack;
   std::vector<std::pair<Node, std::size_t>> path;  // a node and its next successor
   std::uint32_t clock = 0;
+  std::vector<Loop> loops;
 
   const auto visit = [&](Node n) {
-    State& s = states[n];
-    s.order = s.low = ++clock;
-    s.on_stack = true;
+    states[n] = {++clock, clock, true};
     stack.push_back(n);
     path.emplace_back(n, 0);
   };
   for (const Node root : roots) {
-    if (!states.contains(root) || states[root].order != 0) continue;
+    if (!inside[root] || states[root].order != 0) continue;
     visit(root);
     while (!path.empty()) {
       const Node n = path.back().first;
-      if (path.back().second < successors_[n].size()) {
-        const Node to = successors_[n][path.back().second++];
-        const auto found = states.find(to);
-        if (found == states.end()) continue;
-        if (found->second.order == 0) {
+      const std::vector<Node>& targets = blocks_[n].successors;
+      if (path.back().second < targets.size()) {
+        const Node to = targets[path.back().second++];
+        if (!inside[to]) continue;
+        if (states[to].order == 0) {
           visit(to);
-        } else if (found->second.on_stack) {
-          states[n].low = std::min(states[n].low, found->second.order);
+        } else if (states[to].on_stack) {
+          states[n].low = std::min(states[n].low, states[to].order);
         }
         continue;
       }
@@ -100,23 +108,105 @@ void FlowGraph::nest(const std::vector<Node>& members, std::span<const Node> roo
       }
       if (states[n].low != states[n].order) continue;
       // `n` is the first block of its component that the search met: the head.
-      std::vector<Node> component;
-      Node member = none;
-      do {
+      Loop loop{n, {}};
+      for (Node member = none; member != n;) {
         member = stack.back();
         stack.pop_back();
         states[member].on_stack = false;
-        component.push_back(member);
-      } while (member != n);
-      const auto& targets = successors_[n];
-      const bool is_loop =
-          component.size() > 1 || std::find(targets.begin(), targets.end(), n) != targets.end();
-      if (!is_loop) continue;
-      for (const Node inside : component) loops_[inside].push_back(n);
-      std::erase(component, n);
-      nest(component, targets);
+        if (member != n) loop.blocks.push_back(member);
+      }
+      const bool repeats = std::find(targets.begin(), targets.end(), n) != targets.end();
+      if (!loop.blocks.empty() || repeats) loops.push_back(std::move(loop));
     }
   }
+  // Tarjan finds what comes last first; a loop on the way out of another is the inner one.
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    loops_[loop->head].push_back(loop->head);
+    for (const Node block : loop->blocks) loops_[block].push_back(loop->head);
+    for (const Node block : ways_out(*loop, inside)) loops_[block].push_back(loop->head);
+    nest(loop->blocks, blocks_[loop->head].successors);
+  }
+}
+
+// The blocks between the loop and the place where all lanes that leave it meet again. `inside`:
+// the blocks of one iteration of the enclosing loop, or all.
+std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
+                                                 const std::vector<bool>& inside) const {
+  std::vector<bool> in_loop(blocks_.size());
+  in_loop[loop.head] = true;
+  for (const Node block : loop.blocks) in_loop[block] = true;
+  // The loop's own condition stands where it repeats, if one can leave there, else in its head.
+  const auto exits_of = [&](Node block) {
+    std::vector<Node> exits;
+    for (const Node to : blocks_[block].successors) {
+      if (!in_loop[to] && inside[to]) exits.push_back(to);
+    }
+    return exits;
+  };
+  const auto repeats = [&](Node block) {
+    const std::vector<Node>& targets = blocks_[block].successors;
+    return std::find(targets.begin(), targets.end(), loop.head) != targets.end();
+  };
+  std::vector<Node> all = loop.blocks;
+  all.push_back(loop.head);
+  const bool tests_last = std::any_of(all.begin(), all.end(), [&](Node block) {
+    return repeats(block) && !exits_of(block).empty();
+  });
+  std::vector<Node> continuations, others;  // where the condition leads, and the other ways out
+  for (const Node block : all) {
+    const bool is_condition = tests_last ? repeats(block) : block == loop.head;
+    for (const Node to : exits_of(block)) (is_condition ? continuations : others).push_back(to);
+  }
+
+  // What can be reached from `from` around `avoided`, and whether that leads on without it.
+  struct Region {
+    std::vector<Node> blocks;
+    bool leaves = false;
+  };
+  const auto reach = [&](const std::vector<Node>& from, const std::vector<bool>& avoided) {
+    Region region;
+    std::vector<bool> seen = avoided;
+    const auto meet = [&](Node n) {
+      if (!seen[n]) region.blocks.push_back(n);
+      seen[n] = true;
+    };
+    for (const Node n : from) meet(n);
+    for (std::size_t i = 0; i < region.blocks.size(); ++i) {
+      const Block& block = blocks_[region.blocks[i]];
+      region.leaves |= block.is_last;
+      for (const Node to : block.successors) {
+        if (inside[to]) {
+          meet(to);
+        } else {
+          region.leaves = true;
+        }
+      }
+    }
+    return region;
+  };
+  std::vector<Node> exits = continuations;
+  exits.insert(exits.end(), others.begin(), others.end());
+  std::vector<bool> avoided(blocks_.size());
+  const std::vector<Node> after = reach(exits, avoided).blocks;
+  // The nearest block without which there is no way on; an empty last block is only the return.
+  const std::vector<Node>* nearest = nullptr;
+  std::vector<std::vector<Node>> before;
+  before.reserve(after.size());
+  for (const Node candidate : after) {
+    if (blocks_[candidate].is_last && !blocks_[candidate].is_busy) continue;
+    avoided[candidate] = true;
+    Region region = reach(exits, avoided);
+    avoided[candidate] = false;
+    if (region.leaves) continue;
+    before.push_back(std::move(region.blocks));
+    if (nearest == nullptr || before.back().size() < nearest->size()) nearest = &before.back();
+  }
+  if (nearest != nullptr) return *nearest;
+  for (const Node n : reach(continuations, avoided).blocks) avoided[n] = true;
+  for (const Node n : after) {
+    if (blocks_[n].is_last && !blocks_[n].is_busy) avoided[n] = true;
+  }
+  return reach(others, avoided).blocks;
 }
 
 void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& out) {
@@ -155,7 +245,10 @@ void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& o
         a.loops.resize(common);
         // Arriving at the head of a loop that one is already in starts its next iteration.
         if (common > 0 && loops[common - 1] == here) ++a.loops.back().second;
-        for (std::size_t i = common; i < loops.size(); ++i) a.loops.emplace_back(loops[i], 0);
+        for (std::size_t i = common; i < loops.size(); ++i) {
+          // On a loop's way out without having been in it: before its first iteration.
+          a.loops.emplace_back(loops[i], loops[i] == here ? 0 : ~std::uint64_t{0});
+        }
         a.place = place_of(a);
         break;
       }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -16,18 +17,22 @@ std::string source_location(const void* return_address) {
   if (dladdr(call, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
   // binutils' own reader of debug information: there wherever the compiler is.
   std::ostringstream command;
-  command << "addr2line -s -e '" << std::filesystem::read_symlink("/proc/self/exe").string()
+  command << "addr2line -i -s -e '" << std::filesystem::read_symlink("/proc/self/exe").string()
           << "' 0x" << std::hex
           << (reinterpret_cast<std::uintptr_t>(call) -
               reinterpret_cast<std::uintptr_t>(info.dli_fbase))
           << " 2>/dev/null";
+  // A line for each function that was inlined there, innermost first; ours is not the kernel's.
   std::string line;
   if (FILE* pipe = popen(command.str().c_str(), "r")) {
     std::array<char, 512> piece{};
-    while (fgets(piece.data(), piece.size(), pipe) != nullptr) line += piece.data();
+    while (fgets(piece.data(), piece.size(), pipe) != nullptr) {
+      line = piece.data();
+      if (!line.starts_with("device_language.h:")) break;
+    }
     pclose(pipe);
   }
-  if (const auto end = line.find_first_of(" \n"); end != std::string::npos) line.resize(end);
+  line.resize(std::min(line.size(), line.find_first_of(" \n")));
   if (!line.empty() && line[0] != '?') return line;
   return info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
 }

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <cstring>
+#include <memory>
 
 namespace gpubench::model {
 
@@ -33,23 +34,33 @@ constexpr bool is_access(Event e) {
          kind_of(e) == EventKind::atomic;
 }
 
-// Appended to at every instrumented instruction, hence no std::vector: the cursor lives in
-// registers and memory is kept from one block to the next.
+// Appended to at every instrumented instruction, hence no std::vector: kernels may bring an
+// instrumented copy of it along, and memory is kept from one block to the next.
 template <class T>
 class Log {
  public:
-  void clear() { size_ = 0; }
+  void clear() { end_ = begin_.get(); }
   void push(T value) {
-    if (size_ == storage_.size()) [[unlikely]] storage_.resize(storage_.size() * 2 + 256);
-    storage_[size_++] = value;
+    if (end_ == limit_) [[unlikely]] grow();
+    *end_++ = value;
   }
-  std::size_t size() const { return size_; }
-  const T* data() const { return storage_.data(); }
-  const T& operator[](std::size_t i) const { return storage_[i]; }
+  std::size_t size() const { return static_cast<std::size_t>(end_ - begin_.get()); }
+  const T* data() const { return begin_.get(); }
+  const T& operator[](std::size_t i) const { return begin_[i]; }
 
  private:
-  std::vector<T> storage_;
-  std::size_t size_ = 0;
+  [[gnu::noinline]] void grow() {
+    const std::size_t used = size(), capacity = 2 * used + 256;
+    auto* larger = new T[capacity];
+    if (used > 0) std::memcpy(larger, begin_.get(), used * sizeof(T));
+    begin_.reset(larger);
+    end_ = larger + used;
+    limit_ = larger + capacity;
+  }
+
+  std::unique_ptr<T[]> begin_;
+  T* end_ = nullptr;
+  T* limit_ = nullptr;
 };
 
 struct LaneTrace {

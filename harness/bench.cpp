@@ -1,0 +1,182 @@
+#include "harness/bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/gpu/stream.hpp"
+#include "harness/measure/statistics.hpp"
+
+namespace gpubench {
+namespace {
+
+// Sets of buffers in cold mode, at most: a row whose set is so small that this many of them still
+// fit in L2 pays for launches, not for memory.
+constexpr std::size_t most_sets = 256;
+
+struct Skipped {
+  std::string reason;
+};
+
+// A wrong result: the row has failed, and no time of it is worth anything.
+struct WrongResult {
+  std::string what;
+};
+
+}  // namespace
+
+Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& settings)
+    : platform_(platform), settings_(settings) {
+  row_.name = instance.name;
+  row_.topic = instance.topic;
+  row_.kernel = instance.kernel;
+  row_.arguments = instance.arguments;
+}
+
+std::int64_t Bench::arg(std::string_view name) const {
+  for (const auto& [key, value] : row_.arguments) {
+    if (key == name && std::holds_alternative<std::int64_t>(value)) {
+      return std::get<std::int64_t>(value);
+    }
+  }
+  throw std::logic_error(row_.name + " has no argument '" + std::string(name) + "'");
+}
+
+const std::string& Bench::axis(std::string_view name) const {
+  for (const auto& [key, value] : row_.arguments) {
+    if (key == name && std::holds_alternative<std::string>(value)) {
+      return std::get<std::string>(value);
+    }
+  }
+  throw std::logic_error(row_.name + " has no axis '" + std::string(name) + "'");
+}
+
+void Bench::skip(const std::string& reason) const { throw Skipped{reason}; }
+
+void Bench::add_cold_sets() {
+  if (settings_.mode != Mode::cold || settings_.profile || set_bytes_ == 0) return;
+  const double l2 = platform_.device().find("l2_bytes").value_or(0);
+  // A run touches no more than the set, and perhaps only the useful part of it. When that alone is
+  // twice the cache, its own end has washed its beginning out.
+  double touched = static_cast<double>(set_bytes_);
+  if (work_.useful_bytes > 0) touched = std::min(touched, work_.useful_bytes);
+  const double wanted = std::ceil(2 * l2 / touched);
+  const auto sets = static_cast<std::size_t>(std::clamp(wanted, 1.0, double{most_sets}));
+  for (; sets_ < sets; ++sets_) {
+    for (const auto& add : add_set_) add();
+    for (const auto& prepare : prepare_) prepare(sets_);
+  }
+}
+
+void Bench::check_results(const Body& body) {
+  const Stream stream;
+  platform_.expect_results(settings_.whole_grids);
+  body(stream);
+  CUDA_CHECK(cudaStreamSynchronize(stream));
+  const Observation observation = platform_.observe(work_.access);
+  for (const auto& check : checks_) {
+    if (const std::string wrong = check(!observation.whole); !wrong.empty()) {
+      throw WrongResult{"verification failed: " + wrong};
+    }
+  }
+  if (!checks_.empty()) row_.verified = observation.whole ? "full" : "sampled";
+  take_counters(observation);
+}
+
+void Bench::take_counters(const Observation& observation) {
+  const auto known = [&](const char* name, const std::optional<double>& value) {
+    if (value) row_.counters[name] = *value;
+  };
+  known("sectors_per_request", observation.sectors_per_request);
+  known("wavefronts_per_request", observation.wavefronts_per_request);
+  known("active_lanes", observation.active_lanes);
+  known("occupancy", observation.occupancy);
+  row_.bound = observation.bound;
+  row_.terms = observation.terms;
+  if (work_.moved_bytes == 0) work_.moved_bytes = observation.dram_bytes.value_or(0);
+}
+
+void Bench::take_time(const Body& body) {
+  platform_.expect_timing();
+  TimerSettings timer;
+  timer.mode = settings_.mode;
+  timer.profile = settings_.profile;
+  timer.blocks_host = blocks_host_;
+  timer.stop.budget_seconds = settings_.budget_seconds;
+  if (platform_.deterministic()) timer.warmup_seconds = 0;
+
+  std::vector<HealthSample> health;
+  if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
+  const Timing timing = time_body(body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  if (platform_.health() != nullptr) {
+    health.push_back(platform_.health()->sample());
+    const Health judged = judge(health);
+    if (judged.sm_clock_hz) row_.counters["sm_clock_hz"] = *judged.sm_clock_hz;
+    if (judged.power_w) row_.counters["power_w"] = *judged.power_w;
+    if (judged.temperature_c) row_.counters["temperature_c"] = *judged.temperature_c;
+    if (judged.throttled) row_.counters["throttled"] = *judged.throttled ? 1 : 0;
+    row_.note = judged.words;
+  }
+  if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};
+  row_.samples = timing.seconds;
+  row_.discarded = timing.discarded;
+  if (!timing.gated) {
+    row_.note += (row_.note.empty() ? "" : "; ") + ("not gated: " + timing.not_gated_because);
+  }
+  const Summary summary = summarize(timing.seconds);
+  row_.median_seconds = summary.median;
+  auto& counters = row_.counters;
+  counters["min_seconds"] = summary.min;
+  if (summary.ci_low) counters["ci_low_seconds"] = *summary.ci_low;
+  if (summary.ci_high) counters["ci_high_seconds"] = *summary.ci_high;
+  counters["samples"] = static_cast<double>(timing.seconds.size());
+  counters["converged"] = timing.converged ? 1 : 0;
+  if (timing.empty_seconds) counters["empty_seconds"] = *timing.empty_seconds;
+  if (platform_.kind() == DeviceKind::model) counters["model_seconds"] = summary.median;
+  if (summary.median > 0) {
+    const auto rate = [&](const char* name, double amount) {
+      if (amount > 0) counters[name] = amount / summary.median;
+    };
+    rate("useful_bytes_per_second", work_.useful_bytes);
+    rate("moved_bytes_per_second", work_.moved_bytes);
+    rate("flops_per_second", work_.flops);
+  }
+  if (work_.flops > 0 && work_.moved_bytes > 0) {
+    counters["arithmetic_intensity"] = work_.flops / work_.moved_bytes;
+  }
+}
+
+void Bench::run(const Body& body) {
+  row_.law = work_.law;
+  row_.law_tolerance = work_.law_tolerance;
+  row_.measures = work_.measures;
+  row_.headline_is_flops = work_.flops > 0;
+  for (const auto& prepare : prepare_) prepare(0);
+  check_results(body);
+  add_cold_sets();
+  take_time(body);
+}
+
+Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
+  Bench bench(instance, platform, settings);
+  Row row;
+  const auto ended = [&](Outcome outcome, const std::string& reason) {
+    row = bench.row();
+    row.outcome = outcome;
+    row.reason = reason;
+  };
+  try {
+    instance.function(bench);
+    row = bench.row();
+  } catch (const Skipped& skipped) {
+    ended(Outcome::skipped, skipped.reason);
+  } catch (const WrongResult& wrong) {
+    ended(Outcome::failed, wrong.what);
+  } catch (const CudaError& error) {
+    ended(error.is_out_of_memory() || error.is_unsupported() ? Outcome::skipped : Outcome::failed,
+          error.what());
+  }
+  return row;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,171 @@
+// The one header a bench file includes: how a concept says what it runs, checks and expects.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device_check.hpp"
+#include "device_fill.hpp"
+#include "harness/gpu/buffer.hpp"
+#include "harness/gpu/launch.hpp"
+#include "harness/measure/timer.hpp"
+#include "harness/platform.hpp"
+#include "harness/random.hpp"
+#include "harness/registry.hpp"
+#include "harness/row.hpp"
+
+namespace gpubench {
+
+// What one run of the body amounts to.
+struct Work {
+  double useful_bytes = 0;  // that the computation needs, whatever the device moves for them
+  double moved_bytes = 0;   // through the memory that the law speaks of; 0: what the device tells
+  double flops = 0;         // an FMA is two
+  Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
+  Law law{};                            // none: the concept makes no claim for this row
+  double law_tolerance = 0.1;           // on the model, in the tests
+  std::string measures{};               // this row is a measurement of the roof of this name
+};
+
+// How far from the expected a result may be: |difference| <= absolute + relative * |expected|.
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
+
+class Bench;
+
+// `size()` elements on the device. In cold mode there are several sets of all buffers, and data() is
+// the one whose turn it is: take it anew in the body, every time.
+template <class T>
+class Operand {
+ public:
+  T* data() const { return (*sets_)[*turn_ % sets_->size()].data(); }
+  operator T*() const { return data(); }
+  std::size_t size() const { return size_; }
+
+ protected:
+  friend class Bench;
+  std::shared_ptr<std::vector<DeviceBuffer<T>>> sets_;
+  const std::size_t* turn_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Seeded random contents, equal in all sets; a value can be asked for without the memory.
+template <class T>
+class Input : public Operand<T> {
+ public:
+  Generator<T> values() const { return {seed_}; }
+
+ private:
+  friend class Bench;
+  std::uint64_t seed_ = 0;
+};
+
+// Poisoned: what the kernel does not write is NaN.
+template <class T>
+class Output : public Operand<T> {};
+
+struct BenchSettings {
+  Mode mode = Mode::cold;
+  bool profile = false;
+  bool whole_grids = false;  // execute every block where only a sample would do
+  std::uint64_t seed = 42;
+  double budget_seconds = 0.5;
+};
+
+// One row while it runs: a bench function asks it for arguments and buffers and hands it work.
+class Bench {
+ public:
+  Bench(const Instance& instance, Platform& platform, const BenchSettings& settings);
+
+  std::int64_t arg(std::string_view name) const;        // an integer axis
+  const std::string& axis(std::string_view name) const;  // an axis of words
+  const DeviceSpec& device() const { return platform_.device(); }
+
+  template <class T>
+  Input<T> input(std::size_t elements) {
+    Input<T> in = operand<Input<T>, T>(elements);
+    in.seed_ = settings_.seed + ++inputs_;
+    prepare_.push_back([in](std::size_t set) {
+      if (in.size() > 0) fill_random((*in.sets_)[set].data(), in.size(), in.values());
+    });
+    return in;
+  }
+
+  template <class T>
+  Output<T> output(std::size_t elements) {
+    Output<T> out = operand<Output<T>, T>(elements);
+    prepare_.push_back([out](std::size_t set) {
+      const DeviceBuffer<T>& buffer = (*out.sets_)[set];
+      if (buffer.size() > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
+    });
+    return out;
+  }
+
+  // `expected(i)` is what element i must be after one run of the body: a function object that runs
+  // on host and device and does not look at the device's buffers.
+  template <class T, class Expected>
+  void verify(const Output<T>& out, Expected expected, Tolerance tolerance = {}) {
+    checks_.push_back([=](bool only_written) {
+      return out.size() == 0 ? std::string()
+                             : check_elements(out.data(), out.size(), expected, tolerance.relative,
+                                              tolerance.absolute, only_written);
+    });
+  }
+
+  void work(Work work) { work_ = std::move(work); }
+  // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
+  void blocks_host() { blocks_host_ = true; }
+  // Ends the row with a reason that names what this device lacks.
+  [[noreturn]] void skip(const std::string& reason) const;
+
+  // Runs the body once, checks its results, then times it.
+  void run(const Body& body);
+
+  const Row& row() const { return row_; }
+
+ private:
+  template <class Buffer, class T>
+  Buffer operand(std::size_t elements) {
+    Buffer b;
+    b.sets_ = std::make_shared<std::vector<DeviceBuffer<T>>>();
+    b.sets_->emplace_back(elements);
+    b.turn_ = &turn_;
+    b.size_ = elements;
+    set_bytes_ += elements * sizeof(T);
+    add_set_.push_back([sets = b.sets_, elements] { sets->emplace_back(elements); });
+    return b;
+  }
+  void add_cold_sets();
+  void check_results(const Body& body);
+  void take_time(const Body& body);
+  void take_counters(const Observation& observation);
+
+  Platform& platform_;
+  const BenchSettings& settings_;
+  Row row_;
+  Work work_;
+  bool blocks_host_ = false;
+  std::size_t turn_ = 0;
+  std::size_t sets_ = 1;
+  std::size_t set_bytes_ = 0;
+  std::uint64_t inputs_ = 0;
+  std::vector<std::function<void()>> add_set_;
+  std::vector<std::function<void(std::size_t set)>> prepare_;
+  std::vector<std::function<std::string(bool only_written)>> checks_;
+};
+
+// Runs one instance to its end, whatever happens in it.
+Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings);
+
+}  // namespace gpubench
+
+// Bench files are outside the namespace and use a handful of its names.
+using gpubench::launch;

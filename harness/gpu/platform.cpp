@@ -1,0 +1,130 @@
+// A GPU as the harness sees it: harness/platform.hpp.
+#include "harness/platform.hpp"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "harness/gpu/check.hpp"
+
+namespace gpubench {
+namespace {
+
+double attribute(cudaDeviceAttr name, int ordinal) {
+  int value = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&value, name, ordinal));
+  return value;
+}
+
+std::string slug(const std::string& title) {
+  std::string name;
+  for (const char c : title) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  return name;
+}
+
+// A GPU that no file describes: what the driver tells of it, which gives its roofs of memory.
+DeviceSpec described_by_driver(const cudaDeviceProp& properties, int ordinal) {
+  nlohmann::json figures;
+  const auto figure = [&](const char* name, double value) {
+    if (value > 0) {
+      figures[name] = {{"value", value}, {"from", "derived"}, {"source", "the CUDA driver"}};
+    }
+  };
+  figure("sm_count", properties.multiProcessorCount);
+  figure("l2_bytes", properties.l2CacheSize);
+  figure("dram_bytes", static_cast<double>(properties.totalGlobalMem));
+  figure("sm_clock_hz", 1e3 * attribute(cudaDevAttrClockRate, ordinal));
+  figure("dram_bytes_per_second", 2e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
+                                      attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8);
+  const nlohmann::json file = {{"schema", 1},
+                               {"name", slug(properties.name)},
+                               {"title", properties.name},
+                               {"kind", "roof"},
+                               {"matches", {properties.name}},
+                               {"compute_capability", {properties.major, properties.minor}},
+                               {"figures", figures},
+                               {"sources", nlohmann::json::object()}};
+  return DeviceSpec::parse(file.dump(), slug(properties.name));
+}
+
+class GpuPlatform final : public Platform {
+ public:
+  explicit GpuPlatform(int ordinal) {
+    CUDA_CHECK(cudaSetDevice(ordinal));
+    cudaDeviceProp properties{};
+    CUDA_CHECK(cudaGetDeviceProperties(&properties, ordinal));
+    auto known = device_spec_for_gpu(properties.name);
+    known_ = known.has_value();
+    device_.emplace(known ? std::move(*known) : described_by_driver(properties, ordinal));
+    std::array<char, 32> bus{};
+    CUDA_CHECK(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), ordinal));
+    health_ = open_health_monitor(bus.data());
+  }
+
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  const DeviceSpec& device() const override { return *device_; }
+  bool has_device_file() const override { return known_; }
+  std::string cuda_version() const override {
+    int version = 0;
+    CUDA_CHECK(cudaRuntimeGetVersion(&version));
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  }
+  HealthMonitor* health() override { return health_.get(); }
+  bool deterministic() const override { return false; }
+  void expect_results(bool) override {}
+  void expect_timing() override {}
+  Observation observe(Access) const override { return {}; }
+
+ private:
+  std::optional<DeviceSpec> device_;
+  bool known_ = false;
+  std::unique_ptr<HealthMonitor> health_;
+};
+
+int gpu_count() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorNoDevice) return 0;
+  if (error != cudaSuccess) {
+    throw UsageError(std::string("no usable CUDA device: ") + cudaGetErrorString(error));
+  }
+  return count;
+}
+
+}  // namespace
+
+std::unique_ptr<Platform> open_platform(const std::string& selector) {
+  int ordinal = 0;
+  const char* end = selector.data() + selector.size();
+  const auto parsed = std::from_chars(selector.data(), end, ordinal);
+  const int count = gpu_count();
+  if (parsed.ec != std::errc() || parsed.ptr != end || ordinal < 0 || ordinal >= count) {
+    throw UsageError("no CUDA device '" + selector + "': this machine has " +
+                     std::to_string(count));
+  }
+  return std::make_unique<GpuPlatform>(ordinal);
+}
+
+DeviceKind program_kind() { return DeviceKind::cuda; }
+
+std::vector<std::string> list_gpus() {
+  std::vector<std::string> lines;
+  const int count = gpu_count();
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties{};
+    CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
+    const auto known = device_spec_for_gpu(properties.name);
+    lines.push_back("cuda:" + std::to_string(i) + "  " + properties.name +
+                    (known ? "  (described by " + known->name() + ")" : "  (no device file)"));
+  }
+  return lines;
+}
+
+}  // namespace gpubench

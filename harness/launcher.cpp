@@ -1,0 +1,75 @@
+// gpubench: looks at --device and at the machine, and becomes gpubench-cuda or gpubench-model.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "harness/error.hpp"
+#include "harness/process.hpp"
+
+namespace {
+
+// The driver is asked directly: a program that links the CUDA runtime would not start without it
+// being installed, and this one must.
+bool has_gpu(std::string& why_not) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) {
+    why_not = "no CUDA driver";
+    return false;
+  }
+  using Init = int (*)(unsigned int);
+  using Count = int (*)(int*);
+  const auto init = reinterpret_cast<Init>(dlsym(driver, "cuInit"));
+  const auto count = reinterpret_cast<Count>(dlsym(driver, "cuDeviceGetCount"));
+  int devices = 0;
+  if (init == nullptr || count == nullptr || init(0) != 0 || count(&devices) != 0 || devices == 0) {
+    why_not = "no CUDA device";
+    return false;
+  }
+  return true;
+}
+
+int become(int argc, char** argv) {
+  std::string device = "auto";
+  bool quiet = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--device=", 9) == 0) device = argv[i] + 9;
+    quiet = quiet || std::strcmp(argv[i], "--help") == 0 ||
+            std::strncmp(argv[i], "--benchmark_list_tests", 22) == 0;
+  }
+  std::string program;
+  if (device.starts_with("model:")) {
+    program = gpubench::sibling_program("gpubench-model");
+  } else if (device == "cuda" || device.starts_with("cuda:")) {
+    program = gpubench::sibling_program("gpubench-cuda");
+  } else {
+    // "auto"; anything else is refused by the program itself, with its list of devices.
+    std::string why_not;
+    const bool gpu = has_gpu(why_not);
+    if (gpu) {
+      program = gpubench::sibling_program("gpubench-cuda");
+    } else {
+      program = gpubench::sibling_program("gpubench-model");
+      if (device == "auto" && !quiet) {
+        std::cerr << "gpubench: " << why_not
+                  << ": every figure below is MODELLED for h200-sxm, not measured\n";
+      }
+    }
+  }
+  execv(program.c_str(), argv);
+  std::cerr << "gpubench: cannot start " << program << ": " << std::strerror(errno) << '\n';
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return become(argc, argv);
+  } catch (const gpubench::UsageError& error) {
+    std::cerr << "gpubench: " << error.what() << '\n';
+    return 2;
+  }
+}

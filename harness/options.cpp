@@ -1,0 +1,144 @@
+#include "harness/options.hpp"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <regex>
+
+#include "harness/error.hpp"
+
+namespace gpubench {
+namespace {
+
+template <class T>
+T one_of(const std::string& flag, const std::string& value, const std::map<std::string, T>& known) {
+  if (const auto found = known.find(value); found != known.end()) return found->second;
+  std::string names;
+  for (const auto& [name, unused] : known) names += (names.empty() ? "" : ", ") + name;
+  throw UsageError("--" + flag + "='" + value + "': takes one of " + names);
+}
+
+bool boolean(const std::string& flag, const std::string& value) {
+  return one_of<bool>(flag, value, {{"", true},      {"true", true}, {"1", true},
+                                    {"yes", true},   {"false", false}, {"0", false},
+                                    {"no", false}});
+}
+
+template <class T>
+T number(const std::string& flag, const std::string& value) {
+  T result{};
+  const char* end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data(), end, result);
+  bool good = parsed.ec == std::errc() && parsed.ptr == end && !value.empty();
+  if constexpr (std::is_floating_point_v<T>) good = good && result >= 0;
+  if (!good) {
+    throw UsageError("--" + flag + "='" + value + "': takes a number that is not negative");
+  }
+  return result;
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options o;
+  const std::map<std::string, Format> formats = {
+      {"console", Format::console}, {"json", Format::json}, {"csv", Format::csv}};
+  using Take = std::function<void(const std::string& flag, const std::string& value)>;
+  const std::map<std::string, Take> ours = {
+      {"device", [&](auto&, auto& v) { o.device = v; }},
+      {"suite",
+       [&](auto& f, auto& v) {
+         o.suite_name = v;
+         o.suite = one_of<Suite>(
+             f, v, {{"quick", Suite::quick}, {"default", Suite::standard}, {"full", Suite::full}});
+       }},
+      {"mode",
+       [&](auto& f, auto& v) {
+         o.bench.mode = one_of<Mode>(f, v, {{"cold", Mode::cold}, {"hot", Mode::hot}});
+       }},
+      {"seed", [&](auto& f, auto& v) { o.bench.seed = number<std::uint64_t>(f, v); }},
+      {"profile", [&](auto& f, auto& v) { o.bench.profile = boolean(f, v); }},
+      {"whole_grids", [&](auto& f, auto& v) { o.bench.whole_grids = boolean(f, v); }},
+      {"predict", [&](auto& f, auto& v) { o.predict = boolean(f, v); }},
+      {"terms", [&](auto& f, auto& v) { o.terms = boolean(f, v); }},
+      {"list_devices", [&](auto& f, auto& v) { o.list_devices = boolean(f, v); }},
+      {"help", [&](auto& f, auto& v) { o.help = boolean(f, v); }},
+      {"benchmark_list_tests", [&](auto& f, auto& v) { o.list_tests = boolean(f, v); }},
+      {"benchmark_filter", [&](auto&, auto& v) { o.filter = v; }},
+      {"benchmark_out", [&](auto&, auto& v) { o.out = v; }},
+      {"benchmark_format", [&](auto& f, auto& v) { o.format = one_of(f, v, formats); }},
+      {"benchmark_out_format", [&](auto& f, auto& v) { o.out_format = one_of(f, v, formats); }},
+      {"benchmark_min_time",
+       [&](auto& f, auto& v) {
+         o.bench.budget_seconds =
+             number<double>(f, v.ends_with('s') ? v.substr(0, v.size() - 1) : v);
+       }},
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto equals = word.find('=');
+    const std::string flag = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (word == "-h") {
+      o.help = true;
+    } else if (const auto take = ours.find(flag.starts_with("--") ? flag.substr(2) : "");
+               take != ours.end()) {
+      take->second(take->first, value);
+    } else if (flag.starts_with("--benchmark_") || flag == "--v") {
+      o.rest.push_back(word);
+    } else {
+      throw UsageError("unknown flag '" + word + "'; --help lists them all");
+    }
+  }
+  return o;
+}
+
+const char* help_text() {
+  return R"(gpubench: what a GPU really does, concept by concept, beside what theory predicts.
+
+  ./gpubench --benchmark_filter='^coalescing/'            one concept, on the GPU or the model
+  ./gpubench --device=model:h100-sxm --terms              what an H100 would do, and why
+  ./gpubench --benchmark_out=run.json                     a result file; scripts/bench adds charts
+
+Where it runs
+  --device=auto|cuda[:N]|model:NAME   auto takes the GPU if there is one, else model:h200-sxm.
+                                      model:FILE.json takes a device file of yours.
+  --list_devices                      every GPU here and every device the model knows
+What it runs
+  --benchmark_filter=REGEX            rows whose name matches; a leading '-' takes the others
+  --benchmark_list_tests              the names, and nothing else
+  --suite=quick|default|full          quick: the ends of every axis
+How it measures
+  --mode=cold|hot                     cold: buffers the caches have forgotten. hot: batches
+  --benchmark_min_time=SECONDS        time budget of a row (0.5)
+  --benchmark_repetitions=N           whole rows again, with mean, median, stddev and cv
+  --profile                           one ungated run a row, for ncu and compute-sanitizer
+  --seed=N                            of the input data (42)
+What it says
+  --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
+                                      raw samples go beside it, FILE.samples.jsonl
+  --benchmark_format=console|json|csv on standard output
+  --predict                           on a GPU: the model's prediction for each row beside it
+  --terms                             the prediction's terms, a line each
+  --whole_grids                       on the model: run every block of a kernel, not a sample
+Other flags that begin with --benchmark_ are Google Benchmark's and keep their meaning.
+Exit code: 0 all rows ran or were skipped with a reason, 1 a row failed, 2 bad usage.
+)";
+}
+
+std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter) {
+  if (filter.empty() || filter == "all") return all;
+  const bool inverted = filter.starts_with('-');
+  try {
+    const std::regex expression(inverted ? filter.substr(1) : filter,
+                                std::regex::extended | std::regex::nosubs);
+    std::erase_if(all, [&](const Instance& i) {
+      return std::regex_search(i.name, expression) == inverted;
+    });
+  } catch (const std::regex_error&) {
+    throw UsageError("--benchmark_filter='" + filter + "': not a regular expression");
+  }
+  return all;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,38 @@
+// gpubench's own flags, and those of Google Benchmark's that it answers itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/bench.hpp"
+
+namespace gpubench {
+
+enum class Format { console, json, csv };
+
+struct Options {
+  std::string device = "auto";
+  Suite suite = Suite::standard;
+  std::string suite_name = "default";
+  BenchSettings bench;
+  bool predict = false;
+  bool terms = false;
+  bool list_devices = false;
+  bool list_tests = false;
+  bool help = false;
+  std::string filter;  // a regular expression; a leading '-' takes what does not match
+  std::string out;     // "" for none
+  Format format = Format::console;
+  Format out_format = Format::json;
+  std::vector<std::string> rest;  // for Google Benchmark itself
+};
+
+// UsageError names the flag and what it takes.
+Options parse_options(int argc, char** argv);
+const char* help_text();
+
+// Whether the filter lets `name` through. UsageError: not a regular expression.
+std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter);
+
+}  // namespace gpubench

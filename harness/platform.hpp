@@ -1,0 +1,59 @@
+// What the two kinds of device answer differently, apart from CUDA itself. Declared once; defined in
+// harness/gpu/platform.cpp for a GPU and in harness/model/platform.cpp for the model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+#include "harness/measure/evidence.hpp"
+
+namespace gpubench {
+
+enum class DeviceKind { cuda, model };
+
+// Which accesses a row is about.
+enum class Access { global_load, global_store, shared_load, shared_store };
+
+// What the device knows of the kernels that one run of a body launched. A GPU knows nothing by
+// itself: counters need a profiler.
+struct Observation {
+  std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
+  std::optional<double> occupancy;
+  std::optional<double> dram_bytes;
+  std::string bound;                                   // empty: not known
+  std::vector<std::pair<std::string, double>> terms;   // of the kernel that takes longest, seconds
+  bool whole = true;  // false: only a sample of the blocks was executed
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual const DeviceSpec& device() const = 0;
+  virtual bool has_device_file() const = 0;
+  virtual std::string cuda_version() const = 0;  // "" on the model
+  // Clock, power and temperature; nullptr where nobody can say.
+  virtual HealthMonitor* health() = 0;
+  virtual bool deterministic() const = 0;  // equal runs take equal time
+
+  // From now on launches are run for their results (the whole grid, or as much of it as is needed
+  // to know what it does), or only to be timed.
+  virtual void expect_results(bool whole_grids) = 0;
+  virtual void expect_timing() = 0;
+  // Of what was launched since expect_results().
+  virtual Observation observe(Access access) const = 0;
+};
+
+// Opens the device that `selector` names, without its "cuda" or "model": an ordinal, or a device
+// file's name or path. UsageError when there is none such.
+std::unique_ptr<Platform> open_platform(const std::string& selector);
+DeviceKind program_kind();
+// One line for each GPU that this program could measure; empty on the model.
+std::vector<std::string> list_gpus();
+
+}  // namespace gpubench

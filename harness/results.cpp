@@ -1,0 +1,310 @@
+#include "harness/results.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iomanip>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "harness/error.hpp"
+
+namespace gpubench {
+namespace {
+
+using nlohmann::ordered_json;
+
+bool is_bandwidth(const std::string& roof) {
+  return roof == "dram" || roof == "l2" || roof == "l1" || roof == "shared";
+}
+
+double headline(const Row& row) {
+  const auto found = row.counters.find(row.headline_is_flops ? "flops_per_second"
+                                                             : "useful_bytes_per_second");
+  return found == row.counters.end() ? 0 : found->second;
+}
+
+ordered_json argument_json(const Argument& argument) {
+  return std::visit([](const auto& value) { return ordered_json(value); }, argument);
+}
+
+ordered_json row_json(const Row& row, int family, int instance, int repetitions) {
+  ordered_json json = {{"name", row.name},
+                       {"family_index", family},
+                       {"per_family_instance_index", instance},
+                       {"run_name", row.name},
+                       {"run_type", "iteration"},
+                       {"repetitions", repetitions},
+                       {"repetition_index", row.repetition},
+                       {"threads", 1},
+                       {"concept", row.topic},
+                       {"kernel", row.kernel}};
+  json["arguments"] = ordered_json::object();
+  for (const auto& [name, value] : row.arguments) json["arguments"][name] = argument_json(value);
+  if (row.outcome == Outcome::skipped) {
+    json["skipped"] = true;
+    json["skip_reason"] = row.reason;
+  } else if (row.outcome == Outcome::failed) {
+    json["error_occurred"] = true;
+    json["error_message"] = row.reason;
+  } else {
+    json["iterations"] = row.samples.size();
+    json["real_time"] = row.median_seconds * 1e6;
+    json["cpu_time"] = row.median_seconds * 1e6;  // the device's time is the only one there is
+    json["time_unit"] = "us";
+    if (!row.bound.empty()) json["label"] = row.bound;
+    if (!row.verified.empty()) json["verified"] = row.verified;
+    if (!row.note.empty()) json["note"] = row.note;
+    for (const auto& [name, value] : row.counters) {
+      if (std::isfinite(value)) json[name] = value;
+    }
+    for (const auto& [name, seconds] : row.terms) json["terms"][name] = seconds;
+  }
+  return json;
+}
+
+std::string cell(const Row& row, const char* counter, const std::string& unit) {
+  const auto found = row.counters.find(counter);
+  return found == row.counters.end() ? "" : with_prefix(found->second, unit);
+}
+
+std::filesystem::path beside(const std::filesystem::path& path) {
+  return path.string() + ".partial-" + std::to_string(getpid());
+}
+
+[[noreturn]] void cannot_write(const std::filesystem::path& path) {
+  throw UsageError("cannot write '" + path.string() +
+                   "': " + std::error_code(errno, std::generic_category()).message());
+}
+
+}  // namespace
+
+std::string with_prefix(double value, const std::string& unit) {
+  constexpr const char* prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P"};
+  int step = 4;
+  while (value != 0 && std::abs(value) < 0.9995 && step > 0) value *= 1000, --step;
+  while (std::abs(value) >= 999.5 && step < 9) value /= 1000, ++step;
+  std::ostringstream text;
+  text << std::setprecision(3) << value << ' ' << prefixes[step] << unit;
+  return text.str();
+}
+
+std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform& platform) {
+  std::vector<StatedRoof> stated;
+  for (const Row& row : rows) {
+    if (row.outcome != Outcome::measured || row.measures.empty()) continue;
+    const auto same = std::find_if(stated.begin(), stated.end(),
+                                   [&](const StatedRoof& r) { return r.name == row.measures; });
+    StatedRoof roof{row.measures, is_bandwidth(row.measures) ? "bandwidth" : "compute",
+                    headline(row),
+                    platform.kind() == DeviceKind::model ? "modelled" : "measured", row.name};
+    if (same == stated.end()) {
+      stated.push_back(roof);
+    } else if (same->value < roof.value) {
+      *same = roof;
+    }
+  }
+  for (const Roof& roof : platform.device().data_sheet_roofs()) {
+    stated.push_back({roof.name, is_bandwidth(roof.name) ? "bandwidth" : "compute", roof.value,
+                      "data_sheet", roof.source});
+  }
+  return stated;
+}
+
+Roofs best_roofs(const std::vector<StatedRoof>& stated) {
+  Roofs roofs;
+  for (const StatedRoof& roof : stated) roofs.emplace(roof.name, roof.value);  // measured first
+  return roofs;
+}
+
+void judge_rows(std::vector<Row>& rows, const Roofs& roofs, const std::vector<StatedRoof>&) {
+  for (Row& row : rows) {
+    if (row.outcome != Outcome::measured) continue;
+    if (row.law) {
+      try {
+        const double law = row.law(roofs);
+        if (law > 0) {
+          row.counters["law"] = law;
+          row.counters["law_ratio"] = headline(row) / law;
+          row.counters["law_tolerance"] = row.law_tolerance;
+        }
+      } catch (const std::out_of_range&) {  // a roof that nobody knows on this device
+      }
+    }
+    if (const auto roof = roofs.find(row.bound); roof != roofs.end()) {
+      // Bytes through DRAM, or arithmetic: the other levels' bytes are not a counter.
+      const auto amount = row.counters.find(is_bandwidth(row.bound) ? "moved_bytes_per_second"
+                                                                    : "flops_per_second");
+      if (amount != row.counters.end() && (!is_bandwidth(row.bound) || row.bound == "dram")) {
+        row.counters["roof_fraction"] = amount->second / roof->second;
+      }
+    }
+  }
+}
+
+nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregates& aggregates,
+                                   const nlohmann::ordered_json& context) {
+  std::map<std::string, int> families, instances, repetitions;
+  std::set<std::string> good, seen;
+  for (const Row& row : rows) {
+    ++repetitions[row.name];
+    if (row.outcome == Outcome::measured) good.insert(row.name);
+  }
+  for (const Row& row : rows) {
+    if (row.outcome != Outcome::measured) good.erase(row.name);
+  }
+  ordered_json benchmarks = ordered_json::array();
+  std::map<std::string, std::pair<int, int>> indices;
+  for (const Row& row : rows) {
+    const std::string family = row.topic + "/" + row.kernel;
+    const int index = families.try_emplace(family, static_cast<int>(families.size())).first->second;
+    const auto [place, added] = indices.try_emplace(row.name, index, instances[family]);
+    if (added) ++instances[family];
+    benchmarks.push_back(
+        row_json(row, place->second.first, place->second.second, repetitions[row.name]));
+  }
+  for (const auto& run : aggregates) {
+    if (!good.contains(run.run_name.function_name)) continue;
+    ordered_json json = {{"name", run.run_name.function_name + "_" + run.aggregate_name},
+                         {"run_name", run.run_name.function_name},
+                         {"run_type", "aggregate"},
+                         {"repetitions", run.repetitions},
+                         {"threads", 1},
+                         {"aggregate_name", run.aggregate_name},
+                         {"aggregate_unit", run.aggregate_unit == benchmark::kTime ? "time"
+                                                                                    : "percentage"},
+                         {"iterations", run.iterations}};
+    const bool ratio = run.aggregate_unit == benchmark::kPercentage;
+    json["real_time"] = ratio ? run.real_accumulated_time : run.GetAdjustedRealTime();
+    json["cpu_time"] = json["real_time"];
+    json["time_unit"] = "us";
+    for (const auto& [name, counter] : run.counters) {
+      if (std::isfinite(counter.value)) json[name] = counter.value;
+    }
+    benchmarks.push_back(std::move(json));
+  }
+  return {{"context", context}, {"benchmarks", std::move(benchmarks)}};
+}
+
+std::string result_csv(const std::vector<Row>& rows) {
+  std::set<std::string> counters;
+  for (const Row& row : rows) {
+    for (const auto& [name, value] : row.counters) counters.insert(name);
+  }
+  std::ostringstream text;
+  text.precision(17);
+  text << "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message";
+  for (const std::string& name : counters) text << ',' << name;
+  text << '\n';
+  for (const Row& row : rows) {
+    const bool measured = row.outcome == Outcome::measured;
+    std::string reason;
+    for (const char c : row.reason) reason += c == '"' ? "\"\"" : std::string(1, c);
+    text << '"' << row.name << "\",";
+    if (measured) {
+      text << row.samples.size() << ',' << row.median_seconds * 1e6 << ','
+           << row.median_seconds * 1e6 << ",us," << row.bound << ",,";
+    } else {
+      text << ",,,,," << (row.outcome == Outcome::failed ? "true" : "skipped") << ",\"" << reason
+           << '"';
+    }
+    for (const std::string& name : counters) {
+      text << ',';
+      if (const auto found = row.counters.find(name); found != row.counters.end()) {
+        text << found->second;
+      }
+    }
+    text << '\n';
+  }
+  return text.str();
+}
+
+std::string console_header(std::size_t width) {
+  std::ostringstream text;
+  text << std::left << std::setw(static_cast<int>(width)) << "row" << std::right << std::setw(11)
+       << "time" << std::setw(13) << "useful" << std::setw(15) << "arithmetic" << std::setw(10)
+       << "sect/req" << std::setw(10) << "bound by\n";
+  text << std::string(width + 58, '-') << '\n';
+  return text.str();
+}
+
+std::string console_line(const Row& row, std::size_t width) {
+  std::ostringstream text;
+  text << std::left << std::setw(static_cast<int>(width)) << row.name << std::right;
+  if (row.outcome == Outcome::skipped) {
+    text << "  skipped: " << row.reason << '\n';
+  } else if (row.outcome == Outcome::failed) {
+    text << "  FAILED: " << row.reason << '\n';
+  } else {
+    const auto sectors = row.counters.find("sectors_per_request");
+    text << std::setw(11) << with_prefix(row.median_seconds, "s") << std::setw(13)
+         << cell(row, "useful_bytes_per_second", "B/s") << std::setw(15)
+         << cell(row, "flops_per_second", "FLOP/s") << std::setw(10);
+    if (sectors == row.counters.end()) {
+      text << "";
+    } else {
+      text << std::setprecision(4) << sectors->second;
+    }
+    text << std::setw(9) << row.bound;
+    if (const auto ok = row.counters.find("converged");
+        ok != row.counters.end() && ok->second == 0) {
+      text << "  not converged";
+    }
+    text << '\n';
+  }
+  return text.str();
+}
+
+std::string terms_line(const Row& row) {
+  std::ostringstream text;
+  text << "    ";
+  for (const auto& [name, seconds] : row.terms) {
+    if (seconds > 0) text << name << ' ' << with_prefix(seconds, "s") << "  ";
+  }
+  text << '\n';
+  return text.str();
+}
+
+std::string samples_lines(const std::vector<Row>& rows, Mode mode) {
+  std::string text;
+  for (const Row& row : rows) {
+    if (row.outcome != Outcome::measured) continue;
+    text += ordered_json{{"name", row.name},
+                         {"repetition_index", row.repetition},
+                         {"mode", mode == Mode::cold ? "cold" : "hot"},
+                         {"seconds", row.samples},
+                         {"discarded", row.discarded}}
+                .dump() +
+            "\n";
+  }
+  return text;
+}
+
+void check_writable(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) {
+    throw UsageError("cannot write '" + path.string() + "': it is a directory");
+  }
+  const std::filesystem::path partial = beside(path);
+  if (!std::ofstream(partial)) cannot_write(path);
+  std::filesystem::remove(partial);
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path partial = beside(path);
+  std::ofstream file(partial, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    errno = why;
+    cannot_write(path);
+  }
+}
+
+}  // namespace gpubench

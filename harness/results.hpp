@@ -1,0 +1,53 @@
+// From rows to result files: Google Benchmark's JSON, and the same in a table or CSV.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/options.hpp"
+#include "harness/platform.hpp"
+#include "harness/row.hpp"
+
+namespace gpubench {
+
+// A roof as a result file states it.
+struct StatedRoof {
+  std::string name;
+  std::string kind;  // bandwidth or compute
+  double value = 0;  // bytes/s or FLOP/s
+  std::string provenance;
+  std::string source;
+};
+
+// The best that this run's rows measured (or modelled), and the data sheet's.
+std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform& platform);
+// A roof's value by name: measured before data sheet.
+Roofs best_roofs(const std::vector<StatedRoof>& stated);
+// Adds law, law_ratio and roof_fraction, which need the whole run's roofs.
+void judge_rows(std::vector<Row>& rows, const Roofs& roofs, const std::vector<StatedRoof>& stated);
+
+// Statistics over repetitions, as Google Benchmark worked them out.
+using Aggregates = std::vector<benchmark::BenchmarkReporter::Run>;
+
+nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregates& aggregates,
+                                   const nlohmann::ordered_json& context);
+std::string result_csv(const std::vector<Row>& rows);
+// A line a row, prefixes and all; `width`: of the name column.
+std::string console_header(std::size_t width);
+std::string console_line(const Row& row, std::size_t width);
+std::string terms_line(const Row& row);
+std::string samples_lines(const std::vector<Row>& rows, Mode mode);
+
+// Whole or not at all: written beside itself, then renamed. UsageError names the path.
+void write_file(const std::filesystem::path& path, const std::string& text);
+// UsageError when write_file() could not succeed: asked before hours of measuring.
+void check_writable(const std::filesystem::path& path);
+
+// With the prefix that leaves one to three digits before the point: "4.31 T".
+std::string with_prefix(double value, const std::string& unit);
+
+}  // namespace gpubench

@@ -1,0 +1,52 @@
+// What is known of one benchmark row, on either kind of device, before it is written anywhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gpubench {
+
+using Argument = std::variant<std::int64_t, std::string>;
+using Arguments = std::vector<std::pair<std::string, Argument>>;  // in the order of the name
+
+// The device's ceilings by name: dram, l2, l1, shared [bytes/s], fp32, fp64, ... [FLOP/s].
+using Roofs = std::map<std::string, double>;
+
+// A concept's law for one row: its headline figure (useful bytes/s, or FLOP/s) as the concept
+// expects it under these roofs.
+using Law = std::function<double(const Roofs&)>;
+
+enum class Outcome { measured, skipped, failed };
+
+struct Row {
+  std::string name;
+  std::string topic;   // the concept
+  std::string kernel;
+  Arguments arguments;
+  int repetition = 0;
+
+  Outcome outcome = Outcome::measured;
+  std::string reason;  // of a skip or failure
+
+  std::string bound;     // what binds the row; empty when not known
+  std::string verified;  // full, sampled or operation
+  std::map<std::string, double> counters;  // SI units; absent when not known
+  std::vector<std::pair<std::string, double>> terms;  // the prediction's, in seconds
+  double median_seconds = 0;
+  std::vector<double> samples;  // seconds
+  std::size_t discarded = 0;
+  std::string note;  // on how it was timed
+
+  Law law;
+  double law_tolerance = 0;
+  std::string measures;  // the roof that this row is a measurement of, or empty
+  bool headline_is_flops = false;
+};
+
+}  // namespace gpubench

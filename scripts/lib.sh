@@ -1,0 +1,191 @@
+# Shared by scripts/bench and scripts/test: what has to be installed, the build, the Python
+# environment. Sourced, not run; the sourcing script sets `program` for messages.
+# Nothing here changes the working directory, and everything it prints goes to stderr.
+# shellcheck shell=bash
+
+root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
+venv="$root/.venv"
+
+say() { printf '%s: %s\n' "${program:-gpubench}" "$*" >&2; }
+
+die() {
+  say "$*"
+  exit 1
+}
+
+# Runs a command with its output put aside; shows it only if the command fails.
+quietly() {
+  local log status=0
+  log="$(mktemp)"
+  "$@" >"$log" 2>&1 || status=$?
+  ((status == 0)) || cat -- "$log" >&2
+  rm -f -- "$log"
+  return "$status"
+}
+
+# --- packages of the distribution -----------------------------------------------------------------
+
+find_python() {
+  local candidate
+  for candidate in python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+    # ensurepip is what Debian leaves out when python3-venv is not installed.
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+      2>/dev/null; then
+      printf '%s\n' "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+has_header() {
+  printf '#if !__has_include(<%s>)\n#error absent\n#endif\n' "$1" |
+    g++ -x c++ -std=c++17 -fsyntax-only - 2>/dev/null
+}
+
+has_cmake() { # 3.25 or newer
+  local version
+  version="$(cmake --version 2>/dev/null | sed -n '1s/^cmake version //p')"
+  [[ -n "$version" && "$(printf '%s\n' 3.25 "$version" | sort -V | head -n 1)" == 3.25 ]]
+}
+
+# Is what the package brings there? Asked of the machine, not of dpkg: a compiler or a library that
+# came some other way serves as well.
+is_present() {
+  case "$1" in
+    g++ | git) command -v "$1" >/dev/null ;;
+    binutils) command -v addr2line >/dev/null ;;
+    cmake) has_cmake ;;
+    ninja-build) command -v ninja >/dev/null ;;
+    libbenchmark-dev) has_header benchmark/benchmark.h ;;
+    nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
+    libgtest-dev) has_header gtest/gtest.h ;;
+    libgmock-dev) has_header gmock/gmock.h ;;
+    python3-venv) find_python >/dev/null ;;
+    shellcheck) command -v shellcheck >/dev/null ;;
+    *) die "no check is known for the package $1" ;;
+  esac
+}
+
+absent_of() {
+  local package
+  for package in "$@"; do
+    is_present "$package" || printf '%s\n' "$package"
+  done
+}
+
+# Installs those of the named Debian packages whose content is missing; instant if none is.
+ensure_packages() {
+  local -a absent as_root=()
+  mapfile -t absent < <(absent_of "$@")
+  ((${#absent[@]} > 0)) || return 0
+
+  command -v apt-get >/dev/null ||
+    die "missing: ${absent[*]} (Debian's names), and this is not Debian or Ubuntu; install them and try again"
+  if ((EUID != 0)); then
+    as_root=(sudo)
+    # Without a terminal sudo could only wait for a password that nobody can type.
+    [[ -t 0 ]] || as_root+=(-n)
+    if ! command -v sudo >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
+      die "missing: ${absent[*]}; run as root or with sudo, or have them installed: apt-get install ${absent[*]}"
+    fi
+  fi
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
+
+  say "installing ${absent[*]}"
+  # A third-party source that does not answer must not stop us: the installation decides.
+  quietly "${as_root[@]}" apt-get update -q || say "apt-get update failed; trying to install anyway"
+  quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 "${absent[@]}" || die "apt-get install ${absent[*]} failed"
+
+  mapfile -t absent < <(absent_of "$@")
+  ((${#absent[@]} == 0)) ||
+    die "still missing after installation: ${absent[*]} (needed: Debian 12, Ubuntu 24.04 or newer, with CMake 3.25 and Python 3.11)"
+}
+
+# --- build ----------------------------------------------------------------------------------------
+
+find_nvcc() {
+  local candidate
+  for candidate in "${CUDACXX:-}" nvcc "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" \
+    /usr/local/cuda/bin/nvcc; do
+    if [[ -n "$candidate" ]] && command -v "$candidate"; then
+      return 0
+    fi
+  done
+  return 1
+}
+
+# configure PRESET BUILD_DIR: only when there is reason to. CMake sees changes of its own files;
+# it does not see a changed preset, a moved checkout, or a compiler or a GPU that came later.
+configure() {
+  local preset="$1" build="$2" nvcc reason gpu=no
+  nvcc="$(find_nvcc)" && export CUDACXX="$nvcc"
+  [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]] || gpu=yes
+  reason="$preset $root nvcc=$nvcc gpu=$gpu $(cksum <"$root/CMakePresets.json")"
+  if [[ -f "$build/build.ninja" && "$(cat -- "$build/.configured" 2>/dev/null)" == "$reason" ]]; then
+    return 0
+  fi
+  if [[ -n "$nvcc" ]]; then
+    say "configuring with $nvcc"
+  else
+    say "configuring without nvcc: model devices only"
+  fi
+  quietly cmake -S "$root" --fresh --preset "$preset" || return
+  printf '%s\n' "$reason" >"$build/.configured"
+}
+
+# build_targets BUILD_DIR TARGET...: progress on a terminal, otherwise silent unless it fails.
+build_targets() {
+  local build="$1"
+  shift
+  local -a command=(cmake --build "$build" --parallel "$(nproc)" --target "$@")
+  if [[ -t 2 ]]; then
+    NINJA_STATUS='[%f/%t, %es] ' "${command[@]}" >&2
+  else
+    quietly "${command[@]}"
+  fi
+}
+
+has_target() { # BUILD_DIR TARGET
+  cmake --build "$1" --target help | grep -E "^$2: " >/dev/null
+}
+
+# --- Python ---------------------------------------------------------------------------------------
+
+# ensure_python REQUIREMENTS: .venv with exactly these versions and `gpubench-report`, which runs
+# from the checkout. A stamp a requirements file makes the second time instant.
+ensure_python() {
+  local requirements="$1" python made_for stamp state
+  python="$(find_python)" || die "no Python 3.11 or newer with venv was found"
+  made_for="$root $("$python" -c 'import sys; print(sys.base_prefix, sys.version)')"
+  if [[ "$(cat -- "$venv/.made-for" 2>/dev/null)" != "$made_for" ]]; then
+    say "creating the Python environment .venv"
+    quietly "$python" -m venv --clear "$venv" || die "cannot create $venv"
+    printf '%s\n' "$made_for" >"$venv/.made-for"
+  fi
+
+  stamp="$venv/.installed-$(printf '%s' "${requirements#"$root/"}" | tr '/' '-')"
+  state="$(cat -- "$root"/reports/requirements*.txt "$root/reports/pyproject.toml" \
+    "$requirements" | cksum)"
+  [[ "$(cat -- "$stamp" 2>/dev/null)" != "$state" ]] || return 0
+  say "installing Python packages from ${requirements#"$root/"}"
+  local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
+  quietly "${pip[@]}" -r "$requirements" || die "pip install -r $requirements failed"
+  quietly "${pip[@]}" --no-deps -e "$root/reports" || die "pip install -e $root/reports failed"
+  printf '%s\n' "$state" >"$stamp"
+}
+
+# --- one at a time --------------------------------------------------------------------------------
+
+# Two runs started together share the build folder and .venv: the second waits for the first.
+# The lock lies on this very file, so that none is left behind.
+lock_checkout() {
+  exec 9<"$root/scripts/lib.sh"
+  if ! flock -n 9; then
+    say "waiting for another run that is building here"
+    flock 9
+  fi
+}
+
+unlock_checkout() { exec 9<&-; }

@@ -1,0 +1,136 @@
+// Sectors, lines and wavefronts of random requests, against counts made from the definitions.
+#include "harness/model/emulator/counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+#include <set>
+
+namespace gpubench::model {
+namespace {
+
+constexpr std::array<unsigned, 5> widths{1, 2, 4, 8, 16};
+
+WarpRequest request_of(unsigned bytes, std::uint32_t lanes) {
+  WarpRequest request{};
+  request.event = make_event(nullptr, EventKind::load, bytes);
+  request.lanes = lanes;
+  return request;
+}
+
+// Addresses as kernels make them: strided, within a small window, anywhere, mostly the same.
+WarpRequest random_request(std::mt19937& random, unsigned bytes) {
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  WarpRequest request = request_of(bytes, 0);
+  const unsigned how_many = static_cast<unsigned>(below(4));
+  request.lanes = how_many == 0 ? ~0u : how_many == 1 ? 1u << below(32) : random() | 1u;
+  const std::uint64_t base = 0x7f0000000000u + below(1 << 20) * 16;
+  const std::uint64_t stride = below(70), window = std::uint64_t{1} << below(12);
+  const unsigned kind = static_cast<unsigned>(below(4));
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const std::uint64_t element = kind == 0   ? lane * stride
+                                  : kind == 1 ? below(window)
+                                  : kind == 2 ? below(1u << 30)
+                                              : below(8) == 0;
+    request.address[lane] = base + element * bytes;
+  }
+  return request;
+}
+
+std::set<std::uint64_t> pieces(const WarpRequest& request, std::uint64_t piece_bytes) {
+  std::set<std::uint64_t> touched;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((request.lanes >> lane & 1) == 0) continue;
+    for (unsigned byte = 0; byte < bytes_of(request.event); ++byte) {
+      touched.insert((request.address[lane] + byte) / piece_bytes);
+    }
+  }
+  return touched;
+}
+
+// Each pass: the words asked for by its lanes, by bank; the bank with the most decides.
+unsigned passes(const WarpRequest& request) {
+  const unsigned bytes = bytes_of(request.event);
+  const unsigned groups = bytes == 16 ? 4 : bytes == 8 ? 2 : 1;
+  unsigned total = 0;
+  for (unsigned group = 0; group < groups; ++group) {
+    std::map<std::uint64_t, std::set<std::uint64_t>> words_by_bank;
+    for (unsigned lane = 32 / groups * group; lane < 32 / groups * (group + 1); ++lane) {
+      if ((request.lanes >> lane & 1) == 0) continue;
+      for (unsigned byte = 0; byte < bytes; ++byte) {
+        const std::uint64_t word = (request.address[lane] + byte) / 4;
+        words_by_bank[word % 32].insert(word);
+      }
+    }
+    std::size_t most = 0;
+    for (const auto& [bank, words] : words_by_bank) most = std::max(most, words.size());
+    total += static_cast<unsigned>(most);
+  }
+  return total;
+}
+
+TEST(Counts, RandomRequestsMatchTheDefinition) {
+  std::mt19937 random(42);
+  for (const unsigned bytes : widths) {
+    for (int i = 0; i < 10000; ++i) {
+      const WarpRequest request = random_request(random, bytes);
+      const Sectors sectors = sectors_of(request);
+      const std::set<std::uint64_t> expected = pieces(request, 32);
+      ASSERT_EQ(std::set<std::uint64_t>(sectors.id.begin(), sectors.id.begin() + sectors.count),
+                expected);
+      ASSERT_EQ(sectors.count, expected.size());
+      ASSERT_TRUE(std::is_sorted(sectors.id.begin(), sectors.id.begin() + sectors.count));
+      ASSERT_EQ(sectors.lines, pieces(request, 128).size());
+      ASSERT_EQ(wavefronts_of(request), passes(request)) << bytes << "-byte accesses";
+      ASSERT_LE(ideal_wavefronts_of(request), wavefronts_of(request));
+    }
+  }
+}
+
+TEST(Counts, ARequestOfOneLane) {
+  for (const unsigned bytes : widths) {
+    WarpRequest request = request_of(bytes, 1u << 17);
+    request.address[17] = 0x1000;
+    EXPECT_EQ(sectors_of(request).count, 1u);
+    EXPECT_EQ(sectors_of(request).lines, 1u);
+    EXPECT_EQ(wavefronts_of(request), 1u);
+    EXPECT_EQ(ideal_wavefronts_of(request), 1u);
+  }
+}
+
+TEST(Counts, SmallElementsShareABanksWord) {
+  for (const unsigned bytes : {1u, 2u}) {
+    WarpRequest request = request_of(bytes, ~0u);
+    for (unsigned lane = 0; lane < 32; ++lane) request.address[lane] = 0x1000 + lane * bytes;
+    EXPECT_EQ(wavefronts_of(request), 1u);
+    EXPECT_EQ(sectors_of(request).count, bytes);
+  }
+}
+
+TEST(Counts, ScaledAndSummed) {
+  Counts a;
+  a.at(Space::shared, Access::store) = {1, 2, 3, 4, 5, 6, 7};
+  a.barriers = 8;
+  a.fma_fp32 = 9;
+  a.special = 10;
+  Counts sum = a.scaled(2);
+  sum += a;
+  const AccessCounts& stores = sum.at(Space::shared, Access::store);
+  EXPECT_EQ(stores.requests, 3);
+  EXPECT_EQ(stores.lanes, 6);
+  EXPECT_EQ(stores.bytes, 9);
+  EXPECT_EQ(stores.sectors, 12);
+  EXPECT_EQ(stores.lines, 15);
+  EXPECT_EQ(stores.wavefronts, 18);
+  EXPECT_EQ(stores.ideal_wavefronts, 21);
+  EXPECT_EQ(sum.at(Space::global, Access::store).requests, 0);
+  EXPECT_EQ(sum.barriers, 24);
+  EXPECT_EQ(sum.fma_fp32, 27);
+  EXPECT_EQ(sum.special, 30);
+}
+
+}  // namespace
+}  // namespace gpubench::model
