@@ -1,11 +1,14 @@
 // coalescing: what does a warp pay for touching scattered words?
 //
-// Expected  useful bandwidth 100, 50, 25, 12.5 % of stride 1 at strides 1, 2, 4, 8: each 32-byte sector
-//           is paid whole. Beyond 8 the DRAM fetch size decides: flat at 32 bytes, half again at 64.
-//           A shift by other than a multiple of 8 words touches 5 sectors a request, not 4, and the
-//           caches hide the price. One field of an array of structs is a stride in disguise.
-//           A gather falls in steps as its window outgrows L1, L2 and the reach of the TLB.
-// Units     stride, offset, fields [4-byte words]; bytes [a lane's load]; window [bytes]. Useful words
+// Expected  useful bandwidth 100, 50, 25, 12.5 % of stride 1 at strides 1, 2, 4, 8: each 32-byte
+// sector
+//           is paid whole. Beyond 8 the DRAM fetch size decides: flat at 32 bytes, half again
+//           at 64. A shift by other than a multiple of 8 words touches 5 sectors a request, not 4,
+//           and the caches hide the price. One field of an array of structs is a stride in
+//           disguise. A gather falls in steps as its window outgrows L1, L2 and the reach of the
+//           TLB.
+// Units     stride, offset, fields [4-byte words]; bytes [a lane's load]; window [bytes]. Useful
+// words
 //           are the same in every row; inputs grow with the stride; block sums are written.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <cmath>
@@ -84,8 +87,8 @@ void records(Bench& bench) {
   const std::string& layout = bench.axis("layout");
   const auto fields = static_cast<double>(bench.arg("fields"));
   if (layout == "aos") {
-    one_field<ArrayOfStructs>(
-        bench, fetched_per_useful_byte(fields, bench.device()["dram_fetch_bytes"]));
+    one_field<ArrayOfStructs>(bench,
+                              fetched_per_useful_byte(fields, bench.device()["dram_fetch_bytes"]));
   } else if (layout == "soa") {
     one_field<StructOfArrays>(bench, 1);
   } else {
@@ -111,9 +114,12 @@ void read_by(Bench& bench) {
 
 void vector_read(Bench& bench) {
   switch (bench.arg("bytes")) {
-    case 4: return read_by<float>(bench);
-    case 8: return read_by<float2>(bench);
-    default: return read_by<float4>(bench);
+    case 4:
+      return read_by<float>(bench);
+    case 8:
+      return read_by<float2>(bench);
+    default:
+      return read_by<float4>(bench);
   }
 }
 GPU_BENCHMARK(coalescing, vector_read)->ArgName("bytes")->RangeMultiplier(2)->Range(4, 16);

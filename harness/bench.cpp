@@ -107,7 +107,8 @@ void Bench::take_time(const Body& body) {
 
   std::vector<HealthSample> health;
   if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
-  const Timing timing = time_body(body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  const Timing timing = time_body(
+      body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
   if (platform_.health() != nullptr) {
     health.push_back(platform_.health()->sample());
     const Health judged = judge(health);

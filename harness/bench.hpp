@@ -20,6 +20,7 @@
 #include "harness/random.hpp"
 #include "harness/registry.hpp"
 #include "harness/row.hpp"
+#include "harness/run_row.hpp"
 
 namespace gpubench {
 
@@ -41,8 +42,8 @@ struct Tolerance {
 
 class Bench;
 
-// `size()` elements on the device. In cold mode there are several sets of all buffers, and data() is
-// the one whose turn it is: take it anew in the body, every time.
+// `size()` elements on the device. In cold mode there are several sets of all buffers, and data()
+// is the one whose turn it is: take it anew in the body, every time.
 template <class T>
 class Operand {
  public:
@@ -72,20 +73,12 @@ class Input : public Operand<T> {
 template <class T>
 class Output : public Operand<T> {};
 
-struct BenchSettings {
-  Mode mode = Mode::cold;
-  bool profile = false;
-  bool whole_grids = false;  // execute every block where only a sample would do
-  std::uint64_t seed = 42;
-  double budget_seconds = 0.5;
-};
-
 // One row while it runs: a bench function asks it for arguments and buffers and hands it work.
 class Bench {
  public:
   Bench(const Instance& instance, Platform& platform, const BenchSettings& settings);
 
-  std::int64_t arg(std::string_view name) const;        // an integer axis
+  std::int64_t arg(std::string_view name) const;         // an integer axis
   const std::string& axis(std::string_view name) const;  // an axis of words
   const DeviceSpec& device() const { return platform_.device(); }
 
@@ -161,9 +154,6 @@ class Bench {
   std::vector<std::function<void(std::size_t set)>> prepare_;
   std::vector<std::function<std::string(bool only_written)>> checks_;
 };
-
-// Runs one instance to its end, whatever happens in it.
-Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings);
 
 }  // namespace gpubench
 

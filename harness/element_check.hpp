@@ -12,7 +12,8 @@ namespace gpubench {
 
 inline constexpr int poison_byte = 0xFF;  // NaN in every floating-point type
 
-// A NaN that nobody expects is wrong; to expect one is to expect that an element was left untouched.
+// A NaN that nobody expects is wrong; to expect one is to expect that an element was left
+// untouched.
 template <class T>
 __host__ __device__ bool is_right(T got, T expected, double relative, double absolute) {
   if constexpr (std::is_integral_v<T>) {

@@ -1,8 +1,8 @@
 // The main program of gpubench-cuda and of gpubench-model: flags, rows, result file.
 #include <benchmark/benchmark.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -14,10 +14,10 @@
 #include <set>
 #include <sstream>
 
-#include "harness/bench.hpp"
 #include "harness/options.hpp"
 #include "harness/process.hpp"
 #include "harness/results.hpp"
+#include "harness/run_row.hpp"
 #include "harness/version.hpp"
 
 namespace gpubench {
@@ -53,8 +53,7 @@ class Progress {
   }
   static std::string clock(double seconds) {
     const auto whole = static_cast<long>(seconds);
-    return std::to_string(whole / 60) + (whole % 60 < 10 ? ":0" : ":") +
-           std::to_string(whole % 60);
+    return std::to_string(whole / 60) + (whole % 60 < 10 ? ":0" : ":") + std::to_string(whole % 60);
   }
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::size_t done_ = 0, total_;
@@ -87,29 +86,28 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
   const auto& device = platform.device();
   const auto [major, minor] = device.compute_capability();
-  ordered_json json = {
-      {"date", now()},
-      {"host_name", benchmark::SystemInfo::Get().name},
-      {"executable", executable},
-      {"num_cpus", cpu.num_cpus},
-      {"mhz_per_cpu", static_cast<int>(cpu.cycles_per_second / 1e6)},
-      {"cpu_scaling_enabled", cpu.scaling == benchmark::CPUInfo::ENABLED},
-      {"caches", ordered_json::array()},
-      {"load_avg", cpu.load_avg},
-      {"library_build_type", "release"},
-      {"schema_version", 1},
-      {"gpubench_version", version::number},
-      {"device_kind", platform.kind() == DeviceKind::model ? "model" : "cuda"},
-      {"device", device.name()},
-      {"device_title", device.title()},
-      {"compute_capability", std::to_string(major) + "." + std::to_string(minor)},
-      {"compiler", version::compiler},
-      {"compiler_flags", version::flags},
-      {"git_commit", version::commit},
-      {"git_dirty", version::dirty},
-      {"suite", options.suite_name},
-      {"mode", options.bench.mode == Mode::cold ? "cold" : "hot"},
-      {"seed", options.bench.seed}};
+  ordered_json json = {{"date", now()},
+                       {"host_name", benchmark::SystemInfo::Get().name},
+                       {"executable", executable},
+                       {"num_cpus", cpu.num_cpus},
+                       {"mhz_per_cpu", static_cast<int>(cpu.cycles_per_second / 1e6)},
+                       {"cpu_scaling_enabled", cpu.scaling == benchmark::CPUInfo::ENABLED},
+                       {"caches", ordered_json::array()},
+                       {"load_avg", cpu.load_avg},
+                       {"library_build_type", "release"},
+                       {"schema_version", 1},
+                       {"gpubench_version", version::number},
+                       {"device_kind", platform.kind() == DeviceKind::model ? "model" : "cuda"},
+                       {"device", device.name()},
+                       {"device_title", device.title()},
+                       {"compute_capability", std::to_string(major) + "." + std::to_string(minor)},
+                       {"compiler", version::compiler},
+                       {"compiler_flags", version::flags},
+                       {"git_commit", version::commit},
+                       {"git_dirty", version::dirty},
+                       {"suite", options.suite_name},
+                       {"mode", options.bench.mode == Mode::cold ? "cold" : "hot"},
+                       {"seed", options.bench.seed}};
   if (const std::string cuda = platform.cuda_version(); !cuda.empty()) json["cuda_version"] = cuda;
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
@@ -201,8 +199,7 @@ int run(int argc, char** argv) {
     list_devices();
     return 0;
   }
-  const std::vector<Instance> rows_to_run =
-      filtered(instances(options.suite), options.filter);
+  const std::vector<Instance> rows_to_run = filtered(instances(options.suite), options.filter);
   if (rows_to_run.empty()) {
     throw UsageError("no row of the " + options.suite_name + " suite matches --benchmark_filter='" +
                      options.filter + "'; --benchmark_list_tests lists them");
@@ -235,12 +232,13 @@ int run(int argc, char** argv) {
         [&, repetition = 0](benchmark::State& state) mutable {
           Row row;
           if (spoiled.contains(instance.name)) {
-            row = rows[static_cast<std::size_t>(
-                std::find_if(rows.begin(), rows.end(),
-                             [&](const Row& r) {
-                               return r.name == instance.name && r.outcome != Outcome::measured;
-                             }) -
-                rows.begin())];
+            row =
+                rows[static_cast<std::size_t>(std::find_if(rows.begin(), rows.end(),
+                                                           [&](const Row& r) {
+                                                             return r.name == instance.name &&
+                                                                    r.outcome != Outcome::measured;
+                                                           }) -
+                                              rows.begin())];
           } else {
             if (repetition == 0) progress.starts(instance);
             row = run_row(instance, *platform, options.bench);
@@ -281,7 +279,7 @@ int run(int argc, char** argv) {
   benchmark::RunSpecifiedBenchmarks(&collector, nullptr, "all");
 
   const auto roofs = state_roofs(rows, *platform);
-  judge_rows(rows, best_roofs(roofs), roofs);
+  judge_rows(rows, best_roofs(roofs));
   const ordered_json context = context_json(options, *platform, argv[0], roofs);
   const auto text_of = [&](Format format) {
     if (format == Format::csv) return result_csv(rows);

@@ -19,9 +19,14 @@ T one_of(const std::string& flag, const std::string& value, const std::map<std::
 }
 
 bool boolean(const std::string& flag, const std::string& value) {
-  return one_of<bool>(flag, value, {{"", true},      {"true", true}, {"1", true},
-                                    {"yes", true},   {"false", false}, {"0", false},
-                                    {"no", false}});
+  return one_of<bool>(flag, value,
+                      {{"", true},
+                       {"true", true},
+                       {"1", true},
+                       {"yes", true},
+                       {"false", false},
+                       {"0", false},
+                       {"no", false}});
 }
 
 template <class T>
@@ -132,9 +137,8 @@ std::vector<Instance> filtered(std::vector<Instance> all, const std::string& fil
   try {
     const std::regex expression(inverted ? filter.substr(1) : filter,
                                 std::regex::extended | std::regex::nosubs);
-    std::erase_if(all, [&](const Instance& i) {
-      return std::regex_search(i.name, expression) == inverted;
-    });
+    std::erase_if(
+        all, [&](const Instance& i) { return std::regex_search(i.name, expression) == inverted; });
   } catch (const std::regex_error&) {
     throw UsageError("--benchmark_filter='" + filter + "': not a regular expression");
   }

@@ -1,5 +1,5 @@
-// What the two kinds of device answer differently, apart from CUDA itself. Declared once; defined in
-// harness/gpu/platform.cpp for a GPU and in harness/model/platform.cpp for the model.
+// What the two kinds of device answer differently, apart from CUDA itself. Declared once; defined
+// in harness/gpu/platform.cpp for a GPU and in harness/model/platform.cpp for the model.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
   std::optional<double> dram_bytes;
-  std::string bound;                                   // empty: not known
-  std::vector<std::pair<std::string, double>> terms;   // of the kernel that takes longest, seconds
+  std::string bound;                                  // empty: not known
+  std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   bool whole = true;  // false: only a sample of the blocks was executed
 };
 

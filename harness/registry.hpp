@@ -69,7 +69,6 @@ std::vector<Instance> instances(Suite suite);
 #define GPUBENCH_JOIN_(a, b) a##b
 #define GPUBENCH_JOIN(a, b) GPUBENCH_JOIN_(a, b)
 // GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride")->Range(1, 32);
-#define GPU_BENCHMARK(topic, function)                                                     \
-  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN(gpu_benchmark_,    \
-                                                                        __COUNTER__) =     \
-      ::gpubench::record(#topic, #function, function)
+#define GPU_BENCHMARK(topic, function)                                   \
+  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN( \
+      gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #function, function)

@@ -23,8 +23,8 @@ bool is_bandwidth(const std::string& roof) {
 }
 
 double headline(const Row& row) {
-  const auto found = row.counters.find(row.headline_is_flops ? "flops_per_second"
-                                                             : "useful_bytes_per_second");
+  const auto found =
+      row.counters.find(row.headline_is_flops ? "flops_per_second" : "useful_bytes_per_second");
   return found == row.counters.end() ? 0 : found->second;
 }
 
@@ -100,8 +100,8 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
     const auto same = std::find_if(stated.begin(), stated.end(),
                                    [&](const StatedRoof& r) { return r.name == row.measures; });
     StatedRoof roof{row.measures, is_bandwidth(row.measures) ? "bandwidth" : "compute",
-                    headline(row),
-                    platform.kind() == DeviceKind::model ? "modelled" : "measured", row.name};
+                    headline(row), platform.kind() == DeviceKind::model ? "modelled" : "measured",
+                    row.name};
     if (same == stated.end()) {
       stated.push_back(roof);
     } else if (same->value < roof.value) {
@@ -121,7 +121,7 @@ Roofs best_roofs(const std::vector<StatedRoof>& stated) {
   return roofs;
 }
 
-void judge_rows(std::vector<Row>& rows, const Roofs& roofs, const std::vector<StatedRoof>&) {
+void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
   for (Row& row : rows) {
     if (row.outcome != Outcome::measured) continue;
     if (row.law) {
@@ -169,15 +169,15 @@ nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregate
   }
   for (const auto& run : aggregates) {
     if (!good.contains(run.run_name.function_name)) continue;
-    ordered_json json = {{"name", run.run_name.function_name + "_" + run.aggregate_name},
-                         {"run_name", run.run_name.function_name},
-                         {"run_type", "aggregate"},
-                         {"repetitions", run.repetitions},
-                         {"threads", 1},
-                         {"aggregate_name", run.aggregate_name},
-                         {"aggregate_unit", run.aggregate_unit == benchmark::kTime ? "time"
-                                                                                    : "percentage"},
-                         {"iterations", run.iterations}};
+    ordered_json json = {
+        {"name", run.run_name.function_name + "_" + run.aggregate_name},
+        {"run_name", run.run_name.function_name},
+        {"run_type", "aggregate"},
+        {"repetitions", run.repetitions},
+        {"threads", 1},
+        {"aggregate_name", run.aggregate_name},
+        {"aggregate_unit", run.aggregate_unit == benchmark::kTime ? "time" : "percentage"},
+        {"iterations", run.iterations}};
     const bool ratio = run.aggregate_unit == benchmark::kPercentage;
     json["real_time"] = ratio ? run.real_accumulated_time : run.GetAdjustedRealTime();
     json["cpu_time"] = json["real_time"];

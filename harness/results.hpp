@@ -28,7 +28,7 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
 // A roof's value by name: measured before data sheet.
 Roofs best_roofs(const std::vector<StatedRoof>& stated);
 // Adds law, law_ratio and roof_fraction, which need the whole run's roofs.
-void judge_rows(std::vector<Row>& rows, const Roofs& roofs, const std::vector<StatedRoof>& stated);
+void judge_rows(std::vector<Row>& rows, const Roofs& roofs);
 
 // Statistics over repetitions, as Google Benchmark worked them out.
 using Aggregates = std::vector<benchmark::BenchmarkReporter::Run>;

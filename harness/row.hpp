@@ -26,7 +26,7 @@ enum class Outcome { measured, skipped, failed };
 
 struct Row {
   std::string name;
-  std::string topic;   // the concept
+  std::string topic;  // the concept
   std::string kernel;
   Arguments arguments;
   int repetition = 0;
@@ -34,9 +34,9 @@ struct Row {
   Outcome outcome = Outcome::measured;
   std::string reason;  // of a skip or failure
 
-  std::string bound;     // what binds the row; empty when not known
-  std::string verified;  // full, sampled or operation
-  std::map<std::string, double> counters;  // SI units; absent when not known
+  std::string bound;                                  // what binds the row; empty when not known
+  std::string verified;                               // full, sampled or operation
+  std::map<std::string, double> counters;             // SI units; absent when not known
   std::vector<std::pair<std::string, double>> terms;  // the prediction's, in seconds
   double median_seconds = 0;
   std::vector<double> samples;  // seconds

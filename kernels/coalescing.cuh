@@ -1,7 +1,8 @@
 // coalescing: what a warp pays for touching scattered words.
 //
-// Every kernel reads or writes 4-byte words (or records of them) in a pattern, one block of `threads`
-// at a time, and leaves a sum a block where it reads, so that nothing can be optimised away.
+// Every kernel reads or writes 4-byte words (or records of them) in a pattern, one block of
+// `threads` at a time, and leaves a sum a block where it reads, so that nothing can be optimised
+// away.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,7 +32,8 @@ __device__ inline void write_block_sum(float value, float* sums) {
   }
 }
 
-// --- a stride between the lanes -------------------------------------------------------------------
+// --- a stride between the lanes
+// -------------------------------------------------------------------
 
 // Word k of the block's run is `stride` words after word k - 1; each is read once.
 [[maybe_unused]] static __global__ void strided_read(const word* in, word* sums, unsigned stride) {
@@ -54,7 +56,8 @@ __device__ inline void write_block_sum(float value, float* sums) {
   }
 }
 
-// --- a shift of the whole warp --------------------------------------------------------------------
+// --- a shift of the whole warp
+// --------------------------------------------------------------------
 
 [[maybe_unused]] static __global__ void misaligned_read(const word* in, word* sums,
                                                         unsigned offset) {
@@ -68,7 +71,8 @@ __device__ inline void write_block_sum(float value, float* sums) {
   write_block_sum(sum, sums);
 }
 
-// --- records of `fields` words --------------------------------------------------------------------
+// --- records of `fields` words
+// --------------------------------------------------------------------
 
 // How records lie in memory: where word `field` of record `record` is, of `records`.
 struct ArrayOfStructs {
@@ -107,7 +111,8 @@ __global__ void read_field(const word* in, word* sums, unsigned fields, unsigned
   write_block_sum(sum, sums);
 }
 
-// --- words a load ---------------------------------------------------------------------------------
+// --- words a load
+// ---------------------------------------------------------------------------------
 
 __device__ inline word sum_of(float v) { return v; }
 __device__ inline word sum_of(float2 v) { return v.x + v.y; }
@@ -127,7 +132,8 @@ __global__ void vector_read(const word* in, word* sums) {
   write_block_sum(sum, sums);
 }
 
-// --- anywhere in a window -------------------------------------------------------------------------
+// --- anywhere in a window
+// -------------------------------------------------------------------------
 
 // The word that step k of thread i reads, of `window` (a power of two): a hash, so that no list of
 // indices is read beside the data. Thomas Wang's 32-bit mix.
@@ -153,7 +159,8 @@ __host__ __device__ inline unsigned gather_index(unsigned i, unsigned window) {
   write_block_sum(sum, sums);
 }
 
-// --- what they must compute -----------------------------------------------------------------------
+// --- what they must compute
+// -----------------------------------------------------------------------
 
 // Block sums of a reading kernel: `Where` gives the index of the block's word j.
 template <class Source, class Where>
@@ -199,7 +206,8 @@ struct ExpectedStrided {
   }
 };
 
-// --- what theory says they cost -------------------------------------------------------------------
+// --- what theory says they cost
+// -------------------------------------------------------------------
 
 // Sectors of 32 bytes that one request of 32 words, `stride` words apart, touches.
 constexpr unsigned sectors_a_request(unsigned stride) { return stride < 8 ? 4 * stride : 32; }

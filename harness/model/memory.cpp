@@ -55,6 +55,7 @@ std::size_t DeviceMemory::free_bytes() const {
 
 void* DeviceMemory::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
+  if (bytes > capacity_) return nullptr;  // and what rounding up would overflow
   const std::size_t taken = rounded(std::max<std::size_t>(bytes, 1));
   if (taken > capacity_ - used_) return nullptr;
   // First fit between the live allocations, each followed by its gap.

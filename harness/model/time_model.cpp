@@ -22,7 +22,7 @@ Reads reads_of(const FootprintSums& f, double scale, double sms, double l1_bytes
   const auto distinct = static_cast<double>(f.read_distinct);
   const auto extent = static_cast<double>(f.extent);
   // Blocks that met sectors of other blocks draw from one population; else each has its own.
-  const double population = std::min(estimated_population(by_block, distinct), infinity);
+  const double population = estimated_population(by_block, distinct);
   const double all_by_block = by_block * scale;
   const double all_distinct =
       std::min(std::isinf(population) ? all_by_block : expected_distinct(all_by_block, population),
@@ -33,9 +33,8 @@ Reads reads_of(const FootprintSums& f, double scale, double sms, double l1_bytes
   // L1: what an SM's blocks share. Accesses beyond the first find the sector with the probability
   // that it is among the part that fits.
   const double an_sm = all_by_block / sms;
-  const double an_sm_distinct = std::isinf(population)
-                                    ? an_sm
-                                    : std::min(an_sm, expected_distinct(an_sm, population));
+  const double an_sm_distinct =
+      std::isinf(population) ? an_sm : std::min(an_sm, expected_distinct(an_sm, population));
   const double l1_hit = std::min(1.0, l1_bytes / working_set);
   const double leaving = sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - l1_hit));
 
@@ -106,9 +105,12 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
     traffic.dram_read_bytes += reads.from_dram;
     // What L2 still holds is overwritten in place. A sector written in part is first read.
-    const double written = static_cast<double>(f.write_distinct) * scale * (1 - resident);
+    // Blocks may all write the same few sectors (a histogram's bins): no more than there are.
+    const auto most = static_cast<double>(std::max(f.extent, f.write_distinct));
+    const auto distinct = static_cast<double>(f.write_distinct);
+    const double written = std::min(distinct * scale, most) * (1 - resident);
     const double in_part =
-        static_cast<double>(f.write_distinct - f.write_full) * scale * (1 - resident);
+        distinct > 0 ? written * (1 - static_cast<double>(f.write_full) / distinct) : 0;
     traffic.dram_write_bytes += written * sector_bytes;
     traffic.dram_read_bytes += in_part * sector_bytes;
   }
@@ -121,7 +123,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   }
 
   // --- terms ---
-  const auto add = [&](const char* name, double seconds) { result.terms.push_back({name, seconds}); };
+  const auto add = [&](const char* name, double seconds) {
+    result.terms.push_back({name, seconds});
+  };
   const double efficiency = traffic.dram_write_bytes == 0  ? device["dram_read_efficiency"]
                             : traffic.dram_read_bytes == 0 ? device["dram_write_efficiency"]
                                                            : device["dram_mixed_efficiency"];
@@ -174,9 +178,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   result.bound = largest->name;
   // Filling and draining the machine cannot be hidden: the first loads come back before anything
   // else happens.
-  const double ramp = largest->name == "launch" || largest->name == "latency"
-                          ? 0
-                          : device["kernel_floor_seconds"];
+  const double ramp =
+      largest->name == "launch" || largest->name == "latency" ? 0 : device["kernel_floor_seconds"];
   result.seconds = largest->seconds + ramp;
   return result;
 }

@@ -35,30 +35,27 @@ __attribute__((always_inline)) inline void copy_whole(void* to, const void* from
 
 }  // namespace gpubench::model
 
-#define GPUBENCH_VECTOR_BODY(type, bytes)                           \
-  constexpr type() = default;                                       \
-  type(const type& other) {                                         \
-    gpubench::model::copy_whole<bytes>(this, &other);               \
-  }                                                                 \
-  type& operator=(const type& other) {                              \
-    gpubench::model::copy_whole<bytes>(this, &other);               \
-    return *this;                                                   \
+#define GPUBENCH_VECTOR_BODY(type, bytes)                                       \
+  constexpr type() = default;                                                   \
+  type(const type& other) { gpubench::model::copy_whole<bytes>(this, &other); } \
+  type& operator=(const type& other) {                                          \
+    gpubench::model::copy_whole<bytes>(this, &other);                           \
+    return *this;                                                               \
   }
-#define GPUBENCH_VECTOR2(scalar, type)                              \
-  struct alignas(2 * sizeof(scalar)) type {                         \
-    scalar x{}, y{};                                                \
-    constexpr type(scalar x_, scalar y_) : x(x_), y(y_) {}          \
-    GPUBENCH_VECTOR_BODY(type, 2 * sizeof(scalar))                  \
-  };                                                                \
+#define GPUBENCH_VECTOR2(scalar, type)                     \
+  struct alignas(2 * sizeof(scalar)) type {                \
+    scalar x{}, y{};                                       \
+    constexpr type(scalar x_, scalar y_) : x(x_), y(y_) {} \
+    GPUBENCH_VECTOR_BODY(type, 2 * sizeof(scalar))         \
+  };                                                       \
   inline type make_##type(scalar x, scalar y) { return {x, y}; }
 // CUDA aligns a vector of four to at most 16 bytes.
-#define GPUBENCH_VECTOR4(scalar, type)                              \
-  struct alignas(4 * sizeof(scalar)) type {                         \
-    scalar x{}, y{}, z{}, w{};                                      \
-    constexpr type(scalar x_, scalar y_, scalar z_, scalar w_)      \
-        : x(x_), y(y_), z(z_), w(w_) {}                             \
-    GPUBENCH_VECTOR_BODY(type, 4 * sizeof(scalar))                  \
-  };                                                                \
+#define GPUBENCH_VECTOR4(scalar, type)                                                         \
+  struct alignas(4 * sizeof(scalar)) type {                                                    \
+    scalar x{}, y{}, z{}, w{};                                                                 \
+    constexpr type(scalar x_, scalar y_, scalar z_, scalar w_) : x(x_), y(y_), z(z_), w(w_) {} \
+    GPUBENCH_VECTOR_BODY(type, 4 * sizeof(scalar))                                             \
+  };                                                                                           \
   inline type make_##type(scalar x, scalar y, scalar z, scalar w) { return {x, y, z, w}; }
 
 GPUBENCH_VECTOR2(signed char, char2)

@@ -1,0 +1,24 @@
+// Runs one benchmark row; what the main program needs of the bench layer.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/measure/timer.hpp"
+#include "harness/platform.hpp"
+#include "harness/registry.hpp"
+#include "harness/row.hpp"
+
+namespace gpubench {
+
+struct BenchSettings {
+  Mode mode = Mode::cold;
+  bool profile = false;
+  bool whole_grids = false;  // execute every block where only a sample would do
+  std::uint64_t seed = 42;
+  double budget_seconds = 0.5;  // of a row
+};
+
+// Runs one instance to its end, whatever happens in it.
+Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings);
+
+}  // namespace gpubench

@@ -1,0 +1,54 @@
+"""The counts that the textbook gives for patterns of 4-byte words."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import rows_of
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    return rows_of("--device=model:h100-sxm", "--benchmark_filter=^coalescing/")
+
+
+@pytest.mark.parametrize("kernel", ["strided_read", "strided_write"])
+def test_sectors_by_stride(rows: dict[str, dict], kernel: str) -> None:
+    strides = [1, 2, 4, 8, 16, 32]
+    got = [rows[f"coalescing/{kernel}/stride:{s}"]["sectors_per_request"] for s in strides]
+    assert got == [4, 8, 16, 32, 32, 32]
+
+
+def test_a_shifted_warp_touches_a_fifth_sector(rows: dict[str, dict]) -> None:
+    for offset in range(32):
+        row = rows[f"coalescing/misaligned_read/offset:{offset}"]
+        assert row["sectors_per_request"] == (4 if offset % 8 == 0 else 5)
+
+
+def test_wide_loads_ask_for_more_at_once(rows: dict[str, dict]) -> None:
+    got = [rows[f"coalescing/vector_read/bytes:{b}"]["sectors_per_request"] for b in (4, 8, 16)]
+    assert got == [4, 8, 16]
+
+
+def test_one_field_of_a_record(rows: dict[str, dict]) -> None:
+    for fields, of_structs in ((4, 16), (8, 32), (16, 32)):
+        by_layout = {
+            layout: rows[f"coalescing/records/layout:{layout}/fields:{fields}"]
+            for layout in ("aos", "soa", "aosoa")
+        }
+        assert by_layout["aos"]["sectors_per_request"] == of_structs
+        assert by_layout["soa"]["sectors_per_request"] == 4
+        assert by_layout["aosoa"]["sectors_per_request"] == 4
+
+
+def test_useful_bandwidth_falls_with_the_stride(rows: dict[str, dict]) -> None:
+    def bandwidth(stride: int) -> float:
+        return rows[f"coalescing/strided_read/stride:{stride}"]["useful_bytes_per_second"]
+
+    for stride in (2, 4, 8):
+        assert bandwidth(stride) / bandwidth(1) == pytest.approx(1 / stride, rel=0.1)
+
+
+def test_the_gather_falls_in_steps(rows: dict[str, dict]) -> None:
+    label = {w: rows[f"coalescing/gather/window:{w}"]["label"] for w in (32, 1 << 22, 1 << 30)}
+    assert label == {32: "l1", 1 << 22: "l2", 1 << 30: "dram"}

@@ -1,0 +1,56 @@
+"""What every concept owes, found by its file alone: it registers, it verifies, its law holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import concepts, rows_of, run
+
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict[str, dict]]:
+    by_concept: dict[str, dict[str, dict]] = {concept: {} for concept in concepts()}
+    for name, row in rows_of("--device=model:h200-sxm").items():
+        by_concept[row["concept"]][name] = row
+    return by_concept
+
+
+@pytest.mark.parametrize("concept", concepts())
+def test_it_registers(concept: str) -> None:
+    done = run("--benchmark_list_tests", f"--benchmark_filter=^{concept}/")
+    names = done.stdout.split()
+    assert done.returncode == 0
+    assert names
+    assert all(name.startswith(f"{concept}/") for name in names)
+    assert len(names) == len(set(names))
+    assert not [name for name in names if "manual_time" in name or "iterations" in name]
+
+
+@pytest.mark.parametrize("concept", concepts())
+def test_it_verifies(concept: str, rows: dict[str, dict[str, dict]]) -> None:
+    measured = {n: r for n, r in rows[concept].items() if not r.get("skipped")}
+    assert measured
+    for name, row in measured.items():
+        assert row.get("verified") in ("full", "sampled", "operation"), name
+        assert row["real_time"] > 0, name
+        assert row["label"], name
+
+
+@pytest.mark.parametrize("concept", concepts())
+def test_its_law_holds(concept: str, rows: dict[str, dict[str, dict]]) -> None:
+    with_law = {n: r for n, r in rows[concept].items() if "law_ratio" in r}
+    assert with_law, f"no row of {concept} states a law"
+    wrong = {
+        name: row["law_ratio"]
+        for name, row in with_law.items()
+        if abs(row["law_ratio"] - 1) > row["law_tolerance"]
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm"])
+def test_every_device_runs_the_quick_suite(device: str) -> None:
+    rows = rows_of(f"--device=model:{device}", "--suite=quick")
+    assert {row["concept"] for row in rows.values()} == set(concepts())
+    assert not [name for name, row in rows.items() if row.get("error_occurred")]

@@ -1,0 +1,129 @@
+"""The program itself: flags, result files, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, rows_of, run
+
+ONE_ROW = "--benchmark_filter=^coalescing/strided_read/stride:1$"
+
+
+def test_a_machine_without_a_gpu_says_so_loudly() -> None:
+    done = run(ONE_ROW)
+    if "no CUDA" not in done.stderr:
+        pytest.skip("this machine has a GPU")
+    assert "MODELLED for h200-sxm, not measured" in done.stderr
+
+
+def test_result_file(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    assert run("--device=model:h200-sxm", ONE_ROW, f"--benchmark_out={out}").returncode == 0
+    file = json.loads(out.read_text())
+    context, [row] = file["context"], file["benchmarks"]
+    assert context["device_kind"] == "model"
+    assert context["device"] == "h200-sxm"
+    assert {roof["name"] for roof in context["roofs"]} >= {"dram", "l2", "fp32", "fp64"}
+    assert row["name"] == row["run_name"] == "coalescing/strided_read/stride:1"
+    assert row["arguments"] == {"stride": 1}
+    assert row["model_seconds"] == pytest.approx(row["real_time"] * 1e-6)
+    samples = json.loads((tmp_path / "run.samples.jsonl").read_text())
+    assert len(samples["seconds"]) == row["samples"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.json", "run.samples.jsonl"]
+
+
+def test_two_runs_of_the_model_agree_exactly() -> None:
+    flags = ("--device=model:h200-sxm", "--benchmark_filter=^coalescing/gather")
+    first, second = rows_of(*flags), rows_of(*flags)
+    assert first == second
+
+
+def test_hot_is_not_slower_than_cold() -> None:
+    name = "coalescing/gather/window:16777216"
+    flags = ("--device=model:h200-sxm", f"--benchmark_filter=^{name}$")
+    cold = rows_of(*flags, "--mode=cold")[name]
+    hot = rows_of(*flags, "--mode=hot")[name]
+    assert hot["real_time"] <= cold["real_time"]
+
+
+def test_whole_grids_count_what_samples_say() -> None:
+    name = "coalescing/vector_read/bytes:16"
+    flags = ("--device=model:h200-sxm", f"--benchmark_filter=^{name}$")
+    sampled = rows_of(*flags)[name]
+    whole = rows_of(*flags, "--whole_grids")[name]
+    assert (sampled["verified"], whole["verified"]) == ("sampled", "full")
+    assert whole["sectors_per_request"] == sampled["sectors_per_request"]
+
+
+def test_repetitions_are_aggregated() -> None:
+    done = run("--device=model:h200-sxm", ONE_ROW, "--benchmark_repetitions=3",
+               "--benchmark_format=json")
+    rows = json.loads(done.stdout)["benchmarks"]
+    assert [r["repetition_index"] for r in rows if r["run_type"] == "iteration"] == [0, 1, 2]
+    kinds = {r["aggregate_name"] for r in rows if r["run_type"] == "aggregate"}
+    assert kinds == {"mean", "median", "stddev", "cv"}
+
+
+def test_csv_has_a_cell_for_every_column() -> None:
+    done = run("--device=model:h200-sxm", "--benchmark_filter=^coalescing/vector",
+               "--benchmark_format=csv")
+    header, *lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert {line.count(",") for line in lines} == {header.count(",")}
+
+
+def test_help_and_devices_read_well() -> None:
+    assert "--benchmark_filter" in run("--help").stdout
+    devices = run("--list_devices").stdout
+    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm"):
+        assert f"model:{name}" in devices
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--device=model:h300"], "h300"),
+        (["--device=tpu"], "tpu"),
+        (["--device=model:"], "model:"),
+        (["--benchmark_filter=^nothing$"], "^nothing$"),
+        (["--benchmark_filter=("], "("),
+        (["--frobnicate"], "--frobnicate"),
+        (["--benchmark_frobnicate=1"], "--benchmark_frobnicate"),
+        (["--suite=huge"], "huge"),
+        (["--benchmark_min_time=-1"], "-1"),
+        (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),
+    ],
+)
+def test_bad_input_is_one_clear_line(flags: list[str], named: str) -> None:
+    done = run(*flags) if flags[0].startswith("--device") else run("--device=model:h200-sxm", *flags)
+    assert done.returncode != 0
+    complaint = [line for line in done.stderr.splitlines() if named in line]
+    assert len(complaint) == 1, done.stderr
+    assert complaint[0].startswith("gpubench: ")
+
+
+@pytest.mark.parametrize("value", ["-1", "null", '"fast"'])
+def test_a_device_file_that_lies(tmp_path: Path, value: str) -> None:
+    lie = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
+    lie["name"] = "liar"
+    lie["figures"]["sm_count"]["value"] = json.loads(value)
+    file = tmp_path / "liar.json"
+    file.write_text(json.dumps(lie))
+    done = run(f"--device=model:{file}", ONE_ROW)
+    assert done.returncode != 0
+    assert "sm_count" in done.stderr and "liar.json" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_users_own_device(tmp_path: Path) -> None:
+    own = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
+    own["name"] = "half"
+    own["figures"]["dram_bytes_per_second"]["value"] /= 2
+    file = tmp_path / "half.json"
+    file.write_text(json.dumps(own))
+    [ours] = rows_of("--device=model:h200-sxm", ONE_ROW).values()
+    [half] = rows_of(f"--device=model:{file}", ONE_ROW).values()
+    assert half["real_time"] / ours["real_time"] == pytest.approx(2, rel=0.15)

@@ -1,0 +1,287 @@
+// The time model on profiles written down by hand: which term binds, and what it comes to.
+#include "harness/model/time_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <set>
+
+namespace gpubench::model {
+namespace {
+
+class TimeModelTest : public testing::Test {
+ protected:
+  // A grid that gives every SM the same number of full warps, every block traced.
+  KernelProfile even_grid(double blocks_an_sm = 64) const {
+    KernelProfile profile;
+    profile.blocks = profile.traced_blocks = blocks_an_sm * spec["sm_count"];
+    profile.threads_per_block = 256;
+    return profile;
+  }
+  // Reads `sectors` sectors once each, contiguous, by full-warp requests of 4 bytes a lane.
+  KernelProfile stream(std::uint64_t sectors) const {
+    KernelProfile profile = even_grid();
+    FootprintSums sums;
+    sums.identity = 1;
+    sums.allocation_bytes = sectors * sector_bytes;
+    sums.read_requests = sums.read_by_block = sums.read_distinct = sums.extent = sectors;
+    const auto a_fetch = static_cast<std::uint64_t>(spec["dram_fetch_bytes"]) / sector_bytes;
+    sums.read_fetches = sectors / a_fetch;
+    profile.footprints.push_back(sums);
+    AccessCounts& loads = profile.counts.at(Space::global, Access::load);
+    const auto s = static_cast<double>(sectors);
+    loads = {s / 4, s * 8, s * 32, s, s / 4, 0, 0};
+    return profile;
+  }
+  Prediction cold(const KernelProfile& profile) const {
+    return predict(profile, spec, [](const FootprintSums&) { return 0.0; });
+  }
+  static double term(const Prediction& prediction, const std::string& name) {
+    for (const Term& t : prediction.terms) {
+      if (t.name == name) return t.seconds;
+    }
+    ADD_FAILURE() << "no term " << name;
+    return 0;
+  }
+  // `cycles` of one SM, when all do the same.
+  double cycles(double count) const { return count / spec["sm_clock_hz"]; }
+  void expect_bound(const KernelProfile& profile, const std::string& name, double seconds) const {
+    const Prediction prediction = cold(profile);
+    EXPECT_EQ(prediction.bound, name);
+    EXPECT_NEAR(term(prediction, name), seconds, 1e-9 * seconds);
+    EXPECT_NEAR(prediction.seconds, seconds + spec["kernel_floor_seconds"], 1e-9 * seconds);
+    for (const Term& t : prediction.terms) EXPECT_LE(t.seconds, seconds * (1 + 1e-9)) << t.name;
+  }
+
+  const DeviceSpec spec = device_spec("h200-sxm");
+  static constexpr std::uint64_t many = 1 << 25;  // sectors: 1 GiB
+};
+
+// --- distinct things among draws ---
+
+TEST(Draws, ExpectedDistinctMatchesASimulation) {
+  std::mt19937_64 random(42);
+  for (const std::size_t population : {10u, 1000u, 50000u}) {
+    for (const std::size_t draws : {5u, 1000u, 100000u}) {
+      std::set<std::uint64_t> met;
+      for (std::size_t i = 0; i < draws; ++i) met.insert(random() % population);
+      const auto seen = static_cast<double>(met.size());
+      EXPECT_NEAR(expected_distinct(static_cast<double>(draws), static_cast<double>(population)),
+                  seen, 3 * std::sqrt(seen));
+    }
+  }
+}
+
+TEST(Draws, PopulationIsTheInverse) {
+  for (const double population : {10.0, 1e3, 1e6, 1e9}) {
+    for (const double share : {0.01, 0.1, 1.0, 3.0}) {
+      const double draws = share * population;
+      const double distinct = expected_distinct(draws, population);
+      EXPECT_NEAR(estimated_population(draws, distinct), population, 1e-6 * population);
+    }
+  }
+}
+
+TEST(Draws, Extremes) {
+  EXPECT_TRUE(std::isinf(estimated_population(1000, 1000)));  // nothing met twice
+  EXPECT_TRUE(std::isinf(estimated_population(0, 0)));
+  EXPECT_NEAR(estimated_population(1e6, 10), 10, 1e-6);  // all of it seen
+  EXPECT_EQ(expected_distinct(5, 0), 0);
+  EXPECT_NEAR(expected_distinct(1e3, 1e15), 1e3, 1e-6);
+}
+
+// --- one term at a time ---
+
+TEST_F(TimeModelTest, NothingToDoTakesTheFloor) {
+  const Prediction prediction = cold(even_grid());
+  EXPECT_EQ(prediction.bound, "launch");
+  EXPECT_EQ(prediction.seconds, spec["kernel_floor_seconds"]);
+}
+
+TEST_F(TimeModelTest, AStreamIsBoundByDram) {
+  const double bytes = 32.0 * many;
+  expect_bound(stream(many), "dram",
+               bytes / (spec["dram_bytes_per_second"] * spec["dram_read_efficiency"]));
+  const Prediction prediction = cold(stream(many));
+  EXPECT_NEAR(prediction.traffic.dram_read_bytes, bytes, 1e-6 * bytes);
+  EXPECT_EQ(prediction.traffic.dram_write_bytes, 0);
+  EXPECT_NEAR(prediction.traffic.l2_sectors, many, 1e-6 * many);
+  EXPECT_NEAR(prediction.traffic.l1_hit_fraction, 0, 1e-9);
+  EXPECT_NEAR(prediction.traffic.l2_hit_fraction, 0, 1e-9);
+}
+
+TEST_F(TimeModelTest, WritesHaveTheirOwnEfficiencyAndPartsAreReadFirst) {
+  KernelProfile writes = even_grid();
+  FootprintSums sums;
+  sums.write_requests = sums.write_distinct = sums.write_full = sums.extent = many;
+  writes.footprints = {sums};
+  const double full = 32.0 * many / spec["dram_bytes_per_second"];
+  expect_bound(writes, "dram", full / spec["dram_write_efficiency"]);
+  writes.footprints[0].write_full = 0;
+  expect_bound(writes, "dram", 2 * full / spec["dram_mixed_efficiency"]);
+}
+
+TEST_F(TimeModelTest, BlocksThatWriteTheSameSectorsWriteThemOnce) {
+  KernelProfile histogram = even_grid();
+  histogram.traced_blocks = histogram.blocks / 100;
+  FootprintSums sums;
+  sums.write_requests = 1000;
+  sums.write_distinct = sums.write_full = sums.extent = 8;
+  histogram.footprints = {sums};
+  EXPECT_EQ(cold(histogram).traffic.dram_write_bytes, 8 * 32);
+}
+
+TEST_F(TimeModelTest, WhatL2HoldsIsBoundByL2) {
+  const Prediction warm = predict(stream(many), spec, [](const FootprintSums&) { return 1.0; });
+  EXPECT_EQ(warm.bound, "l2");
+  EXPECT_NEAR(term(warm, "l2"), 32.0 * many / spec["l2_bytes_per_second"], 1e-12);
+  EXPECT_EQ(term(warm, "dram"), 0);
+  EXPECT_NEAR(warm.traffic.l2_hit_fraction, 1, 1e-9);
+  // Half of it there: half the bytes from DRAM.
+  const Prediction half = predict(stream(many), spec, [](const FootprintSums&) { return 0.5; });
+  EXPECT_NEAR(half.traffic.dram_read_bytes, 16.0 * many, 1);
+}
+
+TEST_F(TimeModelTest, AFetchBringsMoreThanASectorThatStandsAlone) {
+  KernelProfile strided = stream(many);
+  strided.footprints[0].read_fetches = many;  // every sector alone in its fetch
+  EXPECT_NEAR(cold(strided).traffic.dram_read_bytes, spec["dram_fetch_bytes"] * many, 1);
+}
+
+TEST_F(TimeModelTest, RepeatedReadsOfFewSectorsAreBoundByL1) {
+  KernelProfile repeated = stream(64);
+  AccessCounts& loads = repeated.counts.at(Space::global, Access::load);
+  const double requests = 1e9;
+  loads = {requests, 32 * requests, 128 * requests, 4 * requests, requests, 0, 0};
+  const double sms = spec["sm_count"];
+  expect_bound(repeated, "l1",
+               cycles(requests / sms *
+                      std::max({1 / spec["global_requests_per_clock_per_sm"],
+                                1 / spec["l1_tags_per_clock_per_sm"],
+                                128 / spec["l1_bytes_per_clock_per_sm"]})));
+  // 32 lines a request: the tags bind.
+  loads.lines = 32 * requests;
+  loads.sectors = 32 * requests;
+  expect_bound(repeated, "l1",
+               cycles(requests / sms *
+                      std::max(32 / spec["l1_tags_per_clock_per_sm"],
+                               32 * 32 / spec["l1_bytes_per_clock_per_sm"])));
+}
+
+TEST_F(TimeModelTest, BankConflictsMultiplySharedMemorysTime) {
+  KernelProfile profile = even_grid();
+  const double requests = 1e9;
+  for (const double ways : {1.0, 2.0, 32.0}) {
+    profile.counts.at(Space::shared, Access::load) = {requests, 32 * requests,   128 * requests, 0,
+                                                      0,        ways * requests, requests};
+    expect_bound(
+        profile, "shared",
+        cycles(ways * requests * 128 / spec["sm_count"] / spec["shared_bytes_per_clock_per_sm"]));
+  }
+}
+
+TEST_F(TimeModelTest, ArithmeticAndIssue) {
+  const double operations = 1e12, an_sm = operations / spec["sm_count"];
+  const struct {
+    const char* name;
+    double Counts::*count;
+    double flops;  // of one operation
+    const char* figure;
+  } units[] = {
+      {"fp32", &Counts::fma_fp32, 2, "fp32_flops_per_clock_per_sm"},
+      {"fp64", &Counts::fma_fp64, 2, "fp64_flops_per_clock_per_sm"},
+      {"fp16x2", &Counts::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm"},
+      {"sfu", &Counts::special, 1, "sfu_ops_per_clock_per_sm"},
+  };
+  for (const auto& unit : units) {
+    KernelProfile profile = even_grid();
+    profile.counts.*unit.count = operations;
+    const Prediction prediction = cold(profile);
+    const double seconds = cycles(unit.flops * an_sm / spec[unit.figure]);
+    EXPECT_NEAR(term(prediction, unit.name), seconds, 1e-9 * seconds);
+    // The schedulers issue a warp's operation a cycle each: no unit is faster than that.
+    EXPECT_NEAR(term(prediction, "issue"), cycles(an_sm / 32 / spec["warp_schedulers_per_sm"]),
+                1e-9 * seconds);
+    EXPECT_GE(seconds, term(prediction, "issue") * (1 - 1e-9)) << unit.name;
+    EXPECT_NEAR(prediction.seconds, seconds + spec["kernel_floor_seconds"], 1e-9 * seconds);
+  }
+  KernelProfile exchanges = even_grid();
+  exchanges.counts.warp_collectives = 1e12;
+  expect_bound(exchanges, "issue", cycles(an_sm / spec["warp_schedulers_per_sm"]));
+}
+
+TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
+  KernelProfile chase;
+  chase.blocks = chase.traced_blocks = 1;
+  chase.threads_per_block = 32;
+  chase.load_groups = 1e6;
+  FootprintSums sums;
+  const std::uint64_t loads = 1'000'000;
+  sums.read_requests = sums.read_by_block = sums.read_distinct = sums.read_fetches = loads;
+  sums.extent = 2 * loads;
+  chase.footprints = {sums};
+  chase.counts.at(Space::global, Access::load) = {1e6, 1e6, 4e6, 1e6, 1e6, 0, 0};
+  // Every load fetches from DRAM; a fetch of more than a sector is no hit.
+  const Prediction prediction = cold(chase);
+  EXPECT_EQ(prediction.bound, "latency");
+  EXPECT_NEAR(prediction.seconds, cycles(1e6 * spec["dram_latency_cycles"]),
+              1e-6 * prediction.seconds);
+  const Prediction warm = predict(chase, spec, [](const FootprintSums&) { return 1.0; });
+  EXPECT_NEAR(warm.seconds, cycles(1e6 * spec["l2_latency_cycles"]), 1e-6 * warm.seconds);
+}
+
+TEST_F(TimeModelTest, LittlesLaw) {
+  // Warps that wait side by side cost nothing until an SM is full; then they take turns.
+  const auto latency = [&](double blocks_an_sm) {
+    KernelProfile profile = even_grid(blocks_an_sm);
+    profile.load_groups = 10 * profile.blocks * 8;  // ten a warp
+    FootprintSums sums;
+    sums.read_requests = sums.read_by_block = sums.read_distinct = sums.extent = 1000;
+    sums.read_fetches = 500;
+    profile.footprints = {sums};
+    profile.counts.at(Space::global, Access::load).sectors = 1000;
+    return term(cold(profile), "latency");
+  };
+  const double one = cycles(10 * spec["dram_latency_cycles"]);
+  EXPECT_NEAR(latency(1), one, 1e-6 * one);
+  EXPECT_NEAR(latency(8), one, 1e-6 * one);  // 8 blocks of 256 threads fill an SM
+  EXPECT_NEAR(latency(16), 2 * one, 1e-6 * one);
+  EXPECT_NEAR(latency(80), 10 * one, 1e-6 * one);
+}
+
+TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {
+  KernelProfile even = even_grid(1), uneven = even_grid(1);
+  uneven.blocks = uneven.traced_blocks = even.blocks + 1;
+  even.counts.fma_fp32 = 1e6 * even.blocks;
+  uneven.counts.fma_fp32 = 1e6 * uneven.blocks;
+  EXPECT_NEAR(term(cold(uneven), "fp32"), 2 * term(cold(even), "fp32"), 1e-12);
+}
+
+TEST_F(TimeModelTest, ASampleScalesToItsGrid) {
+  KernelProfile whole = stream(many);
+  KernelProfile sample = stream(many / 64);
+  sample.blocks = whole.blocks;
+  sample.traced_blocks = whole.blocks / 64;
+  sample.footprints[0].extent = many;  // both ends were traced
+  const Prediction a = cold(whole), b = cold(sample);
+  EXPECT_EQ(a.bound, b.bound);
+  EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * a.seconds);
+}
+
+TEST_F(TimeModelTest, SharedReadsOfASampleAreNotScaledUp) {
+  // Every block reads the same 1000 sectors.
+  KernelProfile profile = even_grid();
+  profile.traced_blocks = profile.blocks / 64;
+  FootprintSums sums;
+  sums.read_by_block = sums.read_requests =
+      static_cast<std::uint64_t>(1000 * profile.traced_blocks);
+  sums.read_distinct = sums.extent = 1000;
+  sums.read_fetches = 500;
+  profile.footprints = {sums};
+  EXPECT_NEAR(cold(profile).traffic.dram_read_bytes, 32000, 320);
+}
+
+}  // namespace
+}  // namespace gpubench::model
