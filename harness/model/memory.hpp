@@ -28,7 +28,7 @@ using Filler = std::function<void(std::byte* destination, std::size_t offset, st
 struct Allocation {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t identity = 0;        // never reused
+  std::uint64_t identity = 0;         // never reused
   std::uint64_t content_version = 0;  // changes with every whole-allocation fill or set
   Filler filler;
   std::unique_ptr<std::atomic<std::uint64_t>[]> present;  // a bit a page

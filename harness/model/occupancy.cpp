@@ -31,7 +31,8 @@ Occupancy occupancy(const DeviceSpec& device, const BlockResources& block) {
     if (block.registers > figure("max_registers_per_thread")) return {};
     // Each of the SM's schedulers has its share of the registers and serves whole warps.
     const std::uint64_t schedulers = figure("warp_schedulers_per_sm");
-    const std::uint64_t of_warp = round_up(block.registers * warp, figure("register_allocation_unit"));
+    const std::uint64_t of_warp =
+        round_up(block.registers * warp, figure("register_allocation_unit"));
     const std::uint64_t warps_by_registers =
         figure("registers_per_sm") / schedulers / of_warp * schedulers;
     blocks = std::min(blocks, warps_by_registers / warps);

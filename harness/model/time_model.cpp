@@ -175,6 +175,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   for (const Term& term : result.terms) {
     if (term.seconds > largest->seconds) largest = &term;
   }
+  // A full arithmetic unit takes every issue slot too; it is the unit that binds then.
+  if (largest->name == "issue") {
+    for (const Term& term : result.terms) {
+      const bool unit = term.name == "fp32" || term.name == "fp64" || term.name == "fp16x2";
+      if (unit && term.seconds > 0.9 * largest->seconds) largest = &term;
+    }
+  }
   result.bound = largest->name;
   // Filling and draining the machine cannot be hidden: the first loads come back before anything
   // else happens.

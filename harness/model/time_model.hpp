@@ -16,7 +16,7 @@ namespace gpubench::model {
 // A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
 struct KernelProfile {
   std::string name;
-  double blocks = 0;         // of the whole grid
+  double blocks = 0;  // of the whole grid
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
   std::size_t shared_bytes = 0;
@@ -29,11 +29,11 @@ struct KernelProfile {
 
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
-  double l2_sectors = 0;          // that left the SMs
+  double l2_sectors = 0;  // that left the SMs
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
-  double l1_hit_fraction = 0;     // of the sectors read
-  double l2_hit_fraction = 0;     // of the sectors that left the SMs to be read
+  double l1_hit_fraction = 0;  // of the sectors read
+  double l2_hit_fraction = 0;  // of the sectors that left the SMs to be read
 };
 
 struct Term {
@@ -43,8 +43,8 @@ struct Term {
 
 struct Prediction {
   double seconds = 0;
-  std::string bound;         // the name of the largest term
-  std::vector<Term> terms;   // in the order above
+  std::string bound;        // the name of the largest term
+  std::vector<Term> terms;  // in the order above
   Occupancy occupancy;
   Traffic traffic;
 };

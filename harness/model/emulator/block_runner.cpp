@@ -16,17 +16,18 @@ __constinit thread_local dim3 blockDim;
 __constinit thread_local dim3 gridDim;
 
 namespace gpubench::model {
-namespace {
 
-constinit thread_local BlockRunner* running = nullptr;
+__constinit thread_local BlockRunner* running_block = nullptr;
+
+namespace {
 
 // The runner's own work in the middle of a kernel, where it is more than arithmetic. What the
 // standard library's templates do there must not be taken for the kernel's accesses: the linker may
 // have kept the copy of a template that was compiled, and instrumented, with a kernel.
 class HostCode {
  public:
-  HostCode() : interrupted_(running) { running = nullptr; }
-  ~HostCode() { running = interrupted_; }
+  HostCode() : interrupted_(running_block) { running_block = nullptr; }
+  ~HostCode() { running_block = interrupted_; }
   HostCode(const HostCode&) = delete;
   HostCode& operator=(const HostCode&) = delete;
 
@@ -50,14 +51,6 @@ std::string words(uint3 at) {
   std::ostringstream text;
   text << '(' << at.x << ',' << at.y << ',' << at.z << ')';
   return text.str();
-}
-
-// The built-in variables are thread-local too, beside the kernels' shared arrays.
-bool is_builtin(std::uint64_t address) {
-  const auto within = [address](const auto& variable) {
-    return address - reinterpret_cast<std::uint64_t>(&variable) < sizeof(variable);
-  };
-  return within(threadIdx) || within(blockIdx) || within(blockDim) || within(gridDim);
 }
 
 // Where the running program's variables are: its own (constants among them), and this thread's.
@@ -93,8 +86,6 @@ const char* name_of(EventKind kind) {
 
 }  // namespace
 
-BlockRunner* running_block() noexcept { return running; }
-
 BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host)
     : memory_(memory), is_mapped_host_(is_mapped_host) {}
 
@@ -113,6 +104,15 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   result_.lanes = lanes;
   faulted_ = false;
   recent_ = {};
+  is_traced_ = traced;
+  if (!(launch.block.x == thread_index_of_.x && launch.block.y == thread_index_of_.y &&
+        launch.block.z == thread_index_of_.z)) {
+    thread_index_.resize(lanes);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      thread_index_[lane] = thread_of(lane, launch.block);
+    }
+    thread_index_of_ = launch.block;
+  }
   lanes_.assign(lanes, Lane{});
   live_ = lanes;
   ready_.assign((lanes + warp_lanes - 1) / warp_lanes, ~0u);
@@ -131,12 +131,9 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
 
   while (live_ > 0 && !faulted_) {
     bool progressed = false;
-    for (unsigned warp = 0; warp < ready_.size() && !faulted_; ++warp) {
+    for (unsigned warp = 0; warp < ready_.size(); ++warp) {
       while (ready_[warp] != 0 && !faulted_) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(ready_[warp]));
-        ready_[warp] &= ~(1u << lane);
-        trace_ = traced ? &traces_[warp * warp_lanes + lane] : nullptr;
-        resume(warp * warp_lanes + lane);
+        resume(warp);
         progressed = true;
       }
     }
@@ -149,24 +146,34 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
 }
 
 void BlockRunner::lane_main() {
-  BlockRunner& self = *running;
+  BlockRunner& self = *running_block;
   self.launch_->invoke(self.launch_->arguments.get());
-  self.lanes_[self.current_].state = LaneState::done;
-  self.suspend();
+  Lane& lane = self.lanes_[self.current_];
+  lane.state = LaneState::done;
+  gpubench_switch_fiber(&lane.stack_pointer, self.scheduler_stack_pointer_);
   __builtin_unreachable();
 }
 
-void BlockRunner::resume(unsigned index) {
-  Lane& lane = lanes_[index];
-  current_ = index;
-  threadIdx = thread_of(index, launch_->block);
+void* BlockRunner::enter_next(unsigned warp) {
+  current_ = warp * warp_lanes + static_cast<unsigned>(std::countr_zero(ready_[warp]));
+  ready_[warp] &= ready_[warp] - 1;
+  trace_ = is_traced_ ? &traces_[current_] : nullptr;
+  threadIdx = thread_index_[current_];
+  Lane& lane = lanes_[current_];
   if (lane.stack == nullptr) {
+    const HostCode host;
     lane.stack = stacks_.take();
     lane.stack_pointer = FiberStacks::prepare(lane.stack, &lane_main);
   }
-  running = this;
-  gpubench_switch_fiber(&scheduler_stack_pointer_, lane.stack_pointer);
-  running = nullptr;
+  return lane.stack_pointer;
+}
+
+void BlockRunner::resume(unsigned warp) {
+  void* next = enter_next(warp);
+  running_block = this;
+  gpubench_switch_fiber(&scheduler_stack_pointer_, next);
+  running_block = nullptr;
+  Lane& lane = lanes_[current_];  // not the one that was entered, if lanes have switched since
   if (lane.state == LaneState::done) {
     --live_;
     stacks_.give_back(lane.stack);
@@ -175,7 +182,10 @@ void BlockRunner::resume(unsigned index) {
 }
 
 void BlockRunner::suspend() {
-  gpubench_switch_fiber(&lanes_[current_].stack_pointer, scheduler_stack_pointer_);
+  Lane& lane = lanes_[current_];
+  const unsigned warp = current_ / warp_lanes;
+  void* next = ready_[warp] != 0 && !faulted_ ? enter_next(warp) : scheduler_stack_pointer_;
+  gpubench_switch_fiber(&lane.stack_pointer, next);
 }
 
 void BlockRunner::block_barrier(const void* code) {
@@ -212,24 +222,26 @@ void BlockRunner::describe_deadlock() {
     return l.state != LaneState::done && l.waiting_at != waiting->waiting_at;
   });
   const auto who = [&](auto lane) {
-    return "thread " + words(thread_of(static_cast<unsigned>(lane - lanes_.begin()),
-                                       launch_->block)) +
+    return "thread " +
+           words(thread_of(static_cast<unsigned>(lane - lanes_.begin()), launch_->block)) +
            (lane->state == LaneState::at_barrier ? " waits at the barrier "
                                                  : " waits for its warp ") +
            "at " + source_location(lane->waiting_at);
   };
   std::ostringstream text;
   text << "divergent barrier in block " << words(blockIdx) << ": " << who(waiting);
-  if (other != lanes_.end()) text << ", " << who(other);
-  else text << ", for lanes that never come";
+  if (other != lanes_.end())
+    text << ", " << who(other);
+  else
+    text << ", for lanes that never come";
   result_.fault = text.str();
 }
 
 void BlockRunner::fault(std::string_view what, const void* code) {
   const HostCode host;
   faulted_ = true;
-  result_.fault = std::string(what) + " by thread " + words(threadIdx) + " of block " + words(blockIdx) + " at " +
-                  source_location(code);
+  result_.fault = std::string(what) + " by thread " + words(threadIdx) + " of block " +
+                  words(blockIdx) + " at " + source_location(code);
   suspend();  // never resumed: run() abandons the block
   __builtin_unreachable();
 }
@@ -239,8 +251,8 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
   const unsigned warp = current_ / warp_lanes;
   const unsigned own = 1u << current_ % warp_lanes;
   // Lanes beyond the block's end do not exist; CUDA lets a full mask name them.
-  const auto in_warp = std::min<unsigned>(warp_lanes, static_cast<unsigned>(lanes_.size()) -
-                                                          warp * warp_lanes);
+  const auto in_warp =
+      std::min<unsigned>(warp_lanes, static_cast<unsigned>(lanes_.size()) - warp * warp_lanes);
   if (in_warp < warp_lanes) mask &= (1u << in_warp) - 1;
   if ((mask & own) == 0) fault("warp collective whose mask leaves out its own lane", code);
 
@@ -252,14 +264,17 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
   lane.operation = operation;
   lane.argument = argument;
   lane.width = width;
+  // From the highest lane down: lanes run in ascending order, so who is missing is found at once.
   bool all_here = true;
-  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
-    const Lane& other = lanes_[warp * warp_lanes + static_cast<unsigned>(std::countr_zero(rest))];
+  for (unsigned rest = mask; rest != 0 && all_here;) {
+    const unsigned highest = warp_lanes - 1 - static_cast<unsigned>(std::countl_zero(rest));
+    rest &= ~(1u << highest);
+    const Lane& other = lanes_[warp * warp_lanes + highest];
     if (other.state == LaneState::done) {
       fault("warp collective that names a lane which has already ended,", code);
     }
-    all_here &= other.state == LaneState::at_collective && other.mask == mask &&
-                other.operation == operation;
+    all_here = other.state == LaneState::at_collective && other.mask == mask &&
+               other.operation == operation;
   }
   if (all_here) {
     resolve(warp, mask);
@@ -289,9 +304,15 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
       const auto argument = static_cast<int>(lane.argument % warp_lanes);
       int source = i;
       switch (static_cast<Shuffle>(lane.operation)) {
-        case Shuffle::index: source = segment + (argument & (lane.width - 1)); break;
-        case Shuffle::up: source = i - argument < segment ? i : i - argument; break;
-        case Shuffle::down: source = i + argument >= segment + lane.width ? i : i + argument; break;
+        case Shuffle::index:
+          source = segment + (argument & (lane.width - 1));
+          break;
+        case Shuffle::up:
+          source = i - argument < segment ? i : i - argument;
+          break;
+        case Shuffle::down:
+          source = i + argument >= segment + lane.width ? i : i + argument;
+          break;
         case Shuffle::exclusive_or:
           source = (i ^ argument) >= segment + lane.width ? i : i ^ argument;
           break;
@@ -323,13 +344,6 @@ std::byte* BlockRunner::dynamic_shared() {
 
 void BlockRunner::check_global(const void* address, unsigned bytes, EventKind kind,
                                const void* code) {
-  const bool aligned = reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
-  for (const Allocation* a : recent_) {
-    if (a != nullptr && a->contains(address, bytes)) {
-      if (aligned && DeviceMemory::is_present(*a, address)) return;
-      break;
-    }
-  }
   const HostCode host;
   // The allocation that begins before the address says how far beyond its end the access lies.
   Allocation* a = memory_.preceding(address);
@@ -341,7 +355,7 @@ void BlockRunner::check_global(const void* address, unsigned bytes, EventKind ki
               std::to_string(a->bytes),
           code);
   }
-  if (!aligned) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
     fault("misaligned " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
               std::to_string(static_cast<const std::byte*>(address) - a->begin) +
               " of an allocation",
@@ -362,8 +376,7 @@ void BlockRunner::check_private(const void* address, unsigned bytes, EventKind k
                                 const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_[current_].stack);
-  if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_ ||
-      is_builtin(at)) {
+  if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_) {
     return;
   }
   const HostCode host;
@@ -374,38 +387,25 @@ void BlockRunner::check_private(const void* address, unsigned bytes, EventKind k
   fault(text.str(), code);
 }
 
-void BlockRunner::on_access(const void* address, unsigned bytes, EventKind kind, const void* code) {
-  const auto at = reinterpret_cast<std::uint64_t>(address);
-  if (memory_.in_range(address)) {
-    check_global(address, bytes, kind, code);
-  } else if (!is_shared(at) || is_builtin(at)) {
-    check_private(address, bytes, kind, code);
-    return;
-  }
-  if (trace_ == nullptr) return;
-  trace_->events.push(make_event(code, kind, bytes));
-  trace_->addresses.push(at);
-}
-
 }  // namespace gpubench::model
 
 using gpubench::model::running_block;
 
-void __syncthreads() noexcept { running_block()->block_barrier(__builtin_return_address(0)); }
+void __syncthreads() noexcept { running_block->block_barrier(__builtin_return_address(0)); }
 void __syncwarp(unsigned mask) noexcept {
-  running_block()->warp_barrier(mask, __builtin_return_address(0));
+  running_block->warp_barrier(mask, __builtin_return_address(0));
 }
 
 namespace gpubench::model {
 
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                       int width) noexcept {
-  return running_block()->shuffle(mask, value, how, argument, width, __builtin_return_address(0));
+  return running_block->shuffle(mask, value, how, argument, width, __builtin_return_address(0));
 }
 unsigned ballot(unsigned mask, bool predicate) noexcept {
-  return running_block()->ballot(mask, predicate, __builtin_return_address(0));
+  return running_block->ballot(mask, predicate, __builtin_return_address(0));
 }
-void* dynamic_shared_memory() noexcept { return running_block()->dynamic_shared(); }
+void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared(); }
 
 }  // namespace gpubench::model
 
@@ -414,7 +414,7 @@ namespace {
 // Blocks run on several threads at once, so an atomic has to be one.
 template <class T>
 T counted_atomic_add(T* address, T value, const void* code) {
-  running_block()->on_access(address, sizeof(T), gpubench::model::EventKind::atomic, code);
+  running_block->on_access(address, sizeof(T), gpubench::model::EventKind::atomic, code);
   return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 

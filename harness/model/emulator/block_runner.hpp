@@ -68,7 +68,20 @@ class BlockRunner {
   void on_leave() {
     if (trace_ != nullptr) trace_->events.push(make_event(nullptr, EventKind::leave));
   }
-  void on_access(const void* address, unsigned bytes, EventKind kind, const void* code);
+  void on_access(const void* address, unsigned bytes, EventKind kind, const void* code) {
+    const auto at = reinterpret_cast<std::uint64_t>(address);
+    if (memory_.in_range(address)) {
+      if (!is_known_good(address, bytes)) check_global(address, bytes, kind, code);
+    } else if (!is_shared(at)) {
+      check_private(address, bytes, kind, code);
+      return;
+    } else if (is_builtin(at)) {
+      return;
+    }
+    if (trace_ == nullptr) return;
+    trace_->events.push(make_event(code, kind, bytes));
+    trace_->addresses.push(at);
+  }
   void block_barrier(const void* code);
   void warp_barrier(unsigned mask, const void* code);
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
@@ -84,17 +97,18 @@ class BlockRunner {
     std::byte* stack = nullptr;
     LaneState state = LaneState::ready;
     const void* waiting_at = nullptr;
-    unsigned mask = 0;              // of the collective it waits for
-    std::uint64_t value = 0;        // given to the collective
+    unsigned mask = 0;        // of the collective it waits for
+    std::uint64_t value = 0;  // given to the collective
     std::uint64_t answer = 0;
-    int operation = 0;              // kind of collective; all lanes must agree
+    int operation = 0;  // kind of collective; all lanes must agree
     unsigned argument = 0;
     int width = 0;
   };
 
   static void lane_main();
-  void resume(unsigned lane);
-  void suspend();
+  void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
+  void resume(unsigned warp);       // from the scheduler to a ready lane, until one switches back
+  void suspend();                   // from a lane to the warp's next one, else to the scheduler
   // Waits until every lane of `mask` has arrived; the last one resolves for all.
   std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
                            int width, const void* code);
@@ -102,6 +116,22 @@ class BlockRunner {
   bool release_barrier();
   void describe_deadlock();
   [[noreturn]] void fault(std::string_view what, const void* code);
+  // The built-in variables are thread-local too, beside the kernels' shared arrays.
+  static bool is_builtin(std::uint64_t address) {
+    const auto within = [address](const auto& variable) {
+      return address - reinterpret_cast<std::uint64_t>(&variable) < sizeof(variable);
+    };
+    return within(threadIdx) || within(blockIdx) || within(blockDim) || within(gridDim);
+  }
+  // An aligned access to a page that is there, of one of the allocations used last.
+  bool is_known_good(const void* address, unsigned bytes) const {
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) return false;
+    for (const Allocation* a : recent_) {
+      if (a == nullptr) return false;
+      if (a->contains(address, bytes)) return DeviceMemory::is_present(*a, address);
+    }
+    return false;
+  }
   void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
 
@@ -109,9 +139,12 @@ class BlockRunner {
   const MappedHost& is_mapped_host_;
   FiberStacks stacks_;
   std::vector<Lane> lanes_;
+  std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_
+  dim3 thread_index_of_{0, 0, 0};
   std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
   std::vector<LaneTrace> traces_;
-  LaneTrace* trace_ = nullptr;
+  bool is_traced_ = false;
+  LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
   const KernelLaunch* launch_ = nullptr;
   unsigned current_ = 0;
   unsigned live_ = 0;
@@ -132,6 +165,6 @@ class BlockRunner {
 };
 
 // The runner whose lane is running on this thread, or nullptr on the host's own code.
-BlockRunner* running_block() noexcept;
+extern __constinit thread_local BlockRunner* running_block;
 
 }  // namespace gpubench::model

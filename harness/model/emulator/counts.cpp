@@ -67,8 +67,7 @@ Sectors sectors_of(const WarpRequest& request) {
   if (!ascending) {
     const auto begin = result.id.begin();
     std::sort(begin, begin + result.count);
-    result.count =
-        static_cast<unsigned>(std::unique(begin, begin + result.count) - begin);
+    result.count = static_cast<unsigned>(std::unique(begin, begin + result.count) - begin);
   }
   constexpr unsigned sectors_a_line = line_bytes / sector_bytes;
   for (unsigned i = 0; i < result.count; ++i) {
@@ -77,9 +76,29 @@ Sectors sectors_of(const WarpRequest& request) {
   return result;
 }
 
+namespace {
+
+// Whether no bank is asked for two words by lanes of at most 4 bytes each: by far the usual case.
+bool is_free_of_conflicts(const WarpRequest& request) {
+  std::array<std::uint64_t, shared_banks> word_of_bank;
+  std::uint32_t used = 0;
+  for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+    const std::uint64_t word =
+        request.address[static_cast<std::size_t>(std::countr_zero(rest))] / bank_bytes;
+    const auto bank = static_cast<std::size_t>(word % shared_banks);
+    if ((used >> bank & 1) != 0 && word_of_bank[bank] != word) return false;
+    used |= 1u << bank;
+    word_of_bank[bank] = word;
+  }
+  return true;
+}
+
+}  // namespace
+
 unsigned wavefronts_of(const WarpRequest& request) {
   const unsigned bytes = bytes_of(request.event);
   const unsigned words = std::max(1u, bytes / bank_bytes);
+  if (words == 1 && is_free_of_conflicts(request)) return 1;
   const unsigned lanes_a_pass = warp_lanes / words;
   unsigned total = 0;
   for (unsigned first = 0; first < warp_lanes; first += lanes_a_pass) {

@@ -51,7 +51,7 @@ unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
   std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Access]
-  double barriers = 0;          // a warp each
+  double barriers = 0;                                // a warp each
   double warp_collectives = 0;
   double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
 

@@ -39,8 +39,7 @@ std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned
 
 // What one host thread keeps from block to block.
 struct Emulator::Worker {
-  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host)
-      : runner(memory, is_mapped_host) {}
+  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host) : runner(memory, is_mapped_host) {}
 
   // Counts the block whose traces the runner holds.
   void count(FootprintMap& map) {
@@ -130,8 +129,9 @@ struct Emulator::Worker {
 
 Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings)
     : device_(device), memory_(memory), settings_(std::move(settings)) {
-  const unsigned threads =
-      settings_.threads != 0 ? settings_.threads : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads = settings_.threads != 0
+                               ? settings_.threads
+                               : std::max(1u, std::thread::hardware_concurrency());
   for (unsigned i = 0; i < threads; ++i) {
     workers_.push_back(std::make_unique<Worker>(memory, settings_.is_mapped_host));
   }
@@ -179,9 +179,9 @@ std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks,
   }
   // Both ends (where edges are) and evenly between.
   for (std::size_t i = 0; i < count; ++i) {
-    chosen.push_back(static_cast<std::uint64_t>(static_cast<double>(i) *
-                                                static_cast<double>(grid_blocks - 1) /
-                                                static_cast<double>(count - 1)));
+    chosen.push_back(
+        static_cast<std::uint64_t>(static_cast<double>(i) * static_cast<double>(grid_blocks - 1) /
+                                   static_cast<double>(count - 1)));
   }
   return chosen;
 }

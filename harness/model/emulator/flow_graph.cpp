@@ -212,9 +212,9 @@ std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
 void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& out) {
   if (stale_) find_loops();
   struct Activation {
-    std::uint64_t path;                            // how control came to this function
+    std::uint64_t path;                                 // how control came to this function
     std::vector<std::pair<Node, std::uint64_t>> loops;  // head and iteration, outermost first
-    std::uint64_t place;                           // path and loops in one word
+    std::uint64_t place;                                // path and loops in one word
   };
   const auto place_of = [](const Activation& a) {
     std::uint64_t place = a.path;

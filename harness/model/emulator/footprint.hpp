@@ -15,7 +15,7 @@ namespace gpubench::model {
 
 // Sums over the traced blocks, in sectors of 32 bytes.
 struct FootprintSums {
-  std::uint64_t identity = 0;       // of the allocation
+  std::uint64_t identity = 0;  // of the allocation
   std::size_t allocation_bytes = 0;
   std::uint64_t read_requests = 0;  // sectors asked for, each as often as a request named it
   std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks
@@ -49,8 +49,8 @@ class Footprint {
   unsigned fetch_sectors_;
   std::size_t sectors_;
   FootprintSums sums_;
-  std::atomic<std::uint64_t>* seen_;      // a bit a sector; pages exist once touched
-  std::atomic<std::uint32_t>* written_;   // a bit a byte
+  std::atomic<std::uint64_t>* seen_;     // a bit a sector; pages exist once touched
+  std::atomic<std::uint32_t>* written_;  // a bit a byte
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};

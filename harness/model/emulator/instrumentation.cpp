@@ -13,7 +13,7 @@ namespace {
 
 __attribute__((always_inline)) inline void access(const void* address, unsigned bytes,
                                                   EventKind kind, const void* code) {
-  if (BlockRunner* block = running_block()) block->on_access(address, bytes, kind, code);
+  if (BlockRunner* block = running_block) block->on_access(address, bytes, kind, code);
 }
 
 }  // namespace
@@ -21,23 +21,23 @@ __attribute__((always_inline)) inline void access(const void* address, unsigned 
 extern "C" {
 
 void __sanitizer_cov_trace_pc() {
-  if (BlockRunner* block = running_block()) block->on_block(__builtin_return_address(0));
+  if (BlockRunner* block = running_block) block->on_block(__builtin_return_address(0));
 }
 
 void __tsan_init() {}
 void __tsan_func_entry(void* call) {
-  if (BlockRunner* block = running_block()) block->on_enter(call);
+  if (BlockRunner* block = running_block) block->on_enter(call);
 }
 void __tsan_func_exit() {
-  if (BlockRunner* block = running_block()) block->on_leave();
+  if (BlockRunner* block = running_block) block->on_leave();
 }
 
-#define GPUBENCH_ACCESS(bytes)                                                \
-  void __tsan_read##bytes(void* address) {                                    \
-    access(address, bytes, EventKind::load, __builtin_return_address(0));     \
-  }                                                                           \
-  void __tsan_write##bytes(void* address) {                                   \
-    access(address, bytes, EventKind::store, __builtin_return_address(0));    \
+#define GPUBENCH_ACCESS(bytes)                                             \
+  void __tsan_read##bytes(void* address) {                                 \
+    access(address, bytes, EventKind::load, __builtin_return_address(0));  \
+  }                                                                        \
+  void __tsan_write##bytes(void* address) {                                \
+    access(address, bytes, EventKind::store, __builtin_return_address(0)); \
   }
 GPUBENCH_ACCESS(1)
 GPUBENCH_ACCESS(2)
@@ -46,12 +46,12 @@ GPUBENCH_ACCESS(8)
 GPUBENCH_ACCESS(16)
 #undef GPUBENCH_ACCESS
 // The compiler cannot prove these aligned; the emulator checks whether they are.
-#define GPUBENCH_UNALIGNED_ACCESS(bytes)                                      \
-  void __tsan_unaligned_read##bytes(void* address) {                          \
-    access(address, bytes, EventKind::load, __builtin_return_address(0));     \
-  }                                                                           \
-  void __tsan_unaligned_write##bytes(void* address) {                         \
-    access(address, bytes, EventKind::store, __builtin_return_address(0));    \
+#define GPUBENCH_UNALIGNED_ACCESS(bytes)                                   \
+  void __tsan_unaligned_read##bytes(void* address) {                       \
+    access(address, bytes, EventKind::load, __builtin_return_address(0));  \
+  }                                                                        \
+  void __tsan_unaligned_write##bytes(void* address) {                      \
+    access(address, bytes, EventKind::store, __builtin_return_address(0)); \
   }
 GPUBENCH_UNALIGNED_ACCESS(2)
 GPUBENCH_UNALIGNED_ACCESS(4)
@@ -74,30 +74,29 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
 // The compiler turns host code's atomics (shared pointers, guards of statics) into these.
-#define GPUBENCH_ATOMICS(bits)                                                                    \
-  std::uint##bits##_t __tsan_atomic##bits##_load(const volatile std::uint##bits##_t* p, int) {    \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                  \
-  }                                                                                               \
-  void __tsan_atomic##bits##_store(volatile std::uint##bits##_t* p, std::uint##bits##_t v, int) { \
-    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                     \
-  }                                                                                               \
-  std::uint##bits##_t __tsan_atomic##bits##_exchange(volatile std::uint##bits##_t* p,             \
-                                                     std::uint##bits##_t v, int) {                \
-    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                           \
-  }                                                                                               \
-  std::uint##bits##_t __tsan_atomic##bits##_fetch_add(volatile std::uint##bits##_t* p,            \
-                                                      std::uint##bits##_t v, int) {               \
-    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                            \
-  }                                                                                               \
-  std::uint##bits##_t __tsan_atomic##bits##_fetch_sub(volatile std::uint##bits##_t* p,            \
-                                                      std::uint##bits##_t v, int) {               \
-    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                            \
-  }                                                                                               \
-  bool __tsan_atomic##bits##_compare_exchange_strong(                                             \
-      volatile std::uint##bits##_t* p, std::uint##bits##_t* expected, std::uint##bits##_t v, int, \
-      int) {                                                                                      \
-    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,                   \
-                                       __ATOMIC_SEQ_CST);                                         \
+#define GPUBENCH_ATOMICS(bits)                                                                     \
+  std::uint##bits##_t __tsan_atomic##bits##_load(const volatile std::uint##bits##_t* p, int) {     \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##bits##_store(volatile std::uint##bits##_t* p, std::uint##bits##_t v, int) {  \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                \
+  std::uint##bits##_t __tsan_atomic##bits##_exchange(volatile std::uint##bits##_t* p,              \
+                                                     std::uint##bits##_t v, int) {                 \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                                \
+  std::uint##bits##_t __tsan_atomic##bits##_fetch_add(volatile std::uint##bits##_t* p,             \
+                                                      std::uint##bits##_t v, int) {                \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                \
+  std::uint##bits##_t __tsan_atomic##bits##_fetch_sub(volatile std::uint##bits##_t* p,             \
+                                                      std::uint##bits##_t v, int) {                \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                \
+  bool __tsan_atomic##bits##_compare_exchange_strong(volatile std::uint##bits##_t* p,              \
+                                                     std::uint##bits##_t* expected,                \
+                                                     std::uint##bits##_t v, int, int) {            \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
   }
 GPUBENCH_ATOMICS(8)
 GPUBENCH_ATOMICS(32)
@@ -110,11 +109,11 @@ void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); 
 float __real_fmaf(float a, float b, float c);
 double __real_fma(double a, double b, double c);
 float __wrap_fmaf(float a, float b, float c) {
-  if (BlockRunner* block = running_block()) ++block->arithmetic().fma_fp32;
+  if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp32;
   return __real_fmaf(a, b, c);
 }
 double __wrap_fma(double a, double b, double c) {
-  if (BlockRunner* block = running_block()) ++block->arithmetic().fma_fp64;
+  if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp64;
   return __real_fma(a, b, c);
 }
 

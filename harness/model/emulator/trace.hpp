@@ -9,10 +9,10 @@
 namespace gpubench::model {
 
 enum class EventKind : std::uint8_t {
-  block,       // a basic block was entered
-  enter,       // a function was entered; the code address is the call's
-  leave,       // and left
-  load,        // an access; its address stands in LaneTrace::addresses
+  block,  // a basic block was entered
+  enter,  // a function was entered; the code address is the call's
+  leave,  // and left
+  load,   // an access; its address stands in LaneTrace::addresses
   store,
   atomic,
   collective,  // a barrier or a warp exchange, on return from it
@@ -41,7 +41,8 @@ class Log {
  public:
   void clear() { end_ = begin_.get(); }
   void push(T value) {
-    if (end_ == limit_) [[unlikely]] grow();
+    if (end_ == limit_) [[unlikely]]
+      grow();
     *end_++ = value;
   }
   std::size_t size() const { return static_cast<std::size_t>(end_ - begin_.get()); }

@@ -38,11 +38,15 @@ class WarpZipper {
       std::size_t access = 0;
       WarpRequest request;
       request.lanes = warp.size() == warp_lanes ? ~0u : (1u << warp.size()) - 1;
+      std::array<const std::uint64_t*, warp_lanes> addresses;
+      for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+        addresses[lane] = warp[lane].addresses.data();
+      }
       for (const Event e : events(warp[0])) {
         if (!is_access(e)) continue;
         request.event = e;
         for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-          request.address[lane] = warp[lane].addresses[access];
+          request.address[lane] = addresses[lane][access];
         }
         ++access;
         sink(std::as_const(request));
