@@ -23,7 +23,7 @@ using gpubench::Access;
 using gpubench::Bench;
 using gpubench::Roofs;
 
-constexpr std::size_t n = std::size_t{1} << 24;  // useful words
+constexpr std::size_t n = std::size_t{1} << 25;  // useful words
 constexpr unsigned blocks = n / words_a_block;
 
 gpubench::Law share_of_dram(double bytes_fetched_a_useful_byte) {

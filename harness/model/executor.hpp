@@ -15,7 +15,7 @@ struct KernelLaunch {
   const char* name = "";           // as the compiler spells it
   dim3 grid;
   dim3 block;
-  std::size_t shared_bytes = 0;  // dynamic
+  std::size_t shared_bytes = 0;                     // dynamic
   void (*invoke)(const void* arguments) = nullptr;  // runs the kernel body for the current lane
   std::shared_ptr<const void> arguments;            // a tuple of the kernel's own parameter types
   std::size_t argument_bytes = 0;

@@ -15,7 +15,7 @@ class ModelPlatform final : public Platform {
   explicit ModelPlatform(DeviceSpec device)
       : device_(std::move(device)),
         memory_(static_cast<std::size_t>(device_["dram_bytes"])),
-        emulator_(device_, memory_) {
+        emulator_(device_, memory_, settings()) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, model::RuntimeOptions{}));
   }
@@ -36,6 +36,14 @@ class ModelPlatform final : public Platform {
   Observation observe(Access access) const override;
 
  private:
+  static model::EmulatorSettings settings() {
+    model::EmulatorSettings settings;
+    settings.is_mapped_host = [](const void* address, std::size_t bytes) {
+      return model::current_runtime()->is_mapped_host(address, bytes);
+    };
+    return settings;
+  }
+
   DeviceSpec device_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;

@@ -126,9 +126,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
-  const double efficiency = traffic.dram_write_bytes == 0  ? device["dram_read_efficiency"]
-                            : traffic.dram_read_bytes == 0 ? device["dram_write_efficiency"]
-                                                           : device["dram_mixed_efficiency"];
+  // Between reads alone, half of each, and writes alone: in a straight line.
+  const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
+  const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;
+  const double mixed = device["dram_mixed_efficiency"];
+  const double efficiency = writes < 0.5
+                                ? std::lerp(device["dram_read_efficiency"], mixed, 2 * writes)
+                                : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
   add("dram", (traffic.dram_read_bytes + traffic.dram_write_bytes) /
                   (device["dram_bytes_per_second"] * efficiency));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);

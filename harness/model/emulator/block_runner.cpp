@@ -344,7 +344,7 @@ std::byte* BlockRunner::dynamic_shared() {
 
 void BlockRunner::check_global(const void* address, unsigned bytes, EventKind kind,
                                const void* code) {
-  const HostCode host;
+  const HostCode host;  // what fills a page may be instrumented itself
   // The allocation that begins before the address says how far beyond its end the access lies.
   Allocation* a = memory_.preceding(address);
   if (a == nullptr || !a->contains(address, bytes)) {
@@ -361,10 +361,7 @@ void BlockRunner::check_global(const void* address, unsigned bytes, EventKind ki
               " of an allocation",
           code);
   }
-  // What fills a page may itself be instrumented code: it is the host's, not this lane's.
-  running = nullptr;
   DeviceMemory::touch(*a, address, bytes);
-  running = this;
   if (std::find(recent_.begin(), recent_.end(), a) == recent_.end()) {
     recent_[next_recent_++ % recent_.size()] = a;
   }

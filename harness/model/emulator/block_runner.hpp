@@ -59,13 +59,19 @@ class BlockRunner {
   }
 
   // --- called from the kernel's code, on a lane's fiber ---
-  void on_block(const void* code) {
-    if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::block));
+  // `frame`: where the instrumentation call stands on the stack; the same in all of one function.
+  void on_block(const void* code, const void* frame) {
+    // The block that returns from a function comes after its leave: it is not the caller's.
+    if (trace_ != nullptr && frame != left_frame_) {
+      trace_->events.push(make_event(code, EventKind::block));
+    }
   }
   void on_enter(const void* call) {
+    left_frame_ = nullptr;
     if (trace_ != nullptr) trace_->events.push(make_event(call, EventKind::enter));
   }
-  void on_leave() {
+  void on_leave(const void* frame) {
+    left_frame_ = frame;
     if (trace_ != nullptr) trace_->events.push(make_event(nullptr, EventKind::leave));
   }
   void on_access(const void* address, unsigned bytes, EventKind kind, const void* code) {
@@ -145,6 +151,7 @@ class BlockRunner {
   std::vector<LaneTrace> traces_;
   bool is_traced_ = false;
   LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
+  const void* left_frame_ = nullptr;
   const KernelLaunch* launch_ = nullptr;
   unsigned current_ = 0;
   unsigned live_ = 0;

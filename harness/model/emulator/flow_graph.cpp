@@ -132,32 +132,7 @@ void FlowGraph::nest(const std::vector<Node>& members, std::span<const Node> roo
 // the blocks of one iteration of the enclosing loop, or all.
 std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
                                                  const std::vector<bool>& inside) const {
-  std::vector<bool> in_loop(blocks_.size());
-  in_loop[loop.head] = true;
-  for (const Node block : loop.blocks) in_loop[block] = true;
-  // The loop's own condition stands where it repeats, if one can leave there, else in its head.
-  const auto exits_of = [&](Node block) {
-    std::vector<Node> exits;
-    for (const Node to : blocks_[block].successors) {
-      if (!in_loop[to] && inside[to]) exits.push_back(to);
-    }
-    return exits;
-  };
-  const auto repeats = [&](Node block) {
-    const std::vector<Node>& targets = blocks_[block].successors;
-    return std::find(targets.begin(), targets.end(), loop.head) != targets.end();
-  };
-  std::vector<Node> all = loop.blocks;
-  all.push_back(loop.head);
-  const bool tests_last = std::any_of(all.begin(), all.end(), [&](Node block) {
-    return repeats(block) && !exits_of(block).empty();
-  });
-  std::vector<Node> continuations, others;  // where the condition leads, and the other ways out
-  for (const Node block : all) {
-    const bool is_condition = tests_last ? repeats(block) : block == loop.head;
-    for (const Node to : exits_of(block)) (is_condition ? continuations : others).push_back(to);
-  }
-
+  const auto is_mere_return = [&](Node n) { return blocks_[n].is_last && !blocks_[n].is_busy; };
   // What can be reached from `from` around `avoided`, and whether that leads on without it.
   struct Region {
     std::vector<Node> blocks;
@@ -184,16 +159,58 @@ std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
     }
     return region;
   };
+
+  const std::vector<bool> nothing(blocks_.size());
+  std::vector<bool> in_loop = nothing;
+  in_loop[loop.head] = true;
+  for (const Node block : loop.blocks) in_loop[block] = true;
+  std::vector<Node> all = loop.blocks;
+  all.push_back(loop.head);
+  std::vector<Node> targets;
+  for (const Node block : all) {
+    for (const Node to : blocks_[block].successors) {
+      if (!in_loop[to] && inside[to]) targets.push_back(to);
+    }
+  }
+  // A return inside the loop, at which no other way out arrives, is no way to what follows.
+  std::vector<bool> is_exit = nothing;
+  for (const Node to : targets) is_exit[to] = true;
+  for (const Node to : targets) {
+    if (!is_mere_return(to)) continue;
+    std::vector<Node> others = targets;
+    std::erase(others, to);
+    const std::vector<Node> reached = reach(others, nothing).blocks;
+    const bool arrives = std::find(reached.begin(), reached.end(), to) != reached.end();
+    if (!others.empty() && !arrives) is_exit[to] = false;
+  }
+  // The loop's own condition stands where it repeats, if one can leave there, else in its head.
+  const auto leaves = [&](Node block) {
+    const std::vector<Node>& to = blocks_[block].successors;
+    return std::any_of(to.begin(), to.end(), [&](Node n) { return is_exit[n]; });
+  };
+  const auto repeats = [&](Node block) {
+    const std::vector<Node>& to = blocks_[block].successors;
+    return std::find(to.begin(), to.end(), loop.head) != to.end();
+  };
+  const bool tests_last = std::any_of(all.begin(), all.end(),
+                                      [&](Node block) { return repeats(block) && leaves(block); });
+  std::vector<Node> continuations, others;  // where the condition leads, and the other ways out
+  for (const Node block : all) {
+    const bool is_condition = tests_last ? repeats(block) : block == loop.head;
+    for (const Node to : blocks_[block].successors) {
+      if (is_exit[to]) (is_condition ? continuations : others).push_back(to);
+    }
+  }
   std::vector<Node> exits = continuations;
   exits.insert(exits.end(), others.begin(), others.end());
-  std::vector<bool> avoided(blocks_.size());
-  const std::vector<Node> after = reach(exits, avoided).blocks;
+  const std::vector<Node> after = reach(exits, nothing).blocks;
+  std::vector<bool> avoided = nothing;
   // The nearest block without which there is no way on; an empty last block is only the return.
   const std::vector<Node>* nearest = nullptr;
   std::vector<std::vector<Node>> before;
   before.reserve(after.size());
   for (const Node candidate : after) {
-    if (blocks_[candidate].is_last && !blocks_[candidate].is_busy) continue;
+    if (is_mere_return(candidate)) continue;
     avoided[candidate] = true;
     Region region = reach(exits, avoided);
     avoided[candidate] = false;
@@ -204,7 +221,7 @@ std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
   if (nearest != nullptr) return *nearest;
   for (const Node n : reach(continuations, avoided).blocks) avoided[n] = true;
   for (const Node n : after) {
-    if (blocks_[n].is_last && !blocks_[n].is_busy) avoided[n] = true;
+    if (is_mere_return(n)) avoided[n] = true;
   }
   return reach(others, avoided).blocks;
 }

@@ -21,7 +21,9 @@ __attribute__((always_inline)) inline void access(const void* address, unsigned 
 extern "C" {
 
 void __sanitizer_cov_trace_pc() {
-  if (BlockRunner* block = running_block) block->on_block(__builtin_return_address(0));
+  if (BlockRunner* block = running_block) {
+    block->on_block(__builtin_return_address(0), __builtin_frame_address(0));
+  }
 }
 
 void __tsan_init() {}
@@ -29,7 +31,7 @@ void __tsan_func_entry(void* call) {
   if (BlockRunner* block = running_block) block->on_enter(call);
 }
 void __tsan_func_exit() {
-  if (BlockRunner* block = running_block) block->on_leave();
+  if (BlockRunner* block = running_block) block->on_leave(__builtin_frame_address(0));
 }
 
 #define GPUBENCH_ACCESS(bytes)                                             \
