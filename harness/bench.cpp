@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <stdexcept>
 
+#include "harness/error.hpp"
 #include "harness/gpu/stream.hpp"
 #include "harness/measure/statistics.hpp"
 
@@ -79,7 +80,8 @@ void Bench::check_results(const Body& body) {
       throw WrongResult{"verification failed: " + wrong};
     }
   }
-  if (!checks_.empty()) row_.verified = observation.whole ? "full" : "sampled";
+  if (checks_.empty()) throw std::logic_error("the bench function verifies nothing before run()");
+  row_.verified = observation.whole ? "full" : "sampled";
   take_counters(observation);
 }
 
@@ -176,6 +178,13 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
   } catch (const CudaError& error) {
     ended(error.is_out_of_memory() || error.is_unsupported() ? Outcome::skipped : Outcome::failed,
           error.what());
+  } catch (const UsageError& unknown) {  // a figure that this device's file does not have
+    ended(Outcome::skipped, unknown.what());
+  } catch (const std::exception& error) {
+    ended(Outcome::failed, error.what());
+  }
+  if (row.outcome == Outcome::measured && row.samples.empty()) {
+    ended(Outcome::failed, "the bench function never called run()");
   }
   return row;
 }

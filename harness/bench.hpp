@@ -69,7 +69,9 @@ class Input : public Operand<T> {
   std::uint64_t seed_ = 0;
 };
 
-// Poisoned: what the kernel does not write is NaN.
+// Poisoned: what the kernel does not write is NaN (integers: -1). Where the model runs only a
+// sample of the blocks, elements that still hold the poison pass for another block's; --whole_grids
+// checks all.
 template <class T>
 class Output : public Operand<T> {};
 

@@ -21,6 +21,7 @@ __host__ __device__ bool is_right(T got, T expected, double relative, double abs
   } else {
     const double want = static_cast<double>(expected);
     if (want != want) return got != got;
+    if (want - want != 0) return got == expected;  // infinite
     const double difference = static_cast<double>(got) - want;
     const double allowed = absolute + relative * (want < 0 ? -want : want);
     return (difference < 0 ? -difference : difference) <= allowed;

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <iostream>
 #include <string>
@@ -36,8 +37,9 @@ int become(int argc, char** argv) {
   bool quiet = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], "--device=", 9) == 0) device = argv[i] + 9;
-    quiet = quiet || std::strcmp(argv[i], "--help") == 0 ||
-            std::strncmp(argv[i], "--benchmark_list_tests", 22) == 0;
+    for (const char* asks : {"--help", "-h", "--list_devices", "--benchmark_list_tests"}) {
+      quiet = quiet || std::strcmp(argv[i], asks) == 0;
+    }
   }
   std::string program;
   if (device.starts_with("model:")) {
@@ -47,7 +49,11 @@ int become(int argc, char** argv) {
   } else {
     // "auto"; anything else is refused by the program itself, with its list of devices.
     std::string why_not;
-    const bool gpu = has_gpu(why_not);
+    bool gpu = has_gpu(why_not);
+    if (gpu && device == "auto" && !gpubench::has_sibling_program("gpubench-cuda")) {
+      gpu = false;
+      why_not = "there is a GPU, but gpubench-cuda was not built (no nvcc)";
+    }
     if (gpu) {
       program = gpubench::sibling_program("gpubench-cuda");
     } else {

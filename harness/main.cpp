@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "harness/error.hpp"
 #include "harness/options.hpp"
 #include "harness/process.hpp"
 #include "harness/results.hpp"
@@ -81,6 +82,12 @@ std::string now() {
   return text;
 }
 
+#ifdef NDEBUG
+constexpr bool optimised = true;
+#else
+constexpr bool optimised = false;
+#endif
+
 ordered_json context_json(const Options& options, Platform& platform, const char* executable,
                           const std::vector<StatedRoof>& roofs) {
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
@@ -94,7 +101,7 @@ ordered_json context_json(const Options& options, Platform& platform, const char
                        {"cpu_scaling_enabled", cpu.scaling == benchmark::CPUInfo::ENABLED},
                        {"caches", ordered_json::array()},
                        {"load_avg", cpu.load_avg},
-                       {"library_build_type", "release"},
+                       {"library_build_type", optimised ? "release" : "debug"},
                        {"schema_version", 1},
                        {"gpubench_version", version::number},
                        {"device_kind", platform.kind() == DeviceKind::model ? "model" : "cuda"},
@@ -208,6 +215,15 @@ int run(int argc, char** argv) {
     for (const Instance& i : rows_to_run) std::cout << i.name << '\n';
     return 0;
   }
+  std::vector<std::string> words = options.rest;
+  words.insert(words.begin(), argv[0]);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  if (count > 1) {
+    throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
+  }
   if (!options.out.empty()) check_writable(options.out);
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
   const auto predicted = options.predict && platform->kind() == DeviceKind::cuda
@@ -264,20 +280,12 @@ int run(int argc, char** argv) {
         ->Unit(benchmark::kMicrosecond);
   }
 
-  std::vector<std::string> words = options.rest;
-  words.insert(words.begin(), argv[0]);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  int count = static_cast<int>(arguments.size());
-  benchmark::Initialize(&count, arguments.data());
-  if (count > 1) {
-    throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
-  }
   Collector collector;
   std::ostringstream nowhere;
   collector.SetOutputStream(&nowhere);
   benchmark::RunSpecifiedBenchmarks(&collector, nullptr, "all");
 
+  if (rows.empty()) throw UsageError("no row ran: --benchmark_repetitions must be at least 1");
   const auto roofs = state_roofs(rows, *platform);
   judge_rows(rows, best_roofs(roofs));
   const ordered_json context = context_json(options, *platform, argv[0], roofs);
@@ -291,6 +299,7 @@ int run(int argc, char** argv) {
     return text;
   };
   if (!to_console) std::cout << text_of(options.format);
+  if (!std::cout.flush()) throw std::runtime_error("cannot write to standard output");
   if (!options.out.empty()) {
     const std::filesystem::path samples =
         std::filesystem::path(options.out).replace_extension(".samples.jsonl");
@@ -314,8 +323,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return gpubench::run(argc, argv);
-  } catch (const std::exception& error) {
+  } catch (const gpubench::UsageError& error) {
     std::cerr << "gpubench: " << error.what() << '\n';
     return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "gpubench: " << error.what() << '\n';
+    return 1;
   }
 }

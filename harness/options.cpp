@@ -1,6 +1,7 @@
 #include "harness/options.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <regex>
@@ -35,7 +36,7 @@ T number(const std::string& flag, const std::string& value) {
   const char* end = value.data() + value.size();
   const auto parsed = std::from_chars(value.data(), end, result);
   bool good = parsed.ec == std::errc() && parsed.ptr == end && !value.empty();
-  if constexpr (std::is_floating_point_v<T>) good = good && result >= 0;
+  if constexpr (std::is_floating_point_v<T>) good = good && std::isfinite(result) && result >= 0;
   if (!good) {
     throw UsageError("--" + flag + "='" + value + "': takes a number that is not negative");
   }
@@ -121,13 +122,14 @@ How it measures
   --seed=N                            of the input data (42)
 What it says
   --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
-                                      raw samples go beside it, FILE.samples.jsonl
+                                      raw samples go beside it, as NAME.samples.jsonl
   --benchmark_format=console|json|csv on standard output
   --predict                           on a GPU: the model's prediction for each row beside it
   --terms                             the prediction's terms, a line each
   --whole_grids                       on the model: run every block of a kernel, not a sample
-Other flags that begin with --benchmark_ are Google Benchmark's and keep their meaning.
-Exit code: 0 all rows ran or were skipped with a reason, 1 a row failed, 2 bad usage.
+--benchmark_enable_random_interleaving, --benchmark_repetitions and the other flags that begin with
+--benchmark_ and do not shape output are Google Benchmark's and keep their meaning.
+Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage.
 )";
 }
 

@@ -11,8 +11,20 @@
 
 namespace gpubench {
 
+namespace {
+
+std::filesystem::path beside_this(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+}
+
+}  // namespace
+
+bool has_sibling_program(const std::string& name) {
+  return std::filesystem::exists(beside_this(name));
+}
+
 std::string sibling_program(const std::string& name) {
-  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+  const auto path = beside_this(name);
   if (!std::filesystem::exists(path)) {
     throw UsageError(name + " was not built; it belongs at " + path.string());
   }

@@ -110,7 +110,7 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
   }
   for (const Roof& roof : platform.device().data_sheet_roofs()) {
     stated.push_back({roof.name, is_bandwidth(roof.name) ? "bandwidth" : "compute", roof.value,
-                      "data_sheet", roof.source});
+                      roof.provenance, roof.source});
   }
   return stated;
 }
@@ -149,7 +149,7 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
 nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregates& aggregates,
                                    const nlohmann::ordered_json& context) {
   std::map<std::string, int> families, instances, repetitions;
-  std::set<std::string> good, seen;
+  std::set<std::string> good;
   for (const Row& row : rows) {
     ++repetitions[row.name];
     if (row.outcome == Outcome::measured) good.insert(row.name);

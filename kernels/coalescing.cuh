@@ -16,8 +16,8 @@ inline constexpr unsigned threads = 256;
 inline constexpr unsigned words_a_thread = 8;
 inline constexpr std::size_t words_a_block = threads * words_a_thread;
 
-// The sum of a block's `value`s, in every thread's hands at index 0. Sums of the suite's inputs are
-// exact in any order.
+// Writes the sum of the block's `value`s to sums[blockIdx.x]; all its threads must call it. Sums of
+// the suite's inputs are exact in any order.
 __device__ inline void write_block_sum(float value, float* sums) {
   __shared__ float partial[threads / 32];
   for (int offset = 16; offset > 0; offset /= 2) {
@@ -208,9 +208,6 @@ struct ExpectedStrided {
 
 // --- what theory says they cost
 // -------------------------------------------------------------------
-
-// Sectors of 32 bytes that one request of 32 words, `stride` words apart, touches.
-constexpr unsigned sectors_a_request(unsigned stride) { return stride < 8 ? 4 * stride : 32; }
 
 // Bytes that DRAM gives up for each useful byte, when every `fetch`-byte piece is fetched once:
 // the stride itself until pieces are passed over.

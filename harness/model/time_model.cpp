@@ -133,8 +133,7 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double efficiency = writes < 0.5
                                 ? std::lerp(device["dram_read_efficiency"], mixed, 2 * writes)
                                 : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
-  add("dram", (traffic.dram_read_bytes + traffic.dram_write_bytes) /
-                  (device["dram_bytes_per_second"] * efficiency));
+  add("dram", dram_bytes / (device["dram_bytes_per_second"] * efficiency));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
   // The L1 stage takes a request a cycle at best, looks tags up, and moves sectors.
   const double requests = loads.requests + stores.requests + atomics.requests;

@@ -7,7 +7,6 @@ import pytest
 from .conftest import concepts, rows_of, run
 
 
-
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict[str, dict]]:
     by_concept: dict[str, dict[str, dict]] = {concept: {} for concept in concepts()}

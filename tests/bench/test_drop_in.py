@@ -37,8 +37,17 @@ def test_a_copied_pair_needs_no_other_edit(tmp_path: Path) -> None:
                 (file.parent / f"gathering{file.suffix}").write_text(text)
             file.unlink()
     build = tmp_path / "build"
-    command("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DGPUBENCH_CUDA=OFF",
-            "-DGPUBENCH_TESTS=OFF")
+    command(
+        "cmake",
+        "-S",
+        tree,
+        "-B",
+        build,
+        "-G",
+        "Ninja",
+        "-DGPUBENCH_CUDA=OFF",
+        "-DGPUBENCH_TESTS=OFF",
+    )
     command("cmake", "--build", build, "--target", "gpubench")
 
     out = tmp_path / "run.json"
@@ -59,9 +68,21 @@ def test_a_bench_file_without_kernels_stops_the_build(tmp_path: Path) -> None:
     tree = copy_of_the_tree(tmp_path)
     (tree / "bench" / "lonely.cu").write_text('#include "harness/bench.hpp"\n')
     done = subprocess.run(
-        ["cmake", "-S", str(tree), "-B", str(tmp_path / "build"), "-G", "Ninja",
-         "-DGPUBENCH_CUDA=OFF", "-DGPUBENCH_TESTS=OFF"],
-        capture_output=True, text=True, timeout=120, check=False,
+        [
+            "cmake",
+            "-S",
+            str(tree),
+            "-B",
+            str(tmp_path / "build"),
+            "-G",
+            "Ninja",
+            "-DGPUBENCH_CUDA=OFF",
+            "-DGPUBENCH_TESTS=OFF",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode != 0
     assert "kernels/lonely.cuh" in done.stderr

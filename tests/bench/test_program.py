@@ -59,8 +59,9 @@ def test_whole_grids_count_what_samples_say() -> None:
 
 
 def test_repetitions_are_aggregated() -> None:
-    done = run("--device=model:h200-sxm", ONE_ROW, "--benchmark_repetitions=3",
-               "--benchmark_format=json")
+    done = run(
+        "--device=model:h200-sxm", ONE_ROW, "--benchmark_repetitions=3", "--benchmark_format=json"
+    )
     rows = json.loads(done.stdout)["benchmarks"]
     assert [r["repetition_index"] for r in rows if r["run_type"] == "iteration"] == [0, 1, 2]
     kinds = {r["aggregate_name"] for r in rows if r["run_type"] == "aggregate"}
@@ -68,8 +69,9 @@ def test_repetitions_are_aggregated() -> None:
 
 
 def test_csv_has_a_cell_for_every_column() -> None:
-    done = run("--device=model:h200-sxm", "--benchmark_filter=^coalescing/vector",
-               "--benchmark_format=csv")
+    done = run(
+        "--device=model:h200-sxm", "--benchmark_filter=^coalescing/vector", "--benchmark_format=csv"
+    )
     header, *lines = done.stdout.splitlines()
     assert len(lines) == 3
     assert {line.count(",") for line in lines} == {header.count(",")}
@@ -98,7 +100,9 @@ def test_help_and_devices_read_well() -> None:
     ],
 )
 def test_bad_input_is_one_clear_line(flags: list[str], named: str) -> None:
-    done = run(*flags) if flags[0].startswith("--device") else run("--device=model:h200-sxm", *flags)
+    done = (
+        run(*flags) if flags[0].startswith("--device") else run("--device=model:h200-sxm", *flags)
+    )
     assert done.returncode != 0
     complaint = [line for line in done.stderr.splitlines() if named in line]
     assert len(complaint) == 1, done.stderr

@@ -591,7 +591,7 @@ TEST_F(EmulatorTest, FaultsNameTheThreadTheLineAndTheDamage) {
         at_line(kernels::lines.barrier), "thread (16,0,0) waits at the barrier",
         at_line(kernels::lines.barrier + 3)}},
       {[&] { kernels::shuffle_with_the_ended(words); },
-       {"already ended", "thread (1,0,0)", at_line(kernels::lines.ended)}},
+       {"already ended", "by thread (", at_line(kernels::lines.ended)}},
       {[&] { kernels::ballot_without_oneself(words); },
        {"leaves out its own lane", at_line(kernels::lines.without_oneself)}},
       {[&] { kernels::wait_for_nobody(words); },
