@@ -57,7 +57,8 @@ def test_a_copied_pair_needs_no_other_edit(tmp_path: Path) -> None:
     assert {row["concept"] for row in rows} == {"gathering"}
     assert all(row["verified"] for row in rows)
     law = [row for row in rows if "law_ratio" in row]
-    assert law and all(abs(row["law_ratio"] - 1) <= 0.25 for row in law)
+    assert law
+    assert all(abs(row["law_ratio"] - 1) <= 0.25 for row in law)
 
     charts = tmp_path / "charts"
     command(sys.executable, "-m", "gpubench_reports", "render", out, "--out", charts)

@@ -41,14 +41,6 @@ def test_two_runs_of_the_model_agree_exactly() -> None:
     assert first == second
 
 
-def test_hot_is_not_slower_than_cold() -> None:
-    name = "coalescing/gather/window:16777216"
-    flags = ("--device=model:h200-sxm", f"--benchmark_filter=^{name}$")
-    cold = rows_of(*flags, "--mode=cold")[name]
-    hot = rows_of(*flags, "--mode=hot")[name]
-    assert hot["real_time"] <= cold["real_time"]
-
-
 def test_whole_grids_count_what_samples_say() -> None:
     name = "coalescing/vector_read/bytes:16"
     flags = ("--device=model:h200-sxm", f"--benchmark_filter=^{name}$")
@@ -118,7 +110,8 @@ def test_a_device_file_that_lies(tmp_path: Path, value: str) -> None:
     file.write_text(json.dumps(lie))
     done = run(f"--device=model:{file}", ONE_ROW)
     assert done.returncode != 0
-    assert "sm_count" in done.stderr and "liar.json" in done.stderr
+    assert "sm_count" in done.stderr
+    assert "liar.json" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -162,7 +162,7 @@ def test_markup_in_names_is_text(write, capsys):
 def test_a_reader_that_stops_is_no_error(write):
     path = write(make_large_document())
     done = subprocess.run(
-        f"{sys.executable} -m gpubench_reports table {path} | head -1",
+        f"'{sys.executable}' -m gpubench_reports table '{path}' | head -1",
         shell=True, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.startswith("NVIDIA H200")
