@@ -32,8 +32,7 @@ __device__ inline void write_block_sum(float value, float* sums) {
   }
 }
 
-// --- a stride between the lanes
-// -------------------------------------------------------------------
+// --- a stride between the lanes ---
 
 // Word k of the block's run is `stride` words after word k - 1; each is read once.
 [[maybe_unused]] static __global__ void strided_read(const word* in, word* sums, unsigned stride) {
@@ -56,8 +55,7 @@ __device__ inline void write_block_sum(float value, float* sums) {
   }
 }
 
-// --- a shift of the whole warp
-// --------------------------------------------------------------------
+// --- a shift of the whole warp ---
 
 [[maybe_unused]] static __global__ void misaligned_read(const word* in, word* sums,
                                                         unsigned offset) {
@@ -71,8 +69,7 @@ __device__ inline void write_block_sum(float value, float* sums) {
   write_block_sum(sum, sums);
 }
 
-// --- records of `fields` words
-// --------------------------------------------------------------------
+// --- records of `fields` words ---
 
 // How records lie in memory: where word `field` of record `record` is, of `records`.
 struct ArrayOfStructs {
@@ -111,8 +108,7 @@ __global__ void read_field(const word* in, word* sums, unsigned fields, unsigned
   write_block_sum(sum, sums);
 }
 
-// --- words a load
-// ---------------------------------------------------------------------------------
+// --- words a load ---
 
 __device__ inline word sum_of(float v) { return v; }
 __device__ inline word sum_of(float2 v) { return v.x + v.y; }
@@ -132,8 +128,7 @@ __global__ void vector_read(const word* in, word* sums) {
   write_block_sum(sum, sums);
 }
 
-// --- anywhere in a window
-// -------------------------------------------------------------------------
+// --- anywhere in a window ---
 
 // The word that step k of thread i reads, of `window` (a power of two): a hash, so that no list of
 // indices is read beside the data. Thomas Wang's 32-bit mix.
@@ -159,8 +154,7 @@ __host__ __device__ inline unsigned gather_index(unsigned i, unsigned window) {
   write_block_sum(sum, sums);
 }
 
-// --- what they must compute
-// -----------------------------------------------------------------------
+// --- what they must compute ---
 
 // Block sums of a reading kernel: `Where` gives the index of the block's word j.
 template <class Source, class Where>
@@ -206,8 +200,7 @@ struct ExpectedStrided {
   }
 };
 
-// --- what theory says they cost
-// -------------------------------------------------------------------
+// --- what theory says they cost ---
 
 // Bytes that DRAM gives up for each useful byte, when every `fetch`-byte piece is fetched once:
 // the stride itself until pieces are passed over.

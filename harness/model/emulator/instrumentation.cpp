@@ -34,32 +34,24 @@ void __tsan_func_exit() {
   if (BlockRunner* block = running_block) block->on_leave(__builtin_frame_address(0));
 }
 
-#define GPUBENCH_ACCESS(bytes)                                             \
-  void __tsan_read##bytes(void* address) {                                 \
+#define GPUBENCH_ACCESS(prefix, bytes)                                     \
+  void __tsan_##prefix##read##bytes(void* address) {                       \
     access(address, bytes, EventKind::load, __builtin_return_address(0));  \
   }                                                                        \
-  void __tsan_write##bytes(void* address) {                                \
+  void __tsan_##prefix##write##bytes(void* address) {                      \
     access(address, bytes, EventKind::store, __builtin_return_address(0)); \
   }
-GPUBENCH_ACCESS(1)
-GPUBENCH_ACCESS(2)
-GPUBENCH_ACCESS(4)
-GPUBENCH_ACCESS(8)
-GPUBENCH_ACCESS(16)
-#undef GPUBENCH_ACCESS
+GPUBENCH_ACCESS(, 1)
+GPUBENCH_ACCESS(, 2)
+GPUBENCH_ACCESS(, 4)
+GPUBENCH_ACCESS(, 8)
+GPUBENCH_ACCESS(, 16)
 // The compiler cannot prove these aligned; the emulator checks whether they are.
-#define GPUBENCH_UNALIGNED_ACCESS(bytes)                                   \
-  void __tsan_unaligned_read##bytes(void* address) {                       \
-    access(address, bytes, EventKind::load, __builtin_return_address(0));  \
-  }                                                                        \
-  void __tsan_unaligned_write##bytes(void* address) {                      \
-    access(address, bytes, EventKind::store, __builtin_return_address(0)); \
-  }
-GPUBENCH_UNALIGNED_ACCESS(2)
-GPUBENCH_UNALIGNED_ACCESS(4)
-GPUBENCH_UNALIGNED_ACCESS(8)
-GPUBENCH_UNALIGNED_ACCESS(16)
-#undef GPUBENCH_UNALIGNED_ACCESS
+GPUBENCH_ACCESS(unaligned_, 2)
+GPUBENCH_ACCESS(unaligned_, 4)
+GPUBENCH_ACCESS(unaligned_, 8)
+GPUBENCH_ACCESS(unaligned_, 16)
+#undef GPUBENCH_ACCESS
 
 // Copies of whole structs; as the hardware has no such access, one of each 4-byte word.
 void __tsan_read_range(void* address, unsigned long bytes) {
