@@ -105,7 +105,7 @@ void Bench::take_time(const Body& body) {
   timer.profile = settings_.profile;
   timer.blocks_host = blocks_host_;
   timer.stop.budget_seconds = settings_.budget_seconds;
-  if (platform_.deterministic()) timer.warmup_seconds = 0;
+  timer.warmup_seconds = platform_.deterministic() ? 0 : settings_.warmup_seconds;
 
   std::vector<HealthSample> health;
   if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
