@@ -27,7 +27,8 @@ struct Observation {
   std::optional<double> dram_bytes;
   std::string bound;                                  // empty: not known
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
-  bool whole = true;  // false: only a sample of the blocks was executed
+  bool whole = true;    // false: only a sample of the blocks was executed
+  bool priced = false;  // some of it has a duration but no results: a large collective
 };
 
 class Platform {
@@ -40,6 +41,8 @@ class Platform {
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
   virtual bool deterministic() const = 0;  // equal runs take equal time
+  // GPUs that one process can make a collective's ranks of, this one included.
+  virtual int gpus() const = 0;
 
   // From now on launches are run for their results (the whole grid, or as much of it as is needed
   // to know what it does), or only to be timed.

@@ -77,6 +77,10 @@ constexpr FigureRule rules[] = {
     {"pcie_latency_seconds", "s", required, Constraint::positive},
     {"pageable_bytes_per_second", "B/s", required, Constraint::positive},
     {"nvlink_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"nvlink_ring_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"nvlink_sharp_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"node_gpus", "1", optional, Constraint::count},
+    {"network_bytes_per_second", "B/s", optional, Constraint::positive},
     {"power_limit_w", "W", required, Constraint::positive},
     {"tlb_reach_bytes", "B", optional, Constraint::count},
 };

@@ -78,6 +78,11 @@ class GpuPlatform final : public Platform {
   }
   HealthMonitor* health() override { return health_.get(); }
   bool deterministic() const override { return false; }
+  int gpus() const override {
+    int count = 0;
+    CUDA_CHECK(cudaGetDeviceCount(&count));
+    return count;
+  }
   void expect_results(bool) override {}
   void expect_timing() override {}
   Observation observe(Access) const override { return {}; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/model/collectives/cost.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
 
@@ -14,10 +15,12 @@ class ModelPlatform final : public Platform {
  public:
   explicit ModelPlatform(DeviceSpec device)
       : device_(std::move(device)),
-        memory_(static_cast<std::size_t>(device_["dram_bytes"])),
+        memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
         emulator_(device_, memory_, settings()) {
-    model::install_runtime(
-        std::make_unique<model::Runtime>(device_, memory_, emulator_, model::RuntimeOptions{}));
+    model::RuntimeOptions options;
+    options.devices = gpus();
+    options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
+    model::install_runtime(std::make_unique<model::Runtime>(device_, memory_, emulator_, options));
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
 
@@ -27,15 +30,22 @@ class ModelPlatform final : public Platform {
   std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
+  int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
 
   void expect_results(bool whole_grids) override {
+    model::current_runtime()->expect_results(true);
     emulator_.forget_runs();
     emulator_.set_execution(whole_grids ? model::Execution::whole : model::Execution::sampled);
   }
-  void expect_timing() override { emulator_.set_execution(model::Execution::timing); }
+  void expect_timing() override {
+    emulator_.set_execution(model::Execution::timing);
+    model::current_runtime()->expect_results(false);
+  }
   Observation observe(Access access) const override;
 
  private:
+  static constexpr int most_gpus = 64;  // on as many nodes as that takes
+
   static model::EmulatorSettings settings() {
     model::EmulatorSettings settings;
     settings.is_mapped_host = [](const void* address, std::size_t bytes) {
@@ -51,10 +61,18 @@ class ModelPlatform final : public Platform {
 
 Observation ModelPlatform::observe(Access access) const {
   const auto& runs = emulator_.runs();
-  if (runs.empty()) return {};
+  Observation result;
+  double longest_operation = 0;
+  for (const model::PricedOperation& operation : model::current_runtime()->operations()) {
+    result.priced = result.priced || !operation.computed;
+    if (operation.seconds <= longest_operation) continue;
+    longest_operation = operation.seconds;
+    result.bound = operation.bound;
+    result.terms = operation.terms;
+  }
+  if (runs.empty()) return result;
   const bool shared = access == Access::shared_load || access == Access::shared_store;
   const bool load = access == Access::global_load || access == Access::shared_load;
-  Observation result;
   model::AccessCounts studied;
   double dram = 0;
   const model::Emulator::Run* longest = &runs.front();
@@ -76,7 +94,9 @@ Observation ModelPlatform::observe(Access access) const {
   }
   if (dram > 0) result.dram_bytes = dram;
   result.occupancy = longest->prediction.occupancy.fraction;
+  if (longest->prediction.seconds < longest_operation) return result;
   result.bound = longest->prediction.bound;
+  result.terms.clear();
   for (const auto& term : longest->prediction.terms) {
     result.terms.emplace_back(term.name, term.seconds);
   }

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +28,7 @@ const char* engine_name(Engine engine);
 struct Work {
   std::string name{};
   Engine engine = Engine::none;
+  int device = 0;           // whose engine
   double share = 1;         // of the engine while it runs, (0, 1]
   double hold_seconds = 0;  // what comes after starts at least this long after the start
   bool marker = false;      // right after work: takes the time at its end, before its hold is over
@@ -92,7 +95,7 @@ class Timeline {
     double share;
   };
 
-  std::vector<Running>& running(Engine engine);
+  std::vector<Running>& running(const Work& work);
   static void come_after(Operation& later, const Operation& finished);
   double start_of(const Operation& operation);
   void finish(const OperationPtr& operation, double start, double seconds);
@@ -102,7 +105,7 @@ class Timeline {
   double now_ = 0;  // nothing starts before this any more
   std::uint64_t next_number_ = 0;
   std::vector<OperationPtr> ready_;  // waiting for their time, their engine or their condition
-  std::vector<Running> running_[3];
+  std::map<int, std::array<std::vector<Running>, 3>> running_;  // by device
   std::deque<Record> records_;
 };
 
