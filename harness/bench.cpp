@@ -95,7 +95,13 @@ void Bench::take_counters(const Observation& observation) {
   known("occupancy", observation.occupancy);
   row_.bound = observation.bound;
   row_.terms = observation.terms;
-  if (work_.moved_bytes == 0) work_.moved_bytes = observation.dram_bytes.value_or(0);
+  if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
+  if (work_.moved_bytes == 0) {
+    const bool shared = observation.bound == "shared";
+    if (shared) row_.moved_through = observation.bound;
+    const auto& moved = shared ? observation.shared_bytes : observation.dram_bytes;
+    work_.moved_bytes = moved.value_or(0);
+  }
 }
 
 void Bench::take_time(const Body& body) {

@@ -32,6 +32,7 @@ struct Work {
   Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
+  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
   std::string measures{};               // this row is a measurement of the roof of this name
 };
 
@@ -116,6 +117,10 @@ class Bench {
   }
 
   void work(Work work) { work_ = std::move(work); }
+  // A key of this row's own in the result file, in words or as a number in SI units; its name must
+  // be none that every row has, and stands in the README.
+  void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
+  void note(const std::string& key, double number) { row_.counters[key] = number; }
   // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
   void blocks_host() { blocks_host_ = true; }
   // Ends the row with a reason that names what this device lacks.

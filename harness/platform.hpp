@@ -24,7 +24,7 @@ enum class Access { global_load, global_store, shared_load, shared_store };
 struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
-  std::optional<double> dram_bytes;
+  std::optional<double> dram_bytes, shared_bytes;
   std::string bound;                                  // empty: not known
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   bool whole = true;  // false: only a sample of the blocks was executed

@@ -61,6 +61,7 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     if (!row.bound.empty()) json["label"] = row.bound;
     if (!row.verified.empty()) json["verified"] = row.verified;
     if (!row.note.empty()) json["note"] = row.note;
+    for (const auto& [name, words] : row.words) json[name] = words;
     for (const auto& [name, value] : row.counters) {
       if (std::isfinite(value)) json[name] = value;
     }
@@ -169,10 +170,11 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
       }
     }
     if (const auto roof = roofs.find(row.bound); roof != roofs.end()) {
-      // Bytes through DRAM, or arithmetic: the other levels' bytes are not a counter.
+      // Arithmetic, or the bytes through the one memory that they are told of.
       const auto amount = row.counters.find(is_bandwidth(row.bound) ? "moved_bytes_per_second"
                                                                     : "flops_per_second");
-      if (amount != row.counters.end() && (!is_bandwidth(row.bound) || row.bound == "dram")) {
+      if (amount != row.counters.end() &&
+          (!is_bandwidth(row.bound) || row.bound == row.moved_through)) {
         row.counters["roof_fraction"] = amount->second / roof->second;
       }
     }
