@@ -24,8 +24,7 @@ bool is_bandwidth(const std::string& roof) {
 }
 
 double headline(const Row& row) {
-  const auto found =
-      row.counters.find(row.headline_is_flops ? "flops_per_second" : "useful_bytes_per_second");
+  const auto found = row.counters.find(row.headline);
   return found == row.counters.end() ? 0 : found->second;
 }
 
@@ -299,9 +298,11 @@ std::string console_line(const Row& row, std::size_t width) {
     text << "  FAILED: " << row.reason << '\n';
   } else {
     const auto sectors = row.counters.find("sectors_per_request");
+    const bool counts_items = row.headline == "items_per_second";
     text << std::setw(11) << with_prefix(row.median_seconds, "s") << std::setw(13)
-         << cell(row, "useful_bytes_per_second", "B/s") << std::setw(15)
-         << cell(row, "flops_per_second", "FLOP/s") << std::setw(10);
+         << (counts_items ? cell(row, "items_per_second", "/s")
+                          : cell(row, "useful_bytes_per_second", "B/s"))
+         << std::setw(15) << cell(row, "flops_per_second", "FLOP/s") << std::setw(10);
     if (sectors == row.counters.end()) {
       text << "";
     } else {

@@ -18,8 +18,8 @@ using Arguments = std::vector<std::pair<std::string, Argument>>;  // in the orde
 // The device's ceilings by name: dram, l2, l1, shared [bytes/s], fp32, fp64, ... [FLOP/s].
 using Roofs = std::map<std::string, double>;
 
-// A concept's law for one row: its headline figure (useful bytes/s, or FLOP/s) as the concept
-// expects it under these roofs.
+// A concept's law for one row: its headline figure (FLOP/s, items/s or useful bytes/s) as the
+// concept expects it under these roofs.
 using Law = std::function<double(const Roofs&)>;
 
 enum class Outcome { measured, skipped, failed };
@@ -48,7 +48,7 @@ struct Row {
   Law law;
   double law_tolerance = 0;
   std::string measures;  // the roof that this row is a measurement of, or empty
-  bool headline_is_flops = false;
+  std::string headline;  // the counter that the row is judged by, and that its law speaks of
 };
 
 }  // namespace gpubench

@@ -27,6 +27,7 @@ class ModelPlatform final : public Platform {
   std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
+  double host_seconds() const override { return model::current_runtime()->host_seconds(); }
 
   void expect_results(bool whole_grids) override {
     emulator_.forget_runs();
