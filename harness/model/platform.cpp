@@ -93,7 +93,8 @@ Observation ModelPlatform::observe(Access access) const {
 std::unique_ptr<Platform> open_platform(const std::string& selector) {
   DeviceSpec device = device_spec(selector);
   if (device.kind() != "gpu") {
-    throw UsageError("device '" + device.name() + "' holds data-sheet roofs only: no model of it");
+    throw UsageError("device '" + device.name() +
+                     "' is a data-sheet roof only: the model cannot run it");
   }
   return std::make_unique<ModelPlatform>(std::move(device));
 }
