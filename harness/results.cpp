@@ -24,8 +24,7 @@ bool is_bandwidth(const std::string& roof) {
 }
 
 double headline(const Row& row) {
-  const auto found =
-      row.counters.find(row.headline_is_flops ? "flops_per_second" : "useful_bytes_per_second");
+  const auto found = row.counters.find(row.headline);
   return found == row.counters.end() ? 0 : found->second;
 }
 
@@ -61,6 +60,7 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     if (!row.bound.empty()) json["label"] = row.bound;
     if (!row.verified.empty()) json["verified"] = row.verified;
     if (!row.note.empty()) json["note"] = row.note;
+    for (const auto& [name, words] : row.words) json[name] = words;
     for (const auto& [name, value] : row.counters) {
       if (std::isfinite(value)) json[name] = value;
     }
@@ -169,10 +169,11 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
       }
     }
     if (const auto roof = roofs.find(row.bound); roof != roofs.end()) {
-      // Bytes through DRAM, or arithmetic: the other levels' bytes are not a counter.
+      // Arithmetic, or the bytes through the one memory that they are told of.
       const auto amount = row.counters.find(is_bandwidth(row.bound) ? "moved_bytes_per_second"
                                                                     : "flops_per_second");
-      if (amount != row.counters.end() && (!is_bandwidth(row.bound) || row.bound == "dram")) {
+      if (amount != row.counters.end() &&
+          (!is_bandwidth(row.bound) || row.bound == row.moved_through)) {
         row.counters["roof_fraction"] = amount->second / roof->second;
       }
     }
@@ -297,9 +298,11 @@ std::string console_line(const Row& row, std::size_t width) {
     text << "  FAILED: " << row.reason << '\n';
   } else {
     const auto sectors = row.counters.find("sectors_per_request");
+    const bool counts_items = row.headline == "items_per_second";
     text << std::setw(11) << with_prefix(row.median_seconds, "s") << std::setw(13)
-         << cell(row, "useful_bytes_per_second", "B/s") << std::setw(15)
-         << cell(row, "flops_per_second", "FLOP/s") << std::setw(10);
+         << (counts_items ? cell(row, "items_per_second", "/s")
+                          : cell(row, "useful_bytes_per_second", "B/s"))
+         << std::setw(15) << cell(row, "flops_per_second", "FLOP/s") << std::setw(10);
     if (sectors == row.counters.end()) {
       text << "";
     } else {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "harness/gpu/check.hpp"
@@ -82,6 +83,10 @@ class GpuPlatform final : public Platform {
     int count = 0;
     CUDA_CHECK(cudaGetDeviceCount(&count));
     return count;
+  }
+  double host_seconds() const override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
   void expect_results(bool) override {}
   void expect_timing() override {}

@@ -115,14 +115,19 @@ def test_csv_has_a_cell_for_every_column() -> None:
 def test_help_and_devices_read_well() -> None:
     assert "--benchmark_filter" in run("--help").stdout
     devices = run("--list_devices").stdout
-    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm"):
+    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"):
         assert f"model:{name}" in devices
+    for name in ("mi300x", "tpu-v4", "cs-2", "groq-lpu"):
+        assert f"  {name} " in devices
+        assert f"model:{name}" not in devices
+    assert max(len(line) for line in devices.splitlines()) <= 100
 
 
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
         (["--device=model:h300"], "h300"),
+        (["--device=model:mi300x"], "data-sheet roof only"),
         (["--device=tpu"], "tpu"),
         (["--device=model:"], "model:"),
         (["--benchmark_filter=^nothing$"], "^nothing$"),
