@@ -5,8 +5,10 @@
 #include <map>
 
 #include "harness/model/collectives/cost.hpp"
+#include "harness/model/collectives/nccl.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
+#include "harness/processes.hpp"
 
 namespace gpubench {
 namespace {
@@ -21,6 +23,10 @@ class ModelPlatform final : public Platform {
     options.devices = gpus();
     options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
     model::install_runtime(std::make_unique<model::Runtime>(device_, memory_, emulator_, options));
+    if (Processes::all().count() > 1) {
+      model::set_collective_exchange(
+          [](const auto& mine) { return Processes::all().gather(mine); });
+    }
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
 
@@ -49,6 +55,9 @@ class ModelPlatform final : public Platform {
 
   static model::EmulatorSettings settings() {
     model::EmulatorSettings settings;
+    settings.may_access = [](int device, int peer) {
+      return model::current_runtime()->may_access(device, peer);
+    };
     settings.is_mapped_host = [](const void* address, std::size_t bytes) {
       return model::current_runtime()->is_mapped_host(address, bytes);
     };
