@@ -149,9 +149,10 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
   const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
-  // Only what the source names can be counted: a lower bound of the instructions issued.
+  // Only what the source names can be counted: a lower bound of the instructions issued. An
+  // asynchronous copy is one, of two requests.
   add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
-                           counts.warp_collectives) /
+                           counts.warp_collectives - counts.async_copies) /
                           device["warp_schedulers_per_sm"]));
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));

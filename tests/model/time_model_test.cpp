@@ -212,6 +212,16 @@ TEST_F(TimeModelTest, ArithmeticAndIssue) {
   expect_bound(exchanges, "issue", cycles(an_sm / spec["warp_schedulers_per_sm"]));
 }
 
+TEST_F(TimeModelTest, AnAsynchronousCopyIsIssuedOnce) {
+  KernelProfile copies = even_grid();
+  const double count = 1e6;
+  copies.counts.at(Space::global, Access::load).requests = count;
+  copies.counts.at(Space::shared, Access::store).requests = count;
+  const double apart = term(cold(copies), "issue");
+  copies.counts.async_copies = count;
+  EXPECT_NEAR(term(cold(copies), "issue"), apart / 2, 1e-9 * apart);
+}
+
 TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   KernelProfile chase;
   chase.blocks = chase.traced_blocks = 1;

@@ -10,6 +10,7 @@
 
 #include "harness/model/emulator/source_location.hpp"
 #include "harness/model/include/cooperative_groups.h"
+#include "harness/model/include/cuda_pipeline_primitives.h"
 
 __constinit thread_local uint3 threadIdx;
 __constinit thread_local uint3 blockIdx;
@@ -82,7 +83,18 @@ Image program_image() {
 }
 
 const char* name_of(EventKind kind) {
-  return kind == EventKind::load ? "load" : kind == EventKind::store ? "store" : "atomic";
+  switch (kind) {
+    case EventKind::load:
+      return "load";
+    case EventKind::store:
+      return "store";
+    case EventKind::copied_from:
+      return "load of an asynchronous copy";
+    case EventKind::copied_to:
+      return "store of an asynchronous copy";
+    default:
+      return "atomic";
+  }
 }
 
 }  // namespace
@@ -200,6 +212,7 @@ void BlockRunner::block_barrier(const void* code) {
 void BlockRunner::grid_barrier(const void* code) {
   const std::uint64_t blocks = linear(launch_->grid);
   if (blocks != 1) {
+    const HostCode host;
     fault("grid-wide barrier (this_grid().sync()) in a grid of " + std::to_string(blocks) +
               " blocks, which the emulator runs one at a time,",
           code);
@@ -349,6 +362,51 @@ unsigned BlockRunner::ballot(unsigned mask, bool predicate, const void* code) {
       collective(mask, vote, predicate ? 1 : 0, 0, static_cast<int>(warp_lanes), code));
 }
 
+void BlockRunner::copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                                      std::size_t zeros, const void* code) {
+  const auto to = reinterpret_cast<std::uint64_t>(to_shared);
+  const auto from = reinterpret_cast<std::uint64_t>(from_global);
+  const auto refuse = [&](const char* why) {
+    const HostCode host;
+    fault("asynchronous copy of " + std::to_string(bytes) + " bytes " + why, code);
+  };
+  if (bytes != 4 && bytes != 8 && bytes != 16) refuse("(it takes 4, 8 or 16)");
+  if (zeros > bytes) refuse("with more zeros than that");
+  if (!is_shared(to)) refuse("to what is not shared memory");
+  if (to % bytes != 0) refuse("to a misaligned address");
+  if (from % bytes != 0) refuse("from a misaligned address");
+  const bool is_global = memory_.in_range(from_global) ||
+                         (is_mapped_host_ && is_mapped_host_(from_global, bytes - zeros));
+  if (zeros < bytes && !is_global) refuse("from what is not global memory");
+  auto* target = static_cast<std::byte*>(to_shared);
+  const auto* source = static_cast<const std::byte*>(from_global);
+  // One that is cut short is recorded in pieces that are powers of two.
+  std::size_t done = 0;
+  for (std::size_t piece = bytes; piece > 0; piece /= 2) {
+    if (done + piece > bytes - zeros) continue;
+    on_access(source + done, static_cast<unsigned>(piece), EventKind::copied_from, code);
+    std::memcpy(target + done, source + done, piece);
+    done += piece;
+  }
+  std::memset(target + done, 0, zeros);
+  on_access(to_shared, static_cast<unsigned>(bytes), EventKind::copied_to, code);
+  if (zeros < bytes) lanes_[current_].has_open_copies = true;
+}
+
+void BlockRunner::commit_copies() {
+  Lane& lane = lanes_[current_];
+  lane.copy_groups = lane.copy_groups << 1 | (lane.has_open_copies ? 1 : 0);
+  lane.has_open_copies = false;
+}
+
+void BlockRunner::wait_for_copies(std::size_t groups_left) {
+  Lane& lane = lanes_[current_];
+  if (groups_left >= 64) return;
+  if (lane.copy_groups >> groups_left == 0) return;
+  result_.copy_waits += 1 / static_cast<double>(groups_left + 1);
+  lane.copy_groups &= (std::uint64_t{1} << groups_left) - 1;
+}
+
 std::byte* BlockRunner::dynamic_shared() {
   return reinterpret_cast<std::byte*>(dynamic_shared_.data());
 }
@@ -413,6 +471,15 @@ std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned 
 }
 unsigned ballot(unsigned mask, bool predicate) noexcept {
   return running_block->ballot(mask, predicate, __builtin_return_address(0));
+}
+void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                         std::size_t zeros) noexcept {
+  running_block->copy_asynchronously(to_shared, from_global, bytes, zeros,
+                                     __builtin_return_address(0));
+}
+void commit_copies() noexcept { running_block->commit_copies(); }
+void wait_for_copies(std::size_t groups_left) noexcept {
+  running_block->wait_for_copies(groups_left);
 }
 void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared(); }
 

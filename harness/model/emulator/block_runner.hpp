@@ -29,6 +29,9 @@ struct BlockResult {
   std::uint64_t barriers = 0;          // block-wide, counted once a warp
   std::uint64_t warp_collectives = 0;  // shuffles, votes, __syncwarp
   ArithmeticCounts arithmetic;
+  // How often lanes waited for their asynchronous copies, each time by the share of a latency that
+  // is left: one with n groups under way behind it has seen n of n + 1 pass.
+  double copy_waits = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
@@ -94,6 +97,10 @@ class BlockRunner {
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                         int width, const void* code);
   unsigned ballot(unsigned mask, bool predicate, const void* code);
+  void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                           std::size_t zeros, const void* code);
+  void commit_copies();
+  void wait_for_copies(std::size_t groups_left);
   std::byte* dynamic_shared();
   ArithmeticCounts& arithmetic() { return result_.arithmetic; }
 
@@ -110,6 +117,8 @@ class BlockRunner {
     int operation = 0;  // kind of collective; all lanes must agree
     unsigned argument = 0;
     int width = 0;
+    bool has_open_copies = false;   // that no group was committed for
+    std::uint64_t copy_groups = 0;  // committed, the last one lowest; a bit says it holds copies
   };
 
   static void lane_main();

@@ -27,6 +27,7 @@ Counts& Counts::operator+=(const Counts& other) {
   }
   barriers += other.barriers;
   warp_collectives += other.warp_collectives;
+  async_copies += other.async_copies;
   fma_fp32 += other.fma_fp32;
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
@@ -41,6 +42,7 @@ Counts Counts::scaled(double factor) const {
   }
   result.barriers *= factor;
   result.warp_collectives *= factor;
+  result.async_copies *= factor;
   result.fma_fp32 *= factor;
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;

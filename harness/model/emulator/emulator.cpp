@@ -20,9 +20,16 @@ dim3 block_at(std::uint64_t index, dim3 grid) {
 }
 
 Access access_of(EventKind kind) {
-  return kind == EventKind::load    ? Access::load
-         : kind == EventKind::store ? Access::store
-                                    : Access::atomic;
+  switch (kind) {
+    case EventKind::load:
+    case EventKind::copied_from:
+      return Access::load;
+    case EventKind::store:
+    case EventKind::copied_to:
+      return Access::store;
+    default:
+      return Access::atomic;
+  }
 }
 
 // The bytes of one sector that a lane's access covers, a bit each.
@@ -64,7 +71,11 @@ struct Emulator::Worker {
         if (space == Space::shared) {
           sum.wavefronts += wavefronts_of(request);
           sum.ideal_wavefronts += ideal_wavefronts_of(request);
-          waiting = false;
+          if (kind == EventKind::copied_to) {
+            counts.async_copies += 1;
+          } else {
+            waiting = false;
+          }
           return;
         }
         const Sectors sectors = sectors_of(request);
@@ -75,7 +86,7 @@ struct Emulator::Worker {
         if (kind == EventKind::load) {
           if (!waiting) load_groups += 1;
           waiting = true;
-        } else {
+        } else if (kind != EventKind::copied_from) {
           waiting = false;
         }
       });
@@ -88,7 +99,7 @@ struct Emulator::Worker {
       footprint = map.at(address);
       if (footprint == nullptr) return;
     }
-    if (kind_of(request.event) == EventKind::load) {
+    if (access_of(kind_of(request.event)) == Access::load) {
       for (unsigned i = 0; i < sectors.count; ++i) {
         footprint->read(sectors.id[i], block_reads.insert(sectors.id[i]));
       }
@@ -204,6 +215,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     if (traced) {
       for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
       worker.count(map);
+      worker.load_groups += result.copy_waits / warp_lanes;
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
       barriers += static_cast<double>(result.barriers);
