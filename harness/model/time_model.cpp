@@ -1,6 +1,7 @@
 #include "harness/model/time_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -157,6 +158,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
+  // One unit, at a rate of its own for each type.
+  constexpr std::array<const char*, tensor_types> tensor_rates = {
+      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
+      "tensor_tf32_flops_per_clock_per_sm"};
+  double tensor_cycles = 0;
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+  }
+  add("tensor", sm_seconds(tensor_cycles));
   add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads;

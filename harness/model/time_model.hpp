@@ -37,7 +37,8 @@ struct Traffic {
 };
 
 struct Term {
-  std::string name;  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, sfu, latency, launch
+  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu, latency, launch
+  std::string name;
   double seconds = 0;
 };
 

@@ -222,6 +222,17 @@ TEST_F(TimeModelTest, AnAsynchronousCopyIsIssuedOnce) {
   EXPECT_NEAR(term(cold(copies), "issue"), apart / 2, 1e-9 * apart);
 }
 
+TEST_F(TimeModelTest, MatrixMultiplicationsShareOneUnitAtTheirOwnRates) {
+  KernelProfile profile = even_grid();
+  const double flops = 1e15;
+  profile.counts.tensor_flops = {flops, 2 * flops, 3 * flops};
+  const double an_sm = flops / spec["sm_count"];
+  expect_bound(profile, "tensor",
+               cycles(an_sm / spec["tensor_fp16_flops_per_clock_per_sm"] +
+                      2 * an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] +
+                      3 * an_sm / spec["tensor_tf32_flops_per_clock_per_sm"]));
+}
+
 TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   KernelProfile chase;
   chase.blocks = chase.traced_blocks = 1;

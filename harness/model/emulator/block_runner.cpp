@@ -11,6 +11,7 @@
 #include "harness/model/emulator/source_location.hpp"
 #include "harness/model/include/cooperative_groups.h"
 #include "harness/model/include/cuda_pipeline_primitives.h"
+#include "harness/model/include/small_float.h"
 
 __constinit thread_local uint3 threadIdx;
 __constinit thread_local uint3 blockIdx;
@@ -40,6 +41,7 @@ class HostCode {
 // Operations of collective(): the shuffles keep their own numbers.
 constexpr int vote = 100;
 constexpr int warp_sync = 101;
+constexpr int matrices = 102;  // and the Tensor
 
 std::uint64_t linear(dim3 extent) {
   return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
@@ -312,6 +314,9 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
 void BlockRunner::resolve(unsigned warp, unsigned mask) {
   ++result_.warp_collectives;
   Lane* lanes = &lanes_[warp * warp_lanes];
+  if (const int operation = lanes_[current_].operation; operation >= matrices) {
+    multiply(static_cast<Tensor>(operation - matrices), lanes);
+  }
   unsigned votes = 0;
   for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
@@ -346,6 +351,61 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
     lane.state = LaneState::ready;
     if (warp * warp_lanes + static_cast<unsigned>(i) != current_) ready_[warp] |= 1u << i;
   }
+}
+
+// Each lane's value is where its elements are, on its own stack; all of them wait.
+void BlockRunner::multiply(Tensor type, const Lane* lanes) {
+  const bool wide = type == Tensor::tf32;
+  const unsigned depth = wide ? 8 : 16;
+  const SmallFloat format = type == Tensor::fp16 ? half_format : bfloat16_format;
+  const auto number = [&](const void* elements, unsigned i) {
+    if (wide) {  // the hardware looks at no more than ten bits of mantissa
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, static_cast<const std::byte*>(elements) + i * sizeof(bits), sizeof(bits));
+      return static_cast<double>(std::bit_cast<float>(bits & ~0x1fffu));
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, static_cast<const std::byte*>(elements) + i * sizeof(bits), sizeof(bits));
+    return decode(format, bits);
+  };
+  double a[16][16], b[16][8], d[16][8];
+  const auto mine = [&](unsigned lane) {
+    return reinterpret_cast<const MatrixElements*>(lanes[lane].value);
+  };
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < depth / 2; ++i) {
+      const Place at = wide ? place_in_a32(lane, i) : place_in_a16(lane, i);
+      a[at.row][at.column] = number(mine(lane)->a, i);
+    }
+    for (unsigned i = 0; i < depth / 4; ++i) {
+      const Place at = wide ? place_in_b32(lane, i) : place_in_b16(lane, i);
+      b[at.row][at.column] = number(mine(lane)->b, i);
+    }
+    for (unsigned i = 0; i < 4; ++i) {
+      const Place at = place_in_c(lane, i);
+      d[at.row][at.column] = mine(lane)->c[i];
+    }
+  }
+  for (auto row = 0; row < 16; ++row) {
+    for (unsigned k = 0; k < depth; ++k) {
+      for (auto column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
+    }
+  }
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      const Place at = place_in_c(lane, i);
+      mine(lane)->d[i] = static_cast<float>(d[at.row][at.column]);
+    }
+  }
+  result_.arithmetic.tensor_flops[static_cast<std::size_t>(type)] += 2 * 16 * 8 * depth;
+}
+
+void BlockRunner::multiply_matrices(Tensor type, MatrixElements mine, const void* code) {
+  if ((current_ / warp_lanes + 1) * warp_lanes > lanes_.size()) {
+    fault("matrix multiplication by a warp of fewer than 32 threads,", code);
+  }
+  collective(~0u, matrices + static_cast<int>(type), reinterpret_cast<std::uint64_t>(&mine), 0,
+             static_cast<int>(warp_lanes), code);
 }
 
 void BlockRunner::warp_barrier(unsigned mask, const void* code) {
@@ -476,6 +536,10 @@ void copy_asynchronously(void* to_shared, const void* from_global, std::size_t b
                          std::size_t zeros) noexcept {
   running_block->copy_asynchronously(to_shared, from_global, bytes, zeros,
                                      __builtin_return_address(0));
+}
+void multiply_matrices(Tensor type, float* d, const void* a, const void* b,
+                       const float* c) noexcept {
+  running_block->multiply_matrices(type, {d, a, b, c}, __builtin_return_address(0));
 }
 void commit_copies() noexcept { running_block->commit_copies(); }
 void wait_for_copies(std::size_t groups_left) noexcept {

@@ -13,6 +13,7 @@
 #include "harness/model/emulator/fiber.hpp"
 #include "harness/model/emulator/trace.hpp"
 #include "harness/model/executor.hpp"
+#include "harness/model/include/warp_matrix.h"
 #include "harness/model/memory.hpp"
 
 namespace gpubench::model {
@@ -22,6 +23,7 @@ inline constexpr unsigned warp_lanes = 32;
 // Arithmetic that the source spells as a call, counted a lane.
 struct ArithmeticCounts {
   std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
+  std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor, a warp each
 };
 
 struct BlockResult {
@@ -97,6 +99,13 @@ class BlockRunner {
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                         int width, const void* code);
   unsigned ballot(unsigned mask, bool predicate, const void* code);
+  // A lane's own elements for multiply_matrices() (include/warp_matrix.h).
+  struct MatrixElements {
+    float* d;
+    const void *a, *b;
+    const float* c;
+  };
+  void multiply_matrices(Tensor type, MatrixElements mine, const void* code);
   void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
                            std::size_t zeros, const void* code);
   void commit_copies();
@@ -129,6 +138,7 @@ class BlockRunner {
   std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
                            int width, const void* code);
   void resolve(unsigned warp, unsigned mask);
+  void multiply(Tensor type, const Lane* lanes);
   bool release_barrier();
   void describe_deadlock();
   [[noreturn]] void fault(std::string_view what, const void* code);

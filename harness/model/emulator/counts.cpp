@@ -32,6 +32,7 @@ Counts& Counts::operator+=(const Counts& other) {
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
   special += other.special;
+  for (std::size_t t = 0; t < tensor_types; ++t) tensor_flops[t] += other.tensor_flops[t];
   return *this;
 }
 
@@ -47,6 +48,7 @@ Counts Counts::scaled(double factor) const {
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;
   result.special *= factor;
+  for (double& flops : result.tensor_flops) flops *= factor;
   return result;
 }
 

@@ -224,6 +224,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
       arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
       arithmetic.special += result.arithmetic.special;
+      for (std::size_t t = 0; t < tensor_types; ++t) {
+        arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
+      }
     }
     return true;
   };
@@ -282,6 +285,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
   profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
   profile.counts.special = static_cast<double>(arithmetic.special);
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
+  }
   profile.footprints = map.sums();
   return measured;
 }
