@@ -37,7 +37,8 @@ _RENDER = """\
 Draws every chart that the file supports, each as PNG and SVG, and prints their paths.
 
   roofline         rows with arithmetic intensity and FLOP/s under the device's roofs:
-                   solid measured, dash-dot modelled, dashed data sheet
+                   solid measured, dash-dot modelled; of the device file, dashed what is
+                   known and dotted what is derived or assumed
   concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
                    intervals, the law as a broad dashed line, the model's prediction dotted
 
@@ -50,6 +51,7 @@ Prints one line a row:
 
   time        median
   useful      useful bytes per second       arithmetic  FLOP per second
+  items       steps, launches, ... a second: what a program of several operations gets done
   law ratio   measured over the concept's law; 1.000 means that theory holds
   of roof     fraction of the roof that binds this row
   predicted   time that the model expects, and its signed error

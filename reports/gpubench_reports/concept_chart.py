@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 
 from gpubench_reports import style
 from gpubench_reports.figures import with_headline
-from gpubench_reports.reader import Context, Roof
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.sweeps import Panel, Series, distinct, panels
 from gpubench_reports.units import argument_text, axis_title, si
 
@@ -304,7 +304,7 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
     named = [r for r in context.roofs if r.kind == kind and r.name == labels.mode().iloc[0]]
     if not named:
         return
-    roof: Roof = min(named, key=lambda r: r.provenance == "data_sheet")
+    roof: Roof = min(named, key=lambda r: r.provenance not in PROVENANCES_OF_RUN)
     low, high = axes.get_ylim()
     if not high / 6 < roof.value < high * 1.6:
         return
