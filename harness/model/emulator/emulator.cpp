@@ -114,6 +114,7 @@ struct Emulator::Worker {
     events = 0;
     footprint = nullptr;
     zipper = {};  // another kernel's control flow is of no use
+    runner.poison({});
   }
 
   BlockRunner runner;
@@ -238,6 +239,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
   std::vector<std::uint64_t> chosen = choose_blocks(grid_blocks, affordable);
   std::erase(chosen, grid_blocks - 1);
+  // No block finds an earlier one's values in its static shared memory.
+  const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
+  for (const auto& worker : workers_) worker->runner.poison(variables);
   if (fault.empty()) run_all(chosen, true);
   measured.whole = chosen.size() + 1 == grid_blocks;
   if (fault.empty() && execution_ == Execution::whole && !measured.whole) {

@@ -15,7 +15,7 @@ enum class EventKind : std::uint8_t {
   load,   // an access; its address stands in LaneTrace::addresses
   store,
   atomic,
-  collective,  // a barrier or a warp exchange, on return from it
+  collective,  // a barrier or a warp exchange, on return from it; the block's barrier has size 1
 };
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
@@ -32,6 +32,9 @@ constexpr std::uint64_t code_address_of(Event e) { return e >> 16; }
 constexpr bool is_access(Event e) {
   return kind_of(e) == EventKind::load || kind_of(e) == EventKind::store ||
          kind_of(e) == EventKind::atomic;
+}
+constexpr bool is_block_barrier(Event e) {
+  return kind_of(e) == EventKind::collective && bytes_of(e) != 0;
 }
 
 // Appended to at every instrumented instruction, hence no std::vector: kernels may bring an
