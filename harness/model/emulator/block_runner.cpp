@@ -126,6 +126,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   result_.lanes = lanes;
   faulted_ = false;
   recent_ = {};
+  next_recent_ = 0;
   unwritten_ = {};
   is_traced_ = traced;
   if (traced) checker_.begin_block(lanes, (static_shared_bytes_ + launch.shared_bytes) / 4 + 2);

@@ -98,10 +98,14 @@ class BlockRunner {
     if (trace_ == nullptr) return;
     trace_->events.push(make_event(code, kind, bytes));
     trace_->addresses.push(at);
-    const auto verdict = global ? checker_.on_global(at, bytes, kind)
-                                : checker_.on_shared(shared_offset(at), bytes, kind);
-    if (verdict != MemoryChecker::Verdict::good) [[unlikely]] {
-      report(verdict, at, bytes, kind, code);
+    if (bytes == 4 && kind == EventKind::load) {
+      global ? check_word<true, EventKind::load>(at, code)
+             : check_word<false, EventKind::load>(at, code);
+    } else if (bytes == 4 && kind == EventKind::store) {
+      global ? check_word<true, EventKind::store>(at, code)
+             : check_word<false, EventKind::store>(at, code);
+    } else {
+      check_order(global, at, bytes, kind, code);
     }
   }
   void block_barrier(const void* code);
@@ -162,6 +166,24 @@ class BlockRunner {
   }
   void check_shared(std::uint64_t address, unsigned bytes, EventKind kind, const void* code);
   void find_variables();
+  // Calls, so that accesses that need no check save no registers for it; one each for the usual
+  // ones.
+  template <bool global, EventKind kind>
+  [[gnu::noinline]] void check_word(std::uint64_t address, const void* code) {
+    check(global, address, 4, kind, code);
+  }
+  [[gnu::noinline]] void check_order(bool global, std::uint64_t address, unsigned bytes,
+                                     EventKind kind, const void* code) {
+    check(global, address, bytes, kind, code);
+  }
+  [[gnu::always_inline]] void check(bool global, std::uint64_t address, unsigned bytes,
+                                    EventKind kind, const void* code) {
+    const auto verdict = global ? checker_.on_global(address, bytes, kind)
+                                : checker_.on_shared(shared_offset(address), bytes, kind);
+    if (verdict != MemoryChecker::Verdict::good) [[unlikely]] {
+      report(verdict, address, bytes, kind, code);
+    }
+  }
   void report(MemoryChecker::Verdict verdict, std::uint64_t address, unsigned bytes, EventKind kind,
               const void* code);
   std::string describe_unwritten() const;

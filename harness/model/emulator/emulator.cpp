@@ -1,6 +1,7 @@
 #include "harness/model/emulator/emulator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -84,10 +85,8 @@ struct Emulator::Worker {
 
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
     const std::uint64_t address = sectors.id[0] * sector_bytes;
-    if (footprint == nullptr || !footprint->holds(address)) {
-      footprint = map.at(address);
-      if (footprint == nullptr) return;
-    }
+    Footprint* const footprint = footprint_at(address, map);
+    if (footprint == nullptr) return;
     if (kind_of(request.event) == EventKind::load) {
       for (unsigned i = 0; i < sectors.count; ++i) {
         footprint->read(sectors.id[i], block_reads.insert(sectors.id[i]));
@@ -107,12 +106,19 @@ struct Emulator::Worker {
     for (unsigned i = 0; i < sectors.count; ++i) footprint->write(sectors.id[i], covered[i]);
   }
 
+  Footprint* footprint_at(std::uint64_t address, FootprintMap& map) {
+    for (Footprint* known : footprints) {
+      if (known != nullptr && known->holds(address)) return known;
+    }
+    return footprints[next_footprint++ % footprints.size()] = map.at(address);
+  }
+
   void begin_kernel() {
     counts = {};
     load_groups = 0;
     traced_blocks = 0;
     events = 0;
-    footprint = nullptr;
+    footprints = {};
     zipper = {};  // another kernel's control flow is of no use
     runner.poison({});
   }
@@ -120,7 +126,8 @@ struct Emulator::Worker {
   BlockRunner runner;
   WarpZipper zipper;
   SectorSet block_reads;
-  Footprint* footprint = nullptr;  // of the last access
+  std::array<Footprint*, 4> footprints{};  // the last that were found
+  unsigned next_footprint = 0;
   std::size_t lanes = 0;
   Counts counts;
   double load_groups = 0;
