@@ -1,6 +1,7 @@
 #include "harness/model/emulator/emulator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -95,10 +96,8 @@ struct Emulator::Worker {
 
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
     const std::uint64_t address = sectors.id[0] * sector_bytes;
-    if (footprint == nullptr || !footprint->holds(address)) {
-      footprint = map.at(address);
-      if (footprint == nullptr) return;
-    }
+    Footprint* const footprint = footprint_at(address, map);
+    if (footprint == nullptr) return;
     if (access_of(kind_of(request.event)) == Access::load) {
       for (unsigned i = 0; i < sectors.count; ++i) {
         footprint->read(sectors.id[i], block_reads.insert(sectors.id[i]));
@@ -118,19 +117,28 @@ struct Emulator::Worker {
     for (unsigned i = 0; i < sectors.count; ++i) footprint->write(sectors.id[i], covered[i]);
   }
 
+  Footprint* footprint_at(std::uint64_t address, FootprintMap& map) {
+    for (Footprint* known : footprints) {
+      if (known != nullptr && known->holds(address)) return known;
+    }
+    return footprints[next_footprint++ % footprints.size()] = map.at(address);
+  }
+
   void begin_kernel() {
     counts = {};
     load_groups = 0;
     traced_blocks = 0;
     events = 0;
-    footprint = nullptr;
+    footprints = {};
     zipper = {};  // another kernel's control flow is of no use
+    runner.poison({});
   }
 
   BlockRunner runner;
   WarpZipper zipper;
   SectorSet block_reads;
-  Footprint* footprint = nullptr;  // of the last access
+  std::array<Footprint*, 4> footprints{};  // the last that were found
+  unsigned next_footprint = 0;
   std::size_t lanes = 0;
   Counts counts;
   double load_groups = 0;
@@ -253,6 +261,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
   std::vector<std::uint64_t> chosen = choose_blocks(grid_blocks, affordable);
   std::erase(chosen, grid_blocks - 1);
+  // No block finds an earlier one's values in its static shared memory.
+  const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
+  for (const auto& worker : workers_) worker->runner.poison(variables);
   if (fault.empty()) run_all(chosen, true);
   measured.whole = chosen.size() + 1 == grid_blocks;
   if (fault.empty() && execution_ == Execution::whole && !measured.whole) {

@@ -1,5 +1,9 @@
-// The names of kernels from their addresses.
+// The names of kernels from their addresses, and the variables that each thread has its own of.
 #pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace gpubench::model {
 
@@ -10,5 +14,14 @@ const char* linker_name(const void* function);
 // As a reader knows it ("coalescing::strided_read"): without return type and parameters, but with
 // template arguments. The address in hexadecimal where there is no name. Valid for ever.
 const char* readable_name(const void* function);
+
+// A thread-local variable, as kernels' __shared__ ones are; `offset` into a thread's block of them.
+struct ThreadVariable {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::string name;  // "tile", without the function it belongs to
+};
+// Those of the program itself, by offset; none when its symbols were stripped. Valid for ever.
+const std::vector<ThreadVariable>& thread_variables();
 
 }  // namespace gpubench::model
