@@ -94,6 +94,8 @@ void Bench::take_counters(const Observation& observation) {
   known("active_lanes", observation.active_lanes);
   known("occupancy", observation.occupancy);
   row_.bound = observation.bound;
+  row_.counts = observation.counts;
+  row_.assuming = observation.assuming;
   row_.terms = observation.terms;
   if (work_.moved_bytes == 0) work_.moved_bytes = observation.dram_bytes.value_or(0);
 }

@@ -58,6 +58,8 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions)
     json["time_unit"] = "us";
     if (!row.bound.empty()) json["label"] = row.bound;
     if (!row.verified.empty()) json["verified"] = row.verified;
+    if (!row.counts.empty()) json["counts"] = row.counts;
+    if (!row.assuming.empty()) json["assuming"] = row.assuming;
     if (!row.note.empty()) json["note"] = row.note;
     for (const auto& [name, value] : row.counters) {
       if (std::isfinite(value)) json[name] = value;
