@@ -94,6 +94,8 @@ void Bench::take_counters(const Observation& observation) {
   known("active_lanes", observation.active_lanes);
   known("occupancy", observation.occupancy);
   row_.bound = observation.bound.empty() || work_.bound.empty() ? observation.bound : work_.bound;
+  row_.counts = observation.counts;
+  row_.assuming = observation.assuming;
   row_.terms = observation.terms;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
   if (work_.moved_bytes == 0) {

@@ -174,6 +174,8 @@ void take_prediction(Row& row, const ordered_json& prediction) {
     if (prediction.contains(name)) row.counters.try_emplace(name, prediction.at(name));
   }
   row.bound = prediction.value("label", "");
+  row.counts = prediction.value("counts", "");
+  row.assuming = prediction.value("assuming", "");
   if (prediction.contains("terms")) {
     for (const auto& [name, seconds] : prediction.at("terms").items()) {
       row.terms.emplace_back(name, seconds);

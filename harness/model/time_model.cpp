@@ -79,7 +79,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double clock = device["sm_clock_hz"];
   const double scale = profile.scale();
   const Counts counts = profile.counts.scaled(scale);
-  result.occupancy = occupancy(device, {profile.threads_per_block, profile.shared_bytes, 0});
+  result.occupancy =
+      occupancy(device, {profile.threads_per_block, profile.shared_bytes, profile.registers});
 
   // The SM with the most blocks decides what an SM's own units need.
   const double blocks_on_fullest = std::ceil(profile.blocks / sms);

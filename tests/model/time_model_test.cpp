@@ -272,6 +272,14 @@ TEST_F(TimeModelTest, LittlesLaw) {
   EXPECT_NEAR(latency(80), 10 * one, 1e-6 * one);
 }
 
+TEST_F(TimeModelTest, RegistersLimitWhatIsResident) {
+  KernelProfile profile = even_grid();
+  profile.registers = 128;  // 65536 / 128 threads: two blocks of 256, where eight would fit
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 2u);
+  profile.registers = 0;
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 8u);
+}
+
 TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {
   KernelProfile even = even_grid(1), uneven = even_grid(1);
   uneven.blocks = uneven.traced_blocks = even.blocks + 1;

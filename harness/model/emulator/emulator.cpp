@@ -8,6 +8,8 @@
 #include <numeric>
 #include <thread>
 
+#include "harness/model/compiled.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -285,6 +287,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.blocks = static_cast<double>(grid_blocks);
   profile.threads_per_block = static_cast<unsigned>(linear(launch.block));
   profile.shared_bytes = launch.shared_bytes;
+  if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
+    profile.shared_bytes += compiled->static_shared_bytes;
+    profile.registers = compiled->registers;
+  }
   for (const auto& worker : workers_) {
     profile.counts += worker->counts;
     profile.load_groups += worker->load_groups;

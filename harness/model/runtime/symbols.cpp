@@ -95,24 +95,26 @@ const char* linker_name(const void* function) {
   return found == symbols.end() ? "" : found->second.c_str();
 }
 
+std::string decoded_name(const char* linker_name) {
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(linker_name, nullptr, nullptr, &status);
+  const std::string name = status == 0 ? without_types(demangled) : linker_name;
+  std::free(demangled);
+  return name;
+}
+
 const char* readable_name(const void* function) {
   static std::mutex mutex;
   static std::unordered_map<const void*, std::string> names;
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = names.try_emplace(function);
   if (is_new) {
-    int status = 0;
-    char* demangled = abi::__cxa_demangle(linker_name(function), nullptr, nullptr, &status);
-    if (status == 0) {
-      entry->second = without_types(demangled);
-    } else if (const char* plain = linker_name(function); *plain != '\0') {
-      entry->second = plain;
-    } else {
+    entry->second = decoded_name(linker_name(function));
+    if (entry->second.empty()) {
       char text[32];
       std::snprintf(text, sizeof text, "%p", function);
       entry->second = text;
     }
-    std::free(demangled);
   }
   return entry->second.c_str();
 }

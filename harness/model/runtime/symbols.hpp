@@ -11,8 +11,11 @@ namespace gpubench::model {
 // were stripped. Valid for ever.
 const char* linker_name(const void* function);
 
-// As a reader knows it ("coalescing::strided_read"): without return type and parameters, but with
-// template arguments. The address in hexadecimal where there is no name. Valid for ever.
+// A linker's name as a reader knows it ("coalescing::strided_read"): without return type and
+// parameters, but with template arguments. What is no C++ name stays as it is.
+std::string decoded_name(const char* linker_name);
+
+// The same of a kernel. The address in hexadecimal where there is no name. Valid for ever.
 const char* readable_name(const void* function);
 
 // A thread-local variable, as kernels' __shared__ ones are; `offset` into a thread's block of them.
