@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -131,19 +132,49 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   return json;
 }
 
-// On a GPU: the model's answer for the same rows, by name. Empty when the GPU has no device file.
+// A device file that lives as long as this object.
+class TemporaryDeviceFile {
+ public:
+  explicit TemporaryDeviceFile(const DeviceSpec& device) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpubench-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("cannot make a directory like " + pattern);
+    }
+    directory_ = pattern;
+    write_file(path_ = directory_ / (device.name() + ".json"), device_file_text(device));
+  }
+  TemporaryDeviceFile(const TemporaryDeviceFile&) = delete;
+  ~TemporaryDeviceFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path directory_, path_;
+};
+
+// On a GPU: the model's answer for the same rows, by name. Empty when the model cannot run it.
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
-  if (!platform.has_device_file()) {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU\n";
+  if (platform.device().kind() != "gpu") {
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
+                 "follows from its attributes\n";
     return by_name;
   }
+  std::optional<TemporaryDeviceFile> derived;
+  if (!platform.has_device_file()) {
+    std::cerr << "gpubench: no device file describes this GPU: predictions and roofs are derived "
+                 "from its attributes and architecture\n";
+    derived.emplace(platform.device());
+  }
   const std::string model = sibling_program("gpubench-model");
-  const std::string output = output_of(
-      {model, "--device=model:" + platform.device().name(), "--benchmark_filter=" + options.filter,
-       "--suite=" + options.suite_name, "--seed=" + std::to_string(options.bench.seed),
-       std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
-       "--benchmark_format=json"});
+  const std::string output =
+      output_of({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+                 "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+                 "--seed=" + std::to_string(options.bench.seed),
+                 std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+                 "--benchmark_format=json"});
   for (auto& row : ordered_json::parse(output).at("benchmarks")) {
     if (row.contains("model_seconds")) by_name[row.at("name")] = row;
   }
