@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -141,19 +142,49 @@ ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
   return json;
 }
 
-// On a GPU: the model's answer for the same rows, by name. Empty when the GPU has no device file.
+// A device file that lives as long as this object.
+class TemporaryDeviceFile {
+ public:
+  explicit TemporaryDeviceFile(const DeviceSpec& device) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpubench-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("cannot make a directory like " + pattern);
+    }
+    directory_ = pattern;
+    write_file(path_ = directory_ / (device.name() + ".json"), device_file_text(device));
+  }
+  TemporaryDeviceFile(const TemporaryDeviceFile&) = delete;
+  ~TemporaryDeviceFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path directory_, path_;
+};
+
+// On a GPU: the model's answer for the same rows, by name. Empty when the model cannot run it.
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
-  if (!platform.has_device_file()) {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU\n";
+  if (platform.device().kind() != "gpu") {
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
+                 "follows from its attributes\n";
     return by_name;
   }
+  std::optional<TemporaryDeviceFile> derived;
+  if (!platform.has_device_file()) {
+    std::cerr << "gpubench: no device file describes this GPU: predictions and roofs are derived "
+                 "from its attributes and architecture\n";
+    derived.emplace(platform.device());
+  }
   const std::string model = sibling_program("gpubench-model");
-  const Ended ended = run_program(
-      {model, "--device=model:" + platform.device().name(), "--benchmark_filter=" + options.filter,
-       "--suite=" + options.suite_name, "--seed=" + std::to_string(options.bench.seed),
-       std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
-       "--benchmark_format=json"});
+  const Ended ended =
+      run_program({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+                   "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+                   "--seed=" + std::to_string(options.bench.seed),
+                   std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+                   "--benchmark_format=json"});
   // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
   const ordered_json file =
       ended.exit_code <= 1 ? ordered_json::parse(ended.output, nullptr, false) : ordered_json();

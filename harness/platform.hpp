@@ -37,7 +37,7 @@ class Platform {
   virtual ~Platform() = default;
   virtual DeviceKind kind() const = 0;
   virtual const DeviceSpec& device() const = 0;
-  virtual bool has_device_file() const = 0;
+  virtual bool has_device_file() const = 0;  // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
