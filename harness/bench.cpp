@@ -15,6 +15,8 @@ namespace {
 // fit in L2 pays for launches, not for memory.
 constexpr std::size_t most_sets = 256;
 
+constexpr double least_modelled_budget_seconds = 10;
+
 struct Skipped {
   std::string reason;
 };
@@ -112,7 +114,12 @@ Timing Bench::take_samples(const Body& body) {
   timer.profile = settings_.profile;
   timer.blocks_host = blocks_host_;
   timer.stop.budget_seconds = settings_.budget_seconds;
-  timer.warmup_seconds = platform_.deterministic() ? 0 : settings_.warmup_seconds;
+  timer.warmup_seconds = settings_.warmup_seconds;
+  if (platform_.deterministic()) {
+    timer.warmup_seconds = 0;
+    // How busy this machine is has no say in what a modelled row looks like.
+    timer.stop.budget_seconds = std::max(timer.stop.budget_seconds, least_modelled_budget_seconds);
+  }
   Timing timing = time_body(
       body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
   if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};

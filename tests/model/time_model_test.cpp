@@ -98,6 +98,7 @@ TEST_F(TimeModelTest, NothingToDoTakesTheFloor) {
   const Prediction prediction = cold(even_grid());
   EXPECT_EQ(prediction.bound, "launch");
   EXPECT_EQ(prediction.seconds, spec["kernel_floor_seconds"]);
+  EXPECT_EQ(prediction.utilisation, 0);
 }
 
 TEST_F(TimeModelTest, AStreamIsBoundByDram) {
@@ -105,6 +106,7 @@ TEST_F(TimeModelTest, AStreamIsBoundByDram) {
   expect_bound(stream(many), "dram",
                bytes / (spec["dram_bytes_per_second"] * spec["dram_read_efficiency"]));
   const Prediction prediction = cold(stream(many));
+  EXPECT_DOUBLE_EQ(prediction.utilisation, term(prediction, "dram") / prediction.seconds);
   EXPECT_NEAR(prediction.traffic.dram_read_bytes, bytes, 1e-6 * bytes);
   EXPECT_EQ(prediction.traffic.dram_write_bytes, 0);
   EXPECT_NEAR(prediction.traffic.l2_sectors, many, 1e-6 * many);
