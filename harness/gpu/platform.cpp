@@ -47,6 +47,11 @@ class GpuPlatform final : public Platform {
   }
   HealthMonitor* health() override { return health_.get(); }
   bool deterministic() const override { return false; }
+  int gpus() const override {
+    int count = 0;
+    CUDA_CHECK(cudaGetDeviceCount(&count));
+    return count;
+  }
   double host_seconds() const override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

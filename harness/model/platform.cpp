@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "harness/model/collectives/cost.hpp"
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
@@ -17,7 +18,7 @@ class ModelPlatform final : public Platform {
  public:
   explicit ModelPlatform(DeviceSpec device)
       : device_(std::move(device)),
-        memory_(static_cast<std::size_t>(device_["dram_bytes"])),
+        memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
         emulator_(device_, memory_, settings()) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
@@ -30,16 +31,23 @@ class ModelPlatform final : public Platform {
   std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
+  int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
   double host_seconds() const override { return model::current_runtime()->host_seconds(); }
 
   void expect_results(bool whole_grids) override {
+    model::current_runtime()->expect_results(true);
     emulator_.forget_runs();
     emulator_.set_execution(whole_grids ? model::Execution::whole : model::Execution::sampled);
   }
-  void expect_timing() override { emulator_.set_execution(model::Execution::timing); }
+  void expect_timing() override {
+    emulator_.set_execution(model::Execution::timing);
+    model::current_runtime()->expect_results(false);
+  }
   Observation observe(Access access) const override;
 
  private:
+  static constexpr int most_gpus = 64;  // on as many nodes as that takes
+
   static model::EmulatorSettings settings() {
     model::EmulatorSettings settings;
     settings.is_mapped_host = [](const void* address, std::size_t bytes) {
@@ -55,6 +63,8 @@ class ModelPlatform final : public Platform {
       if (kernel == nullptr) return {};
       return {kernel->registers, kernel->static_shared_bytes};
     };
+    options.devices = gpus();
+    options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
     return options;
   }
   // What is known of the compiled code of all kernels that ran.
@@ -83,10 +93,18 @@ void ModelPlatform::judge_counts(Access access, Observation& observation) const 
 
 Observation ModelPlatform::observe(Access access) const {
   const auto& runs = emulator_.runs();
-  if (runs.empty()) return {};
+  Observation result;
+  double longest_operation = 0;
+  for (const model::PricedOperation& operation : model::current_runtime()->operations()) {
+    result.priced = result.priced || !operation.computed;
+    if (operation.seconds <= longest_operation) continue;
+    longest_operation = operation.seconds;
+    result.bound = operation.bound;
+    result.terms = operation.terms;
+  }
+  if (runs.empty()) return result;
   const bool shared = access == Access::shared_load || access == Access::shared_store;
   const bool load = access == Access::global_load || access == Access::shared_load;
-  Observation result;
   model::AccessCounts studied;
   double dram = 0, wavefronts = 0;
   const model::Emulator::Run* longest = &runs.front();
@@ -113,7 +131,9 @@ Observation ModelPlatform::observe(Access access) const {
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
+  if (longest->prediction.seconds < longest_operation) return result;
   result.bound = longest->prediction.bound;
+  result.terms.clear();
   for (const auto& term : longest->prediction.terms) {
     result.terms.emplace_back(term.name, term.seconds);
   }

@@ -32,7 +32,8 @@ unsigned Runtime::blocks_per_sm(const void* function, unsigned threads,
 
 cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   CUstream_st* const queue = find(stream);
-  if (queue == nullptr) return cudaErrorInvalidResourceHandle;
+  if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
+  launch.device = queue->device;
   const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
   const dim3 grid = launch.grid;
   const dim3 block = launch.block;
