@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -144,17 +145,47 @@ ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
   return json;
 }
 
-// On a GPU: the model's answer for the same rows, by name. Empty when the GPU has no device file.
+// A device file that lives as long as this object.
+class TemporaryDeviceFile {
+ public:
+  explicit TemporaryDeviceFile(const DeviceSpec& device) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpubench-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("cannot make a directory like " + pattern);
+    }
+    directory_ = pattern;
+    write_file(path_ = directory_ / (device.name() + ".json"), device_file_text(device));
+  }
+  TemporaryDeviceFile(const TemporaryDeviceFile&) = delete;
+  ~TemporaryDeviceFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path directory_, path_;
+};
+
+// On a GPU: the model's answer for the same rows, by name. Empty when the model cannot run it.
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
-  if (!platform.has_device_file()) {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU\n";
+  if (platform.device().kind() != "gpu") {
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
+                 "follows from its attributes\n";
     return by_name;
+  }
+  std::optional<TemporaryDeviceFile> derived;
+  if (!platform.has_device_file()) {
+    std::cerr << "gpubench: no device file describes this GPU: predictions and roofs are derived "
+                 "from its attributes and architecture\n";
+    derived.emplace(platform.device());
   }
   const std::string model = sibling_program("gpubench-model");
   const Ended ended = run_program(
-      {model, "--device=model:" + platform.device().name(), "--benchmark_filter=" + options.filter,
-       "--suite=" + options.suite_name, "--seed=" + std::to_string(options.bench.seed),
+      {model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+       "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+       "--seed=" + std::to_string(options.bench.seed),
        std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
        "--benchmark_format=json"});
   // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
@@ -177,6 +208,8 @@ void take_prediction(Row& row, const ordered_json& prediction) {
     if (prediction.contains(name)) row.counters.try_emplace(name, prediction.at(name));
   }
   row.bound = prediction.value("label", "");
+  row.counts = prediction.value("counts", "");
+  row.assuming = prediction.value("assuming", "");
   if (prediction.contains("terms")) {
     for (const auto& [name, seconds] : prediction.at("terms").items()) {
       row.terms.emplace_back(name, seconds);
@@ -223,11 +256,11 @@ void list_devices() {
 // "model:NAME" without its kind; this program measures or models, never the other.
 std::string selector_of(const Options& options) {
   const bool model = program_kind() == DeviceKind::model;
-  if (options.device == "auto") {
-    return model ? "h200-sxm" : std::to_string(Processes::all().index_on_host());
-  }
+  // Processes on one machine take a GPU each.
+  const std::string own = std::to_string(Processes::all().index_on_host());
+  if (options.device == "auto") return model ? "h200-sxm" : own;
   const std::string kind = model ? "model" : "cuda";
-  if (!model && options.device == kind) return "0";
+  if (!model && options.device == kind) return own;
   if (!options.device.starts_with(kind + ":") || options.device.size() == kind.size() + 1) {
     throw UsageError("--device='" + options.device +
                      "': takes auto, cuda, cuda:N or model:NAME; --list_devices lists them");

@@ -59,10 +59,10 @@ constexpr FigureRule rules[] = {
     {"int32_ops_per_clock_per_sm", "OP", required, Constraint::positive},
     {"sfu_ops_per_clock_per_sm", "OP", required, Constraint::positive},
     {"tensor_fp16_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
-    {"tensor_bf16_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
-    {"tensor_tf32_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
+    {"tensor_bf16_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
+    {"tensor_tf32_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"tensor_fp8_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
-    {"tensor_int8_flops_per_clock_per_sm", "OP", required, Constraint::positive},
+    {"tensor_int8_flops_per_clock_per_sm", "OP", optional, Constraint::positive},
     {"tensor_fp64_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"fp64_flops_per_second", "FLOP/s", optional, Constraint::positive},
     {"fp32_flops_per_second", "FLOP/s", optional, Constraint::positive},
@@ -463,6 +463,31 @@ std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
     if (!computed) add(unit, Roof::Kind::compute, {unit + "_flops_per_second"});
   }
   return roofs;
+}
+
+std::string device_file_text(const DeviceSpec& device) {
+  nlohmann::ordered_json file = {{"schema", schema_version},
+                                 {"name", device.name()},
+                                 {"title", device.title()},
+                                 {"kind", device.kind()},
+                                 {"matches", device.matches()}};
+  if (const auto [major, minor] = device.compute_capability(); major > 0) {
+    file["compute_capability"] = {major, minor};
+  }
+  // A source's text serves as its own key.
+  auto figures = nlohmann::ordered_json::object(), sources = figures;
+  for (const auto& [name, figure] : device.figures()) {
+    figures[name] = {{"value", figure.value}, {"from", figure.from}, {"source", figure.source}};
+    sources[figure.source] = figure.source;
+  }
+  file["figures"] = std::move(figures);
+  auto clocks = nlohmann::ordered_json::array();
+  for (const auto& [name, clock] : device.peak_clocks()) {
+    clocks.push_back({{"figures", {name}}, {"clock_hz", clock.hertz}, {"why", clock.why}});
+  }
+  if (!clocks.empty()) file["peak_clocks"] = std::move(clocks);
+  file["sources"] = std::move(sources);
+  return file.dump(2) + "\n";
 }
 
 std::vector<std::string> known_devices() {

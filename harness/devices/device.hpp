@@ -98,6 +98,9 @@ class DeviceSpec {
   std::map<std::string, PeakClock> peak_clocks_;
 };
 
+// The device as the text of a device file, which load() reads as the same device.
+std::string device_file_text(const DeviceSpec& device);
+
 // The names of the device files that ship with the program, sorted.
 std::vector<std::string> known_devices();
 

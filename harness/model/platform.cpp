@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/model/collectives/cost.hpp"
 #include "harness/model/collectives/nccl.hpp"
+#include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
+#include "harness/model/runtime/symbols.hpp"
 #include "harness/processes.hpp"
 
 namespace gpubench {
@@ -19,10 +22,8 @@ class ModelPlatform final : public Platform {
       : device_(std::move(device)),
         memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
         emulator_(device_, memory_, settings()) {
-    model::RuntimeOptions options;
-    options.devices = gpus();
-    options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
-    model::install_runtime(std::make_unique<model::Runtime>(device_, memory_, emulator_, options));
+    model::install_runtime(
+        std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
     if (Processes::all().count() > 1) {
       model::set_collective_exchange(
           [](const auto& mine) { return Processes::all().gather(mine); });
@@ -64,10 +65,40 @@ class ModelPlatform final : public Platform {
     return settings;
   }
 
+  model::RuntimeOptions runtime_options() const {
+    model::RuntimeOptions options;
+    options.kernel_resources = [this](const void* function) -> model::KernelResources {
+      const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
+      if (kernel == nullptr) return {};
+      return {kernel->registers, kernel->static_shared_bytes};
+    };
+    options.devices = gpus();
+    options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
+    return options;
+  }
+  // What is known of the compiled code of all kernels that ran.
+  void judge_counts(Access access, Observation& observation) const;
+
   DeviceSpec device_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;
 };
+
+void ModelPlatform::judge_counts(Access access, Observation& observation) const {
+  std::set<std::string> worth;
+  for (const auto& run : emulator_.runs()) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
+    if (kernel == nullptr) {
+      observation.assuming = "no register limit";
+      return;
+    }
+    worth.insert(model::worth_of_counts(*kernel, access));
+  }
+  if (worth.size() > 1) worth.erase("exact");
+  for (const std::string& words : worth) {
+    observation.counts += (observation.counts.empty() ? "" : "; ") + words;
+  }
+}
 
 Observation ModelPlatform::observe(Access access) const {
   const auto& runs = emulator_.runs();
@@ -105,6 +136,7 @@ Observation ModelPlatform::observe(Access access) const {
     }
     result.active_lanes = studied.lanes / studied.requests;
   }
+  judge_counts(access, result);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;

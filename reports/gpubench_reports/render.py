@@ -4,15 +4,21 @@ import multiprocessing
 import os
 import re
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from gpubench_reports import concept_chart, roofline, style
+import pandas as pd
+from matplotlib.figure import Figure
+
+from gpubench_reports import concept_chart, roofline, style, wire_chart
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import ensure_directory, write_atomically
-from gpubench_reports.reader import ResultFile
+from gpubench_reports.reader import Context, ResultFile
 
 _WORKERS = 2
+# Concept, its rows, the file's context -> the figure, None when there is nothing to draw.
+Builder = Callable[[str, pd.DataFrame, Context], Figure | None]
 
 
 def default_directory(result: Path) -> Path:
@@ -28,8 +34,12 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
     ensure_directory(directory)
     concepts = list(dict.fromkeys(result.ok["concept"]))
     names = chart_names(concepts)
-    jobs: list[tuple[str | None, Path]] = [(None, directory / "roofline")]
-    jobs += [(concept, directory / names[concept]) for concept in concepts]
+    jobs: list[tuple[Builder, str | None, Path]] = [(_roofline, None, directory / "roofline")]
+    for concept in concepts:
+        stem = directory / names[concept]
+        jobs.append((concept_chart.build, concept, stem))
+        if result.ok.loc[result.ok["concept"] == concept, "bus_bytes_per_second"].notna().any():
+            jobs.append((wire_chart.build, concept, stem.with_name(f"{stem.name}-wire")))
     workers = min(_WORKERS, os.cpu_count() or 1, len(jobs))
     if workers > 1 and "fork" in multiprocessing.get_all_start_methods():
         # Forked workers share the imports, which cost as much as several charts.
@@ -66,21 +76,23 @@ def _start_worker(result: ResultFile) -> None:
     _result = result
 
 
-def _job(job: tuple[str | None, Path]) -> list[Path]:
+def _job(job: tuple[Builder, str | None, Path]) -> list[Path]:
     assert _result is not None
     return _draw(_result, *job)
 
 
-def _draw(result: ResultFile, concept: str | None, stem: Path) -> list[Path]:
-    """One chart; `concept` None is the roofline. Returns the paths written, none if no data."""
+def _roofline(_: str, rows: pd.DataFrame, context: Context) -> Figure | None:
+    return roofline.build(rows, context)
+
+
+def _draw(result: ResultFile, build: Builder, concept: str | None, stem: Path) -> list[Path]:
+    """One chart; `concept` None is all of them. Returns the paths written, none if no data."""
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; the table has it in full.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         rows = result.rows
-        if concept is None:
-            figure = roofline.build(rows, result.context)
-        else:
-            figure = concept_chart.build(concept, rows[rows["concept"] == concept], result.context)
+        chosen = rows if concept is None else rows[rows["concept"] == concept]
+        figure = build(concept or "", chosen, result.context)
         if figure is None:
             return []
         return save(figure, stem)
