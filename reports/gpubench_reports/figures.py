@@ -30,7 +30,8 @@ def with_headline(rows: pd.DataFrame) -> pd.DataFrame:
     """`rows` (one line a benchmark, as the reader gives them) with these columns added:
 
     headline    the column of FIGURES that the row is judged by: the first that it has, unless its
-                law (law * law_ratio is the measured figure) says that it is another one
+                law (law * law_ratio is the measured figure) says that it is another one; of
+                two figures that fit, the one of the kernel's other rows
     value       the headline figure [its unit]
     low, high   95 % interval of `value`, from the interval of the time; NaN where there is none
     law_value   the law [the same unit]; NaN where there is none in that unit
@@ -44,6 +45,12 @@ def with_headline(rows: pd.DataFrame) -> pd.DataFrame:
     with np.errstate(invalid="ignore", divide="ignore"):
         fits = present & (np.abs(values / target[:, None] - 1) < _LAW_TOLERANCE)
     chosen = np.where(fits.any(axis=1), fits.argmax(axis=1), present.argmax(axis=1))
+    # At one FLOP a byte both figures fit: such a row is judged as the others of its kernel are.
+    clear = fits.sum(axis=1) == 1
+    kernels = pd.MultiIndex.from_frame(rows[["concept", "kernel"]])
+    for line in np.flatnonzero(fits.sum(axis=1) > 1):
+        votes = np.bincount(chosen[clear & (kernels == kernels[line])], minlength=len(columns))
+        chosen[line] = np.where(fits[line], votes, -1).argmax()
     lines = np.arange(len(rows))
     rows["headline"] = [columns[index] for index in chosen]
     rows["value"] = values[lines, chosen]
