@@ -133,9 +133,7 @@ class SitesPlatform final : public Platform {
   explicit SitesPlatform(DeviceSpec device)
       : device_(std::move(device)),
         memory_(static_cast<std::size_t>(device_["dram_bytes"])),
-        recorder_(memory_) {
-    install_runtime(std::make_unique<Runtime>(device_, memory_, recorder_, RuntimeOptions{}));
-  }
+        recorder_(memory_) {}
   ~SitesPlatform() override { install_runtime(nullptr); }
 
   DeviceKind kind() const override { return DeviceKind::model; }
@@ -153,7 +151,12 @@ class SitesPlatform final : public Platform {
     return result;
   }
 
-  void begin_row(const Instance& row) { topic_ = row.topic; }
+  // A runtime of its own for each row: one that faults, for want of other blocks' results, must not
+  // take the rest along.
+  void begin_row(const Instance& row) {
+    topic_ = row.topic;
+    install_runtime(std::make_unique<Runtime>(device_, memory_, recorder_, RuntimeOptions{}));
+  }
   const SiteRecorder& recorder() const { return recorder_; }
 
  private:
