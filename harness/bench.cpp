@@ -93,24 +93,35 @@ void Bench::take_counters(const Observation& observation) {
   known("wavefronts_per_request", observation.wavefronts_per_request);
   known("active_lanes", observation.active_lanes);
   known("occupancy", observation.occupancy);
-  row_.bound = observation.bound;
+  row_.bound = observation.bound.empty() || work_.bound.empty() ? observation.bound : work_.bound;
   row_.terms = observation.terms;
-  if (work_.moved_bytes == 0) work_.moved_bytes = observation.dram_bytes.value_or(0);
+  if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
+  if (work_.moved_bytes == 0) {
+    const bool shared = observation.bound == "shared";
+    if (shared) row_.moved_through = observation.bound;
+    const auto& moved = shared ? observation.shared_bytes : observation.dram_bytes;
+    work_.moved_bytes = moved.value_or(0);
+  }
 }
 
-void Bench::take_time(const Body& body) {
-  platform_.expect_timing();
+Timing Bench::take_samples(const Body& body) {
   TimerSettings timer;
   timer.mode = settings_.mode;
   timer.profile = settings_.profile;
   timer.blocks_host = blocks_host_;
   timer.stop.budget_seconds = settings_.budget_seconds;
-  if (platform_.deterministic()) timer.warmup_seconds = 0;
+  timer.warmup_seconds = platform_.deterministic() ? 0 : settings_.warmup_seconds;
+  Timing timing = time_body(
+      body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};
+  return timing;
+}
 
+void Bench::take_time(const Body& body) {
+  platform_.expect_timing();
   std::vector<HealthSample> health;
   if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
-  const Timing timing = time_body(
-      body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  const Timing timing = take_samples(body);
   if (platform_.health() != nullptr) {
     health.push_back(platform_.health()->sample());
     const Health judged = judge(health);
@@ -120,7 +131,6 @@ void Bench::take_time(const Body& body) {
     if (judged.throttled) row_.counters["throttled"] = *judged.throttled ? 1 : 0;
     row_.note = judged.words;
   }
-  if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};
   row_.samples = timing.seconds;
   row_.discarded = timing.discarded;
   if (!timing.gated) {
@@ -143,6 +153,7 @@ void Bench::take_time(const Body& body) {
     rate("useful_bytes_per_second", work_.useful_bytes);
     rate("moved_bytes_per_second", work_.moved_bytes);
     rate("flops_per_second", work_.flops);
+    rate("items_per_second", work_.items);
   }
   if (work_.flops > 0 && work_.moved_bytes > 0) {
     counters["arithmetic_intensity"] = work_.flops / work_.moved_bytes;
@@ -153,11 +164,31 @@ void Bench::run(const Body& body) {
   row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;
   row_.measures = work_.measures;
-  row_.headline_is_flops = work_.flops > 0;
+  row_.headline = work_.flops > 0   ? "flops_per_second"
+                  : work_.items > 0 ? "items_per_second"
+                                    : "useful_bytes_per_second";
   for (const auto& prepare : prepare_) prepare(0);
   check_results(body);
   add_cold_sets();
   take_time(body);
+}
+
+double Bench::seconds() const {
+  if (row_.samples.empty()) throw std::logic_error(row_.name + " has no time before run()");
+  return row_.median_seconds;
+}
+
+double Bench::time(const Body& body) {
+  static_cast<void>(seconds());
+  return summarize(take_samples(body).seconds).median;
+}
+
+void Bench::counter(const std::string& name, double value) {
+  static_cast<void>(seconds());
+  if (!std::isfinite(value)) return;
+  if (!row_.counters.emplace(name, value).second) {
+    throw std::logic_error(row_.name + " has a counter '" + name + "' already");
+  }
 }
 
 Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {

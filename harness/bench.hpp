@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,10 +31,14 @@ struct Work {
   double useful_bytes = 0;  // that the computation needs, whatever the device moves for them
   double moved_bytes = 0;   // through the memory that the law speaks of; 0: what the device tells
   double flops = 0;         // an FMA is two
+  double items = 0;         // steps, launches, ...: what a program of several operations gets done
   Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
+  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
   std::string measures{};               // this row is a measurement of the roof of this name
+  // What binds a program of several operations; empty: what binds its longest kernel.
+  std::string bound{};
 };
 
 // How far from the expected a result may be: |difference| <= absolute + relative * |expected|.
@@ -115,7 +121,24 @@ class Bench {
     });
   }
 
+  // The same for what one run of the body brings back to the host, which is poisoned here.
+  // `complete`: blocks that the model always runs have written all of it.
+  template <class T, class Expected>
+  void verify_host(std::span<T> got, Expected expected, Tolerance tolerance = {},
+                   bool complete = false) {
+    std::memset(got.data(), poison_byte, got.size_bytes());
+    checks_.push_back([=](bool only_written) {
+      return check_on_host(got, expected, tolerance.relative, tolerance.absolute,
+                           only_written && !complete);
+    });
+  }
+
+  // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
   void work(Work work) { work_ = std::move(work); }
+  // A key of this row's own in the result file, in words or as a number in SI units; its name must
+  // be none that every row has, and stands in the README.
+  void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
+  void note(const std::string& key, double number) { row_.counters[key] = number; }
   // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
   void blocks_host() { blocks_host_ = true; }
   // Ends the row with a reason that names what this device lacks.
@@ -123,6 +146,16 @@ class Bench {
 
   // Runs the body once, checks its results, then times it.
   void run(const Body& body);
+
+  // --- after run() ---
+
+  double seconds() const;  // the row's median
+  // The median of another program, timed in the same way: what the row is compared with.
+  double time(const Body& body);
+  // A further counter of the row, in SI units; one that is not finite stays absent.
+  void counter(const std::string& name, double value);
+  // The host's clock, for programs that look at it [s]; virtual on the model.
+  double host_seconds() const { return platform_.host_seconds(); }
 
   const Row& row() const { return row_; }
 
@@ -140,6 +173,7 @@ class Bench {
   }
   void add_cold_sets();
   void check_results(const Body& body);
+  Timing take_samples(const Body& body);
   void take_time(const Body& body);
   void take_counters(const Observation& observation);
 

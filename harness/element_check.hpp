@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <span>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -11,6 +12,15 @@
 namespace gpubench {
 
 inline constexpr int poison_byte = 0xFF;  // NaN in every floating-point type
+
+template <class T>
+bool is_poison(const T& element) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&element);
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    if (bytes[i] != poison_byte) return false;
+  }
+  return true;
+}
 
 // A NaN that nobody expects is wrong; to expect one is to expect that an element was left
 // untouched.
@@ -39,6 +49,21 @@ std::string describe_wrong(std::size_t index, T got, T expected) {
     text << static_cast<double>(got) << ", expected " << static_cast<double>(expected);
   }
   return text.str();
+}
+
+// "" when all of `got`, in the host's memory, is right, else the first wrong element in words.
+// `only_written`: elements that still hold the poison pass, but not if all do.
+template <class T, class Expected>
+std::string check_on_host(std::span<T> got, Expected expected, double relative, double absolute,
+                          bool only_written) {
+  std::size_t checked = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (only_written && is_poison(got[i])) continue;
+    const T want = static_cast<T>(expected(i));
+    if (!is_right(got[i], want, relative, absolute)) return describe_wrong(i, got[i], want);
+    ++checked;
+  }
+  return checked == 0 ? "nothing came back to the host" : "";
 }
 
 }  // namespace gpubench

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "harness/error.hpp"
 #include "harness/options.hpp"
@@ -90,8 +91,7 @@ constexpr bool optimised = true;
 constexpr bool optimised = false;
 #endif
 
-ordered_json context_json(const Options& options, Platform& platform, const char* executable,
-                          const std::vector<StatedRoof>& roofs) {
+ordered_json context_json(const Options& options, Platform& platform, const char* executable) {
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
   const auto& device = platform.device();
   const auto [major, minor] = device.compute_capability();
@@ -121,13 +121,23 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
   }
-  json["roofs"] = ordered_json::array();
+  for (const auto& [key, value] : options.context) {
+    if (json.contains(key)) {
+      throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
+    }
+    json[key] = value;
+  }
+  return json;
+}
+
+ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
+  ordered_json json = ordered_json::array();
   for (const StatedRoof& roof : roofs) {
-    json["roofs"].push_back({{"name", roof.name},
-                             {"kind", roof.kind},
-                             {"value", roof.value},
-                             {"provenance", roof.provenance},
-                             {"source", roof.source}});
+    json.push_back({{"name", roof.name},
+                    {"kind", roof.kind},
+                    {"value", roof.value},
+                    {"provenance", roof.provenance},
+                    {"source", roof.source}});
   }
   return json;
 }
@@ -169,13 +179,21 @@ std::map<std::string, ordered_json> predictions(const Options& options, const Pl
     derived.emplace(platform.device());
   }
   const std::string model = sibling_program("gpubench-model");
-  const std::string output =
-      output_of({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
-                 "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
-                 "--seed=" + std::to_string(options.bench.seed),
-                 std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
-                 "--benchmark_format=json"});
-  for (auto& row : ordered_json::parse(output).at("benchmarks")) {
+  const Ended ended = run_program(
+      {model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+       "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+       "--seed=" + std::to_string(options.bench.seed),
+       std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+       "--benchmark_format=json"});
+  // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
+  const ordered_json file =
+      ended.exit_code <= 1 ? ordered_json::parse(ended.output, nullptr, false) : ordered_json();
+  if (!file.is_object() || !file.contains("benchmarks")) {
+    std::cerr << "gpubench: no prediction: gpubench-model ended with exit code " << ended.exit_code
+              << '\n';
+    return by_name;
+  }
+  for (auto& row : file.at("benchmarks")) {
     if (row.contains("model_seconds")) by_name[row.at("name")] = row;
   }
   return by_name;
@@ -279,14 +297,20 @@ int run(int argc, char** argv) {
 
   std::size_t width = 0;
   for (const Instance& i : rows_to_run) width = std::max(width, i.name.size() + 1);
+  if (options.repetitions > 1) width += std::string_view("_median").size();
   const bool to_console = options.format == Format::console;
   std::ostream& info = to_console ? std::cout : std::cerr;
   const bool modelled = platform->kind() == DeviceKind::model;
-  info << "gpubench: " << platform->device().title()
-       << (modelled ? ": MODELLED, nothing here was measured\n" : ": measured\n");
+  Results results;
+  results.context = context_json(options, *platform, argv[0]);
+  std::vector<Row>& rows = results.rows;
+  info << headline_text(results.context);
   if (to_console) std::cout << console_header(width) << std::flush;
+  // With only one repetition there are no aggregates to show instead.
+  const bool row_by_row =
+      to_console && (options.repetitions == 1 ||
+                     !(options.report_aggregates_only || options.display_aggregates_only));
 
-  std::vector<Row> rows;
   std::set<std::string> spoiled;  // failed or skipped once: the other repetitions are not run
   Progress progress(rows_to_run.size());
   for (const Instance& instance : rows_to_run) {
@@ -309,7 +333,7 @@ int run(int argc, char** argv) {
             if (const auto found = predicted.find(row.name); found != predicted.end()) {
               take_prediction(row, found->second);
             }
-            if (to_console) {
+            if (row_by_row || (to_console && row.outcome != Outcome::measured)) {
               std::cout << console_line(row, width) << (options.terms ? terms_line(row) : "")
                         << std::flush;
             }
@@ -331,26 +355,22 @@ int run(int argc, char** argv) {
   std::ostringstream nowhere;
   collector.SetOutputStream(&nowhere);
   benchmark::RunSpecifiedBenchmarks(&collector, nullptr, "all");
+  results.aggregates = std::move(collector.aggregates);
 
-  if (rows.empty()) throw UsageError("no row ran: --benchmark_repetitions must be at least 1");
   const auto roofs = state_roofs(rows, *platform);
   judge_rows(rows, best_roofs(roofs));
-  const ordered_json context = context_json(options, *platform, argv[0], roofs);
+  results.context["roofs"] = roofs_json(roofs);
   const auto text_of = [&](Format format) {
-    if (format == Format::csv) return result_csv(rows);
-    if (format == Format::json) {
-      return result_json(rows, collector.aggregates, context).dump(1) + "\n";
-    }
-    std::string text = console_header(width);
-    for (const Row& row : rows) text += console_line(row, width);
-    return text;
+    if (format == Format::csv) return result_csv(results, options);
+    if (format == Format::json) return result_json(results, options).dump(1) + "\n";
+    return console_text(results, options, width);
   };
-  if (!to_console) std::cout << text_of(options.format);
+  std::cout << (to_console ? console_aggregates(results, width) : text_of(options.format));
   if (!std::cout.flush()) throw std::runtime_error("cannot write to standard output");
   if (!options.out.empty()) {
     const std::filesystem::path samples =
         std::filesystem::path(options.out).replace_extension(".samples.jsonl");
-    write_file(samples, samples_lines(rows, options.bench.mode));
+    write_file(samples, samples_lines(results));
     write_file(options.out, text_of(options.out_format));
     info << "wrote " << options.out << " and " << samples.string() << '\n';
   }

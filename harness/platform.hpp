@@ -24,7 +24,7 @@ enum class Access { global_load, global_store, shared_load, shared_store };
 struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
-  std::optional<double> dram_bytes;
+  std::optional<double> dram_bytes, shared_bytes;
   std::string bound;                                  // empty: not known
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   bool whole = true;  // false: only a sample of the blocks was executed
@@ -39,7 +39,8 @@ class Platform {
   virtual std::string cuda_version() const = 0;  // "" on the model
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
-  virtual bool deterministic() const = 0;  // equal runs take equal time
+  virtual bool deterministic() const = 0;   // equal runs take equal time
+  virtual double host_seconds() const = 0;  // the host's clock; virtual on the model
 
   // From now on launches are run for their results (the whole grid, or as much of it as is needed
   // to know what it does), or only to be timed.

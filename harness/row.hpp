@@ -18,8 +18,8 @@ using Arguments = std::vector<std::pair<std::string, Argument>>;  // in the orde
 // The device's ceilings by name: dram, l2, l1, shared [bytes/s], fp32, fp64, ... [FLOP/s].
 using Roofs = std::map<std::string, double>;
 
-// A concept's law for one row: its headline figure (useful bytes/s, or FLOP/s) as the concept
-// expects it under these roofs.
+// A concept's law for one row: its headline figure (FLOP/s, items/s or useful bytes/s) as the
+// concept expects it under these roofs.
 using Law = std::function<double(const Roofs&)>;
 
 enum class Outcome { measured, skipped, failed };
@@ -37,16 +37,18 @@ struct Row {
   std::string bound;                                  // what binds the row; empty when not known
   std::string verified;                               // full, sampled or operation
   std::map<std::string, double> counters;             // SI units; absent when not known
+  std::map<std::string, std::string> words;           // further keys of this row
   std::vector<std::pair<std::string, double>> terms;  // the prediction's, in seconds
   double median_seconds = 0;
   std::vector<double> samples;  // seconds
   std::size_t discarded = 0;
-  std::string note;  // on how it was timed
+  std::string note;                    // on how it was timed
+  std::string moved_through = "dram";  // the memory that moved_bytes_per_second is about
 
   Law law;
   double law_tolerance = 0;
   std::string measures;  // the roof that this row is a measurement of, or empty
-  bool headline_is_flops = false;
+  std::string headline;  // the counter that the row is judged by, and that its law speaks of
 };
 
 }  // namespace gpubench

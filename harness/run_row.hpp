@@ -16,6 +16,7 @@ struct BenchSettings {
   bool whole_grids = false;  // execute every block where only a sample would do
   std::uint64_t seed = 42;
   double budget_seconds = 0.5;  // of a row
+  double warmup_seconds = 0.1;  // on a device that has a clock to warm up
 };
 
 // Runs one instance to its end, whatever happens in it.

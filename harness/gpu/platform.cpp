@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 
 #include "harness/gpu/attributes.hpp"
 #include "harness/gpu/check.hpp"
@@ -46,6 +47,10 @@ class GpuPlatform final : public Platform {
   }
   HealthMonitor* health() override { return health_.get(); }
   bool deterministic() const override { return false; }
+  double host_seconds() const override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
   void expect_results(bool) override {}
   void expect_timing() override {}
   Observation observe(Access) const override { return {}; }

@@ -24,6 +24,9 @@ struct KernelLaunch {
 struct KernelOutcome {
   double seconds = 0;  // modelled duration on the device, first instruction to last
   std::string error;   // not empty: the launch faulted (out of bounds, race, ...), in one line
+  // Of the unit that the kernel keeps busiest (DRAM, an arithmetic unit, ...), while it runs: what
+  // runs beside it can only have the rest.
+  double utilisation = 0;
 };
 
 class KernelExecutor {

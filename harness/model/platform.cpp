@@ -27,6 +27,7 @@ class ModelPlatform final : public Platform {
   std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
+  double host_seconds() const override { return model::current_runtime()->host_seconds(); }
 
   void expect_results(bool whole_grids) override {
     emulator_.forget_runs();
@@ -56,13 +57,16 @@ Observation ModelPlatform::observe(Access access) const {
   const bool load = access == Access::global_load || access == Access::shared_load;
   Observation result;
   model::AccessCounts studied;
-  double dram = 0;
+  double dram = 0, wavefronts = 0;
   const model::Emulator::Run* longest = &runs.front();
   for (const auto& run : runs) {
     const auto counts = run.profile.counts.scaled(run.profile.scale());
     studied += counts.at(shared ? model::Space::shared : model::Space::global,
                          load ? model::Access::load : model::Access::store);
     dram += run.prediction.traffic.dram_read_bytes + run.prediction.traffic.dram_write_bytes;
+    for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
+      wavefronts += counts.at(model::Space::shared, kind).wavefronts;
+    }
     result.whole = result.whole && run.whole;
     if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
   }
@@ -75,6 +79,7 @@ Observation ModelPlatform::observe(Access access) const {
     result.active_lanes = studied.lanes / studied.requests;
   }
   if (dram > 0) result.dram_bytes = dram;
+  if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
   result.bound = longest->prediction.bound;
   for (const auto& term : longest->prediction.terms) {

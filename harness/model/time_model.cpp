@@ -191,6 +191,10 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double ramp =
       largest->name == "launch" || largest->name == "latency" ? 0 : device["kernel_floor_seconds"];
   result.seconds = largest->seconds + ramp;
+  for (const Term& term : result.terms) {
+    if (term.name == "latency" || term.name == "launch") continue;  // waiting is no use of a unit
+    result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
+  }
   return result;
 }
 

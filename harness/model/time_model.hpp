@@ -44,6 +44,7 @@ struct Term {
 struct Prediction {
   double seconds = 0;
   std::string bound;        // the name of the largest term
+  double utilisation = 0;   // of the busiest unit: its term over `seconds`
   std::vector<Term> terms;  // in the order above
   Occupancy occupancy;
   Traffic traffic;

@@ -53,6 +53,7 @@ Prints one line a row:
 
   time        median
   useful      useful bytes per second       arithmetic  FLOP per second
+  items       steps, launches, ... a second: what a program of several operations gets done
   law ratio   measured over the concept's law; 1.000 means that theory holds
   of roof     fraction of the roof that binds this row
   predicted   time that the model expects, and its signed error

@@ -17,6 +17,7 @@ class Figure:
 
 
 FIGURES = (
+    Figure("items_per_second", "items a second", "/s", True),
     Figure("useful_bytes_per_second", "useful bandwidth", "B/s", True),
     Figure("flops_per_second", "arithmetic rate", "FLOP/s", True),
     Figure("seconds", "time", "s", False),

@@ -23,6 +23,7 @@ COUNTERS = (
     "useful_bytes_per_second",
     "moved_bytes_per_second",
     "flops_per_second",
+    "items_per_second",
     "arithmetic_intensity",
     "roof_fraction",
     "law",

@@ -145,6 +145,7 @@ def _result_table(result: ResultFile) -> Table:
         ("time", _si(rows["seconds"], "s")),
         ("useful", _si(rows["useful_bytes_per_second"], "B/s")),
         ("arithmetic", _si(rows["flops_per_second"], "FLOP/s")),
+        ("items", _si(rows["items_per_second"], "/s")),
         ("law ratio", _fixed(rows["law_ratio"])),
         ("of roof", _percent(rows["roof_fraction"])),
     ]

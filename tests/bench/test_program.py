@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def test_result_file(tmp_path: Path) -> None:
     assert row["model_seconds"] == pytest.approx(row["real_time"] * 1e-6)
     samples = json.loads((tmp_path / "run.samples.jsonl").read_text())
     assert len(samples["seconds"]) == row["samples"]
+    assert (samples["device_kind"], samples["device"]) == ("model", "h200-sxm")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.json", "run.samples.jsonl"]
 
 
@@ -60,13 +62,54 @@ def test_repetitions_are_aggregated() -> None:
     assert kinds == {"mean", "median", "stddev", "cv"}
 
 
+def test_aggregates_alone(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    flags = ("--device=model:h200-sxm", ONE_ROW, f"--benchmark_out={out}")
+
+    def kinds(*more: str) -> tuple[int, int, set[str]]:
+        table = run(*flags, *more).stdout
+        rows = json.loads(out.read_text())["benchmarks"]
+        name = "coalescing/strided_read/stride:1"
+        return (table.count(f"{name} "), table.count(f"{name}_"), {r["run_type"] for r in rows})
+
+    display = "--benchmark_display_aggregates_only"
+    report = "--benchmark_report_aggregates_only"
+    assert kinds("--benchmark_repetitions=2") == (2, 4, {"iteration", "aggregate"})
+    assert kinds("--benchmark_repetitions=2", display) == (0, 4, {"iteration", "aggregate"})
+    assert kinds("--benchmark_repetitions=2", report) == (0, 4, {"aggregate"})
+    assert kinds(report) == (1, 0, {"iteration"})
+
+
+def test_time_unit_and_context() -> None:
+    done = run(
+        "--device=model:h200-sxm",
+        ONE_ROW,
+        "--benchmark_format=json",
+        "--benchmark_time_unit=ms",
+        "--benchmark_context=rack=7,owner=lab",
+    )
+    file = json.loads(done.stdout)
+    assert (file["context"]["rack"], file["context"]["owner"]) == ("7", "lab")
+    [row] = file["benchmarks"]
+    assert row["time_unit"] == "ms"
+    assert row["real_time"] == pytest.approx(row["model_seconds"] * 1e3)
+
+
 def test_csv_has_a_cell_for_every_column() -> None:
     done = run(
-        "--device=model:h200-sxm", "--benchmark_filter=^coalescing/vector", "--benchmark_format=csv"
+        "--device=model:h200-sxm",
+        "--benchmark_filter=^coalescing/vector",
+        "--benchmark_format=csv",
+        "--benchmark_repetitions=2",
     )
-    header, *lines = done.stdout.splitlines()
-    assert len(lines) == 3
-    assert {line.count(",") for line in lines} == {header.count(",")}
+    header, *lines = csv.reader(done.stdout.splitlines())
+    assert len(lines) == 3 * (2 + 4)
+    assert {len(line) for line in lines} == {len(header)}
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {row["device_kind"] for row in rows} == {"model"}
+    assert {row["device"] for row in rows} == {"h200-sxm"}
+    assert {row["verified"] for row in rows if row["label"]} == {"sampled"}
+    assert {row["repetition_index"] for row in rows} == {"0", "1", ""}
 
 
 def test_help_and_devices_read_well() -> None:
@@ -93,6 +136,12 @@ def test_help_and_devices_read_well() -> None:
         (["--benchmark_frobnicate=1"], "--benchmark_frobnicate"),
         (["--suite=huge"], "huge"),
         (["--benchmark_min_time=-1"], "-1"),
+        (["--benchmark_repetitions=0"], "--benchmark_repetitions='0'"),
+        (["--benchmark_time_unit=hours"], "hours"),
+        (["--benchmark_context=rack"], "rack"),
+        (["--benchmark_context=device=x"], "'device'"),
+        (["--benchmark_color=yes"], "--benchmark_color"),
+        (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
         (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),
     ],
 )

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/gpu/buffer.hpp"
+#include "harness/gpu/event.hpp"
 #include "harness/gpu/launch.hpp"
 #include "harness/gpu/stream.hpp"
 #include "harness/measure/gate.hpp"
@@ -114,6 +115,57 @@ TEST_F(TimerTest, TheSameWorkInTheTimedStreamDoesCount) {
     launch(small, 1, 32, 0, stream);
   });
   expect_all_near(timing.seconds, small_seconds + large_seconds);
+}
+
+// Two streams between a fork and a join by events, as a program of several operations has them.
+class TwoBranches {
+ public:
+  void operator()(cudaStream_t stream) const {
+    fork_.record(stream);
+    fork_.hold(first_);
+    fork_.hold(second_);
+    launch(large, 1, 32, 0, first_);
+    launch(small, 1, 32, 0, second_);
+    launch(small, 1, 32, 0, second_);
+    join_first_.record(first_);
+    join_second_.record(second_);
+    join_first_.hold(stream);
+    join_second_.hold(stream);
+  }
+
+ private:
+  Stream first_, second_;
+  Event fork_{cudaEventDisableTiming}, join_first_{cudaEventDisableTiming},
+      join_second_{cudaEventDisableTiming};
+};
+
+TEST_F(TimerTest, ForkedWorkCountsUntilItIsJoined) {
+  const TwoBranches branches;
+  for (const Mode mode : {Mode::cold, Mode::hot}) {
+    settings_.mode = mode;
+    const Timing timing = time([&](cudaStream_t stream) { branches(stream); });
+    EXPECT_TRUE(timing.gated) << timing.not_gated_because;
+    for (const double sample : timing.seconds) {
+      EXPECT_GE(sample, large_seconds - nanosecond) << "the longer branch";
+      EXPECT_LT(sample, large_seconds + device_["launch_stream_seconds"] + nanosecond);
+    }
+  }
+}
+
+TEST_F(TimerTest, ForkedWorkThatBlocksTheHostCountsWithTheHostsTime) {
+  settings_.blocks_host = true;
+  const TwoBranches branches;
+  const Timing timing = time([&](cudaStream_t stream) {
+    branches(stream);
+    CUDA_CHECK(cudaStreamSynchronize(stream));
+    branches(stream);
+  });
+  // The device idles from the end of the one until the host has heard of it and launched again.
+  const double idle = device_["sync_host_seconds"] + device_["launch_latency_seconds"];
+  for (const double sample : timing.seconds) {
+    EXPECT_GT(sample, 2 * large_seconds + idle);
+    EXPECT_LT(sample, 2 * large_seconds + idle + 20 * device_["launch_host_seconds"]);
+  }
 }
 
 TEST_F(TimerTest, ASpikeDuringTheWarmUpIsInNoSample) {

@@ -15,6 +15,12 @@ def headline(load, row):
     return with_headline(load([row]).ok).iloc[0]
 
 
+def test_a_program_is_judged_by_its_items(load):
+    row = make_row("a/b", 1.0, useful_bytes_per_second=1e9, items_per_second=4e3, model_seconds=2.0)
+    row = headline(load, row)
+    assert (row["headline"], row["value"], row["predicted"]) == ("items_per_second", 4e3, 2e3)
+
+
 def test_bytes_come_before_flops_and_time_is_what_is_left(load):
     both = make_row("a/b", useful_bytes_per_second=1e9, flops_per_second=2e9)
     assert headline(load, both)["headline"] == "useful_bytes_per_second"

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/model/emulator/source_location.hpp"
+#include "harness/model/include/cooperative_groups.h"
 
 __constinit thread_local uint3 threadIdx;
 __constinit thread_local uint3 blockIdx;
@@ -194,6 +195,16 @@ void BlockRunner::block_barrier(const void* code) {
   lane.waiting_at = code;
   suspend();
   if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective));
+}
+
+void BlockRunner::grid_barrier(const void* code) {
+  const std::uint64_t blocks = linear(launch_->grid);
+  if (blocks != 1) {
+    fault("grid-wide barrier (this_grid().sync()) in a grid of " + std::to_string(blocks) +
+              " blocks, which the emulator runs one at a time,",
+          code);
+  }
+  block_barrier(code);
 }
 
 // All live lanes wait at one barrier: let them go on. Lanes that have ended do not count.
@@ -395,6 +406,7 @@ void __syncwarp(unsigned mask) noexcept {
 
 namespace gpubench::model {
 
+void grid_barrier() noexcept { running_block->grid_barrier(__builtin_return_address(0)); }
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                       int width) noexcept {
   return running_block->shuffle(mask, value, how, argument, width, __builtin_return_address(0));

@@ -89,6 +89,7 @@ class BlockRunner {
     trace_->addresses.push(at);
   }
   void block_barrier(const void* code);
+  void grid_barrier(const void* code);
   void warp_barrier(unsigned mask, const void* code);
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                         int width, const void* code);

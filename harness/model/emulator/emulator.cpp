@@ -317,9 +317,9 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
     return resident_fraction(f.identity);
   });
   remember_traffic(run.profile);
-  const double seconds = run.prediction.seconds;
+  const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));
-  return {seconds, {}};
+  return outcome;
 }
 
 }  // namespace gpubench::model

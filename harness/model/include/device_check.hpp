@@ -12,15 +12,6 @@
 
 namespace gpubench {
 
-template <class T>
-bool is_poison(const T& element) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&element);
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    if (bytes[i] != poison_byte) return false;
-  }
-  return true;
-}
-
 // "" when all is right, else the first wrong element in words. `only_written`: a sample of the
 // blocks ran, so elements that still hold the poison are some other block's.
 template <class T, class Expected>

@@ -220,11 +220,19 @@ cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes, cudaStrea
 // --- streams and events ---
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, cudaStreamDefault); });
+  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, cudaStreamDefault, 0); });
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags); });
+  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags, 0); });
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags, priority); });
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call(__func__, [&](Runtime& r) { return r.priority_range(least, greatest); });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

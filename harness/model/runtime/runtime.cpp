@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace gpubench::model {
@@ -31,9 +32,15 @@ std::vector<Record> Runtime::records() const {
   return {timeline_.records().begin(), timeline_.records().end()};
 }
 
+std::vector<HostRecord> Runtime::host_records() const {
+  const std::lock_guard lock(mutex_);
+  return {host_records_.begin(), host_records_.end()};
+}
+
 void Runtime::clear_records() {
   const std::lock_guard lock(mutex_);
   timeline_.clear_records();
+  host_records_.clear();
 }
 
 std::string Runtime::last_diagnostic() const {
@@ -71,6 +78,20 @@ cudaError_t Runtime::finish_call(cudaError_t error) {
   if (error != cudaSuccess) last_error_[std::this_thread::get_id()] = error;
   changed_.notify_all();
   return error;
+}
+
+void Runtime::remember(const char* function, double start) {
+  if (host_now_ <= start) return;
+  if (!host_records_.empty()) {
+    HostRecord& last = host_records_.back();
+    if (std::string_view(last.name) == function && last.end == start) {
+      last.end = host_now_;
+      ++last.calls;
+      return;
+    }
+  }
+  if (host_records_.size() == Timeline::max_records) host_records_.pop_front();
+  host_records_.push_back({function, 1, start, host_now_});
 }
 
 cudaError_t Runtime::guarded(const std::function<cudaError_t()>& body) {
@@ -114,7 +135,17 @@ cudaError_t Runtime::take_last_error() {
 // --- what queues and what waits ---
 
 CUstream_st* Runtime::find(cudaStream_t stream) {
-  if (stream == nullptr) return &legacy_;
+  if (stream == nullptr || stream == cudaStreamLegacy) return &legacy_;
+  if (stream == cudaStreamPerThread) {
+    cudaStream_t& own = per_thread_[std::this_thread::get_id()];
+    if (own == nullptr) {
+      auto created = std::make_unique<CUstream_st>();
+      created->number = ++streams_created_;
+      own = created.get();
+      streams_.emplace(own, std::move(created));
+    }
+    return own;
+  }
   const auto found = streams_.find(stream);
   return found == streams_.end() ? nullptr : found->second.get();
 }

@@ -59,6 +59,7 @@ struct Capture {
 
 struct CUstream_st {
   int number = 0;
+  int priority = 0;
   bool blocking = true;  // ordered with the legacy default stream
   gpubench::model::OperationPtr last;
   std::shared_ptr<gpubench::model::Capture> capture;  // while it takes part in one
@@ -100,6 +101,14 @@ struct RuntimeOptions {
   std::function<KernelResources(const void* function)> kernel_resources{};
 };
 
+// What is left of the host's calls: equal ones in a row, such as polls, are one record.
+struct HostRecord {
+  const char* name = "";
+  std::size_t calls = 1;
+  double start = 0;  // the host's virtual clock [s]
+  double end = 0;
+};
+
 // Thrown where a kernel is carried out, caught where the host notices.
 struct DeviceFault : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -121,6 +130,8 @@ class Runtime {
   DeviceMemory& memory() { return memory_; }
   double host_seconds() const;          // the host's virtual clock
   std::vector<Record> records() const;  // what the device did so far, in order of start
+  // The calls that took the host time, in order; the newest, Timeline::max_records at most.
+  std::vector<HostRecord> host_records() const;
   void clear_records();
   std::string last_diagnostic() const;  // the line of the latest fault or deadlock, or ""
   // Whether a kernel may access [address, address + bytes) in the host's memory: it was allocated
@@ -136,8 +147,11 @@ class Runtime {
   template <class F>
   cudaError_t call(const char* function, F&& body) {
     const std::lock_guard lock(mutex_);
+    const double start = host_now_;
     const cudaError_t refused = begin_call(function);
-    return finish_call(refused == cudaSuccess ? guarded(body) : refused);
+    const cudaError_t error = refused == cudaSuccess ? guarded(body) : refused;
+    remember(function, start);
+    return finish_call(error);
   }
   cudaError_t take_last_error();
   cudaError_t peek_last_error();
@@ -155,7 +169,8 @@ class Runtime {
                    cudaStream_t stream, bool asynchronous);
   cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream);
 
-  cudaError_t stream_create(cudaStream_t* stream, unsigned int flags);
+  cudaError_t priority_range(int* least, int* greatest) const;
+  cudaError_t stream_create(cudaStream_t* stream, unsigned int flags, int priority);
   cudaError_t stream_destroy(cudaStream_t stream);
   cudaError_t stream_synchronize(cudaStream_t stream);
   cudaError_t stream_query(cudaStream_t stream);
@@ -195,10 +210,12 @@ class Runtime {
 
   cudaError_t begin_call(const char* function);
   cudaError_t finish_call(cudaError_t error);
+  void remember(const char* function, double start);
   cudaError_t guarded(const std::function<cudaError_t()>& body);
   cudaError_t fail_for_good(cudaError_t error, const std::string& line);
 
-  // nullptr: not a live stream. The null handle is the legacy default stream.
+  // nullptr: not a live stream. The null handle is the legacy default stream; the calling thread's
+  // own default stream is made when it is first asked for.
   CUstream_st* find(cudaStream_t stream);
   void pay(double seconds) { host_now_ += seconds; }
   // Queues `work` in the stream, or adds it to the capture that the stream takes part in.
@@ -236,16 +253,19 @@ class Runtime {
   CUstream_st legacy_;
   int streams_created_ = 0;
   std::map<cudaStream_t, std::unique_ptr<CUstream_st>> streams_;
+  std::map<std::thread::id, cudaStream_t> per_thread_;  // each is one of streams_
   std::map<cudaEvent_t, std::unique_ptr<CUevent_st>> events_;
   std::map<cudaGraph_t, std::unique_ptr<CUgraph_st>> graphs_;
   std::map<cudaGraphExec_t, std::unique_ptr<CUgraphExec_st>> executables_;
   std::set<std::shared_ptr<Capture>> captures_;
-  std::set<const void*> loaded_;                       // kernels that ran before
+  std::map<std::pair<const void*, double>, double> utilisation_;  // by kernel and blocks
+  std::set<const void*> loaded_;                                  // kernels that ran before
   std::map<const void*, std::size_t> dynamic_shared_;  // limits set by cudaFuncSetAttribute
   std::map<std::string, InjectedFault> injected_;
   cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
   std::map<std::thread::id, cudaError_t> last_error_;
   std::string last_diagnostic_;
+  std::deque<HostRecord> host_records_;
 
   mutable std::mutex host_mutex_;
   struct HostAllocation {

@@ -16,18 +16,36 @@ void add_distinct(std::vector<std::size_t>& to, const std::vector<std::size_t>& 
 
 }  // namespace
 
-cudaError_t Runtime::stream_create(cudaStream_t* stream, unsigned int flags) {
+namespace {
+
+// Lower numbers come first. How many there are differs between devices; CUDA promises the order.
+constexpr int least_priority = 0;
+constexpr int greatest_priority = -1;
+
+}  // namespace
+
+cudaError_t Runtime::priority_range(int* least, int* greatest) const {
+  if (least != nullptr) *least = least_priority;
+  if (greatest != nullptr) *greatest = greatest_priority;
+  return cudaSuccess;
+}
+
+// A priority outside the range is taken as the end that is nearest.
+cudaError_t Runtime::stream_create(cudaStream_t* stream, unsigned int flags, int priority) {
   if (stream == nullptr || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
   auto created = std::make_unique<CUstream_st>();
   created->number = ++streams_created_;
   created->blocking = flags == cudaStreamDefault;
+  created->priority = std::clamp(priority, greatest_priority, least_priority);
   *stream = created.get();
   streams_.emplace(*stream, std::move(created));
   return cudaSuccess;
 }
 
 cudaError_t Runtime::stream_destroy(cudaStream_t stream) {
-  const CUstream_st* const queue = stream == nullptr ? nullptr : find(stream);
+  const bool is_default =
+      stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+  const CUstream_st* const queue = is_default ? nullptr : find(stream);
   if (queue == nullptr) return cudaErrorInvalidResourceHandle;
   if (queue->capture != nullptr) {
     if (queue->capture->origin == stream) captures_.erase(queue->capture);

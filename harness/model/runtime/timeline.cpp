@@ -82,6 +82,9 @@ bool Timeline::step(double until) {
     const double candidate = start_of(*operation);
     const auto earlier = [&] {
       if (candidate != start) return candidate < start;
+      if (operation->work.priority != next->work.priority) {
+        return operation->work.priority < next->work.priority;
+      }
       if (operation->ready != next->ready) return operation->ready < next->ready;
       return operation->number < next->number;
     };
@@ -118,7 +121,8 @@ void Timeline::finish(const OperationPtr& operation, double start, double second
     busy.push_back({operation->end, work.share});
   }
   if (records_.size() == max_records) records_.pop_front();
-  records_.push_back({operation->stream, work.engine, work.name, start, operation->end});
+  records_.push_back(
+      {operation->stream, work.engine, work.name, work.bytes, start, operation->end});
 
   for (const OperationPtr& later : operation->before) {
     come_after(*later, *operation);

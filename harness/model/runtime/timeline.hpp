@@ -27,6 +27,8 @@ struct Work {
   std::string name{};
   Engine engine = Engine::none;
   double share = 1;         // of the engine while it runs, (0, 1]
+  int priority = 0;         // lower comes first where both could start now
+  double bytes = 0;         // that it copies or sets
   double hold_seconds = 0;  // what comes after starts at least this long after the start
   bool marker = false;      // right after work: takes the time at its end, before its hold is over
   std::function<double()>
@@ -55,6 +57,7 @@ struct Record {
   int stream = 0;  // 0: the legacy default stream
   Engine engine = Engine::none;
   std::string name;
+  double bytes = 0;
   double start = 0;
   double end = 0;
 };

@@ -1,0 +1,137 @@
+// The bench layer on the model device, with programs of copies only: what they cost is known.
+#include "harness/bench.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+
+namespace gpubench {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
+
+constexpr std::size_t words = 1 << 18;
+constexpr std::size_t bytes = words * sizeof(float);
+
+struct Half {
+  float operator()(std::size_t i) const { return 0.5f * static_cast<float>(i % 1024); }
+};
+
+// A copy to the device and back, `times` times, and what is claimed of it.
+struct Program {
+  Work work{.useful_bytes = 2.0 * bytes, .items = 7};
+  int times = 1;
+  float spoil = 0;  // added to one element that comes back
+};
+Program program;  // a bench function is a plain function: it finds its settings here
+
+void there_and_back(Bench& bench) {
+  const auto on_device = bench.output<float>(words);
+  const PinnedBuffer<float> from(words), to(words);
+  for (std::size_t i = 0; i < words; ++i) from[i] = Half{}(i);
+  bench.verify(on_device, Half{});
+  bench.verify_host(to.span(), Half{});
+  bench.work(program.work);
+  const auto once = [&](cudaStream_t s) {
+    CUDA_CHECK(cudaMemcpyAsync(on_device.data(), from.data(), bytes, cudaMemcpyHostToDevice, s));
+    CUDA_CHECK(cudaMemcpyAsync(to.data(), on_device.data(), bytes, cudaMemcpyDeviceToHost, s));
+  };
+  bench.run([&](cudaStream_t s) {
+    for (int i = 0; i < program.times; ++i) once(s);
+    CUDA_CHECK(cudaStreamSynchronize(s));
+    to[words / 2] += program.spoil;
+  });
+  bench.counter("times_longer", bench.seconds() / bench.time(once));
+  bench.counter("not_known", std::nan(""));
+}
+
+void counts_twice(Bench& bench) {
+  there_and_back(bench);
+  bench.counter("times_longer", 1);
+}
+
+void compares_too_early(Bench& bench) {
+  bench.counter("seconds", bench.time([](cudaStream_t) {}));
+}
+
+class BenchTest : public testing::Test {
+ protected:
+  BenchTest() { program = {}; }
+  Row row(BenchFunction function = there_and_back) {
+    return run_row({.name = "test/row",
+                    .topic = "test",
+                    .kernel = "row",
+                    .arguments = {},
+                    .function = function},
+                   *platform_, settings_);
+  }
+  double copy_seconds() const {
+    const DeviceSpec& d = platform_->device();
+    return 2 * d["pcie_latency_seconds"] + bytes / d["pcie_h2d_bytes_per_second"] +
+           bytes / d["pcie_d2h_bytes_per_second"];
+  }
+
+  std::unique_ptr<Platform> platform_ = open_platform("h200-sxm");
+  BenchSettings settings_;
+};
+
+TEST_F(BenchTest, ItemsAreTheHeadlineUnlessThereAreFlops) {
+  const Row items = row();
+  ASSERT_EQ(items.outcome, Outcome::measured) << items.reason;
+  EXPECT_EQ(items.headline, "items_per_second");
+  EXPECT_DOUBLE_EQ(items.counters.at("items_per_second"), 7 / items.median_seconds);
+  EXPECT_DOUBLE_EQ(items.counters.at("useful_bytes_per_second"),
+                   2.0 * bytes / items.median_seconds);
+  program.work.items = 0;
+  const Row only_bytes = row();
+  EXPECT_EQ(only_bytes.headline, "useful_bytes_per_second");
+  EXPECT_THAT(only_bytes.counters, Not(Contains(Key("items_per_second"))));
+  program.work.items = program.work.flops = 1;
+  EXPECT_EQ(row().headline, "flops_per_second");
+}
+
+TEST_F(BenchTest, AProgramIsComparedWithAnother) {
+  program.times = 3;
+  const Row r = row();
+  ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
+  const double host = 20e-6;  // what synchronising and launching add, at most
+  EXPECT_GT(r.counters.at("times_longer"), 3 * copy_seconds() / (copy_seconds() + host));
+  EXPECT_LT(r.counters.at("times_longer"), (3 * copy_seconds() + host) / copy_seconds());
+  EXPECT_THAT(r.counters, Not(Contains(Key("not_known"))));
+}
+
+TEST_F(BenchTest, WhatComesBackToTheHostIsChecked) {
+  program.spoil = 1;
+  const Row r = row();
+  EXPECT_EQ(r.outcome, Outcome::failed);
+  EXPECT_THAT(r.reason, HasSubstr("element 131072 is 1, expected 0"));
+  EXPECT_TRUE(r.samples.empty()) << "wrong results are not timed";
+}
+
+TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
+  EXPECT_THAT(row(counts_twice).reason, HasSubstr("'times_longer' already"));
+  EXPECT_THAT(row(compares_too_early).reason, HasSubstr("no time before run()"));
+}
+
+TEST(CheckOnHost, WhatNothingHasWrittenIsWrong) {
+  std::vector<float> got(4);
+  std::memset(got.data(), poison_byte, got.size() * sizeof(float));
+  const auto check = [&](bool only_written) {
+    return check_on_host(std::span<float>(got), Half{}, 0, 0, only_written);
+  };
+  EXPECT_THAT(check(true), HasSubstr("nothing came back"));
+  got[1] = 0.5f;
+  EXPECT_EQ(check(true), "");
+  EXPECT_THAT(check(false), HasSubstr("element 0 is -nan, expected 0"));
+  got[2] = 0.5f;
+  EXPECT_THAT(check(true), HasSubstr("element 2 is 0.5, expected 1"));
+}
+
+}  // namespace
+}  // namespace gpubench
