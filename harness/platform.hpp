@@ -25,7 +25,9 @@ struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;
-  std::string bound;                                  // empty: not known
+  std::string bound;     // empty: not known
+  std::string counts;    // what the counters are worth: "exact", or how they are not; empty: unknown
+  std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   bool whole = true;  // false: only a sample of the blocks was executed
 };

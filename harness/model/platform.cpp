@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
+#include "harness/model/runtime/symbols.hpp"
 
 namespace gpubench {
 namespace {
@@ -17,7 +20,7 @@ class ModelPlatform final : public Platform {
         memory_(static_cast<std::size_t>(device_["dram_bytes"])),
         emulator_(device_, memory_, settings()) {
     model::install_runtime(
-        std::make_unique<model::Runtime>(device_, memory_, emulator_, model::RuntimeOptions{}));
+        std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
 
@@ -45,10 +48,38 @@ class ModelPlatform final : public Platform {
     return settings;
   }
 
+  model::RuntimeOptions runtime_options() const {
+    model::RuntimeOptions options;
+    options.kernel_resources = [this](const void* function) -> model::KernelResources {
+      const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
+      if (kernel == nullptr) return {};
+      return {kernel->registers, kernel->static_shared_bytes};
+    };
+    return options;
+  }
+  // What is known of the compiled code of all kernels that ran.
+  void judge_counts(Access access, Observation& observation) const;
+
   DeviceSpec device_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;
 };
+
+void ModelPlatform::judge_counts(Access access, Observation& observation) const {
+  std::set<std::string> worth;
+  for (const auto& run : emulator_.runs()) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
+    if (kernel == nullptr) {
+      observation.assuming = "no register limit";
+      return;
+    }
+    worth.insert(model::worth_of_counts(*kernel, access));
+  }
+  if (worth.size() > 1) worth.erase("exact");
+  for (const std::string& words : worth) {
+    observation.counts += (observation.counts.empty() ? "" : "; ") + words;
+  }
+}
 
 Observation ModelPlatform::observe(Access access) const {
   const auto& runs = emulator_.runs();
@@ -78,6 +109,7 @@ Observation ModelPlatform::observe(Access access) const {
     }
     result.active_lanes = studied.lanes / studied.requests;
   }
+  judge_counts(access, result);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;

@@ -1,8 +1,10 @@
-// A device in working order that runs kernels on the emulator, and what they came to.
+// A model device on which a test launches kernels, every block traced.
 #pragma once
 
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <numeric>
 #include <string>

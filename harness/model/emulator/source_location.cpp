@@ -7,11 +7,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <sstream>
+#include <unordered_map>
 
 namespace gpubench::model {
 
-std::string source_location(const void* return_address) {
+namespace {
+
+std::string look_up(const void* return_address) {
   const auto* call = static_cast<const char*>(return_address) - 1;
   Dl_info info{};
   if (dladdr(call, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
@@ -36,6 +40,17 @@ std::string source_location(const void* return_address) {
   line.resize(std::min(line.size(), line.find_first_of(" \n")));
   if (!line.empty() && line[0] != '?') return line;
   return info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
+}
+
+}  // namespace
+
+std::string source_location(const void* return_address) {
+  static std::mutex mutex;
+  static std::unordered_map<const void*, std::string> known;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace(return_address);
+  if (is_new) entry->second = look_up(return_address);
+  return entry->second;
 }
 
 }  // namespace gpubench::model

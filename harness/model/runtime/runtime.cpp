@@ -94,11 +94,16 @@ void Runtime::remember(const char* function, double start) {
   host_records_.push_back({function, 1, start, host_now_});
 }
 
+// The device does everything that begins before the host's now.
+void Runtime::catch_up() {
+  while (timeline_.step(host_now_)) {
+  }
+  timeline_.reach(host_now_);
+}
+
 cudaError_t Runtime::guarded(const std::function<cudaError_t()>& body) {
   try {
-    while (timeline_.step(host_now_)) {
-    }
-    timeline_.reach(host_now_);
+    catch_up();
     return body();
   } catch (const DeviceFault& fault) {
     return fail_for_good(cudaErrorLaunchFailure, fault.what());

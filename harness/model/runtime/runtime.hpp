@@ -211,6 +211,7 @@ class Runtime {
   cudaError_t begin_call(const char* function);
   cudaError_t finish_call(cudaError_t error);
   void remember(const char* function, double start);
+  void catch_up();
   cudaError_t guarded(const std::function<cudaError_t()>& body);
   cudaError_t fail_for_good(cudaError_t error, const std::string& line);
 

@@ -73,6 +73,7 @@ cudaError_t Runtime::stream_query(cudaStream_t stream) {
   }
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["launch_host_seconds"]);
+  catch_up();
   for (const OperationPtr& operation : last_of(*queue)) {
     if (!has_ended(operation)) return cudaErrorNotReady;
   }
@@ -147,6 +148,7 @@ cudaError_t Runtime::event_query(cudaEvent_t event) {
   if (event->capture != nullptr) return invalidate(*event->capture, cudaErrorCapturedEvent);
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["launch_host_seconds"]);
+  catch_up();
   return has_ended(event->recorded) ? cudaSuccess : cudaErrorNotReady;
 }
 
