@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/model/emulator/fiber.hpp"
+#include "harness/model/emulator/fma_chain.hpp"
 #include "harness/model/emulator/trace.hpp"
 #include "harness/model/executor.hpp"
 #include "harness/model/memory.hpp"
@@ -22,6 +23,9 @@ inline constexpr unsigned warp_lanes = 32;
 // Arithmetic that the source spells as a call, counted a lane.
 struct ArithmeticCounts {
   std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
+  // Of traced blocks, in fp32, the most of any lane, summed over warps: multiply-adds that depend
+  // on each other, and all of them.
+  std::uint64_t fma_chain = 0, fma_steps = 0;
 };
 
 struct BlockResult {
@@ -95,6 +99,10 @@ class BlockRunner {
   unsigned ballot(unsigned mask, bool predicate, const void* code);
   std::byte* dynamic_shared();
   ArithmeticCounts& arithmetic() { return result_.arithmetic; }
+  void on_fma(float a, float b, float c, float result) {
+    ++result_.arithmetic.fma_fp32;
+    if (is_traced_) chains_[current_].note(a, b, c, result);
+  }
 
  private:
   enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, done };
@@ -149,6 +157,7 @@ class BlockRunner {
   dim3 thread_index_of_{0, 0, 0};
   std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
   std::vector<LaneTrace> traces_;
+  std::vector<FmaChain> chains_;  // of each lane, of a traced block
   bool is_traced_ = false;
   LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
   const void* left_frame_ = nullptr;

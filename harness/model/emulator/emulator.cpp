@@ -212,6 +212,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
       arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
       arithmetic.special += result.arithmetic.special;
+      arithmetic.fma_chain += result.arithmetic.fma_chain;
+      arithmetic.fma_steps += result.arithmetic.fma_steps;
     }
     return true;
   };
@@ -270,6 +272,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
   profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
   profile.counts.special = static_cast<double>(arithmetic.special);
+  profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
+  profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
   profile.footprints = map.sums();
   return measured;
 }
