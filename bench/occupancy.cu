@@ -153,16 +153,16 @@ void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& 
       }
     }
   }
-  blocks(swept)->ArgsProduct({{64, 256, 1024}, {32}, {2}});
+  blocks(swept)->ArgsProduct({{64, 1024}, {32}, {2}});
   blocks(Suite::full)
       ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8}})
-      ->ArgsProduct({{128, 512}, {32}, {2}})
+      ->ArgsProduct({{128, 256, 512}, {32}, {2}})
       ->ArgsProduct({{64, 128, 256, 512, 1024}, {32}, {1, 4, 8}})
       ->ArgsProduct({{64, 128, 256, 512, 1024}, {64}, {1, 2, 4, 8}});
 }
 [[maybe_unused]] const bool added = [] {
   add<Copy>("copy", {{4, 8, 16, 32, 64}, {1, 2, 4, 8}}, Suite::standard);
-  add<Fma>("fma", {{4, 8, 16, 64}, {1, 2, 4}}, Suite::full);
+  add<Fma>("fma", {{4, 8, 12, 16, 64}, {1, 2, 4}}, Suite::full);
   return true;
 }();
 
