@@ -17,6 +17,7 @@
 #include "device_fill.hpp"
 #include "harness/gpu/buffer.hpp"
 #include "harness/gpu/launch.hpp"
+#include "harness/gpu/residency.hpp"
 #include "harness/measure/timer.hpp"
 #include "harness/platform.hpp"
 #include "harness/random.hpp"

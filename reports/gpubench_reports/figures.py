@@ -22,7 +22,12 @@ FIGURES = (
     Figure("flops_per_second", "arithmetic rate", "FLOP/s", True),
     Figure("seconds", "time", "s", False),
 )
-BY_COLUMN = {figure.column: figure for figure in FIGURES}
+# What a request to memory cost; no row is judged by these alone.
+REQUEST_FIGURES = (
+    Figure("wavefronts_per_request", "wavefronts a request", "", False),
+    Figure("sectors_per_request", "sectors a request", "", False),
+)
+BY_COLUMN = {figure.column: figure for figure in (*FIGURES, *REQUEST_FIGURES)}
 _LAW_TOLERANCE = 0.02
 
 
@@ -68,4 +73,19 @@ def with_headline(rows: pd.DataFrame) -> pd.DataFrame:
         rows[column] = np.where(rate, rows["value"] / slowdown, rows["value"] * slowdown)
     # For a time, the longer end of the interval is the upper one.
     rows[["low", "high"]] = np.sort(rows[["low", "high"]].to_numpy(float), axis=1)
+    return rows
+
+
+def with_request_cost(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of `rows`, those whose law says what a request costs, judged by that: the columns of
+    with_headline(), of which `law_value` is `law_per_request`. Counts have no interval."""
+    columns = [figure.column for figure in REQUEST_FIGURES]
+    counts = rows[columns].to_numpy(float)
+    stated = (rows["law_per_request"] > 0).to_numpy() & np.isfinite(counts).any(axis=1)
+    rows, counts = rows[stated].copy(), counts[stated]
+    chosen = np.isfinite(counts).argmax(axis=1)
+    rows["headline"] = [columns[index] for index in chosen]
+    rows["value"] = counts[np.arange(len(rows)), chosen]
+    rows["law_value"] = rows["law_per_request"]
+    rows[["low", "high", "predicted"]] = np.nan
     return rows
