@@ -134,6 +134,20 @@ class Bench {
     });
   }
 
+  // `got`, on the host and poisoned here, must after one run of the body hold what `from` holds.
+  template <class T>
+  void verify_copy(std::span<T> got, const Operand<T>& from) {
+    std::memset(got.data(), poison_byte, got.size_bytes());
+    checks_.push_back([=](bool) -> std::string {
+      const std::vector<T> want = (*from.sets_)[*from.turn_ % from.sets_->size()].download();
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
+        return "on the host, " + describe_wrong(i, got[i], want[i]);
+      }
+      return "";
+    });
+  }
+
   // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
   void work(Work work) { work_ = std::move(work); }
   // A key of this row's own in the result file, in words or as a number in SI units; its name must
