@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "harness/error.hpp"
 #include "harness/options.hpp"
 #include "harness/process.hpp"
+#include "harness/processes.hpp"
 #include "harness/results.hpp"
 #include "harness/run_row.hpp"
 #include "harness/version.hpp"
@@ -32,7 +34,8 @@ using nlohmann::ordered_json;
 // Draws "12 of 80  coalescing  0:31, about 2:40 left" over itself, on a terminal only.
 class Progress {
  public:
-  explicit Progress(std::size_t total) : total_(total), on_(isatty(STDERR_FILENO) != 0) {}
+  explicit Progress(std::size_t total)
+      : total_(total), on_(isatty(STDERR_FILENO) != 0 && Processes::all().index() == 0) {}
   void starts(const Instance& row) {
     if (!on_) return;
     const double elapsed = seconds();
@@ -253,7 +256,9 @@ void list_devices() {
 // "model:NAME" without its kind; this program measures or models, never the other.
 std::string selector_of(const Options& options) {
   const bool model = program_kind() == DeviceKind::model;
-  if (options.device == "auto") return model ? "h200-sxm" : "0";
+  if (options.device == "auto") {
+    return model ? "h200-sxm" : std::to_string(Processes::all().index_on_host());
+  }
   const std::string kind = model ? "model" : "cuda";
   if (!model && options.device == kind) return "0";
   if (!options.device.starts_with(kind + ":") || options.device.size() == kind.size() + 1) {
@@ -264,6 +269,7 @@ std::string selector_of(const Options& options) {
 }
 
 int run(int argc, char** argv) {
+  Processes::start();
   const Options options = parse_options(argc, argv);
   if (options.help) {
     std::cout << help_text();
@@ -291,9 +297,13 @@ int run(int argc, char** argv) {
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
   }
-  if (!options.out.empty()) check_writable(options.out);
+  const bool speaks = Processes::all().index() == 0;  // of several processes, the first
+  if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {
+    throw std::runtime_error("cannot open /dev/null");
+  }
+  if (!options.out.empty() && speaks) check_writable(options.out);
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
-  const auto predicted = options.predict && platform->kind() == DeviceKind::cuda
+  const auto predicted = options.predict && speaks && platform->kind() == DeviceKind::cuda
                              ? predictions(options, *platform)
                              : std::map<std::string, ordered_json>{};
 
@@ -301,7 +311,7 @@ int run(int argc, char** argv) {
   for (const Instance& i : rows_to_run) width = std::max(width, i.name.size() + 1);
   if (options.repetitions > 1) width += std::string_view("_median").size();
   const bool to_console = options.format == Format::console;
-  std::ostream& info = to_console ? std::cout : std::cerr;
+  std::ostream& info = to_console || !speaks ? std::cout : std::cerr;
   const bool modelled = platform->kind() == DeviceKind::model;
   Results results;
   results.context = context_json(options, *platform, argv[0]);
@@ -369,7 +379,7 @@ int run(int argc, char** argv) {
   };
   std::cout << (to_console ? console_aggregates(results, width) : text_of(options.format));
   if (!std::cout.flush()) throw std::runtime_error("cannot write to standard output");
-  if (!options.out.empty()) {
+  if (!options.out.empty() && speaks) {
     const std::filesystem::path samples =
         std::filesystem::path(options.out).replace_extension(".samples.jsonl");
     write_file(samples, samples_lines(results));

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "harness/model/collectives/cost.hpp"
+#include "harness/model/collectives/nccl.hpp"
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
 #include "harness/model/runtime/symbols.hpp"
+#include "harness/processes.hpp"
 
 namespace gpubench {
 namespace {
@@ -22,6 +24,10 @@ class ModelPlatform final : public Platform {
         emulator_(device_, memory_, settings()) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
+    if (Processes::all().count() > 1) {
+      model::set_collective_exchange(
+          [](const auto& mine) { return Processes::all().gather(mine); });
+    }
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
 
@@ -50,6 +56,9 @@ class ModelPlatform final : public Platform {
 
   static model::EmulatorSettings settings() {
     model::EmulatorSettings settings;
+    settings.may_access = [](int device, int peer) {
+      return model::current_runtime()->may_access(device, peer);
+    };
     settings.is_mapped_host = [](const void* address, std::size_t bytes) {
       return model::current_runtime()->is_mapped_host(address, bytes);
     };

@@ -98,12 +98,17 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                static_cast<double>(line_bytes));
   const double fetch_bytes = device["dram_fetch_bytes"];
   Traffic& traffic = result.traffic;
-  double read_sectors = 0;
+  double read_sectors = 0, peer_reads = 0, peer_writes = 0;
   for (const FootprintSums& f : profile.footprints) {
     const double resident = residency(f);
     const Reads reads = reads_of(f, scale, std::min(sms, profile.blocks), l1_bytes,
                                  device["l2_bytes"], fetch_bytes, resident);
     read_sectors += reads.leaving_l1;
+    if (f.device != profile.device) {  // what the peer's own memory does for it is left out
+      peer_reads += sector_bytes * reads.leaving_l1;
+      peer_writes += sector_bytes * static_cast<double>(f.write_requests) * scale;
+      continue;
+    }
     traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
     traffic.dram_read_bytes += reads.from_dram;
     // What L2 still holds is overwritten in place. A sector written in part is first read.
@@ -124,10 +129,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
 
+  traffic.link_bytes = std::max(peer_reads, peer_writes);
+
   // --- terms ---
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
+  if (traffic.link_bytes > 0) {
+    add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
+  }
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;

@@ -16,6 +16,7 @@ namespace gpubench::model {
 // A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
 struct KernelProfile {
   std::string name;
+  int device = 0;     // that runs it; memory of others is reached over the link
   double blocks = 0;  // of the whole grid
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
@@ -32,7 +33,8 @@ struct KernelProfile {
 
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
-  double l2_sectors = 0;  // that left the SMs
+  double l2_sectors = 0;  // that left the SMs for this device's L2
+  double link_bytes = 0;  // to or from other devices, whichever direction has more
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double l1_hit_fraction = 0;  // of the sectors read
@@ -40,7 +42,8 @@ struct Traffic {
 };
 
 struct Term {
-  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu, latency, launch
+  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu,
+  // latency, launch
   std::string name;
   double seconds = 0;
 };

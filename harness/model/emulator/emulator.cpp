@@ -182,6 +182,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
     if (allocation != nullptr) {
       identities.push_back(allocation->identity);
       append(allocation->bytes);
+      append(allocation->device == launch.device);
       append(word - reinterpret_cast<std::uint64_t>(allocation->begin));
     } else {
       append(word);
@@ -310,25 +311,36 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
   profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
   profile.footprints = map.sums();
+  profile.device = launch.device;
+  for (const FootprintSums& f : profile.footprints) {
+    if (f.device == launch.device) continue;
+    if (fault.empty() && !(settings_.may_access && settings_.may_access(launch.device, f.device))) {
+      fault = std::string(launch.name) + " on device " + std::to_string(launch.device) +
+              " accessed memory of device " + std::to_string(f.device) +
+              ", and cudaDeviceEnablePeerAccess was not called for it";
+    }
+  }
   return measured;
 }
 
 // L2 keeps what was used last: all of an allocation while no more than its capacity has gone
 // through since that use began, nothing after twice that, and a share in between, since its
 // replacement is not strictly by age. (Assumed; calibration belongs to the working-set sweep.)
-double Emulator::resident_fraction(std::uint64_t identity) const {
-  const auto found = last_use_.find(identity);
+double Emulator::resident_fraction(const FootprintSums& f) const {
+  const auto found = last_use_.find(f.identity);
   if (found == last_use_.end()) return 0;
-  return std::clamp(2 - (l2_traffic_ - found->second) / device_["l2_bytes"], 0.0, 1.0);
+  return std::clamp(2 - (l2_traffic_.at(f.device) - found->second) / device_["l2_bytes"], 0.0, 1.0);
 }
 
 void Emulator::remember_traffic(const KernelProfile& profile) {
-  const double begin = l2_traffic_;
+  double& traffic = l2_traffic_[profile.device];
+  const double begin = traffic;
   for (const FootprintSums& f : profile.footprints) {
+    if (f.device != profile.device) continue;
     last_use_[f.identity] = begin;
     const double touched =
         profile.scale() * static_cast<double>(std::max(f.read_distinct, f.write_distinct));
-    l2_traffic_ += sector_bytes * std::min(touched, static_cast<double>(f.extent));
+    traffic += sector_bytes * std::min(touched, static_cast<double>(f.extent));
   }
 }
 
@@ -352,9 +364,8 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
       f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
     }
   }
-  run.prediction = predict(run.profile, device_, [this](const FootprintSums& f) {
-    return resident_fraction(f.identity);
-  });
+  run.prediction = predict(run.profile, device_,
+                           [this](const FootprintSums& f) { return resident_fraction(f); });
   remember_traffic(run.profile);
   const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));
