@@ -182,12 +182,12 @@ std::map<std::string, ordered_json> predictions(const Options& options, const Pl
     derived.emplace(platform.device());
   }
   const std::string model = sibling_program("gpubench-model");
-  const Ended ended =
-      run_program({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
-                   "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
-                   "--seed=" + std::to_string(options.bench.seed),
-                   std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
-                   "--benchmark_format=json"});
+  const Ended ended = run_program(
+      {model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+       "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+       "--seed=" + std::to_string(options.bench.seed),
+       std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+       "--benchmark_format=json"});
   // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
   const ordered_json file =
       ended.exit_code <= 1 ? ordered_json::parse(ended.output, nullptr, false) : ordered_json();
