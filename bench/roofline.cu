@@ -62,7 +62,7 @@ void chains(Bench& bench) {
                            : chains_of<double, double, double2>(bench);
 }
 GPU_BENCHMARK(roofline, chains)
-    ->Axis("dtype", {"fp16x2", "fp32", "fp64"})
+    ->Axis("dtype", {"fp32", "fp64", "fp16x2"})
     ->ArgName("eighths")
     ->RangeMultiplier(2)
     ->Range(1, 16384);

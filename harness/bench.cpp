@@ -109,7 +109,9 @@ void Bench::take_counters(const Observation& observation) {
   known("wavefronts_per_request", observation.wavefronts_per_request);
   known("active_lanes", observation.active_lanes);
   known("occupancy", observation.occupancy);
-  row_.bound = observation.bound.empty() || work_.bound.empty() ? observation.bound : work_.bound;
+  // A claim of the model's: on a GPU only a prediction can say it.
+  const bool claimed = platform_.kind() == DeviceKind::model && !work_.bound.empty();
+  row_.bound = claimed ? work_.bound : observation.bound;
   row_.counts = observation.counts;
   row_.assuming = observation.assuming;
   row_.terms = observation.terms;

@@ -18,6 +18,7 @@
 #include "harness/gpu/buffer.hpp"
 #include "harness/gpu/launch.hpp"
 #include "harness/gpu/ranks.hpp"
+#include "harness/gpu/residency.hpp"
 #include "harness/measure/timer.hpp"
 #include "harness/platform.hpp"
 #include "harness/random.hpp"
@@ -134,6 +135,19 @@ class Bench {
     });
   }
 
+  // `got`, on the host and poisoned here, must after one run of the body hold what `from` holds.
+  template <class T>
+  void verify_copy(std::span<T> got, const Operand<T>& from) {
+    std::memset(got.data(), poison_byte, got.size_bytes());
+    checks_.push_back([=](bool) -> std::string {
+      const std::vector<T> want = (*from.sets_)[*from.turn_ % from.sets_->size()].download();
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
+        return "on the host, " + describe_wrong(i, got[i], want[i]);
+      }
+      return "";
+    });
+  }
   // A check of another kind, made after one run of the body: "" or what is wrong.
   void check(std::function<std::string(bool only_written)> wrong) {
     checks_.push_back(std::move(wrong));

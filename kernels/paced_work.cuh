@@ -48,6 +48,11 @@ struct Pace {
   double seconds(double blocks, double rounds) const {
     return floor_seconds + std::ceil(blocks / sms) * rounds / block_rounds_per_second;
   }
+  // Rounds with which `blocks` blocks last about `seconds`, all SMs at work.
+  unsigned rounds(double seconds, double blocks) const {
+    return static_cast<unsigned>(
+        std::fmax(std::round(seconds * sms * block_rounds_per_second / blocks), 1));
+  }
   // Blocks for a kernel that lasts `seconds`: the same number on every SM, at least one.
   unsigned blocks(double seconds, double rounds) const {
     const double an_sm = std::round((seconds - floor_seconds) * block_rounds_per_second / rounds);

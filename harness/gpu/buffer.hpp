@@ -140,4 +140,20 @@ class PinnedBuffer {
   std::size_t count_ = 0;
 };
 
+// `count` elements in the host's memory: page-locked and uninitialised, or pageable and zero.
+template <class T>
+class HostBuffer {
+ public:
+  HostBuffer(std::size_t count, bool pinned)
+      : pinned_(pinned ? count : 0), pageable_(pinned ? 0 : count) {}
+
+  T* data() { return pageable_.empty() ? pinned_.data() : pageable_.data(); }
+  std::size_t size() const { return pinned_.size() + pageable_.size(); }
+  std::span<T> span() { return {data(), size()}; }
+
+ private:
+  PinnedBuffer<T> pinned_;
+  std::vector<T> pageable_;
+};
+
 }  // namespace gpubench

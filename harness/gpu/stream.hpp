@@ -14,6 +14,10 @@ class Stream {
   explicit Stream(unsigned flags = cudaStreamNonBlocking) {
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, flags));
   }
+  // Of two that wait, the lower `priority` goes first (cudaDeviceGetStreamPriorityRange).
+  Stream(unsigned flags, int priority) {
+    CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, flags, priority));
+  }
   ~Stream() {
     if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
   }

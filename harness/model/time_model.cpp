@@ -180,8 +180,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("tensor", sm_seconds(tensor_cycles));
   add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
 
-  // Latency, by Little's law: each resident warp waits once for every run of independent loads;
-  // blocks that do not fit at once take turns.
+  // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
+  // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
+  // one a latency where they depend on each other; blocks that do not fit at once take turns.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double latency = l1_hit * device["l1_latency_cycles"] +
@@ -189,11 +190,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                                          (1 - l2_hit) * device["dram_latency_cycles"]);
   const double warps_per_block =
       std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
-  const double waits_a_warp =
-      profile.blocks > 0 ? profile.load_groups * scale / (profile.blocks * warps_per_block) : 0;
+  const double of_a_warp = profile.blocks > 0 ? scale / (profile.blocks * warps_per_block) : 0;
+  const double fma_cycles =
+      2.0 * warp_lanes * device["warp_schedulers_per_sm"] / device["fp32_flops_per_clock_per_sm"];
+  const double multiply_adds =
+      std::max(profile.fma_chain * device.find("fp32_latency_cycles").value_or(0),
+               profile.fma_steps * fma_cycles);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  add("latency", turns * waits_a_warp * latency / clock);
+  add("latency", turns * (profile.load_groups * latency + multiply_adds) * of_a_warp / clock);
   add("launch", device["kernel_floor_seconds"]);
 
   const Term* largest = &result.terms.front();

@@ -25,6 +25,8 @@ struct KernelProfile {
   Counts counts;
   std::vector<FootprintSums> footprints;
   double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
+  double fma_chain = 0;    // fp32 multiply-adds that wait for one another, over all warps
+  double fma_steps = 0;    // those that a warp issues one after the other, over all warps
 
   double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
 };

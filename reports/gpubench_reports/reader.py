@@ -30,6 +30,7 @@ COUNTERS = (
     "roof_fraction",
     "law",
     "law_ratio",
+    "law_per_request",
     "model_seconds",
     "sectors_per_request",
     "wavefronts_per_request",
@@ -105,7 +106,7 @@ class ResultFile:
     """One result file.
 
     `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, seconds
+    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, rule, seconds
     (median) and COUNTERS. Repetitions of one name are one row: the repetition whose time is the
     (lower) median, with the envelope of the repetitions' confidence intervals.
     """
@@ -330,6 +331,7 @@ def _row(check: _Checker, index: int, row: Any) -> dict[str, Any]:
         "reason": "",
         "label": check.text(row, "label", where, ""),
         "verified": check.text(row, "verified", where, ""),
+        "rule": check.text(row, "rule", where, ""),
         "seconds": math.nan,
         **dict.fromkeys(COUNTERS, math.nan),
     }
@@ -384,7 +386,7 @@ def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
     columns = ["name", "concept", "kernel", "arguments", "status", "reason", "label", "verified",
-               "seconds", *COUNTERS]  # fmt: skip
+               "rule", "seconds", *COUNTERS]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

@@ -24,6 +24,10 @@ AXIS_UNITS = {
     "head_dim": "elements",
     "row": "elements",
     "bucket": "bytes",
+    "warps": "resident on an SM",
+    "unroll": "accesses in flight a thread",
+    "ilp": "chains a thread",
+    "lanes": "that share a word",
 }
 
 

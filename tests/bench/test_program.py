@@ -44,7 +44,7 @@ def test_a_row_says_what_its_counts_are_worth_and_what_occupancy_assumes(tmp_pat
     # A device for whose architecture nothing was compiled.
     device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
     device["compute_capability"] = [8, 7]
-    file = tmp_path / "other.json"
+    file = tmp_path / "h200-sxm.json"
     file.write_text(json.dumps(device))
     [row] = rows_of(f"--device=model:{file}", ONE_ROW).values()
     assert "counts" not in row

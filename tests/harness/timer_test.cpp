@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/gpu/buffer.hpp"
-#include "harness/gpu/event.hpp"
+#include "harness/gpu/lanes.hpp"
 #include "harness/gpu/launch.hpp"
 #include "harness/gpu/stream.hpp"
 #include "harness/measure/gate.hpp"
@@ -117,33 +117,20 @@ TEST_F(TimerTest, TheSameWorkInTheTimedStreamDoesCount) {
   expect_all_near(timing.seconds, small_seconds + large_seconds);
 }
 
-// Two streams between a fork and a join by events, as a program of several operations has them.
-class TwoBranches {
- public:
-  void operator()(cudaStream_t stream) const {
-    fork_.record(stream);
-    fork_.hold(first_);
-    fork_.hold(second_);
-    launch(large, 1, 32, 0, first_);
-    launch(small, 1, 32, 0, second_);
-    launch(small, 1, 32, 0, second_);
-    join_first_.record(first_);
-    join_second_.record(second_);
-    join_first_.hold(stream);
-    join_second_.hold(stream);
-  }
-
- private:
-  Stream first_, second_;
-  Event fork_{cudaEventDisableTiming}, join_first_{cudaEventDisableTiming},
-      join_second_{cudaEventDisableTiming};
-};
+// Two branches, as a program of several operations has them.
+void run_branches(const Lanes& lanes, cudaStream_t stream) {
+  lanes.fork(stream);
+  launch(large, 1, 32, 0, lanes[0]);
+  launch(small, 1, 32, 0, lanes[1]);
+  launch(small, 1, 32, 0, lanes[1]);
+  lanes.join(stream);
+}
 
 TEST_F(TimerTest, ForkedWorkCountsUntilItIsJoined) {
-  const TwoBranches branches;
+  const Lanes lanes(2);
   for (const Mode mode : {Mode::cold, Mode::hot}) {
     settings_.mode = mode;
-    const Timing timing = time([&](cudaStream_t stream) { branches(stream); });
+    const Timing timing = time([&](cudaStream_t stream) { run_branches(lanes, stream); });
     EXPECT_TRUE(timing.gated) << timing.not_gated_because;
     for (const double sample : timing.seconds) {
       EXPECT_GE(sample, large_seconds - nanosecond) << "the longer branch";
@@ -154,11 +141,11 @@ TEST_F(TimerTest, ForkedWorkCountsUntilItIsJoined) {
 
 TEST_F(TimerTest, ForkedWorkThatBlocksTheHostCountsWithTheHostsTime) {
   settings_.blocks_host = true;
-  const TwoBranches branches;
+  const Lanes lanes(2);
   const Timing timing = time([&](cudaStream_t stream) {
-    branches(stream);
+    run_branches(lanes, stream);
     CUDA_CHECK(cudaStreamSynchronize(stream));
-    branches(stream);
+    run_branches(lanes, stream);
   });
   // The device idles from the end of the one until the host has heard of it and launched again.
   const double idle = device_["sync_host_seconds"] + device_["launch_latency_seconds"];

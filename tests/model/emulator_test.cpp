@@ -388,6 +388,16 @@ TEST_F(EmulatorTest, FusedMultiplyAddsAreCountedByLane) {
   EXPECT_EQ(download(out, 40)[39], 2 - 1.0f / 1024);
 }
 
+TEST_F(EmulatorTest, ChainsOfMultiplyAddsAreToldApart) {
+  float* out = make<float>(70);
+  for (const unsigned chains : {1u, 2u, 5u, 8u}) {
+    counts_of([&] { kernels::chains(out, chains, 100, 70); });  // three warps
+    const KernelProfile& profile = emulator.runs()[0].profile;
+    EXPECT_NEAR(profile.fma_chain, 3 * 100, 3) << chains;  // values may meet by chance
+    EXPECT_EQ(profile.fma_steps, 3 * 100 * chains) << chains;
+  }
+}
+
 TEST_F(EmulatorTest, LanesThatEndedAreNotWaitedFor) {
   unsigned* out = upload(std::vector<unsigned>(64, 0));
   const Counts counts = counts_of([&] { kernels::return_before_barrier(out); });

@@ -282,6 +282,20 @@ TEST_F(TimeModelTest, RegistersLimitWhatIsResident) {
   EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 8u);
 }
 
+TEST_F(TimeModelTest, MultiplyAddsThatWaitForEachOther) {
+  // One block of 8 warps an SM, each with 1000 multiply-adds, 1000 or 250 of them in a row.
+  const auto latency = [&](double chain) {
+    KernelProfile profile = even_grid(1);
+    profile.fma_steps = 1000 * profile.blocks * 8;
+    profile.fma_chain = chain * profile.blocks * 8;
+    return term(cold(profile), "latency");
+  };
+  EXPECT_NEAR(latency(1000), cycles(1000 * spec["fp32_latency_cycles"]), 1e-12);
+  EXPECT_NEAR(latency(500), cycles(500 * spec["fp32_latency_cycles"]), 1e-12);
+  // Independent ones still go through the scheduler's share of the unit: a warp a clock here.
+  EXPECT_NEAR(latency(10), cycles(1000), 1e-12);
+}
+
 TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {
   KernelProfile even = even_grid(1), uneven = even_grid(1);
   uneven.blocks = uneven.traced_blocks = even.blocks + 1;

@@ -66,7 +66,9 @@ def bundle() -> Path:
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        pytest.skip(f"no bundle without a network: {done.stderr.strip().splitlines()[-1]}")
+        why = done.stderr.strip().splitlines()[-1]
+        assert "apt-get" in why or "pip download" in why, done.stderr
+        pytest.skip(f"no bundle without a network: {why}")
     return made
 
 

@@ -132,10 +132,8 @@ class SitesPlatform final : public Platform {
  public:
   explicit SitesPlatform(DeviceSpec device)
       : device_(std::move(device)),
-        memory_(static_cast<std::size_t>(device_["dram_bytes"])),
-        recorder_(memory_) {
-    install_runtime(std::make_unique<Runtime>(device_, memory_, recorder_, RuntimeOptions{}));
-  }
+        memory_(static_cast<std::size_t>(device_["dram_bytes"]), ranks),
+        recorder_(memory_) {}
   ~SitesPlatform() override { install_runtime(nullptr); }
 
   DeviceKind kind() const override { return DeviceKind::model; }
@@ -143,7 +141,9 @@ class SitesPlatform final : public Platform {
   bool has_device_file() const override { return true; }
   std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return nullptr; }
+  int gpus() const override { return ranks; }
   bool deterministic() const override { return true; }
+  double host_seconds() const override { return current_runtime()->host_seconds(); }
   void expect_results(bool) override { recorder_.record(true); }
   void expect_timing() override { recorder_.record(false); }
   Observation observe(gpubench::Access access) const override {
@@ -153,10 +153,18 @@ class SitesPlatform final : public Platform {
     return result;
   }
 
-  void begin_row(const Instance& row) { topic_ = row.topic; }
+  // A runtime of its own for each row: one that faults, for want of other blocks' results, must not
+  // take the rest along.
+  void begin_row(const Instance& row) {
+    topic_ = row.topic;
+    RuntimeOptions options;
+    options.devices = ranks;
+    install_runtime(std::make_unique<Runtime>(device_, memory_, recorder_, options));
+  }
   const SiteRecorder& recorder() const { return recorder_; }
 
  private:
+  static constexpr int ranks = 2;  // what kernels that talk to a peer need
   DeviceSpec device_;
   DeviceMemory memory_;
   mutable SiteRecorder recorder_;

@@ -160,6 +160,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   if (traced) {
     traces_.resize(lanes);
     for (LaneTrace& trace : traces_) trace.clear();
+    chains_.assign(lanes, FmaChain{});
   }
   // Fresh shared memory reads as NaN, as fresh device memory does.
   dynamic_shared_.resize((launch.shared_bytes + sizeof(BankRow) - 1) / sizeof(BankRow));
@@ -191,6 +192,17 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   if (unwritten_.bytes != 0 && result_.fault.empty()) result_.fault = describe_unwritten();
   for (Lane& lane : lanes_) {
     if (lane.stack != nullptr) stacks_.give_back(lane.stack);
+  }
+  if (traced && result_.arithmetic.fma_fp32 > 0) {
+    for (std::size_t first = 0; first < lanes; first += warp_lanes) {
+      std::uint32_t chain = 0, steps = 0;
+      for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
+        chain = std::max(chain, chains_[i].longest());
+        steps = std::max(steps, chains_[i].count());
+      }
+      result_.arithmetic.fma_chain += chain;
+      result_.arithmetic.fma_steps += steps;
+    }
   }
   return std::move(result_);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/model/emulator/fiber.hpp"
+#include "harness/model/emulator/fma_chain.hpp"
 #include "harness/model/emulator/memory_checker.hpp"
 #include "harness/model/emulator/trace.hpp"
 #include "harness/model/executor.hpp"
@@ -26,6 +27,9 @@ inline constexpr unsigned warp_lanes = 32;
 struct ArithmeticCounts {
   std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
   std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor, a warp each
+  // Of traced blocks, in fp32, the most of any lane, summed over warps: multiply-adds that depend
+  // on each other, and all of them.
+  std::uint64_t fma_chain = 0, fma_steps = 0;
 };
 
 struct BlockResult {
@@ -132,6 +136,10 @@ class BlockRunner {
   void wait_for_copies(std::size_t groups_left);
   std::byte* dynamic_shared();
   ArithmeticCounts& arithmetic() { return result_.arithmetic; }
+  void on_fma(float a, float b, float c, float result) {
+    ++result_.arithmetic.fma_fp32;
+    if (is_traced_) chains_[current_].note(a, b, c, result);
+  }
 
  private:
   enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, done };
@@ -233,6 +241,7 @@ class BlockRunner {
   dim3 thread_index_of_{0, 0, 0};
   std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
   std::vector<LaneTrace> traces_;
+  std::vector<FmaChain> chains_;  // of each lane, of a traced block
   bool is_traced_ = false;
   LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
   const void* left_frame_ = nullptr;

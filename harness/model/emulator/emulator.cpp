@@ -238,6 +238,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       for (std::size_t t = 0; t < tensor_types; ++t) {
         arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
       }
+      arithmetic.fma_chain += result.arithmetic.fma_chain;
+      arithmetic.fma_steps += result.arithmetic.fma_steps;
     }
     return true;
   };
@@ -306,6 +308,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   for (std::size_t t = 0; t < tensor_types; ++t) {
     profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
   }
+  profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
+  profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
   profile.footprints = map.sums();
   profile.device = launch.device;
   for (const FootprintSums& f : profile.footprints) {

@@ -1,10 +1,11 @@
-// Arithmetic on half and bfloat16 (include/float16.h): computed in double, rounded once.
+// Arithmetic on half and bfloat16 (include/float16.h): computed in double, rounded once. And tf32.
 #include "harness/model/include/float16.h"
 
 #include <bit>
 #include <cmath>
 
 #include "harness/model/emulator/block_runner.hpp"
+#include "harness/model/include/warp_matrix.h"
 
 namespace gpubench::model {
 namespace {
@@ -61,6 +62,11 @@ std::uint32_t round_to(SmallFloat format, double x, Overflow overflow) noexcept 
 }
 double value_of(SmallFloat format, std::uint32_t encoding) noexcept {
   return decode(format, encoding);
+}
+
+float round_to_tf32(float x) noexcept {
+  if (!std::isfinite(x)) return x;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & ~0x1fffu);
 }
 
 template <SmallFloat format>

@@ -16,7 +16,7 @@ enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
 namespace gpubench::model {
 
-constexpr SmallFloat fp8_format(__nv_fp8_interpretation_t which) {
+__forceinline__ constexpr SmallFloat fp8_format(__nv_fp8_interpretation_t which) {
   return which == __NV_E4M3 ? e4m3_format : e5m2_format;
 }
 

@@ -248,6 +248,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
 // --- kernels ---
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes;
+  std::size_t localSizeBytes;
   int maxThreadsPerBlock;
   int numRegs;
   int maxDynamicSharedSizeBytes;

@@ -4,6 +4,7 @@
 //
 // What is done at run time is a call into the emulator. There it leaves no trace that could be
 // taken for the kernel's own control flow, and is counted as the instruction that it stands for.
+// The rest has no branches and is always inlined, for the same reason.
 #pragma once
 
 #include <type_traits>
@@ -48,22 +49,20 @@ struct Float16 {
       : Float16(static_cast<double>(x)) {
     static_assert(sizeof(Integer) <= 4, "a 64-bit integer would be rounded twice");
   }
-  static constexpr Float16 of_bits(std::uint32_t bits) {
+  static __forceinline__ constexpr Float16 of_bits(std::uint32_t bits) {
     Float16 x;
     x.bits_ = static_cast<std::uint16_t>(bits);
     return x;
   }
-  constexpr std::uint16_t bits() const { return bits_; }
+  __forceinline__ constexpr std::uint16_t bits() const { return bits_; }
   __forceinline__ constexpr operator float() const {
     return static_cast<float>(std::is_constant_evaluated() ? decode(format, bits_)
                                                            : value_of(format, bits_));
   }
 
-  friend __forceinline__ constexpr Float16 __hneg(Float16 a) {
-    return of_bits(a.bits_ ^ format.sign());
-  }
+  friend __forceinline__ constexpr Float16 __hneg(Float16 a) { return of_bits(a.bits_ ^ sign); }
   friend __forceinline__ constexpr Float16 __habs(Float16 a) {
-    return of_bits(a.bits_ & format.nan());
+    return of_bits(a.bits_ & magnitude);
   }
 #define GPUBENCH_BINARY(name, call) \
   friend __forceinline__ Float16 name(Float16 a, Float16 b) { return of_bits(Arithmetic::call); }
@@ -113,13 +112,17 @@ struct Float16 {
   GPUBENCH_COMPARE(__hgt, >)
   GPUBENCH_COMPARE(__hge, >=)
 #undef GPUBENCH_COMPARE
-  friend constexpr bool __hisnan(Float16 a) { return __habs(a).bits_ > format.largest() + 1; }
-  friend constexpr int __hisinf(Float16 a) {  // 1, -1 or 0
-    return a.bits_ == format.largest() + 1 ? 1 : __hneg(a).bits_ == format.largest() + 1 ? -1 : 0;
+  friend __forceinline__ constexpr bool __hisnan(Float16 a) {
+    return (a.bits_ & magnitude) > infinity;
+  }
+  friend __forceinline__ constexpr int __hisinf(Float16 a) {  // 1, -1 or 0
+    return static_cast<int>(a.bits_ == infinity) - static_cast<int>(a.bits_ == (sign | infinity));
   }
 
  private:
   using Arithmetic = Arithmetic16<format>;
+  static constexpr std::uint32_t sign = format.sign(), magnitude = sign - 1,
+                                 infinity = format.largest() + 1;
   std::uint16_t bits_ = 0;
 };
 
@@ -132,7 +135,7 @@ struct alignas(4) Pair16 {
   Number x, y;
 
   constexpr Pair16() = default;
-  constexpr Pair16(Number low, Number high) : x(low), y(high) {}
+  __forceinline__ constexpr Pair16(Number low, Number high) : x(low), y(high) {}
   __forceinline__ constexpr Pair16(const Pair16& other) { *this = other; }
   __forceinline__ constexpr Pair16& operator=(const Pair16& other) {
     if (std::is_constant_evaluated()) {

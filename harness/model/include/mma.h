@@ -29,7 +29,7 @@ template <class Element, unsigned count>
 struct FragmentElements {
   static constexpr int num_elements = count;
   Element x[count];
-  FragmentElements() { __builtin_memset(static_cast<void*>(x), 0xff, sizeof(x)); }
+  __forceinline__ FragmentElements() { __builtin_memset(static_cast<void*>(x), 0xff, sizeof(x)); }
 };
 
 template <class Use, int m, int n, int k, class T, class Layout = void>
@@ -47,15 +47,7 @@ class fragment<matrix_b, 16, 16, 8, precision::tf32, Layout> : public FragmentEl
 template <int k>
 class fragment<accumulator, 16, 16, k, float> : public FragmentElements<float, 8> {};
 
-// To the nearest of 10 mantissa bits, ties away from zero.
-__forceinline__ float __float_to_tf32(float x) {
-  std::uint32_t bits = 0;
-  __builtin_memcpy(&bits, &x, sizeof(x));
-  bits = (bits + 0x1000u) & ~0x1fffu;
-  float rounded = 0;
-  __builtin_memcpy(&rounded, &bits, sizeof(bits));
-  return x - x == 0 ? rounded : x;
-}
+__forceinline__ float __float_to_tf32(float x) { return gpubench::model::round_to_tf32(x); }
 
 // --- loads and stores: `stride` elements from a row (column) to the next ---
 namespace detail {
@@ -67,10 +59,9 @@ __forceinline__ std::size_t offset(gpubench::model::Place at, unsigned stride) {
 }
 
 // Two elements at a time; `joined`: they are neighbours in memory.
-template <bool by_rows, bool joined, gpubench::model::SmallFloat format, class Where>
+template <auto where, bool by_rows, bool joined, gpubench::model::SmallFloat format>
 __forceinline__ void load_pairs(gpubench::model::Float16<format>* x,
-                                const gpubench::model::Float16<format>* from, unsigned stride,
-                                Where where) {
+                                const gpubench::model::Float16<format>* from, unsigned stride) {
   const unsigned lane = gpubench::model::lane_of_thread();
   for (unsigned i = 0; i < 8; i += 2) {
     const auto* first = from + offset<by_rows>(where(lane, i), stride);
@@ -85,8 +76,8 @@ __forceinline__ void load_pairs(gpubench::model::Float16<format>* x,
   }
 }
 
-template <bool by_rows, class Where>
-__forceinline__ void load_singly(float* x, const float* from, unsigned stride, Where where) {
+template <auto where, bool by_rows>
+__forceinline__ void load_singly(float* x, const float* from, unsigned stride) {
   const unsigned lane = gpubench::model::lane_of_thread();
   for (unsigned i = 0; i < 4; ++i) x[i] = from[offset<by_rows>(where(lane, i), stride)];
 }
@@ -98,26 +89,26 @@ __forceinline__ void load_matrix_sync(
     fragment<matrix_a, 16, 16, 16, gpubench::model::Float16<format>, Layout>& a,
     const gpubench::model::Float16<format>* from, unsigned stride) {
   constexpr bool by_rows = std::is_same_v<Layout, row_major>;
-  detail::load_pairs<by_rows, by_rows>(a.x, from, stride, gpubench::model::place_in_a16);
+  detail::load_pairs<gpubench::model::place_in_a16, by_rows, by_rows>(a.x, from, stride);
 }
 template <gpubench::model::SmallFloat format, class Layout>
 __forceinline__ void load_matrix_sync(
     fragment<matrix_b, 16, 16, 16, gpubench::model::Float16<format>, Layout>& b,
     const gpubench::model::Float16<format>* from, unsigned stride) {
   constexpr bool by_rows = std::is_same_v<Layout, row_major>;
-  detail::load_pairs<by_rows, !by_rows>(b.x, from, stride, gpubench::model::place_in_b16);
+  detail::load_pairs<gpubench::model::place_in_b16, by_rows, !by_rows>(b.x, from, stride);
 }
 template <class Layout>
 __forceinline__ void load_matrix_sync(fragment<matrix_a, 16, 16, 8, precision::tf32, Layout>& a,
                                       const float* from, unsigned stride) {
-  detail::load_singly<std::is_same_v<Layout, row_major>>(a.x, from, stride,
-                                                         gpubench::model::place_in_a32);
+  detail::load_singly<gpubench::model::place_in_a32, std::is_same_v<Layout, row_major>>(a.x, from,
+                                                                                        stride);
 }
 template <class Layout>
 __forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 8, precision::tf32, Layout>& b,
                                       const float* from, unsigned stride) {
-  detail::load_singly<std::is_same_v<Layout, row_major>>(b.x, from, stride,
-                                                         gpubench::model::place_in_b32);
+  detail::load_singly<gpubench::model::place_in_b32, std::is_same_v<Layout, row_major>>(b.x, from,
+                                                                                        stride);
 }
 
 template <int k>

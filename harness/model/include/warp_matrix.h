@@ -15,6 +15,8 @@ inline constexpr unsigned tensor_types = 3;
 // and rounded to float once: as good as any order the hardware may take. `d` may be `c`.
 void multiply_matrices(Tensor type, float* d, const void* a, const void* b,
                        const float* c) noexcept;
+// To the nearest of 10 mantissa bits, ties away from zero.
+float round_to_tf32(float x) noexcept;
 
 // The element that a lane's i-th is (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating
 // point type" and, for tf32, "Matrix Fragments for mma.m16n8k8"). With i up to 7, those of b and c
@@ -22,19 +24,21 @@ void multiply_matrices(Tensor type, float* d, const void* a, const void* b,
 struct Place {
   unsigned row, column;
 };
-constexpr Place place_in_c(unsigned lane, unsigned i) {
+__forceinline__ constexpr Place place_in_c(unsigned lane, unsigned i) {
   return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
 }
 // 16-bit elements: two neighbours a register.
-constexpr Place place_in_a16(unsigned lane, unsigned i) { return place_in_c(lane, i); }
-constexpr Place place_in_b16(unsigned lane, unsigned i) {
+__forceinline__ constexpr Place place_in_a16(unsigned lane, unsigned i) {
+  return place_in_c(lane, i);
+}
+__forceinline__ constexpr Place place_in_b16(unsigned lane, unsigned i) {
   return {lane % 4 * 2 + i % 2 + i / 2 % 2 * 8, lane / 4 + i / 4 * 8};
 }
 // 32-bit elements.
-constexpr Place place_in_a32(unsigned lane, unsigned i) {
+__forceinline__ constexpr Place place_in_a32(unsigned lane, unsigned i) {
   return {lane / 4 + i % 2 * 8, lane % 4 + i / 2 * 4};
 }
-constexpr Place place_in_b32(unsigned lane, unsigned i) {
+__forceinline__ constexpr Place place_in_b32(unsigned lane, unsigned i) {
   return {lane % 4 + i % 2 * 4, lane / 4 + i / 2 * 8};
 }
 

@@ -91,6 +91,7 @@ namespace gpubench::model {
 struct KernelResources {
   unsigned registers = 0;  // a thread; 0: not known
   std::size_t static_shared_bytes = 0;
+  std::size_t local_bytes = 0;  // a thread: arrays that are indexed, and spilled registers
 };
 
 struct RuntimeOptions {

@@ -82,6 +82,7 @@ cudaError_t Runtime::function_attributes(cudaFuncAttributes* attributes, const v
   const KernelResources kernel = resources(function);
   if (kernel.registers == 0) return cudaErrorNotSupported;  // nobody knows; 0 would be a lie
   attributes->sharedSizeBytes = kernel.static_shared_bytes;
+  attributes->localSizeBytes = kernel.local_bytes;
   attributes->numRegs = static_cast<int>(kernel.registers);
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(max_dynamic_shared(function));
   const auto by_registers =

@@ -1,0 +1,252 @@
+// stream_overlap: can copies hide under compute?
+//
+// Expected  from pinned memory, C chunks on enough streams take sum of stages / C + (C - 1) x
+// longest
+//           stage / C + an overhead a chunk: at best the longest stage alone (overlap_efficiency
+//           1), and too small chunks lose to their overhead. One stream, pageable memory (which
+//           blocks the host) or a launch into the legacy default stream between the chunks put
+//           everything in a row. Both directions at once are twice one. A prioritised kernel waits
+//           for the one that runs, not for all that are queued.
+// Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last
+//           half as long as one copy. overlap_efficiency is the longest stage alone over the row.
+// Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
+#include <algorithm>
+
+#include "harness/bench.hpp"
+#include "harness/gpu/event.hpp"
+#include "harness/gpu/lanes.hpp"
+#include "harness/gpu/stream.hpp"
+#include "kernels/stream_overlap.cuh"
+
+namespace {
+
+using namespace stream_overlap;
+using gpubench::Bench;
+using gpubench::Event;
+using gpubench::HostBuffer;
+using gpubench::Lanes;
+using gpubench::Output;
+
+gpubench::Work moves(double amount, double seconds) {
+  return {.useful_bytes = amount,
+          .moved_bytes = amount,
+          .law = [=](const gpubench::Roofs&) { return amount / seconds; },
+          .law_tolerance = 0.02,
+          .bound = "link"};
+}
+
+void copy(word* to, const word* from, std::size_t n, cudaMemcpyKind kind, cudaStream_t s) {
+  CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(word), kind, s));
+}
+
+// From the host's memory through a kernel and back.
+class Pipeline {
+ public:
+  Pipeline(Bench& bench, bool pinned)
+      : chunks_(static_cast<unsigned>(bench.arg("chunks"))),
+        link_(link_of(bench.device(), pinned)),
+        from_(words, pinned),
+        to_(words, pinned),
+        in_(bench.output<word>(words)),
+        out_(bench.output<word>(words)) {
+    const auto pace = paced_work::pace_of(bench.device());
+    const double blocks = words / paced_work::threads;
+    rounds_ = pace.rounds(link_of(bench.device(), true).to_device(bytes) / 2, blocks);
+    stages_ = {link_.to_device(bytes / chunks_), pace.seconds(blocks / chunks_, rounds_),
+               link_.to_host(bytes / chunks_), link_.one_engine};
+    const gpubench::Generator<word> values{42};
+    for (std::size_t i = 0; i < words; ++i) from_.data()[i] = values(i);
+    bench.verify(out_, paced_work::Expected<gpubench::Generator<word>>{values, rounds_});
+    bench.verify_copy(to_.span(), out_);
+  }
+
+  // All chunks, each on the next lane; `after_each` follows.
+  template <class AfterEach>
+  void run(cudaStream_t s, const Lanes& lanes, const AfterEach& after_each) {
+    const std::size_t n = words / chunks_;
+    lanes.fork(s);
+    for (unsigned c = 0; c < chunks_; ++c) {
+      const cudaStream_t lane = lanes[c % lanes.size()];
+      to_device(lane, c * n, n);
+      compute(lane, c * n, n);
+      to_host(lane, c * n, n);
+      after_each(c);
+    }
+    lanes.join(s);
+  }
+
+  // After the row has run: each stage alone, and how near the row came to the longest.
+  void compare_with_stages(Bench& bench) {
+    const double there = bench.time([&](cudaStream_t s) { to_device(s, 0, words); });
+    const double kernel = bench.time([&](cudaStream_t s) { compute(s, 0, words); });
+    const double back = bench.time([&](cudaStream_t s) { to_host(s, 0, words); });
+    bench.counter("to_device_seconds", there);
+    bench.counter("kernel_seconds", kernel);
+    bench.counter("to_host_seconds", back);
+    bench.counter("overlap_efficiency", std::max({there, kernel, back}) / bench.seconds());
+  }
+
+  const Stages& stages() const { return stages_; }
+  const Link& link() const { return link_; }
+  unsigned chunks() const { return chunks_; }
+
+ private:
+  void to_device(cudaStream_t s, std::size_t first, std::size_t n) {
+    copy(in_.data() + first, from_.data() + first, n, cudaMemcpyHostToDevice, s);
+  }
+  void compute(cudaStream_t s, std::size_t first, std::size_t n) {
+    launch(transform, static_cast<unsigned>(n / paced_work::threads), paced_work::threads, 0, s,
+           in_.data() + first, out_.data() + first, rounds_);
+  }
+  void to_host(cudaStream_t s, std::size_t first, std::size_t n) {
+    copy(to_.data() + first, out_.data() + first, n, cudaMemcpyDeviceToHost, s);
+  }
+
+  unsigned chunks_, rounds_;
+  Link link_;
+  HostBuffer<word> from_, to_;
+  Output<word> in_, out_;
+  Stages stages_;
+};
+
+void pipeline(Bench& bench) {
+  const bool pinned = bench.axis("memory") == "pinned";
+  const auto streams = static_cast<unsigned>(bench.arg("streams"));
+  Pipeline work(bench, pinned);
+  double expected = pipeline_seconds(work.stages(), work.chunks(), streams);
+  if (!pinned) {  // the host waits for each copy, and has streams to fork and to join
+    const Link& link = work.link();
+    bench.blocks_host();
+    expected = serial_seconds(work.stages(), work.chunks(), 2 * link.blocking) + link.blocking +
+               3 * streams * link.call;
+  }
+  bench.work(moves(2 * bytes, expected));
+  const Lanes lanes(streams);
+  bench.run([&](cudaStream_t s) { work.run(s, lanes, [](unsigned) {}); });
+  work.compare_with_stages(bench);
+}
+GPU_BENCHMARK(stream_overlap, pipeline)
+    ->Axis("memory", {"pinned"})
+    ->ArgNames({"chunks", "streams"})
+    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {1, 2, 8}});
+GPU_BENCHMARK(stream_overlap, pipeline)
+    ->Axis("memory", {"pageable"})
+    ->ArgNames({"chunks", "streams"})
+    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {8}});
+GPU_BENCHMARK(stream_overlap, pipeline)
+    ->Axis("memory", {"pinned", "pageable"})
+    ->ArgNames({"chunks", "streams"})
+    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}})
+    ->In(gpubench::Suite::full);
+
+// A tiny launch between the chunks, into a default stream: the legacy one waits for every blocking
+// stream, and they for it; a thread's own does not.
+void default_stream(Bench& bench) {
+  const std::string& which = bench.axis("default");
+  const bool launches = which != "none", legacy = which == "legacy";
+  Pipeline work(bench, true);
+  const auto progress = bench.output<unsigned>(1);
+  if (launches) bench.verify(progress, ExpectedProgress{work.chunks()});
+  const Lanes lanes(4, cudaStreamDefault);
+  const double expected = legacy ? serial_seconds(work.stages(), work.chunks(),
+                                                  std::max(bench.device()["kernel_floor_seconds"],
+                                                           bench.device()["launch_stream_seconds"]))
+                                 : pipeline_seconds(work.stages(), work.chunks(), 4);
+  bench.blocks_host();  // so that the legacy stream is not asked to wait behind a gate
+  const double fork = (2 + 4) * work.link().call;
+  bench.work(moves(2 * bytes, fork + expected));
+  const cudaStream_t stream = legacy ? cudaStreamLegacy : cudaStreamPerThread;
+  const Event reported(cudaEventDisableTiming);
+  bench.run([&](cudaStream_t s) {
+    work.run(s, lanes, [&](unsigned chunk) {
+      if (launches) launch(report_progress, 1, 1, 0, stream, progress.data(), chunk);
+    });
+    if (!launches) return;
+    reported.record(stream);
+    reported.hold(s);
+  });
+  work.compare_with_stages(bench);
+}
+GPU_BENCHMARK(stream_overlap, default_stream)
+    ->Axis("default", {"none", "per_thread", "legacy"})
+    ->ArgName("chunks")
+    ->Arg(4)
+    ->Arg(16);
+
+void both_directions(Bench& bench) {
+  const bool pinned = bench.axis("memory") == "pinned";
+  const bool there = bench.axis("direction") != "d2h", back = bench.axis("direction") != "h2d";
+  HostBuffer<word> from(words, pinned), to(words, pinned);
+  const auto source = bench.input<word>(words);
+  const auto target = bench.output<word>(words);
+  for (std::size_t i = 0; i < words; ++i) from.data()[i] = source.values()(i);
+  if (there) bench.verify(target, source.values());
+  if (back) bench.verify_copy(to.span(), source);
+
+  const Link link = link_of(bench.device(), pinned);
+  const Stages stages{there ? link.to_device(bytes) : 0, 0, back ? link.to_host(bytes) : 0,
+                      link.one_engine};
+  const double amount = bytes * (there + back);
+  const Lanes lanes(2);
+  if (pinned) {
+    bench.work(moves(amount, stages.longest()));
+  } else {
+    bench.blocks_host();
+    bench.work(moves(amount, stages.sum() + (there + back + 1) * link.blocking + 6 * link.call));
+  }
+  bench.run([&](cudaStream_t s) {
+    lanes.fork(s);
+    if (there) copy(target.data(), from.data(), words, cudaMemcpyHostToDevice, lanes[0]);
+    if (back) copy(to.data(), source.data(), words, cudaMemcpyDeviceToHost, lanes[1]);
+    lanes.join(s);
+  });
+}
+GPU_BENCHMARK(stream_overlap, both_directions)
+    ->Axis("memory", {"pinned", "pageable"})
+    ->Axis("direction", {"h2d", "d2h", "both"});
+
+// A short kernel that arrives while long ones are queued on four streams.
+void priority(Bench& bench) {
+  constexpr unsigned streams = 4, kernels = 4, rounds = 128;
+  int least = 0, greatest = 0;
+  CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  if (least == greatest) bench.skip("this device has no stream priorities");
+  const auto pace = paced_work::pace_of(bench.device());
+  const unsigned long_grid = pace.blocks(50e-6, rounds), short_grid = pace.blocks(5e-6, rounds);
+  const auto in = bench.input<word>(std::size_t{long_grid} * paced_work::threads);
+  const auto out = bench.output<word>(in.size());
+  const auto answer = bench.output<word>(std::size_t{short_grid} * paced_work::threads);
+  const paced_work::Expected<decltype(in.values())> expected{in.values(), rounds};
+  bench.verify(out, expected);
+  bench.verify(answer, expected);
+  constexpr unsigned all = streams * kernels + 1;
+  const double seconds =
+      (all - 1) * pace.seconds(long_grid, rounds) + pace.seconds(short_grid, rounds);
+  bench.work({.items = all,
+              .law = [=](const gpubench::Roofs&) { return all / seconds; },
+              .law_tolerance = 0.02});
+
+  const Lanes backlog(streams);
+  const gpubench::Stream urgent(cudaStreamNonBlocking,
+                                bench.axis("urgent") == "high" ? greatest : least);
+  const Event arrived, answered;
+  const auto compute = [&](cudaStream_t s, unsigned grid, word* to) {
+    launch(transform, grid, paced_work::threads, 0, s, in.data(), to, rounds);
+  };
+  bench.run([&](cudaStream_t s) {
+    backlog.fork(s);
+    for (unsigned k = 0; k + 1 < all; ++k) {
+      compute(backlog[k % streams], long_grid, out.data());
+      if (k == 0) arrived.record(backlog[0]);
+    }
+    arrived.hold(urgent);
+    compute(urgent, short_grid, answer.data());
+    answered.record(urgent);
+    answered.hold(s);
+    backlog.join(s);
+  });
+  bench.counter("urgent_seconds", gpubench::seconds_between(arrived, answered));
+}
+GPU_BENCHMARK(stream_overlap, priority)->Axis("urgent", {"equal", "high"});
+
+}  // namespace

@@ -1,0 +1,100 @@
+"""What chunks on streams take, by hand from the stages that the rows state, and the known traps."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import rows_of
+
+CHUNKS = (1, 2, 4, 8, 16, 32)
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    return rows_of("--device=model:h100-sxm", "--benchmark_filter=^stream_overlap/")
+
+
+def seconds(rows: dict[str, dict], rest: str) -> float:
+    return rows[f"stream_overlap/{rest}"]["real_time"] * 1e-6
+
+
+def pipeline(rows: dict[str, dict], chunks: int, streams: int = 8, memory: str = "pinned") -> float:
+    return seconds(rows, f"pipeline/memory:{memory}/chunks:{chunks}/streams:{streams}")
+
+
+def stages(rows: dict[str, dict], memory: str = "pinned") -> tuple[float, float, float]:
+    row = rows[f"stream_overlap/pipeline/memory:{memory}/chunks:1/streams:8"]
+    return row["to_device_seconds"], row["kernel_seconds"], row["to_host_seconds"]
+
+
+def test_one_chunk_takes_all_stages_in_a_row(rows: dict[str, dict]) -> None:
+    for streams in (1, 2, 8):
+        assert pipeline(rows, 1, streams) == pytest.approx(sum(stages(rows)), rel=0.01)
+
+
+def test_chunks_take_the_sum_once_and_the_longest_stage_for_each_other(
+    rows: dict[str, dict],
+) -> None:
+    whole = stages(rows)
+    for chunks in CHUNKS:
+        ideal = sum(whole) / chunks + (chunks - 1) * max(whole) / chunks
+        overhead_a_chunk = (pipeline(rows, chunks) - ideal) / chunks
+        assert -0.01e-6 <= overhead_a_chunk < 6e-6
+
+
+def test_too_small_chunks_lose_again(rows: dict[str, dict]) -> None:
+    times = [pipeline(rows, chunks) for chunks in CHUNKS]
+    best = times.index(min(times))
+    assert CHUNKS[best] in (8, 16)
+    assert times[-1] > 1.1 * times[best]
+    efficiency = [
+        rows[f"stream_overlap/pipeline/memory:pinned/chunks:{c}/streams:8"]["overlap_efficiency"]
+        for c in CHUNKS
+    ]
+    assert efficiency.index(max(efficiency)) == best
+    assert 0.7 < max(efficiency) < 1
+
+
+def test_one_stream_overlaps_nothing(rows: dict[str, dict]) -> None:
+    for chunks in CHUNKS:
+        assert pipeline(rows, chunks, streams=1) >= sum(stages(rows))
+
+
+def test_pageable_memory_overlaps_nothing(rows: dict[str, dict]) -> None:
+    pageable = [pipeline(rows, chunks, memory="pageable") for chunks in CHUNKS]
+    assert pageable == sorted(pageable), "every chunk is only one more"
+    # The stages were timed by themselves, where the host's part of a blocking call shows too.
+    assert pageable[0] == pytest.approx(sum(stages(rows, "pageable")), rel=0.05)
+
+
+def test_the_legacy_default_stream_puts_everything_in_a_row(rows: dict[str, dict]) -> None:
+    for chunks in (4, 16):
+        none, own, legacy = (
+            seconds(rows, f"default_stream/default:{default}/chunks:{chunks}")
+            for default in ("none", "per_thread", "legacy")
+        )
+        assert own == pytest.approx(none, rel=0.02)
+        assert legacy > pipeline(rows, chunks, streams=1)
+        assert legacy > 1.7 * own
+
+
+def test_both_directions_at_once_are_twice_one(rows: dict[str, dict]) -> None:
+    def rate(memory: str, direction: str) -> float:
+        name = f"stream_overlap/both_directions/memory:{memory}/direction:{direction}"
+        return rows[name]["useful_bytes_per_second"]
+
+    for direction in ("h2d", "d2h"):
+        assert rate("pinned", "both") == pytest.approx(2 * rate("pinned", direction), rel=0.02)
+        assert rate("pageable", "both") == pytest.approx(rate("pageable", direction), rel=0.02)
+
+
+def test_an_urgent_kernel_waits_for_one_not_for_all(rows: dict[str, dict]) -> None:
+    long, short = 50e-6, 5e-6
+    urgent = {
+        priority: rows[f"stream_overlap/priority/urgent:{priority}"]["urgent_seconds"]
+        for priority in ("equal", "high")
+    }
+    assert urgent["high"] <= 1.1 * (long + short)
+    assert urgent["equal"] >= 3 * long + short
+    total = {p: seconds(rows, f"priority/urgent:{p}") for p in urgent}
+    assert total["high"] == pytest.approx(total["equal"], rel=0.01), "going first costs no work"
