@@ -228,9 +228,9 @@ void two_step(Bench& bench) {
 }
 GPU_BENCHMARK(all_reduce, two_step)
     ->ArgNames({"ranks", "size"})
-    ->Args({2, 1 << 28})
-    ->Args({4, 1 << 28})
-    ->ArgsProduct({{8}, {2048, 1 << 21, 1 << 25, 1 << 28}});
+    ->Args({2, 1 << 29})
+    ->Args({4, 1 << 29})
+    ->ArgsProduct({{8}, {2048, 1 << 21, 1 << 25, 1 << 29}});
 
 // --- behind a backward pass ---
 
@@ -248,9 +248,11 @@ void overlap(Bench& bench) {
   std::vector<DeviceBuffer<char>> pass;
   std::vector<gpubench::Stream> wires;
   std::vector<gpubench::Event> ready;
+  int least = 0, greatest = 0;
+  CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   ranks.each([&](int) {
     pass.emplace_back(bucket * written_a_byte);
-    wires.emplace_back();
+    wires.emplace_back(cudaStreamNonBlocking, greatest);  // not behind the pass that it overlaps
     ready.emplace_back(cudaEventDisableTiming);
   });
   const auto backward = [&](cudaStream_t s, bool send) {
@@ -296,7 +298,7 @@ using Sizes = std::vector<std::int64_t>;
 // and one large row of each other dtype and place.
 void add(const char* kernel, gpubench::BenchFunction function, const Sizes& sizes,
          const Sizes& other_ranks) {
-  constexpr std::int64_t large = 1 << 28;
+  constexpr std::int64_t large = 1 << 29;
   for (const char* dtype : {"fp32", "fp16", "bf16"}) {
     for (const char* place : {"out", "in"}) {
       const auto rows = [&](Suite suite) {
@@ -317,7 +319,7 @@ void add(const char* kernel, gpubench::BenchFunction function, const Sizes& size
       }
       gpubench::Registration *usual = nullptr, *rare = nullptr;
       for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
-        for (std::int64_t size = sizes.front(); size <= std::int64_t{8} << 30; size *= 2) {
+        for (std::int64_t size = sizes.front(); size <= std::int64_t{8} << 30; size *= 4) {
           const bool is_often = often.contains({ranks, size});
           auto*& into = is_often ? usual : rare;
           if (into == nullptr) into = rows(is_often ? Suite::standard : Suite::full);
@@ -330,9 +332,9 @@ void add(const char* kernel, gpubench::BenchFunction function, const Sizes& size
 
 [[maybe_unused]] const bool added = [] {
   add("all_reduce", by_dtype<Collective::all_reduce>,
-      {8, 2048, 32768, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 28, std::int64_t{8} << 30},
+      {8, 2048, 32768, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 29, std::int64_t{8} << 30},
       {2, 4, 16, 64});
-  const Sizes few{1024, 1 << 20, 1 << 28};
+  const Sizes few{2048, 1 << 21, 1 << 29};
   add("reduce_scatter", by_dtype<Collective::reduce_scatter>, few, {});
   add("all_gather", by_dtype<Collective::all_gather>, few, {});
   add("broadcast", by_dtype<Collective::broadcast>, few, {});

@@ -158,7 +158,7 @@ class SitesPlatform final : public Platform {
   void begin_row(const Instance& row) {
     topic_ = row.topic;
     RuntimeOptions options;
-    options.devices = ranks;
+    options.devices = options.node_devices = ranks;
     install_runtime(std::make_unique<Runtime>(device_, memory_, recorder_, options));
   }
   const SiteRecorder& recorder() const { return recorder_; }
