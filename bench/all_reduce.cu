@@ -228,15 +228,17 @@ void two_step(Bench& bench) {
 }
 GPU_BENCHMARK(all_reduce, two_step)
     ->ArgNames({"ranks", "size"})
-    ->Args({2, 1 << 29})
-    ->Args({4, 1 << 29})
     ->ArgsProduct({{8}, {2048, 1 << 21, 1 << 25, 1 << 29}});
+GPU_BENCHMARK(all_reduce, two_step)
+    ->ArgNames({"ranks", "size"})
+    ->ArgsProduct({{2, 4}, {2048, 1 << 21, 1 << 25, 1 << 29}})
+    ->In(Suite::full);
 
 // --- behind a backward pass ---
 
 constexpr std::size_t gradient_bytes = std::size_t{100} << 20;
-// The pass is stood in for by so many bytes written for each byte of gradient: about 2 ms in all on
-// an H200, as long as small buckets take on the wire and several times as long as large ones.
+// The pass is stood in for by so many bytes written for each byte of gradient: about 2 ms in all
+// on an H200, as long as small buckets take on the wire and several times as long as large ones.
 constexpr std::size_t written_a_byte = 80;
 
 void overlap(Bench& bench) {
@@ -294,11 +296,15 @@ GPU_BENCHMARK(all_reduce, overlap)
 
 using Sizes = std::vector<std::int64_t>;
 
-// Of everything in `full`, the default suite takes the sizes at 8 ranks, the ends at other ranks,
-// and one large row of each other dtype and place.
+// Of everything in `full`, the default suite takes fp32 out of place: `sizes` at 8 ranks, and
+// small, middle and large at other numbers of ranks.
 void add(const char* kernel, gpubench::BenchFunction function, const Sizes& sizes,
          const Sizes& other_ranks) {
-  constexpr std::int64_t large = 1 << 29;
+  std::set<std::pair<std::int64_t, std::int64_t>> chosen;
+  for (const std::int64_t size : sizes) chosen.insert({8, size});
+  for (const std::int64_t n : other_ranks) {
+    chosen.insert({{n, sizes.front()}, {n, 1 << 21}, {n, 1 << 29}});
+  }
   for (const char* dtype : {"fp32", "fp16", "bf16"}) {
     for (const char* place : {"out", "in"}) {
       const auto rows = [&](Suite suite) {
@@ -308,19 +314,11 @@ void add(const char* kernel, gpubench::BenchFunction function, const Sizes& size
             ->ArgNames({"ranks", "size"})
             ->In(suite);
       };
-      const bool first = dtype == std::string("fp32") && place == std::string("out");
-      const bool one = !other_ranks.empty() && (dtype == std::string("fp32") || place[0] == 'o');
-      std::set<std::pair<std::int64_t, std::int64_t>> often;
-      if (first) {
-        for (const std::int64_t size : sizes) often.insert({8, size});
-        for (const std::int64_t n : other_ranks) often.insert({{n, sizes.front()}, {n, large}});
-      } else if (one) {
-        often.insert({8, large});
-      }
+      const bool often = dtype == std::string("fp32") && place == std::string("out");
       gpubench::Registration *usual = nullptr, *rare = nullptr;
       for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
         for (std::int64_t size = sizes.front(); size <= std::int64_t{8} << 30; size *= 4) {
-          const bool is_often = often.contains({ranks, size});
+          const bool is_often = often && chosen.contains({ranks, size});
           auto*& into = is_often ? usual : rare;
           if (into == nullptr) into = rows(is_often ? Suite::standard : Suite::full);
           into->Args({ranks, size});

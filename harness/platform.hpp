@@ -25,8 +25,8 @@ struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;
-  std::string bound;     // empty: not known
-  std::string counts;    // what the counters are worth: "exact", or how they are not; empty: unknown
+  std::string bound;   // empty: not known
+  std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   bool whole = true;    // false: only a sample of the blocks was executed
@@ -38,7 +38,7 @@ class Platform {
   virtual ~Platform() = default;
   virtual DeviceKind kind() const = 0;
   virtual const DeviceSpec& device() const = 0;
-  virtual bool has_device_file() const = 0;  // false: device() is derived from its attributes
+  virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;

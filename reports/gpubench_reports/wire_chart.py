@@ -54,16 +54,13 @@ def fit(size: np.ndarray, seconds: np.ndarray) -> Fit | None:
 def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     """The figure for `rows`, all rows of one concept; None when there is no sweep over sizes."""
     ok = with_headline(rows[(rows["status"] == "ok") & rows[_BUS].notna()])
-    drawn = [
-        (name, series)
-        for kernel in dict.fromkeys(ok["kernel"])
-        for name, series in _series(ok[ok["kernel"] == kernel], kernel)
-    ][:_MOST_SERIES]
+    drawn, left_out = _chosen(ok)
     if not drawn:
         return None
     height = 4.3 + 0.17 * len(drawn)
     figure = style.new_figure(9.6, height)
-    style.heading(figure, f"{concept}: on the wire", context)
+    note = f"{left_out} shorter sweeps are not drawn" if left_out else ""
+    style.heading(figure, f"{concept}: on the wire", context, note)
     below = (0.65 + 0.17 * len(drawn)) / height
     axes = [
         figure.add_axes((left, below, 0.405, 1 - below - 1.0 / height)) for left in (0.08, 0.58)
@@ -88,6 +85,18 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     if context.modelled:
         style.watermark(figure)
     return figure
+
+
+def _chosen(rows: pd.DataFrame) -> tuple[list[tuple[str, Series]], int]:
+    """Each kernel's longest sweep, then the others while there are colours; how many are left."""
+    first, more = [], []
+    for kernel in dict.fromkeys(rows["kernel"]):
+        found = _series(rows[rows["kernel"] == kernel], kernel)
+        found.sort(key=lambda named: -len(named[1].x))
+        first += found[:1]
+        more += found[1:]
+    every = first + more
+    return every[:_MOST_SERIES], max(0, len(every) - _MOST_SERIES)
 
 
 def _series(rows: pd.DataFrame, kernel: str) -> list[tuple[str, Series]]:

@@ -80,6 +80,17 @@ def test_kernels_too_short_to_be_a_line_are_left_out(load):
     assert build(load(collective_rows(sizes=SIZES[:2]))) is None
 
 
+def test_every_kernel_is_drawn_before_more_of_one(load):
+    rows = [row for n in (2, 4, 8, 16, 64) for row in collective_rows(ranks=n, sizes=SIZES[:3])]
+    rows += collective_rows(ranks=32) + collective_rows("broadcast", 1)
+    figure = build(load(rows))
+    names = [line.get_label() for line in lines(figure.axes[0], "measured")]
+    assert names[:2] == ["all_reduce 32 ranks", "broadcast 8 ranks"]
+    assert len(names) == 6
+    (subtitle,) = [text.get_text() for text in figure.texts if text.get_gid() == "subtitle"]
+    assert subtitle.endswith("1 shorter sweeps are not drawn")
+
+
 def test_modelled_rows_carry_the_watermark(load):
     figure = build(load(collective_rows(), device_kind="model"))
     assert [text for text in figure.texts if text.get_gid() == "watermark"]

@@ -62,7 +62,7 @@ struct Capture {
 struct CUstream_st {
   int number = 0;
   int device = 0;
-  bool legacy = false;   // the default stream of its device
+  bool legacy = false;  // the default stream of its device
   int priority = 0;
   bool blocking = true;  // ordered with the legacy default stream
   gpubench::model::OperationPtr last;
