@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports import style
-from gpubench_reports.figures import with_headline
 from gpubench_reports.reader import Context
-from gpubench_reports.sweeps import Series, sweeps
+from gpubench_reports.sweeps import Argument, Series
 from gpubench_reports.units import argument_text, axis_title, si
 
 _ALGORITHM, _BUS = "algorithm_bytes_per_second", "bus_bytes_per_second"
@@ -53,7 +52,7 @@ def fit(size: np.ndarray, seconds: np.ndarray) -> Fit | None:
 
 def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     """The figure for `rows`, all rows of one concept; None when there is no sweep over sizes."""
-    ok = with_headline(rows[(rows["status"] == "ok") & rows[_BUS].notna()])
+    ok = rows[(rows["status"] == "ok") & rows[_BUS].notna()]
     drawn, left_out = _chosen(ok)
     if not drawn:
         return None
@@ -101,13 +100,24 @@ def _chosen(rows: pd.DataFrame) -> tuple[list[tuple[str, Series]], int]:
 
 def _series(rows: pd.DataFrame, kernel: str) -> list[tuple[str, Series]]:
     """The kernel's sweeps over sizes, long enough to be drawn, under names to tell them apart."""
-    found = [s for x_name, s in sweeps(rows) if x_name == "size" and len(s.x) >= _FEWEST_SIZES]
+    places: dict[tuple[tuple[str, Argument], ...], list[int]] = {}
+    for place, arguments in enumerate(rows["arguments"]):
+        if "size" in arguments:
+            others = tuple((k, v) for k, v in arguments.items() if k != "size")
+            places.setdefault(others, []).append(place)
     named = []
-    for series in found:
-        ranks = series.rows["arguments"].iloc[0].get("ranks")
-        where = [f"{argument_text(ranks)} ranks"] if ranks is not None else []
-        others = [argument_text(v) for k, v in series.others.items() if k != "ranks"]
-        named.append((" ".join([kernel, *where, *others]), series))
+    for others, found in places.items():
+        if len(found) < _FEWEST_SIZES:
+            continue
+        found.sort(key=lambda place: rows["arguments"].iloc[place]["size"])
+        own = rows.iloc[found]
+        words = [
+            f"{argument_text(value)} ranks" if name == "ranks" else argument_text(value)
+            for name, value in others
+            if name == "ranks" or any(value != dict(other).get(name) for other in places)
+        ]
+        sizes = [arguments["size"] for arguments in own["arguments"]]
+        named.append((" ".join([kernel, *words]), Series(dict(others), sizes, own)))
     return named
 
 
