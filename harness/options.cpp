@@ -67,6 +67,11 @@ Options parse_options(int argc, char** argv) {
       {"whole_grids", [&](auto& f, auto& v) { o.bench.whole_grids = boolean(f, v); }},
       {"predict", [&](auto& f, auto& v) { o.predict = boolean(f, v); }},
       {"terms", [&](auto& f, auto& v) { o.terms = boolean(f, v); }},
+      {"explain",
+       [&](auto& f, auto& v) {
+         if (v.empty()) throw UsageError("--" + f + "=NAME: takes the name of a row");
+         o.explain = v;
+       }},
       {"list_devices", [&](auto& f, auto& v) { o.list_devices = boolean(f, v); }},
       {"help", [&](auto& f, auto& v) { o.help = boolean(f, v); }},
       {"benchmark_list_tests", [&](auto& f, auto& v) { o.list_tests = boolean(f, v); }},
@@ -126,6 +131,9 @@ What it says
   --benchmark_format=console|json|csv on standard output
   --predict                           on a GPU: the model's prediction for each row beside it
   --terms                             the prediction's terms, a line each
+  --explain=ROW                       on the model: runs that row alone and shows, line by line of
+                                      its kernels, which lane of a warp asks for which sector or
+                                      bank; --benchmark_out adds it as NAME.explain.json
   --whole_grids                       on the model: run every block of a kernel, not a sample
 --benchmark_enable_random_interleaving, --benchmark_repetitions and the other flags that begin with
 --benchmark_ and do not shape output are Google Benchmark's and keep their meaning.

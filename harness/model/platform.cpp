@@ -34,6 +34,8 @@ class ModelPlatform final : public Platform {
   }
   void expect_timing() override { emulator_.set_execution(model::Execution::timing); }
   Observation observe(Access access) const override;
+  void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
+  std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
  private:
   static model::EmulatorSettings settings() {

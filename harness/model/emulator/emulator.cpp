@@ -8,6 +8,8 @@
 #include <numeric>
 #include <thread>
 
+#include "harness/model/emulator/explain.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -81,6 +83,15 @@ struct Emulator::Worker {
         }
       });
     }
+  }
+
+  // Explains the first warp of the block that count() has just counted.
+  std::vector<ExplainedAccess> explain() {
+    Explainer explainer([this](std::uint64_t address) { return runner.is_shared(address); },
+                        [this](std::uint64_t address) { return runner.home_of(address); });
+    zipper.zip(std::span(runner.traces()).first(std::min<std::size_t>(warp_lanes, lanes)),
+               [&](const WarpRequest& request) { explainer.add(request); });
+    return std::move(explainer).accesses();
   }
 
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
@@ -214,6 +225,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       worker.count(map);
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
+      if (explaining_ && index == 0 && execution_ != Execution::timing) {
+        explanations_.push_back({launch.name, {0, 0, 0}, 0, worker.explain()});
+      }
       barriers += static_cast<double>(result.barriers);
       collectives += static_cast<double>(result.warp_collectives);
       arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
