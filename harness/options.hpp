@@ -25,6 +25,7 @@ struct Options {
   BenchSettings bench;
   bool predict = false;
   bool terms = false;
+  std::string explain;  // the one row to run and to explain; "" for none
   bool list_devices = false;
   bool list_tests = false;
   bool help = false;

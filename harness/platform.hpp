@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/explanation.hpp"
 #include "harness/measure/evidence.hpp"
 
 namespace gpubench {
@@ -53,6 +54,11 @@ class Platform {
   virtual void expect_timing() = 0;
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;
+
+  // Whether the launches that expect_results() precedes are explained as well, and what came of it:
+  // an entry a launch. Only the model can.
+  virtual void set_explaining(bool) {}
+  virtual std::vector<Explanation> explanations() const { return {}; }
 };
 
 // Opens the device that `selector` names, without its "cuda" or "model": an ordinal, or a device

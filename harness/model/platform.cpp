@@ -50,6 +50,8 @@ class ModelPlatform final : public Platform {
     model::current_runtime()->expect_results(false);
   }
   Observation observe(Access access) const override;
+  void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
+  std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
  private:
   static constexpr int most_gpus = 64;  // on as many nodes as that takes

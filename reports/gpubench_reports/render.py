@@ -7,12 +7,15 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from gpubench_reports import concept_chart, roofline, style
+from gpubench_reports import concept_chart, roofline, style, warp_chart
 from gpubench_reports.errors import ReportError
+from gpubench_reports.explanations import Explanation, explanations_beside
 from gpubench_reports.files import ensure_directory, write_atomically
 from gpubench_reports.reader import ResultFile
 
 _WORKERS = 2
+# What to draw (the roofline, a concept, an explained kernel) and the stem of its files.
+Job = tuple[str | Explanation | None, Path]
 
 
 def default_directory(result: Path) -> Path:
@@ -28,8 +31,10 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
     ensure_directory(directory)
     concepts = list(dict.fromkeys(result.ok["concept"]))
     names = chart_names(concepts)
-    jobs: list[tuple[str | None, Path]] = [(None, directory / "roofline")]
+    jobs: list[Job] = [(None, directory / "roofline")]
     jobs += [(concept, directory / names[concept]) for concept in concepts]
+    for number, explanation in enumerate(explanations_beside(result), start=1):
+        jobs.append((explanation, directory / f"warp-{number}"))
     workers = min(_WORKERS, os.cpu_count() or 1, len(jobs))
     if workers > 1 and "fork" in multiprocessing.get_all_start_methods():
         # Forked workers share the imports, which cost as much as several charts.
@@ -66,21 +71,23 @@ def _start_worker(result: ResultFile) -> None:
     _result = result
 
 
-def _job(job: tuple[str | None, Path]) -> list[Path]:
+def _job(job: Job) -> list[Path]:
     assert _result is not None
     return _draw(_result, *job)
 
 
-def _draw(result: ResultFile, concept: str | None, stem: Path) -> list[Path]:
-    """One chart; `concept` None is the roofline. Returns the paths written, none if no data."""
+def _draw(result: ResultFile, what: str | Explanation | None, stem: Path) -> list[Path]:
+    """One chart; `what` None is the roofline. Returns the paths written, none if no data."""
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; the table has it in full.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         rows = result.rows
-        if concept is None:
+        if what is None:
             figure = roofline.build(rows, result.context)
+        elif isinstance(what, Explanation):
+            figure = warp_chart.build(what, result.context)
         else:
-            figure = concept_chart.build(concept, rows[rows["concept"] == concept], result.context)
+            figure = concept_chart.build(what, rows[rows["concept"] == what], result.context)
         if figure is None:
             return []
         return save(figure, stem)
