@@ -15,6 +15,8 @@ namespace {
 // fit in L2 pays for launches, not for memory.
 constexpr std::size_t most_sets = 256;
 
+constexpr double least_modelled_budget_seconds = 10;
+
 struct Skipped {
   std::string reason;
 };
@@ -94,6 +96,8 @@ void Bench::take_counters(const Observation& observation) {
   known("active_lanes", observation.active_lanes);
   known("occupancy", observation.occupancy);
   row_.bound = observation.bound.empty() || work_.bound.empty() ? observation.bound : work_.bound;
+  row_.counts = observation.counts;
+  row_.assuming = observation.assuming;
   row_.terms = observation.terms;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
   if (work_.moved_bytes == 0) {
@@ -110,7 +114,12 @@ Timing Bench::take_samples(const Body& body) {
   timer.profile = settings_.profile;
   timer.blocks_host = blocks_host_;
   timer.stop.budget_seconds = settings_.budget_seconds;
-  timer.warmup_seconds = platform_.deterministic() ? 0 : settings_.warmup_seconds;
+  timer.warmup_seconds = settings_.warmup_seconds;
+  if (platform_.deterministic()) {
+    timer.warmup_seconds = 0;
+    // How busy this machine is has no say in what a modelled row looks like.
+    timer.stop.budget_seconds = std::max(timer.stop.budget_seconds, least_modelled_budget_seconds);
+  }
   Timing timing = time_body(
       body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
   if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};

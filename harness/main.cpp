@@ -8,9 +8,11 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -140,19 +142,49 @@ ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
   return json;
 }
 
-// On a GPU: the model's answer for the same rows, by name. Empty when the GPU has no device file.
+// A device file that lives as long as this object.
+class TemporaryDeviceFile {
+ public:
+  explicit TemporaryDeviceFile(const DeviceSpec& device) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpubench-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("cannot make a directory like " + pattern);
+    }
+    directory_ = pattern;
+    write_file(path_ = directory_ / (device.name() + ".json"), device_file_text(device));
+  }
+  TemporaryDeviceFile(const TemporaryDeviceFile&) = delete;
+  ~TemporaryDeviceFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path directory_, path_;
+};
+
+// On a GPU: the model's answer for the same rows, by name. Empty when the model cannot run it.
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
-  if (!platform.has_device_file()) {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU\n";
+  if (platform.device().kind() != "gpu") {
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
+                 "follows from its attributes\n";
     return by_name;
   }
+  std::optional<TemporaryDeviceFile> derived;
+  if (!platform.has_device_file()) {
+    std::cerr << "gpubench: no device file describes this GPU: predictions and roofs are derived "
+                 "from its attributes and architecture\n";
+    derived.emplace(platform.device());
+  }
   const std::string model = sibling_program("gpubench-model");
-  const Ended ended = run_program(
-      {model, "--device=model:" + platform.device().name(), "--benchmark_filter=" + options.filter,
-       "--suite=" + options.suite_name, "--seed=" + std::to_string(options.bench.seed),
-       std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
-       "--benchmark_format=json"});
+  const Ended ended =
+      run_program({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+                   "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+                   "--seed=" + std::to_string(options.bench.seed),
+                   std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+                   "--benchmark_format=json"});
   // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
   const ordered_json file =
       ended.exit_code <= 1 ? ordered_json::parse(ended.output, nullptr, false) : ordered_json();
@@ -173,6 +205,8 @@ void take_prediction(Row& row, const ordered_json& prediction) {
     if (prediction.contains(name)) row.counters.try_emplace(name, prediction.at(name));
   }
   row.bound = prediction.value("label", "");
+  row.counts = prediction.value("counts", "");
+  row.assuming = prediction.value("assuming", "");
   if (prediction.contains("terms")) {
     for (const auto& [name, seconds] : prediction.at("terms").items()) {
       row.terms.emplace_back(name, seconds);
@@ -180,24 +214,39 @@ void take_prediction(Row& row, const ordered_json& prediction) {
   }
 }
 
+// A line of the table: what the device file knows, "-" where it has nothing.
+void list_device(const DeviceSpec& device, const std::string& prefix) {
+  const auto roofs = device.data_sheet_roofs();
+  const auto peak = [&](std::string_view name, const char* unit) {
+    const auto found = std::ranges::find(roofs, name, &Roof::name);
+    return found == roofs.end() ? std::string("-") : with_prefix(found->value, unit);
+  };
+  const auto bytes = device.find("dram_bytes");
+  // BF16, or FP16 where a device has only that.
+  std::string half = peak("tensor_bf16", "FLOP/s");
+  if (half == "-") half = peak("tensor_fp16", "FLOP/s");
+  std::cout << "  " << std::left << std::setw(18) << prefix + device.name() << std::setw(30)
+            << device.title() << std::right << std::setw(8)
+            << (bytes ? with_prefix(*bytes, "B") : "-") << std::setw(11) << peak("dram", "B/s")
+            << std::setw(14) << peak("fp32", "FLOP/s") << std::setw(15) << half << '\n';
+}
+
 void list_devices() {
   const auto gpus = list_gpus();
   std::cout << "CUDA devices\n";
   for (const std::string& line : gpus) std::cout << "  " << line << '\n';
   if (gpus.empty()) std::cout << "  none that this program can use\n";
-  std::cout << "Model devices\n";
-  for (const std::string& name : known_devices()) {
-    const DeviceSpec device = device_spec(name);
-    std::cout << "  model:" << name << "  " << device.title();
-    for (const Roof& roof : device.data_sheet_roofs()) {
-      if (roof.name == "dram") std::cout << ", DRAM " << with_prefix(roof.value, "B/s");
-      if (roof.name == "fp32") std::cout << ", fp32 " << with_prefix(roof.value, "FLOP/s");
-      if (roof.name == "tensor_bf16") {
-        std::cout << ", bf16 " << with_prefix(roof.value, "FLOP/s");
-      }
+  const auto table = [](const char* title, const std::string& kind, const std::string& prefix) {
+    std::cout << std::left << std::setw(50) << title << std::right << std::setw(8) << "memory"
+              << std::setw(11) << "bandwidth" << std::setw(14) << "fp32" << std::setw(15)
+              << "16-bit tensor" << '\n';
+    for (const std::string& name : known_devices()) {
+      const DeviceSpec device = device_spec(name);
+      if (device.kind() == kind) list_device(device, prefix);
     }
-    std::cout << '\n';
-  }
+  };
+  table("Model devices, at their maximum clock", "gpu", "model:");
+  table("Data sheets only, which the model cannot run", "roof", "");
   std::cout << "A device file of yours: --device=model:path/to/it.json\n";
 }
 

@@ -59,6 +59,8 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     json["time_unit"] = unit.name;
     if (!row.bound.empty()) json["label"] = row.bound;
     if (!row.verified.empty()) json["verified"] = row.verified;
+    if (!row.counts.empty()) json["counts"] = row.counts;
+    if (!row.assuming.empty()) json["assuming"] = row.assuming;
     if (!row.note.empty()) json["note"] = row.note;
     for (const auto& [name, words] : row.words) json[name] = words;
     for (const auto& [name, value] : row.counters) {

@@ -35,6 +35,8 @@ struct Row {
   std::string reason;  // of a skip or failure
 
   std::string bound;                                  // what binds the row; empty when not known
+  std::string counts;                                 // what counters of accesses are worth
+  std::string assuming;                               // what occupancy takes for granted
   std::string verified;                               // full, sampled or operation
   std::map<std::string, double> counters;             // SI units; absent when not known
   std::map<std::string, std::string> words;           // further keys of this row

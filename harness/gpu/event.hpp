@@ -26,6 +26,16 @@ class Event {
   operator cudaEvent_t() const { return event_; }
   void record(cudaStream_t stream) const { CUDA_CHECK(cudaEventRecord(event_, stream)); }
   void synchronize() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
+  // Whether the device has got there; does not wait.
+  bool has_happened() const {
+    const cudaError_t error = cudaEventQuery(event_);
+    if (error == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());  // an answer, not a failure
+      return false;
+    }
+    CUDA_CHECK(error);
+    return true;
+  }
   // `stream` waits for this point.
   void hold(cudaStream_t stream) const { CUDA_CHECK(cudaStreamWaitEvent(stream, event_, 0)); }
 

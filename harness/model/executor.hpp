@@ -13,6 +13,7 @@ namespace gpubench::model {
 struct KernelLaunch {
   const void* function = nullptr;  // the kernel's address: its identity
   const char* name = "";           // as the compiler spells it
+  int device = 0;
   dim3 grid;
   dim3 block;
   std::size_t shared_bytes = 0;                     // dynamic
@@ -24,6 +25,9 @@ struct KernelLaunch {
 struct KernelOutcome {
   double seconds = 0;  // modelled duration on the device, first instruction to last
   std::string error;   // not empty: the launch faulted (out of bounds, race, ...), in one line
+  // Of the unit that the kernel keeps busiest (DRAM, an arithmetic unit, ...), while it runs: what
+  // runs beside it can only have the rest.
+  double utilisation = 0;
 };
 
 class KernelExecutor {

@@ -1,6 +1,7 @@
 #include "harness/model/time_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -78,7 +79,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double clock = device["sm_clock_hz"];
   const double scale = profile.scale();
   const Counts counts = profile.counts.scaled(scale);
-  result.occupancy = occupancy(device, {profile.threads_per_block, profile.shared_bytes, 0});
+  result.occupancy =
+      occupancy(device, {profile.threads_per_block, profile.shared_bytes, profile.registers});
 
   // The SM with the most blocks decides what an SM's own units need.
   const double blocks_on_fullest = std::ceil(profile.blocks / sms);
@@ -149,13 +151,23 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
   const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
-  // Only what the source names can be counted: a lower bound of the instructions issued.
+  // Only what the source names can be counted: a lower bound of the instructions issued. An
+  // asynchronous copy is one, of two requests.
   add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
-                           counts.warp_collectives) /
+                           counts.warp_collectives - counts.async_copies) /
                           device["warp_schedulers_per_sm"]));
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
+  // One unit, at a rate of its own for each type.
+  constexpr std::array<const char*, tensor_types> tensor_rates = {
+      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
+      "tensor_tf32_flops_per_clock_per_sm"};
+  double tensor_cycles = 0;
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+  }
+  add("tensor", sm_seconds(tensor_cycles));
   add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
@@ -196,6 +208,10 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double ramp =
       largest->name == "launch" || largest->name == "latency" ? 0 : device["kernel_floor_seconds"];
   result.seconds = largest->seconds + ramp;
+  for (const Term& term : result.terms) {
+    if (term.name == "latency" || term.name == "launch") continue;  // waiting is no use of a unit
+    result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
+  }
   return result;
 }
 

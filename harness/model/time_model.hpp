@@ -19,7 +19,8 @@ struct KernelProfile {
   double blocks = 0;  // of the whole grid
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
-  std::size_t shared_bytes = 0;
+  std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
+  unsigned registers = 0;        // a thread; 0: not known, and then no limit
   Counts counts;
   std::vector<FootprintSums> footprints;
   double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
@@ -39,13 +40,15 @@ struct Traffic {
 };
 
 struct Term {
-  std::string name;  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, sfu, latency, launch
+  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu, latency, launch
+  std::string name;
   double seconds = 0;
 };
 
 struct Prediction {
   double seconds = 0;
   std::string bound;        // the name of the largest term
+  double utilisation = 0;   // of the busiest unit: its term over `seconds`
   std::vector<Term> terms;  // in the order above
   Occupancy occupancy;
   Traffic traffic;

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from gpubench_reports import heat_map, style
 from gpubench_reports.figures import REQUEST_FIGURES, with_headline, with_request_cost
 from gpubench_reports.heat_map import Plane
-from gpubench_reports.reader import Context, Roof
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.sweeps import Panel, Series, distinct, panels
 from gpubench_reports.sweeps import axes as axes_of
 from gpubench_reports.units import argument_text, axis_title, si
@@ -342,7 +342,7 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
     named = [r for r in context.roofs if r.kind == kind and r.name == labels.mode().iloc[0]]
     if not named:
         return
-    roof: Roof = min(named, key=lambda r: r.provenance == "data_sheet")
+    roof: Roof = min(named, key=lambda r: r.provenance not in PROVENANCES_OF_RUN)
     low, high = axes.get_ylim()
     if not high / 6 < roof.value < high * 1.6:
         return

@@ -45,6 +45,17 @@ COUNTERS = (
     "throttled",
 )
 
+# Where a roof comes from: the run itself, or the device file (its README says what each means).
+PROVENANCES_OF_RUN = ("measured", "modelled")
+PROVENANCES = (
+    *PROVENANCES_OF_RUN,
+    "data_sheet",
+    "published",
+    "calibrated",
+    "derived",
+    "assumed",
+)
+
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # Far beyond anything physical in SI base units; keeps every later product finite.
 _LARGEST, _SMALLEST = 1e30, 1e-30
@@ -57,7 +68,7 @@ class Roof:
     name: str
     kind: str
     value: float
-    provenance: str
+    provenance: str  # one of PROVENANCES
     source: str
 
 
@@ -278,10 +289,9 @@ def _roof(check: _Checker, index: int, roof: Any) -> Roof:
     if kind not in ("bandwidth", "compute"):
         raise check.fail(where, f"kind is {_shown(kind)}, must be 'bandwidth' or 'compute'")
     provenance = check.text(roof, "provenance", where)
-    if provenance not in ("measured", "modelled", "data_sheet"):
+    if provenance not in PROVENANCES:
         raise check.fail(
-            where,
-            f"provenance is {_shown(provenance)}, must be 'measured', 'modelled' or 'data_sheet'",
+            where, f"provenance is {_shown(provenance)}, must be one of {', '.join(PROVENANCES)}"
         )
     return Roof(
         name=name,

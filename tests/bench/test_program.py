@@ -37,6 +37,20 @@ def test_result_file(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.json", "run.samples.jsonl"]
 
 
+def test_a_row_says_what_its_counts_are_worth_and_what_occupancy_assumes(tmp_path: Path) -> None:
+    [row] = rows_of("--device=model:h200-sxm", ONE_ROW).values()
+    assert row["counts"] == "exact"
+    assert "assuming" not in row
+    # A device for whose architecture nothing was compiled.
+    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
+    device["compute_capability"] = [8, 7]
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(device))
+    [row] = rows_of(f"--device=model:{file}", ONE_ROW).values()
+    assert "counts" not in row
+    assert row["assuming"] == "no register limit"
+
+
 def test_two_runs_of_the_model_agree_exactly() -> None:
     flags = ("--device=model:h200-sxm", "--benchmark_filter=^coalescing/gather")
     first, second = rows_of(*flags), rows_of(*flags)
@@ -115,14 +129,19 @@ def test_csv_has_a_cell_for_every_column() -> None:
 def test_help_and_devices_read_well() -> None:
     assert "--benchmark_filter" in run("--help").stdout
     devices = run("--list_devices").stdout
-    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm"):
+    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"):
         assert f"model:{name}" in devices
+    for name in ("mi300x", "tpu-v4", "cs-2", "groq-lpu"):
+        assert f"  {name} " in devices
+        assert f"model:{name}" not in devices
+    assert max(len(line) for line in devices.splitlines()) <= 100
 
 
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
         (["--device=model:h300"], "h300"),
+        (["--device=model:mi300x"], "data-sheet roof only"),
         (["--device=tpu"], "tpu"),
         (["--device=model:"], "model:"),
         (["--benchmark_filter=^nothing$"], "^nothing$"),

@@ -30,8 +30,10 @@ __global__ void store_strided_kernel(T* out, unsigned stride, unsigned offset) {
 }
 
 template <class T>
-__global__ void load_shared_kernel(T* out, unsigned stride) {
-  const T* shared = static_cast<const T*>(model::dynamic_shared_memory());
+__global__ void load_shared_kernel(T* out, unsigned stride, unsigned bytes) {
+  T* shared = static_cast<T*>(model::dynamic_shared_memory());
+  for (unsigned i = threadIdx.x; i < bytes / sizeof(T); i += blockDim.x) shared[i] = T{};
+  __syncthreads();
   out[threadIdx.x] = shared[threadIdx.x * stride];
 }
 
@@ -347,7 +349,8 @@ void store_strided(unsigned width, void* out, unsigned stride, unsigned offset, 
 }
 void load_shared(unsigned width, void* out, unsigned stride, unsigned lanes, std::size_t bytes) {
   with_width(width, [&]<class T>(T) {
-    launch(load_shared_kernel<T>, 1, lanes, bytes, nullptr, static_cast<T*>(out), stride);
+    launch(load_shared_kernel<T>, 1, lanes, bytes, nullptr, static_cast<T*>(out), stride,
+           static_cast<unsigned>(bytes));
   });
 }
 

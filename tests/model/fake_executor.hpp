@@ -20,6 +20,7 @@ const void* address(void (*kernel)(P...)) {
 class FakeExecutor : public KernelExecutor {
  public:
   std::map<const void*, double> seconds;      // by kernel; 10 us for any other
+  std::map<const void*, double> utilisation;  // by kernel; 0 for any other
   std::map<const void*, std::string> faults;  // kernels that fail, and what with
   // Added to a launch's time, by the number of launches carried out before it.
   std::function<double(std::size_t)> extra_seconds = [](std::size_t) { return 0.0; };
@@ -32,7 +33,9 @@ class FakeExecutor : public KernelExecutor {
     }
     launch.invoke(launch.arguments.get());
     const auto known = seconds.find(launch.function);
-    return {extra + (known == seconds.end() ? 10e-6 : known->second), ""};
+    const auto busy = utilisation.find(launch.function);
+    return {extra + (known == seconds.end() ? 10e-6 : known->second), "",
+            busy == utilisation.end() ? 0.0 : busy->second};
   }
 };
 

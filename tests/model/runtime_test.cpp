@@ -169,6 +169,50 @@ TEST_F(RuntimeTest, FullGridsOfTwoStreamsTakeTurns) {
   EXPECT_DOUBLE_EQ(kernels[1].start, kernels[0].end);
 }
 
+TEST_F(RuntimeTest, SmallGridsThatKeepTheSameUnitBusyTakeTurns) {
+  executor_.utilisation = {{address(large), 0.7}, {address(small), 0.3}};
+  for (int run = 0; run < 2; ++run) {  // the first shows what they are like
+    runtime().clear_records();
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(launch(stream(), 1, large), cudaSuccess);
+    ASSERT_EQ(launch(stream(), 1, small), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  const auto kernels = named("large");
+  EXPECT_DOUBLE_EQ(kernels[1].start, kernels[0].end) << "seven tenths and seven tenths";
+  EXPECT_LT(named("small")[0].start, kernels[0].end) << "three tenths fit beside seven";
+}
+
+// What waits for the device when it becomes free, and who gets it.
+TEST_F(RuntimeTest, APrioritisedStreamGoesFirstAmongThoseThatWait) {
+  int least = 0, greatest = 0;
+  ASSERT_EQ(cudaDeviceGetStreamPriorityRange(&least, &greatest), cudaSuccess);
+  ASSERT_LT(greatest, least);
+  for (const int priority : {least, greatest, greatest - 1, least + 1}) {
+    cudaStream_t urgent = nullptr;
+    ASSERT_EQ(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, priority), cudaSuccess);
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(launch(stream(), full_grid(), large), cudaSuccess);
+    ASSERT_EQ(launch(urgent, full_grid(), small), cudaSuccess);
+    const auto backlog = named("large");
+    const std::size_t before = priority < least ? 0 : 2;  // out of range: the nearest that exists
+    EXPECT_DOUBLE_EQ(named("small")[0].start, backlog[before].end) << priority;
+    runtime().clear_records();
+  }
+}
+
+TEST_F(RuntimeTest, PrioritiesDoNotReorderCopies) {
+  cudaStream_t urgent = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, -1), cudaSuccess);
+  constexpr std::size_t bytes = std::size_t{8} << 20;
+  void *device = nullptr, *pinned = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+  for (const cudaStream_t s : {stream(), stream(), urgent}) {
+    ASSERT_EQ(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, s), cudaSuccess);
+  }
+  EXPECT_EQ(named("copy to device")[2].stream, 1) << "the first that was made, the last to copy";
+  EXPECT_EQ(named("copy to device")[2].bytes, bytes);
+}
+
 TEST_F(RuntimeTest, WhatIsReadyFirstGetsTheEngineFirst) {
   // Issued first, but held back by the long chain before it.
   const cudaStream_t late = stream();
@@ -219,6 +263,62 @@ TEST_F(RuntimeTest, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
   const auto between = named("small");
   EXPECT_DOUBLE_EQ(between[0].start, large_ones[0].end);
   EXPECT_DOUBLE_EQ(large_ones[1].start, between[0].end);
+}
+
+TEST_F(RuntimeTest, TheLegacyStreamHasAHandleToo) {
+  ASSERT_EQ(launch(cudaStreamLegacy, 1, large), cudaSuccess);
+  ASSERT_EQ(launch(nullptr, 1, small), cudaSuccess);
+  EXPECT_DOUBLE_EQ(named("small")[0].start, named("large")[0].end);
+  EXPECT_EQ(named("large")[0].stream, 0);
+  EXPECT_EQ(cudaStreamDestroy(cudaStreamLegacy), cudaErrorInvalidResourceHandle);
+}
+
+TEST_F(RuntimeTest, APerThreadDefaultStreamWaitsForTheLegacyStreamAndForNoOther) {
+  const cudaStream_t blocking = stream(cudaStreamDefault);
+  ASSERT_EQ(launch(blocking, 1, large), cudaSuccess);
+  ASSERT_EQ(launch(cudaStreamPerThread, 1, small), cudaSuccess);
+  EXPECT_LT(named("small")[0].start, named("large")[0].end);
+  runtime().clear_records();
+
+  ASSERT_EQ(launch(nullptr, 1, large), cudaSuccess);
+  ASSERT_EQ(launch(cudaStreamPerThread, 1, small), cudaSuccess);
+  ASSERT_EQ(launch(nullptr, 1, large), cudaSuccess);
+  EXPECT_DOUBLE_EQ(named("small")[0].start, named("large")[0].end);
+  EXPECT_DOUBLE_EQ(named("large")[1].start, named("small")[0].end);
+  EXPECT_EQ(cudaStreamDestroy(cudaStreamPerThread), cudaErrorInvalidResourceHandle);
+}
+
+TEST_F(RuntimeTest, EveryThreadHasADefaultStreamOfItsOwn) {
+  ASSERT_EQ(launch(cudaStreamPerThread, 1, large), cudaSuccess);
+  std::thread([] { EXPECT_EQ(launch(cudaStreamPerThread, 1, small), cudaSuccess); }).join();
+  ASSERT_EQ(launch(cudaStreamPerThread, 1, tiny), cudaSuccess);
+  EXPECT_LT(named("small")[0].start, named("large")[0].end) << "another thread's";
+  EXPECT_GE(named("tiny")[0].start, named("large")[0].end) << "the same as before";
+  EXPECT_EQ(named("tiny")[0].stream, named("large")[0].stream);
+  EXPECT_NE(named("small")[0].stream, named("large")[0].stream);
+}
+
+TEST_F(RuntimeTest, TheHostsCallsAreRememberedAndPollsAreOne) {
+  const cudaStream_t s = stream();
+  const cudaEvent_t done = event();
+  runtime().clear_records();
+  ASSERT_EQ(launch(s, 1, large), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(done, s), cudaSuccess);
+  std::size_t polls = 1;
+  while (cudaEventQuery(done) == cudaErrorNotReady) ++polls;
+  const auto calls = runtime().host_records();
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_STREQ(calls[0].name, "cudaLaunchKernelEx");
+  EXPECT_STREQ(calls[1].name, "cudaEventRecord");
+  EXPECT_STREQ(calls[2].name, "cudaEventQuery");
+  EXPECT_EQ(calls[2].calls, polls);
+  EXPECT_GT(polls, 10U);
+  EXPECT_DOUBLE_EQ(calls[1].start, calls[0].end);
+  EXPECT_NEAR(calls[2].end - calls[2].start, polls * figure("launch_host_seconds"), nanosecond);
+  EXPECT_DOUBLE_EQ(calls[2].end, runtime().host_seconds());
+  const double end = named("large")[0].end;
+  EXPECT_GE(calls[2].end, end);
+  EXPECT_LE(calls[2].end, end + figure("launch_host_seconds")) << "the first poll that could know";
 }
 
 TEST_F(RuntimeTest, NonBlockingStreamsIgnoreTheLegacyStream) {
@@ -968,6 +1068,10 @@ class EveryCallTest : public RuntimeTest {
         {"cudaStreamCreate", [this] { return cudaStreamCreate(&new_stream_); }},
         {"cudaStreamCreateWithFlags",
          [this] { return cudaStreamCreateWithFlags(&new_stream_, cudaStreamNonBlocking); }},
+        {"cudaStreamCreateWithPriority",
+         [this] { return cudaStreamCreateWithPriority(&new_stream_, cudaStreamDefault, -1); }},
+        {"cudaDeviceGetStreamPriorityRange",
+         [this] { return cudaDeviceGetStreamPriorityRange(&number_, &number_); }},
         {"cudaStreamDestroy", [this] { return cudaStreamDestroy(new_stream_); }},
         {"cudaStreamSynchronize", [this] { return cudaStreamSynchronize(stream_); }},
         {"cudaStreamQuery", [this] { return cudaStreamQuery(stream_); }},

@@ -98,6 +98,7 @@ TEST_F(TimeModelTest, NothingToDoTakesTheFloor) {
   const Prediction prediction = cold(even_grid());
   EXPECT_EQ(prediction.bound, "launch");
   EXPECT_EQ(prediction.seconds, spec["kernel_floor_seconds"]);
+  EXPECT_EQ(prediction.utilisation, 0);
 }
 
 TEST_F(TimeModelTest, AStreamIsBoundByDram) {
@@ -105,6 +106,7 @@ TEST_F(TimeModelTest, AStreamIsBoundByDram) {
   expect_bound(stream(many), "dram",
                bytes / (spec["dram_bytes_per_second"] * spec["dram_read_efficiency"]));
   const Prediction prediction = cold(stream(many));
+  EXPECT_DOUBLE_EQ(prediction.utilisation, term(prediction, "dram") / prediction.seconds);
   EXPECT_NEAR(prediction.traffic.dram_read_bytes, bytes, 1e-6 * bytes);
   EXPECT_EQ(prediction.traffic.dram_write_bytes, 0);
   EXPECT_NEAR(prediction.traffic.l2_sectors, many, 1e-6 * many);
@@ -212,6 +214,27 @@ TEST_F(TimeModelTest, ArithmeticAndIssue) {
   expect_bound(exchanges, "issue", cycles(an_sm / spec["warp_schedulers_per_sm"]));
 }
 
+TEST_F(TimeModelTest, AnAsynchronousCopyIsIssuedOnce) {
+  KernelProfile copies = even_grid();
+  const double count = 1e6;
+  copies.counts.at(Space::global, Access::load).requests = count;
+  copies.counts.at(Space::shared, Access::store).requests = count;
+  const double apart = term(cold(copies), "issue");
+  copies.counts.async_copies = count;
+  EXPECT_NEAR(term(cold(copies), "issue"), apart / 2, 1e-9 * apart);
+}
+
+TEST_F(TimeModelTest, MatrixMultiplicationsShareOneUnitAtTheirOwnRates) {
+  KernelProfile profile = even_grid();
+  const double flops = 1e15;
+  profile.counts.tensor_flops = {flops, 2 * flops, 3 * flops};
+  const double an_sm = flops / spec["sm_count"];
+  expect_bound(profile, "tensor",
+               cycles(an_sm / spec["tensor_fp16_flops_per_clock_per_sm"] +
+                      2 * an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] +
+                      3 * an_sm / spec["tensor_tf32_flops_per_clock_per_sm"]));
+}
+
 TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   KernelProfile chase;
   chase.blocks = chase.traced_blocks = 1;
@@ -263,6 +286,14 @@ TEST_F(TimeModelTest, MultiplyAddsThatWaitForEachOther) {
   EXPECT_NEAR(latency(500), cycles(500 * spec["fp32_latency_cycles"]), 1e-12);
   // Independent ones still go through the scheduler's share of the unit: a warp a clock here.
   EXPECT_NEAR(latency(10), cycles(1000), 1e-12);
+}
+
+TEST_F(TimeModelTest, RegistersLimitWhatIsResident) {
+  KernelProfile profile = even_grid();
+  profile.registers = 128;  // 65536 / 128 threads: two blocks of 256, where eight would fit
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 2u);
+  profile.registers = 0;
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 8u);
 }
 
 TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {

@@ -12,6 +12,7 @@
 // time to issue, the latency to the device, and the spacing of launches in a stream or graph.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -26,6 +27,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/devices/device.hpp"
@@ -59,6 +61,9 @@ struct Capture {
 
 struct CUstream_st {
   int number = 0;
+  int device = 0;
+  bool legacy = false;   // the default stream of its device
+  int priority = 0;
   bool blocking = true;  // ordered with the legacy default stream
   gpubench::model::OperationPtr last;
   std::shared_ptr<gpubench::model::Capture> capture;  // while it takes part in one
@@ -66,6 +71,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
+  int device = 0;
   bool timed = true;
   gpubench::model::OperationPtr recorded;
   std::shared_ptr<gpubench::model::Capture> capture;  // recorded while its stream was captured
@@ -89,6 +95,11 @@ struct KernelResources {
 };
 
 struct RuntimeOptions {
+  // GPUs that cudaSetDevice takes, all alike. The first `node_devices` share this host, and are
+  // those that cudaGetDeviceCount counts; as many each share further hosts, on a network. The host
+  // of another node works at the same time as this one: what it issues costs this one nothing.
+  int devices = 1;
+  int node_devices = 1;
   // How long, in real time, a call may wait for something that nothing queued will do.
   std::chrono::milliseconds deadlock_after{10000};
   // Whether the driver has cuStreamWaitValue32 and cuStreamWriteValue32.
@@ -99,6 +110,23 @@ struct RuntimeOptions {
   std::function<void(const std::string&)> diagnostic{};
   // The kernel at an address. Default: nothing is known, and neither limits occupancy.
   std::function<KernelResources(const void* function)> kernel_resources{};
+};
+
+// What the model prices as a whole, without a kernel of ours: a library's call.
+struct PricedOperation {
+  std::string name;
+  std::string bound;                                  // the largest of its terms
+  std::vector<std::pair<std::string, double>> terms;  // [s]
+  double seconds = 0;
+  bool computed = false;  // its results are there
+};
+
+// What is left of the host's calls: equal ones in a row, such as polls, are one record.
+struct HostRecord {
+  const char* name = "";
+  std::size_t calls = 1;
+  double start = 0;  // the host's virtual clock [s]
+  double end = 0;
 };
 
 // Thrown where a kernel is carried out, caught where the host notices.
@@ -122,11 +150,20 @@ class Runtime {
   DeviceMemory& memory() { return memory_; }
   double host_seconds() const;          // the host's virtual clock
   std::vector<Record> records() const;  // what the device did so far, in order of start
+  // The calls that took the host time, in order; the newest, Timeline::max_records at most.
+  std::vector<HostRecord> host_records() const;
   void clear_records();
   std::string last_diagnostic() const;  // the line of the latest fault or deadlock, or ""
   // Whether a kernel may access [address, address + bytes) in the host's memory: it was allocated
   // with cudaMallocHost or cudaHostAlloc. Safe to call from an executor.
   bool is_mapped_host(const void* address, std::size_t bytes) const;
+
+  // Whether operations are to have results, from now on, or only a duration. Forgets those noted.
+  void expect_results(bool results);
+  bool expects_results() const { return results_; }  // for those who carry operations out
+  void note_operation(PricedOperation operation);    // likewise; only while results are expected
+  std::vector<PricedOperation> operations() const;
+  void report(const std::string& line);  // for a library whose error code cannot say it
 
   // Makes the `nth` call of `function` from now on (1: the next) return `error` and do nothing.
   void fail_call(const std::string& function, std::size_t nth, cudaError_t error);
@@ -137,12 +174,26 @@ class Runtime {
   template <class F>
   cudaError_t call(const char* function, F&& body) {
     const std::lock_guard lock(mutex_);
+    const double start = host_now_;
     const cudaError_t refused = begin_call(function);
-    return finish_call(refused == cudaSuccess ? guarded(body) : refused);
+    const cudaError_t error = refused == cudaSuccess ? guarded(body) : refused;
+    remember(function, start);
+    return finish_call(error);
   }
   cudaError_t take_last_error();
   cudaError_t peek_last_error();
 
+  int device_count() const { return std::min(options_.devices, options_.node_devices); }
+  cudaError_t set_device(int device);
+  int current_device() const;  // of the calling thread
+  cudaError_t memory_info(std::size_t* free, std::size_t* total) const;
+  cudaError_t can_access_peer(int* can, int device, int peer) const;
+  cudaError_t enable_peer_access(int peer);
+  bool may_access(int device, int peer) const;  // as enabled
+  // NVLink connects the GPUs of a node with each other, in the device files of those that have it.
+  bool same_node(int a, int b) const {
+    return a / options_.node_devices == b / options_.node_devices;
+  }
   cudaError_t attribute(int* value, cudaDeviceAttr attribute, int device) const;
   cudaError_t properties(cudaDeviceProp* properties, int device) const;
   cudaError_t device_synchronize();
@@ -156,7 +207,8 @@ class Runtime {
                    cudaStream_t stream, bool asynchronous);
   cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream);
 
-  cudaError_t stream_create(cudaStream_t* stream, unsigned int flags);
+  cudaError_t priority_range(int* least, int* greatest) const;
+  cudaError_t stream_create(cudaStream_t* stream, unsigned int flags, int priority);
   cudaError_t stream_destroy(cudaStream_t stream);
   cudaError_t stream_synchronize(cudaStream_t stream);
   cudaError_t stream_query(cudaStream_t stream);
@@ -183,6 +235,9 @@ class Runtime {
   bool stream_memory_operations() const { return options_.stream_memory_operations; }
 
   cudaError_t launch(KernelLaunch launch, cudaStream_t stream);
+  // One operation of several streams: starts when all of them have come to it, ends for all at
+  // once.
+  cudaError_t together(const std::vector<cudaStream_t>& streams, Work work);
   cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
   cudaError_t set_max_dynamic_shared(const void* function, int bytes);
   cudaError_t occupancy_blocks(int* blocks, const void* function, int block_threads,
@@ -196,12 +251,20 @@ class Runtime {
 
   cudaError_t begin_call(const char* function);
   cudaError_t finish_call(cudaError_t error);
+  void remember(const char* function, double start);
+  void catch_up();
   cudaError_t guarded(const std::function<cudaError_t()>& body);
+  void say(const std::string& line);
   cudaError_t fail_for_good(cudaError_t error, const std::string& line);
 
-  // nullptr: not a live stream. The null handle is the legacy default stream.
+  // nullptr: not a live stream. The null handle is the legacy default stream; the calling thread's
+  // own default stream is made when it is first asked for.
   CUstream_st* find(cudaStream_t stream);
   void pay(double seconds) { host_now_ += seconds; }
+  void pay_to_issue(const CUstream_st& stream) {
+    if (stream.device < options_.node_devices) pay(device_["launch_host_seconds"]);
+  }
+  bool is_device(int device) const { return device >= 0 && device < options_.devices; }
   // Queues `work` in the stream, or adds it to the capture that the stream takes part in.
   cudaError_t enqueue(CUstream_st& stream, Work work, const OperationPtr& also_after = nullptr);
   // Refuses and invalidates: for calls that a capture in progress does not permit.
@@ -234,19 +297,27 @@ class Runtime {
   std::condition_variable_any changed_;  // somebody called: what was waited for may have come
   Timeline timeline_;
   double host_now_ = 0;
-  CUstream_st legacy_;
+  std::vector<CUstream_st> legacy_;  // by device
+  std::map<std::thread::id, int> current_device_;
+  std::set<std::pair<int, int>> peers_;  // (device, whose memory it may access)
   int streams_created_ = 0;
   std::map<cudaStream_t, std::unique_ptr<CUstream_st>> streams_;
+  // By thread and device; each is one of streams_.
+  std::map<std::pair<std::thread::id, int>, cudaStream_t> per_thread_;
   std::map<cudaEvent_t, std::unique_ptr<CUevent_st>> events_;
   std::map<cudaGraph_t, std::unique_ptr<CUgraph_st>> graphs_;
   std::map<cudaGraphExec_t, std::unique_ptr<CUgraphExec_st>> executables_;
   std::set<std::shared_ptr<Capture>> captures_;
-  std::set<const void*> loaded_;                       // kernels that ran before
+  std::map<std::pair<const void*, double>, double> utilisation_;  // by kernel and blocks
+  std::set<const void*> loaded_;                                  // kernels that ran before
   std::map<const void*, std::size_t> dynamic_shared_;  // limits set by cudaFuncSetAttribute
   std::map<std::string, InjectedFault> injected_;
   cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
   std::map<std::thread::id, cudaError_t> last_error_;
   std::string last_diagnostic_;
+  bool results_ = true;
+  std::vector<PricedOperation> operations_;
+  std::deque<HostRecord> host_records_;
 
   mutable std::mutex host_mutex_;
   struct HostAllocation {

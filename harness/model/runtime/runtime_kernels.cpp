@@ -32,7 +32,8 @@ unsigned Runtime::blocks_per_sm(const void* function, unsigned threads,
 
 cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   CUstream_st* const queue = find(stream);
-  if (queue == nullptr) return cudaErrorInvalidResourceHandle;
+  if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
+  launch.device = queue->device;
   const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
   const dim3 grid = launch.grid;
   const dim3 block = launch.block;
@@ -55,15 +56,22 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
 
   const double blocks =
       static_cast<double>(grid.x) * static_cast<double>(grid.y) * static_cast<double>(grid.z);
+  // Room beside others is short in two ways: resident blocks, and the unit that the kernel was seen
+  // to keep busy when it last ran on a grid of this size.
+  const auto identity = std::make_pair(launch.function, blocks);
+  const auto seen = utilisation_.find(identity);
   Work work{
       .name = launch.name,
       .engine = Engine::compute,
-      .share = std::min(1.0, blocks / (resident * device_["sm_count"])),
+      .share = std::max(std::min(1.0, blocks / (resident * device_["sm_count"])),
+                        seen == utilisation_.end() ? 0.0 : seen->second),
+      .priority = queue->priority,
       .hold_seconds = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"],
   };
-  work.carry_out = [this, launch = std::move(launch)] {
+  work.carry_out = [this, identity, launch = std::move(launch)] {
     const KernelOutcome outcome = executor_.execute(launch);
     if (!outcome.error.empty()) throw DeviceFault(outcome.error);
+    utilisation_[identity] = std::min(1.0, outcome.utilisation);
     return outcome.seconds;
   };
   return enqueue(*queue, std::move(work));

@@ -20,7 +20,7 @@ cudaError_t Runtime::malloc_device(void** device, std::size_t bytes) {
   if (device == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["sync_host_seconds"]);
-  *device = bytes == 0 ? nullptr : memory_.allocate(bytes);
+  *device = bytes == 0 ? nullptr : memory_.allocate(bytes, current_device());
   return bytes != 0 && *device == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
@@ -113,29 +113,36 @@ cudaError_t Runtime::copy(void* to, const void* from, std::size_t bytes, cudaMem
   switch (*found) {
     case cudaMemcpyHostToDevice: {
       const double seconds = over_link("pcie_h2d_bytes_per_second");
-      work = {.name = "copy to device", .engine = Engine::copy_to_device};
+      work = {.name = "copy to device", .engine = Engine::copy_to_device, .bytes = amount};
       work.carry_out = [=, this] { return memory_.write(to, from, bytes), seconds; };
       break;
     }
     case cudaMemcpyDeviceToHost: {
       const double seconds = over_link("pcie_d2h_bytes_per_second");
-      work = {.name = "copy to host", .engine = Engine::copy_to_host};
+      work = {.name = "copy to host", .engine = Engine::copy_to_host, .bytes = amount};
       work.carry_out = [=, this] { return memory_.read(to, from, bytes), seconds; };
       break;
     }
     case cudaMemcpyDeviceToDevice: {
-      // A kernel of the driver's: every byte is read and written.
+      const int source = memory_.find(from)->device;
+      const int target = memory_.find(to)->device;
+      if (!same_node(source, target)) return cudaErrorInvalidValue;
+      // A kernel of the driver's: every byte is read and written. To a peer: over the link.
       const double seconds =
           device_["kernel_floor_seconds"] +
-          2 * amount / (device_["dram_bytes_per_second"] * device_["dram_mixed_efficiency"]);
-      work = {.name = "copy on device", .engine = Engine::compute};
+          (source == target
+               ? 2 * amount / (device_["dram_bytes_per_second"] * device_["dram_mixed_efficiency"])
+               : amount / device_["nvlink_bytes_per_second"]);
+      work = {.name = source == target ? "copy on device" : "copy to peer",
+              .engine = source == target ? Engine::compute : Engine::copy_to_device,
+              .bytes = amount};
       work.carry_out = [=, this] { return memory_.copy(to, from, bytes), seconds; };
       host_waits = false;
       break;
     }
     default: {
       const double seconds = amount / device_["pageable_bytes_per_second"];
-      work = {.name = "copy on host"};
+      work = {.name = "copy on host", .bytes = amount};
       work.carry_out = [=] { return std::memmove(to, from, bytes), seconds; };
       host_waits = true;
     }
@@ -156,7 +163,7 @@ cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t str
                           ? device_["dram_bytes_per_second"] * device_["dram_write_efficiency"]
                           : device_["pcie_d2h_bytes_per_second"];
   const double seconds = device_["kernel_floor_seconds"] + static_cast<double>(bytes) / rate;
-  Work work{.name = "set", .engine = Engine::compute};
+  Work work{.name = "set", .engine = Engine::compute, .bytes = static_cast<double>(bytes)};
   work.carry_out = [=, this] {
     if (on_device) {
       memory_.set(to, byte, bytes);

@@ -16,18 +16,37 @@ void add_distinct(std::vector<std::size_t>& to, const std::vector<std::size_t>& 
 
 }  // namespace
 
-cudaError_t Runtime::stream_create(cudaStream_t* stream, unsigned int flags) {
+namespace {
+
+// Lower numbers come first. How many there are differs between devices; CUDA promises the order.
+constexpr int least_priority = 0;
+constexpr int greatest_priority = -1;
+
+}  // namespace
+
+cudaError_t Runtime::priority_range(int* least, int* greatest) const {
+  if (least != nullptr) *least = least_priority;
+  if (greatest != nullptr) *greatest = greatest_priority;
+  return cudaSuccess;
+}
+
+// A priority outside the range is taken as the end that is nearest.
+cudaError_t Runtime::stream_create(cudaStream_t* stream, unsigned int flags, int priority) {
   if (stream == nullptr || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
   auto created = std::make_unique<CUstream_st>();
   created->number = ++streams_created_;
+  created->device = current_device();
   created->blocking = flags == cudaStreamDefault;
+  created->priority = std::clamp(priority, greatest_priority, least_priority);
   *stream = created.get();
   streams_.emplace(*stream, std::move(created));
   return cudaSuccess;
 }
 
 cudaError_t Runtime::stream_destroy(cudaStream_t stream) {
-  const CUstream_st* const queue = stream == nullptr ? nullptr : find(stream);
+  const bool is_default =
+      stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+  const CUstream_st* const queue = is_default ? nullptr : find(stream);
   if (queue == nullptr) return cudaErrorInvalidResourceHandle;
   if (queue->capture != nullptr) {
     if (queue->capture->origin == stream) captures_.erase(queue->capture);
@@ -55,6 +74,7 @@ cudaError_t Runtime::stream_query(cudaStream_t stream) {
   }
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["launch_host_seconds"]);
+  catch_up();
   for (const OperationPtr& operation : last_of(*queue)) {
     if (!has_ended(operation)) return cudaErrorNotReady;
   }
@@ -66,7 +86,7 @@ cudaError_t Runtime::stream_wait_event(cudaStream_t stream, cudaEvent_t event) {
   if (queue == nullptr || !events_.contains(event)) return cudaErrorInvalidResourceHandle;
   if (event->capture != nullptr) {
     if (!captures_.contains(event->capture)) return cudaErrorCapturedEvent;
-    if (queue == &legacy_) {
+    if (queue->legacy) {
       return invalidate(*event->capture, cudaErrorStreamCaptureImplicit);
     }
     if (queue->capture != nullptr && queue->capture != event->capture) {
@@ -93,6 +113,7 @@ cudaError_t Runtime::event_create(cudaEvent_t* event, unsigned int flags) {
     return cudaErrorInvalidValue;
   }
   auto created = std::make_unique<CUevent_st>();
+  created->device = current_device();
   created->timed = (flags & cudaEventDisableTiming) == 0;
   *event = created.get();
   events_.emplace(*event, std::move(created));
@@ -101,7 +122,9 @@ cudaError_t Runtime::event_create(cudaEvent_t* event, unsigned int flags) {
 
 cudaError_t Runtime::event_record(cudaEvent_t event, cudaStream_t stream) {
   CUstream_st* const queue = find(stream);
-  if (queue == nullptr || !events_.contains(event)) return cudaErrorInvalidResourceHandle;
+  if (queue == nullptr || !events_.contains(event) || event->device != queue->device) {
+    return cudaErrorInvalidResourceHandle;
+  }
   if (queue->capture != nullptr) {  // marks a place in the graph and is no node of it
     if (queue->capture->invalidated) return cudaErrorStreamCaptureInvalidated;
     event->recorded = nullptr;
@@ -129,6 +152,7 @@ cudaError_t Runtime::event_query(cudaEvent_t event) {
   if (event->capture != nullptr) return invalidate(*event->capture, cudaErrorCapturedEvent);
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["launch_host_seconds"]);
+  catch_up();
   return has_ended(event->recorded) ? cudaSuccess : cudaErrorNotReady;
 }
 

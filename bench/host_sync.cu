@@ -1,0 +1,155 @@
+// host_sync: what does `.item()` in the loop cost?
+//
+// Expected  each read empties the queue: the word travels, the host wakes, the next launch travels
+//           back, about 10 us in which the GPU idles. So steps a second fall by idle / (N steps +
+//           idle): the cost fades as 1/N when every N-th step is read, and as kernels grow.
+//           Mapped memory saves the copy, polling the wake-up. A stopwatch that does not wait
+//           reports launches a second, whatever the kernels do (claimed_items_per_second).
+// Units     us [a layer's length; a step is three layers, a loop eight steps]; every [steps between
+//           reads]; items are steps. lost_fraction and idle_seconds_per_read are against the same
+//           loop that never reads.
+// Confirm   nsys profile --trace=cuda (the gaps between kernels)
+#include <algorithm>
+#include <vector>
+
+#include "harness/bench.hpp"
+#include "harness/gpu/event.hpp"
+#include "harness/gpu/stream.hpp"
+#include "kernels/host_sync.cuh"
+
+namespace {
+
+using namespace host_sync;
+using gpubench::Bench;
+using gpubench::Event;
+using gpubench::PinnedBuffer;
+
+RoundTrip round_trip(const gpubench::DeviceSpec& device) {
+  return {device["pcie_latency_seconds"], device["sync_host_seconds"],
+          device["launch_latency_seconds"], device["launch_host_seconds"]};
+}
+
+// The loop, with `read(step)` after every `every`-th step (0: never).
+class Loop {
+ public:
+  explicit Loop(Bench& bench)
+      : pace_(paced_work::pace_of(bench.device())),
+        blocks_(pace_.blocks(1e-6 * static_cast<double>(bench.arg("us")), rounds)),
+        in_(bench.input<float>(std::size_t{blocks_} * paced_work::threads)),
+        out_(bench.output<float>(in_.size())) {
+    bench.verify(out_, paced_work::Expected<decltype(in_.values())>{in_.values(), rounds});
+    bench.blocks_host();
+  }
+
+  template <class Read>
+  void run(cudaStream_t s, float* loss, unsigned every, const Read& read) const {
+    for (unsigned step = 0; step < steps; ++step) {
+      for (unsigned l = 0; l < layers; ++l) {
+        launch(layer, blocks_, paced_work::threads, 0, s, in_.data(), out_.data(),
+               l + 1 == layers ? loss : nullptr, step);
+      }
+      if (every != 0 && (step + 1) % every == 0) read(step / every);
+    }
+  }
+  void run(cudaStream_t s, float* loss) const {
+    run(s, loss, 0, [](unsigned) {});
+  }
+
+  double layer_seconds() const { return pace_.seconds(blocks_, rounds); }
+  gpubench::Input<float> input() const { return in_; }
+
+ private:
+  paced_work::Pace pace_;
+  unsigned blocks_;
+  gpubench::Input<float> in_;
+  gpubench::Output<float> out_;
+};
+
+void read_back(Bench& bench, unsigned every) {
+  const std::string& by = bench.axis("by");
+  const bool mapped = by == "mapped", polls = by == "event";
+  const unsigned reads = steps / every;
+  const RoundTrip trip = round_trip(bench.device());
+  const double idle = idle_seconds(trip, !mapped, polls);
+
+  const Loop loop(bench);
+  const PinnedBuffer<float> pinned(1);
+  const auto on_device = bench.output<float>(1);
+  std::vector<float> losses(reads);
+  bench.verify_host(std::span(losses),
+                    ExpectedLoss<decltype(loop.input().values())>{loop.input().values(), every}, {},
+                    true);
+  const double expected = loop_seconds(trip, loop.layer_seconds(), reads, idle);
+  bench.work({.items = steps,
+              .law = [=](const gpubench::Roofs&) { return steps / expected; },
+              .law_tolerance = polls ? 0.05 : 0.01});  // a poll is late by none or by one
+
+  const Event copied(cudaEventDisableTiming);
+  const auto body = [&](cudaStream_t s) {
+    float* const loss = mapped ? pinned.device_data() : on_device.data();
+    loop.run(s, loss, every, [&](unsigned read) {
+      float* const to = by == "memcpy" ? &losses[read] : pinned.data();
+      if (!mapped) CUDA_CHECK(cudaMemcpyAsync(to, loss, sizeof *to, cudaMemcpyDeviceToHost, s));
+      if (polls) {
+        copied.record(s);
+        while (!copied.has_happened()) {
+        }
+      } else if (by != "memcpy") {  // which has returned with the word
+        CUDA_CHECK(cudaStreamSynchronize(s));
+      }
+      losses[read] = *to;
+    });
+  };
+  bench.run(body);
+  const double never = bench.time(
+      [&](cudaStream_t s) { loop.run(s, mapped ? pinned.device_data() : on_device.data()); });
+  bench.counter("lost_fraction", 1 - never / bench.seconds());
+  bench.counter("idle_seconds_per_read", (bench.seconds() - never) / reads);
+}
+
+void read_every(Bench& bench) { read_back(bench, static_cast<unsigned>(bench.arg("every"))); }
+GPU_BENCHMARK(host_sync, read_every)
+    ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
+    ->ArgNames({"us", "every"})
+    ->ArgsProduct({{20}, {1, 2, 4, 8}});
+GPU_BENCHMARK(host_sync, read_every)
+    ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
+    ->ArgNames({"us", "every"})
+    ->ArgsProduct({{5, 100, 500}, {1, 2, 4, 8}})
+    ->In(gpubench::Suite::full);
+
+void read_each_step(Bench& bench) { read_back(bench, 1); }
+GPU_BENCHMARK(host_sync, read_each_step)
+    ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
+    ->ArgName("us")
+    ->ArgsProduct({{5, 20, 100, 500}});
+
+// What the loop does when nobody looks, and what a stopwatch says that does not wait for it.
+void never_reading(Bench& bench) {
+  const Loop loop(bench);
+  const auto loss = bench.output<float>(1);
+  const double expected = loop_seconds(round_trip(bench.device()), loop.layer_seconds(), 0, 0);
+  bench.work({.items = steps,
+              .law = [=](const gpubench::Roofs&) { return steps / expected; },
+              .law_tolerance = 0.01});
+  bench.run([&](cudaStream_t s) { loop.run(s, loss.data()); });
+
+  std::vector<double> launched, finished;
+  const gpubench::Stream stream;
+  for (int i = 0; i < 11; ++i) {
+    const double begin = bench.host_seconds();
+    loop.run(stream, loss.data());
+    launched.push_back(bench.host_seconds() - begin);
+    stream.synchronize();
+    finished.push_back(bench.host_seconds() - begin);
+  }
+  const auto steps_a_second = [](std::vector<double>& seconds) {
+    std::nth_element(seconds.begin(), seconds.begin() + 5, seconds.end());
+    return steps / seconds[5];
+  };
+  bench.counter("claimed_items_per_second", steps_a_second(launched));  // the lie
+  bench.counter("awaited_items_per_second", steps_a_second(finished));
+}
+GPU_BENCHMARK(host_sync, never_reading)->ArgName("us")->ArgsProduct({{5, 20, 100, 500}});
+
+}  // namespace

@@ -1,0 +1,61 @@
+// host_sync: a training loop that looks at its loss.
+//
+// A step is `layers` kernels in a row, each as long as asked; the last leaves the loss of the step
+// in a single word, which the host reads back now and then.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "kernels/paced_work.cuh"
+
+namespace host_sync {
+
+inline constexpr unsigned steps = 8;
+inline constexpr unsigned layers = 3;
+inline constexpr unsigned rounds = 128;  // a thread and layer: 1024 multiply-adds
+
+// One element a thread. `loss` is null in all layers but the last.
+[[maybe_unused]] static __global__ void layer(const float* in, float* out, float* loss,
+                                              unsigned step) {
+  const std::size_t i = blockIdx.x * std::size_t{paced_work::threads} + threadIdx.x;
+  const float x = paced_work::after(in[i], rounds);
+  out[i] = x;
+  if (loss != nullptr && i == 0) *loss = x + static_cast<float>(step);
+}
+
+// --- what it must compute ---
+
+// The losses of every `every`-th step, as the host reads them.
+template <class Source>
+struct ExpectedLoss {
+  Source in;
+  unsigned every;
+  float operator()(std::size_t read) const {
+    return paced_work::after(in(0), rounds) +
+           static_cast<float>((static_cast<unsigned>(read) + 1) * every - 1);
+  }
+};
+
+// --- what theory says it costs ---
+
+// What lies around kernels [s]: a copy of one word, the host's way out of a wait, the way of a
+// launch to the device, and what one call costs the host.
+struct RoundTrip {
+  double copy, wake, launch, call;
+};
+
+// How long the GPU idles for each read: nothing is queued, so the word travels, the host wakes, and
+// the next launch travels back. Mapped memory saves the copy. A poll notices half a call late
+// rather than waking.
+constexpr double idle_seconds(const RoundTrip& t, bool copies, bool polls) {
+  return (copies ? t.copy : 0) + (polls ? t.call / 2 : t.wake) + t.launch;
+}
+
+// The whole loop, from the event before the first launch.
+constexpr double loop_seconds(const RoundTrip& t, double layer_seconds, double reads, double idle) {
+  return t.call + steps * layers * layer_seconds + reads * idle;
+}
+
+}  // namespace host_sync

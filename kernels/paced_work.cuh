@@ -1,0 +1,67 @@
+// Arithmetic whose length on a device is known beforehand: what programs of several operations fill
+// their time with. (Shared by concepts that are about what lies between kernels; no concept
+// itself.)
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+namespace paced_work {
+
+// Small blocks, so that a grid is a whole number of them an SM within a few percent.
+inline constexpr unsigned threads = 64;
+inline constexpr unsigned fmas_a_round = 8;
+
+// A chain of multiply-adds that turns a value over without letting it grow.
+__host__ __device__ inline float one_round(float x) {
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  x = fmaf(x, -0.9990234375f, 0.5f);
+  return fmaf(x, -0.9990234375f, 0.5f);
+}
+
+__host__ __device__ inline float after(float x, unsigned rounds) {
+  for (unsigned r = 0; r < rounds; ++r) x = one_round(x);
+  return x;
+}
+
+// What one element must become.
+template <class Source>
+struct Expected {
+  Source in;
+  unsigned rounds;
+  __host__ __device__ float operator()(std::size_t i) const { return after(in(i), rounds); }
+};
+
+// How fast a device gets through it.
+struct Pace {
+  double sms;
+  double block_rounds_per_second;  // rounds of a whole block that one SM completes
+  double floor_seconds;            // of a kernel that has next to nothing to do
+
+  // Of a kernel of `blocks` blocks: the SM that has the most of them decides.
+  double seconds(double blocks, double rounds) const {
+    return floor_seconds + std::ceil(blocks / sms) * rounds / block_rounds_per_second;
+  }
+  // Blocks for a kernel that lasts `seconds`: the same number on every SM, at least one.
+  unsigned blocks(double seconds, double rounds) const {
+    const double an_sm = std::round((seconds - floor_seconds) * block_rounds_per_second / rounds);
+    return static_cast<unsigned>(sms * std::fmax(an_sm, 1));
+  }
+};
+
+// From the figures of a device file, whatever type holds them.
+template <class Device>
+Pace pace_of(const Device& device) {
+  const double fmas_per_clock = device["fp32_flops_per_clock_per_sm"] / 2;
+  return {device["sm_count"],
+          fmas_per_clock * device["sm_clock_hz"] / (threads * double{fmas_a_round}),
+          device["kernel_floor_seconds"]};
+}
+
+}  // namespace paced_work

@@ -1,0 +1,85 @@
+"""What a read in the loop costs, by hand from the figures of the device's file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import ROOT, rows_of
+
+DEVICE = "h100-sxm"
+STEPS, LAYERS = 8, 3
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    return rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^host_sync/")
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, float]:
+    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
+    return {name: figure["value"] for name, figure in file["figures"].items()}
+
+
+def idle(rows: dict[str, dict], by: str, us: int = 20, every: int = 1) -> float:
+    return rows[f"host_sync/read_every/by:{by}/us:{us}/every:{every}"]["idle_seconds_per_read"]
+
+
+def test_the_gpu_idles_for_a_round_trip(rows: dict[str, dict], figures: dict[str, float]) -> None:
+    launch, wake = figures["launch_latency_seconds"], figures["sync_host_seconds"]
+    copy, call = figures["pcie_latency_seconds"], figures["launch_host_seconds"]
+    for every in (1, 2, 4, 8):
+        for by in ("memcpy", "pinned"):
+            assert idle(rows, by, every=every) == pytest.approx(copy + wake + launch, rel=0.01)
+        assert idle(rows, "mapped", every=every) == pytest.approx(wake + launch, rel=0.01)
+        assert 0 <= idle(rows, "event", every=every) - (copy + launch) <= call
+
+
+def test_the_cost_fades_as_one_over_n(rows: dict[str, dict]) -> None:
+    lost = [
+        rows[f"host_sync/read_every/by:pinned/us:20/every:{every}"]["lost_fraction"]
+        for every in (1, 2, 4, 8)
+    ]
+    # Lost time over time, against that over the time that never reading takes: a share s of the
+    # whole is s / (1 - s) of the rest, and that halves exactly.
+    of_the_rest = [s / (1 - s) for s in lost]
+    for n, share in enumerate(of_the_rest):
+        assert share == pytest.approx(of_the_rest[0] / 2**n, rel=0.01)
+
+
+def test_the_cost_fades_as_kernels_grow(rows: dict[str, dict]) -> None:
+    lost = {
+        us: rows[f"host_sync/read_each_step/by:pinned/us:{us}"]["lost_fraction"]
+        for us in (5, 20, 100, 500)
+    }
+    assert lost[5] > 0.3
+    assert lost[500] < 0.01
+    assert lost[5] > lost[20] > lost[100] > lost[500] > 0
+
+
+def test_kernels_are_as_long_as_their_name_says(rows: dict[str, dict]) -> None:
+    for us in (5, 20, 100, 500):
+        seconds = rows[f"host_sync/never_reading/us:{us}"]["real_time"] * 1e-6
+        assert seconds / (STEPS * LAYERS) == pytest.approx(us * 1e-6, rel=0.06)
+
+
+def test_a_stopwatch_that_does_not_wait_lies(
+    rows: dict[str, dict], figures: dict[str, float]
+) -> None:
+    launches_only = STEPS / (STEPS * LAYERS * figures["launch_host_seconds"])
+    for us in (5, 20, 100, 500):
+        row = rows[f"host_sync/never_reading/us:{us}"]
+        assert row["claimed_items_per_second"] == pytest.approx(launches_only, rel=0.01)
+        assert row["awaited_items_per_second"] == pytest.approx(row["items_per_second"], rel=0.1)
+    assert row["claimed_items_per_second"] > 100 * row["items_per_second"]
+
+
+def test_the_full_suite_has_every_combination() -> None:
+    name = "host_sync/read_every/by:mapped/us:500/every:8"
+    [row] = rows_of(
+        f"--device=model:{DEVICE}", "--suite=full", f"--benchmark_filter=^{name}$"
+    ).values()
+    assert row["law_ratio"] == pytest.approx(1, abs=row["law_tolerance"])
+    assert row["verified"] == "sampled"
