@@ -91,6 +91,7 @@ class Bench {
   std::int64_t arg(std::string_view name) const;         // an integer axis
   const std::string& axis(std::string_view name) const;  // an axis of words
   const DeviceSpec& device() const { return platform_.device(); }
+  bool modelled() const { return platform_.kind() == DeviceKind::model; }
 
   template <class T>
   Input<T> input(std::size_t elements) {

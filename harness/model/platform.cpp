@@ -72,7 +72,7 @@ class ModelPlatform final : public Platform {
     options.kernel_resources = [this](const void* function) -> model::KernelResources {
       const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
       if (kernel == nullptr) return {};
-      return {kernel->registers, kernel->static_shared_bytes};
+      return {kernel->registers, kernel->static_shared_bytes, kernel->local_bytes};
     };
     options.devices = gpus();
     options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
