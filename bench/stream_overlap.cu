@@ -27,12 +27,13 @@ using gpubench::HostBuffer;
 using gpubench::Lanes;
 using gpubench::Output;
 
-gpubench::Work moves(double amount, double seconds) {
+gpubench::Work moves(double amount, double seconds, bool show_trace) {
   return {.useful_bytes = amount,
           .moved_bytes = amount,
           .law = [=](const gpubench::Roofs&) { return amount / seconds; },
           .law_tolerance = 0.02,
-          .bound = "link"};
+          .bound = "link",
+          .show_trace = show_trace};
 }
 
 void copy(word* to, const word* from, std::size_t n, cudaMemcpyKind kind, cudaStream_t s) {
@@ -120,7 +121,7 @@ void pipeline(Bench& bench) {
     expected = serial_seconds(work.stages(), work.chunks(), 2 * link.blocking) + link.blocking +
                3 * streams * link.call;
   }
-  bench.work(moves(2 * bytes, expected));
+  bench.work(moves(2 * bytes, expected, work.chunks() == 8 && streams != 2));
   const Lanes lanes(streams);
   bench.run([&](cudaStream_t s) { work.run(s, lanes, [](unsigned) {}); });
   work.compare_with_stages(bench);
@@ -154,7 +155,7 @@ void default_stream(Bench& bench) {
                                  : pipeline_seconds(work.stages(), work.chunks(), 4);
   bench.blocks_host();  // so that the legacy stream is not asked to wait behind a gate
   const double fork = (2 + 4) * work.link().call;
-  bench.work(moves(2 * bytes, fork + expected));
+  bench.work(moves(2 * bytes, fork + expected, launches && work.chunks() == 4));
   const cudaStream_t stream = legacy ? cudaStreamLegacy : cudaStreamPerThread;
   const Event reported(cudaEventDisableTiming);
   bench.run([&](cudaStream_t s) {
@@ -189,10 +190,11 @@ void both_directions(Bench& bench) {
   const double amount = bytes * (there + back);
   const Lanes lanes(2);
   if (pinned) {
-    bench.work(moves(amount, stages.longest()));
+    bench.work(moves(amount, stages.longest(), false));
   } else {
     bench.blocks_host();
-    bench.work(moves(amount, stages.sum() + (there + back + 1) * link.blocking + 6 * link.call));
+    bench.work(
+        moves(amount, stages.sum() + (there + back + 1) * link.blocking + 6 * link.call, false));
   }
   bench.run([&](cudaStream_t s) {
     lanes.fork(s);
@@ -224,7 +226,8 @@ void priority(Bench& bench) {
       (all - 1) * pace.seconds(long_grid, rounds) + pace.seconds(short_grid, rounds);
   bench.work({.items = all,
               .law = [=](const gpubench::Roofs&) { return all / seconds; },
-              .law_tolerance = 0.02});
+              .law_tolerance = 0.02,
+              .show_trace = true});
 
   const Lanes backlog(streams);
   const gpubench::Stream urgent(cudaStreamNonBlocking,

@@ -19,6 +19,7 @@
 #include "harness/process.hpp"
 #include "harness/results.hpp"
 #include "harness/run_row.hpp"
+#include "harness/trace.hpp"
 #include "harness/version.hpp"
 
 namespace gpubench {
@@ -224,7 +225,14 @@ int run(int argc, char** argv) {
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
   }
-  if (!options.out.empty()) check_writable(options.out);
+  if (!options.trace.empty() && program_kind() != DeviceKind::model) {
+    throw UsageError(
+        "--trace needs the model device (--device=model:NAME): on a GPU, timestamps "
+        "around every operation would come between them");
+  }
+  for (const std::string& file : {options.out, options.trace}) {
+    if (!file.empty()) check_writable(file);
+  }
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
   const auto predicted = options.predict && platform->kind() == DeviceKind::cuda
                              ? predictions(options, *platform)
@@ -306,6 +314,10 @@ int run(int argc, char** argv) {
     write_file(samples, samples_lines(rows, options.bench.mode));
     write_file(options.out, text_of(options.out_format));
     info << "wrote " << options.out << " and " << samples.string() << '\n';
+  }
+  if (!options.trace.empty()) {
+    write_file(options.trace, trace_json(rows, context).dump() + "\n");
+    info << "wrote " << options.trace << '\n';
   }
   std::size_t skipped = 0, failed = 0;
   for (const Row& row : rows) {

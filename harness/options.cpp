@@ -71,6 +71,12 @@ Options parse_options(int argc, char** argv) {
       {"help", [&](auto& f, auto& v) { o.help = boolean(f, v); }},
       {"benchmark_list_tests", [&](auto& f, auto& v) { o.list_tests = boolean(f, v); }},
       {"benchmark_filter", [&](auto&, auto& v) { o.filter = v; }},
+      {"trace",
+       [&](auto& f, auto& v) {
+         if (v.empty()) throw UsageError("--" + f + "=FILE: takes the name of a file to write");
+         o.trace = v;
+         o.bench.trace = true;
+       }},
       {"benchmark_out", [&](auto&, auto& v) { o.out = v; }},
       {"benchmark_format", [&](auto& f, auto& v) { o.format = one_of(f, v, formats); }},
       {"benchmark_out_format", [&](auto& f, auto& v) { o.out_format = one_of(f, v, formats); }},
@@ -126,6 +132,8 @@ What it says
   --benchmark_format=console|json|csv on standard output
   --predict                           on a GPU: the model's prediction for each row beside it
   --terms                             the prediction's terms, a line each
+  --trace=FILE                        on the model: what happened when in one run of each row, for
+                                      ui.perfetto.dev or chrome://tracing
   --whole_grids                       on the model: run every block of a kernel, not a sample
 --benchmark_enable_random_interleaving, --benchmark_repetitions and the other flags that begin with
 --benchmark_ and do not shape output are Google Benchmark's and keep their meaning.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "harness/devices/device.hpp"
 #include "harness/measure/evidence.hpp"
+#include "harness/row.hpp"
 
 namespace gpubench {
 
@@ -46,6 +48,9 @@ class Platform {
   // to know what it does), or only to be timed.
   virtual void expect_results(bool whole_grids) = 0;
   virtual void expect_timing() = 0;
+  // What happened when while `run` ran; nothing where the device cannot say (a GPU: timestamps
+  // around every operation would come between them).
+  virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;
 };

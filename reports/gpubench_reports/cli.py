@@ -40,6 +40,8 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
                    solid measured, dash-dot modelled, dashed data sheet
   concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
                    intervals, the law as a broad dashed line, the model's prediction dotted
+  timeline-NAME    what happened when in one run of the rows that are worth a picture, where
+                   RESULT.trace.json (gpubench --trace) of the same run lies beside the file
 
 Names and axes come from the file: a new concept is drawn without any change here.
 Figures of the model device carry the watermark "MODELLED, not measured".

@@ -7,10 +7,11 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from gpubench_reports import concept_chart, roofline, style
+from gpubench_reports import concept_chart, roofline, style, timeline_chart
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import ensure_directory, write_atomically
 from gpubench_reports.reader import ResultFile
+from gpubench_reports.traces import path_beside, read_trace
 
 _WORKERS = 2
 
@@ -39,6 +40,7 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
     else:
         written = [_draw(result, *job) for job in jobs]
     paths = [path for group in written for path in group]
+    paths += _draw_timelines(result, directory)
     if not paths:
         raise ReportError(result.path, "has nothing to draw: every row was skipped or failed")
     return paths
@@ -84,6 +86,25 @@ def _draw(result: ResultFile, concept: str | None, stem: Path) -> list[Path]:
         if figure is None:
             return []
         return save(figure, stem)
+
+
+def _draw_timelines(result: ResultFile, directory: Path) -> list[Path]:
+    """One chart a concept from the trace beside the result file, if this run wrote one."""
+    path = path_beside(result.path)
+    if not path.is_file():
+        return []
+    trace = read_trace(path)
+    if trace.context.date != result.context.date:
+        return []  # an earlier run's, under the same name
+    concepts = list(dict.fromkeys(t.name.partition("/")[0] for t in trace.shown))
+    paths: list[Path] = []
+    for concept, name in chart_names(concepts).items():
+        shown = [t for t in trace.shown if t.name.partition("/")[0] == concept]
+        figure = timeline_chart.build(concept, shown, trace.context)
+        if figure is not None:
+            stem = directory / name.replace("concept-", "timeline-", 1)
+            paths += save(figure, stem)
+    return paths
 
 
 def save(figure, stem: Path) -> list[Path]:

@@ -24,6 +24,8 @@ AXIS_UNITS = {
     "head_dim": "elements",
     "row": "elements",
     "bucket": "bytes",
+    "us": "µs",
+    "every": "steps",
 }
 
 
