@@ -8,7 +8,8 @@
 //           everything in a row. Both directions at once are twice one. A prioritised kernel waits
 //           for the one that runs, not for all that are queued.
 // Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last
-//           half as long as one copy. overlap_efficiency is the longest stage alone over the row.
+//           a quarter as long as one copy. overlap_efficiency is the longest stage alone over the
+//           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
 
@@ -31,7 +32,7 @@ gpubench::Work moves(double amount, double seconds, bool show_trace) {
   return {.useful_bytes = amount,
           .moved_bytes = amount,
           .law = [=](const gpubench::Roofs&) { return amount / seconds; },
-          .law_tolerance = 0.02,
+          .law_tolerance = 0.06,  // a kernel as short as the floor may hide in it
           .bound = "link",
           .show_trace = show_trace};
 }
@@ -52,7 +53,7 @@ class Pipeline {
         out_(bench.output<word>(words)) {
     const auto pace = paced_work::pace_of(bench.device());
     const double blocks = words / paced_work::threads;
-    rounds_ = pace.rounds(link_of(bench.device(), true).to_device(bytes) / 2, blocks);
+    rounds_ = pace.rounds(link_of(bench.device(), true).to_device(bytes) / 4, blocks);
     stages_ = {link_.to_device(bytes / chunks_), pace.seconds(blocks / chunks_, rounds_),
                link_.to_host(bytes / chunks_), link_.one_engine};
     const gpubench::Generator<word> values{42};
@@ -209,7 +210,7 @@ GPU_BENCHMARK(stream_overlap, both_directions)
 
 // A short kernel that arrives while long ones are queued on four streams.
 void priority(Bench& bench) {
-  constexpr unsigned streams = 4, kernels = 4, rounds = 128;
+  constexpr unsigned streams = 4, kernels = 4, rounds = 64;
   int least = 0, greatest = 0;
   CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   if (least == greatest) bench.skip("this device has no stream priorities");

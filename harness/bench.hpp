@@ -17,6 +17,8 @@
 #include "device_fill.hpp"
 #include "harness/gpu/buffer.hpp"
 #include "harness/gpu/launch.hpp"
+#include "harness/gpu/ranks.hpp"
+#include "harness/gpu/residency.hpp"
 #include "harness/measure/timer.hpp"
 #include "harness/platform.hpp"
 #include "harness/random.hpp"
@@ -35,6 +37,7 @@ struct Work {
   Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
+  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
   std::string measures{};               // this row is a measurement of the roof of this name
   // What binds a program of several operations; empty: what binds its longest kernel.
   std::string bound{};
@@ -147,9 +150,23 @@ class Bench {
       return "";
     });
   }
+  // A check of another kind, made after one run of the body: "" or what is wrong.
+  void check(std::function<std::string(bool only_written)> wrong) {
+    checks_.push_back(std::move(wrong));
+  }
+  // In a check: the model has only priced what the body did; there are no results of it.
+  bool priced() const { return priced_; }
 
   // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
   void work(Work work) { work_ = std::move(work); }
+  // A key of this row's own in the result file, in words or as a number in SI units; its name must
+  // be none that every row has, and stands in the README.
+  void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
+  void note(const std::string& key, double number) { row_.counters[key] = number; }
+  // GPUs that share the row's work; the row is skipped where there are too few. It is then timed
+  // without a gate, behind other work that gives the host a head start, and the slowest process
+  // counts. Valid as long as this; its first device is the current one.
+  const GpuRanks& ranks(std::int64_t count);
   // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
   void blocks_host() { blocks_host_ = true; }
   // Ends the row with a reason that names what this device lacks.
@@ -192,6 +209,9 @@ class Bench {
   const BenchSettings& settings_;
   Row row_;
   Work work_;
+  std::unique_ptr<GpuRanks> ranks_;
+  DeviceBuffer<char> head_start_;
+  bool priced_ = false;
   bool blocks_host_ = false;
   std::size_t turn_ = 0;
   std::size_t sets_ = 1;

@@ -4,19 +4,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "harness/error.hpp"
 #include "harness/options.hpp"
 #include "harness/process.hpp"
+#include "harness/processes.hpp"
 #include "harness/results.hpp"
 #include "harness/run_row.hpp"
 #include "harness/trace.hpp"
@@ -30,7 +35,8 @@ using nlohmann::ordered_json;
 // Draws "12 of 80  coalescing  0:31, about 2:40 left" over itself, on a terminal only.
 class Progress {
  public:
-  explicit Progress(std::size_t total) : total_(total), on_(isatty(STDERR_FILENO) != 0) {}
+  explicit Progress(std::size_t total)
+      : total_(total), on_(isatty(STDERR_FILENO) != 0 && Processes::all().index() == 0) {}
   void starts(const Instance& row) {
     if (!on_) return;
     const double elapsed = seconds();
@@ -89,8 +95,7 @@ constexpr bool optimised = true;
 constexpr bool optimised = false;
 #endif
 
-ordered_json context_json(const Options& options, Platform& platform, const char* executable,
-                          const std::vector<StatedRoof>& roofs) {
+ordered_json context_json(const Options& options, Platform& platform, const char* executable) {
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
   const auto& device = platform.device();
   const auto [major, minor] = device.compute_capability();
@@ -120,31 +125,79 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
   }
-  json["roofs"] = ordered_json::array();
-  for (const StatedRoof& roof : roofs) {
-    json["roofs"].push_back({{"name", roof.name},
-                             {"kind", roof.kind},
-                             {"value", roof.value},
-                             {"provenance", roof.provenance},
-                             {"source", roof.source}});
+  for (const auto& [key, value] : options.context) {
+    if (json.contains(key)) {
+      throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
+    }
+    json[key] = value;
   }
   return json;
 }
 
-// On a GPU: the model's answer for the same rows, by name. Empty when the GPU has no device file.
+ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
+  ordered_json json = ordered_json::array();
+  for (const StatedRoof& roof : roofs) {
+    json.push_back({{"name", roof.name},
+                    {"kind", roof.kind},
+                    {"value", roof.value},
+                    {"provenance", roof.provenance},
+                    {"source", roof.source}});
+  }
+  return json;
+}
+
+// A device file that lives as long as this object.
+class TemporaryDeviceFile {
+ public:
+  explicit TemporaryDeviceFile(const DeviceSpec& device) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "gpubench-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("cannot make a directory like " + pattern);
+    }
+    directory_ = pattern;
+    write_file(path_ = directory_ / (device.name() + ".json"), device_file_text(device));
+  }
+  TemporaryDeviceFile(const TemporaryDeviceFile&) = delete;
+  ~TemporaryDeviceFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path directory_, path_;
+};
+
+// On a GPU: the model's answer for the same rows, by name. Empty when the model cannot run it.
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
-  if (!platform.has_device_file()) {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU\n";
+  if (platform.device().kind() != "gpu") {
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
+                 "follows from its attributes\n";
     return by_name;
   }
+  std::optional<TemporaryDeviceFile> derived;
+  if (!platform.has_device_file()) {
+    std::cerr << "gpubench: no device file describes this GPU: predictions and roofs are derived "
+                 "from its attributes and architecture\n";
+    derived.emplace(platform.device());
+  }
   const std::string model = sibling_program("gpubench-model");
-  const std::string output = output_of(
-      {model, "--device=model:" + platform.device().name(), "--benchmark_filter=" + options.filter,
-       "--suite=" + options.suite_name, "--seed=" + std::to_string(options.bench.seed),
+  const Ended ended = run_program(
+      {model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+       "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+       "--seed=" + std::to_string(options.bench.seed),
        std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
        "--benchmark_format=json"});
-  for (auto& row : ordered_json::parse(output).at("benchmarks")) {
+  // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
+  const ordered_json file =
+      ended.exit_code <= 1 ? ordered_json::parse(ended.output, nullptr, false) : ordered_json();
+  if (!file.is_object() || !file.contains("benchmarks")) {
+    std::cerr << "gpubench: no prediction: gpubench-model ended with exit code " << ended.exit_code
+              << '\n';
+    return by_name;
+  }
+  for (auto& row : file.at("benchmarks")) {
     if (row.contains("model_seconds")) by_name[row.at("name")] = row;
   }
   return by_name;
@@ -156,6 +209,8 @@ void take_prediction(Row& row, const ordered_json& prediction) {
     if (prediction.contains(name)) row.counters.try_emplace(name, prediction.at(name));
   }
   row.bound = prediction.value("label", "");
+  row.counts = prediction.value("counts", "");
+  row.assuming = prediction.value("assuming", "");
   if (prediction.contains("terms")) {
     for (const auto& [name, seconds] : prediction.at("terms").items()) {
       row.terms.emplace_back(name, seconds);
@@ -163,31 +218,48 @@ void take_prediction(Row& row, const ordered_json& prediction) {
   }
 }
 
+// A line of the table: what the device file knows, "-" where it has nothing.
+void list_device(const DeviceSpec& device, const std::string& prefix) {
+  const auto roofs = device.data_sheet_roofs();
+  const auto peak = [&](std::string_view name, const char* unit) {
+    const auto found = std::ranges::find(roofs, name, &Roof::name);
+    return found == roofs.end() ? std::string("-") : with_prefix(found->value, unit);
+  };
+  const auto bytes = device.find("dram_bytes");
+  // BF16, or FP16 where a device has only that.
+  std::string half = peak("tensor_bf16", "FLOP/s");
+  if (half == "-") half = peak("tensor_fp16", "FLOP/s");
+  std::cout << "  " << std::left << std::setw(18) << prefix + device.name() << std::setw(30)
+            << device.title() << std::right << std::setw(8)
+            << (bytes ? with_prefix(*bytes, "B") : "-") << std::setw(11) << peak("dram", "B/s")
+            << std::setw(14) << peak("fp32", "FLOP/s") << std::setw(15) << half << '\n';
+}
+
 void list_devices() {
   const auto gpus = list_gpus();
   std::cout << "CUDA devices\n";
   for (const std::string& line : gpus) std::cout << "  " << line << '\n';
   if (gpus.empty()) std::cout << "  none that this program can use\n";
-  std::cout << "Model devices\n";
-  for (const std::string& name : known_devices()) {
-    const DeviceSpec device = device_spec(name);
-    std::cout << "  model:" << name << "  " << device.title();
-    for (const Roof& roof : device.data_sheet_roofs()) {
-      if (roof.name == "dram") std::cout << ", DRAM " << with_prefix(roof.value, "B/s");
-      if (roof.name == "fp32") std::cout << ", fp32 " << with_prefix(roof.value, "FLOP/s");
-      if (roof.name == "tensor_bf16") {
-        std::cout << ", bf16 " << with_prefix(roof.value, "FLOP/s");
-      }
+  const auto table = [](const char* title, const std::string& kind, const std::string& prefix) {
+    std::cout << std::left << std::setw(50) << title << std::right << std::setw(8) << "memory"
+              << std::setw(11) << "bandwidth" << std::setw(14) << "fp32" << std::setw(15)
+              << "16-bit tensor" << '\n';
+    for (const std::string& name : known_devices()) {
+      const DeviceSpec device = device_spec(name);
+      if (device.kind() == kind) list_device(device, prefix);
     }
-    std::cout << '\n';
-  }
+  };
+  table("Model devices, at their maximum clock", "gpu", "model:");
+  table("Data sheets only, which the model cannot run", "roof", "");
   std::cout << "A device file of yours: --device=model:path/to/it.json\n";
 }
 
 // "model:NAME" without its kind; this program measures or models, never the other.
 std::string selector_of(const Options& options) {
   const bool model = program_kind() == DeviceKind::model;
-  if (options.device == "auto") return model ? "h200-sxm" : "0";
+  if (options.device == "auto") {
+    return model ? "h200-sxm" : std::to_string(Processes::all().index_on_host());
+  }
   const std::string kind = model ? "model" : "cuda";
   if (!model && options.device == kind) return "0";
   if (!options.device.starts_with(kind + ":") || options.device.size() == kind.size() + 1) {
@@ -198,6 +270,7 @@ std::string selector_of(const Options& options) {
 }
 
 int run(int argc, char** argv) {
+  Processes::start();
   const Options options = parse_options(argc, argv);
   if (options.help) {
     std::cout << help_text();
@@ -230,24 +303,34 @@ int run(int argc, char** argv) {
         "--trace needs the model device (--device=model:NAME): on a GPU, timestamps "
         "around every operation would come between them");
   }
+  const bool speaks = Processes::all().index() == 0;  // of several processes, the first
+  if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {
+    throw std::runtime_error("cannot open /dev/null");
+  }
   for (const std::string& file : {options.out, options.trace}) {
-    if (!file.empty()) check_writable(file);
+    if (!file.empty() && speaks) check_writable(file);
   }
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
-  const auto predicted = options.predict && platform->kind() == DeviceKind::cuda
+  const auto predicted = options.predict && speaks && platform->kind() == DeviceKind::cuda
                              ? predictions(options, *platform)
                              : std::map<std::string, ordered_json>{};
 
   std::size_t width = 0;
   for (const Instance& i : rows_to_run) width = std::max(width, i.name.size() + 1);
+  if (options.repetitions > 1) width += std::string_view("_median").size();
   const bool to_console = options.format == Format::console;
-  std::ostream& info = to_console ? std::cout : std::cerr;
+  std::ostream& info = to_console || !speaks ? std::cout : std::cerr;
   const bool modelled = platform->kind() == DeviceKind::model;
-  info << "gpubench: " << platform->device().title()
-       << (modelled ? ": MODELLED, nothing here was measured\n" : ": measured\n");
+  Results results;
+  results.context = context_json(options, *platform, argv[0]);
+  std::vector<Row>& rows = results.rows;
+  info << headline_text(results.context);
   if (to_console) std::cout << console_header(width) << std::flush;
+  // With only one repetition there are no aggregates to show instead.
+  const bool row_by_row =
+      to_console && (options.repetitions == 1 ||
+                     !(options.report_aggregates_only || options.display_aggregates_only));
 
-  std::vector<Row> rows;
   std::set<std::string> spoiled;  // failed or skipped once: the other repetitions are not run
   Progress progress(rows_to_run.size());
   for (const Instance& instance : rows_to_run) {
@@ -270,7 +353,7 @@ int run(int argc, char** argv) {
             if (const auto found = predicted.find(row.name); found != predicted.end()) {
               take_prediction(row, found->second);
             }
-            if (to_console) {
+            if (row_by_row || (to_console && row.outcome != Outcome::measured)) {
               std::cout << console_line(row, width) << (options.terms ? terms_line(row) : "")
                         << std::flush;
             }
@@ -292,31 +375,27 @@ int run(int argc, char** argv) {
   std::ostringstream nowhere;
   collector.SetOutputStream(&nowhere);
   benchmark::RunSpecifiedBenchmarks(&collector, nullptr, "all");
+  results.aggregates = std::move(collector.aggregates);
 
-  if (rows.empty()) throw UsageError("no row ran: --benchmark_repetitions must be at least 1");
   const auto roofs = state_roofs(rows, *platform);
   judge_rows(rows, best_roofs(roofs));
-  const ordered_json context = context_json(options, *platform, argv[0], roofs);
+  results.context["roofs"] = roofs_json(roofs);
   const auto text_of = [&](Format format) {
-    if (format == Format::csv) return result_csv(rows);
-    if (format == Format::json) {
-      return result_json(rows, collector.aggregates, context).dump(1) + "\n";
-    }
-    std::string text = console_header(width);
-    for (const Row& row : rows) text += console_line(row, width);
-    return text;
+    if (format == Format::csv) return result_csv(results, options);
+    if (format == Format::json) return result_json(results, options).dump(1) + "\n";
+    return console_text(results, options, width);
   };
-  if (!to_console) std::cout << text_of(options.format);
+  std::cout << (to_console ? console_aggregates(results, width) : text_of(options.format));
   if (!std::cout.flush()) throw std::runtime_error("cannot write to standard output");
-  if (!options.out.empty()) {
+  if (!options.out.empty() && speaks) {
     const std::filesystem::path samples =
         std::filesystem::path(options.out).replace_extension(".samples.jsonl");
-    write_file(samples, samples_lines(rows, options.bench.mode));
+    write_file(samples, samples_lines(results));
     write_file(options.out, text_of(options.out_format));
     info << "wrote " << options.out << " and " << samples.string() << '\n';
   }
-  if (!options.trace.empty()) {
-    write_file(options.trace, trace_json(rows, context).dump() + "\n");
+  if (!options.trace.empty() && speaks) {
+    write_file(options.trace, trace_json(rows, results.context).dump() + "\n");
     info << "wrote " << options.trace << '\n';
   }
   std::size_t skipped = 0, failed = 0;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <regex>
+#include <sstream>
 
 #include "harness/error.hpp"
 
@@ -41,6 +42,29 @@ T number(const std::string& flag, const std::string& value) {
     throw UsageError("--" + flag + "='" + value + "': takes a number that is not negative");
   }
   return result;
+}
+
+// KEY=VALUE,KEY=VALUE
+std::vector<std::pair<std::string, std::string>> pairs(const std::string& flag,
+                                                       const std::string& value) {
+  std::vector<std::pair<std::string, std::string>> result;
+  std::istringstream items(value);
+  for (std::string item; std::getline(items, item, ',');) {
+    const auto equals = item.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw UsageError("--" + flag + "='" + value +
+                       "': takes KEY=VALUE, more of them after commas");
+    }
+    result.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  return result;
+}
+
+// For flags of Google Benchmark's that shape an output which has one shape here.
+void only(const std::string& flag, const std::string& value, bool possible, const char* why) {
+  if (value != "auto" && boolean(flag, value) != possible) {
+    throw UsageError("--" + flag + "='" + value + "': " + why);
+  }
 }
 
 }  // namespace
@@ -85,6 +109,32 @@ Options parse_options(int argc, char** argv) {
          o.bench.budget_seconds =
              number<double>(f, v.ends_with('s') ? v.substr(0, v.size() - 1) : v);
        }},
+      {"benchmark_min_warmup_time",
+       [&](auto& f, auto& v) { o.bench.warmup_seconds = number<double>(f, v); }},
+      {"benchmark_time_unit",
+       [&](auto& f, auto& v) {
+         o.time_unit = one_of<TimeUnit>(
+             f, v,
+             {{"ns", {"ns", 1e9}}, {"us", {"us", 1e6}}, {"ms", {"ms", 1e3}}, {"s", {"s", 1}}});
+       }},
+      {"benchmark_repetitions",
+       [&](auto& f, auto& v) {
+         o.repetitions = number<int>(f, v);
+         if (o.repetitions < 1) throw UsageError("--" + f + "='" + v + "': takes at least 1");
+         o.rest.push_back("--" + f + "=" + v);
+       }},
+      {"benchmark_report_aggregates_only",
+       [&](auto& f, auto& v) { o.report_aggregates_only = boolean(f, v); }},
+      {"benchmark_display_aggregates_only",
+       [&](auto& f, auto& v) { o.display_aggregates_only = boolean(f, v); }},
+      {"benchmark_context", [&](auto& f, auto& v) { o.context = pairs(f, v); }},
+      {"benchmark_color", [&](auto& f, auto& v) { only(f, v, false, "the table has no colours"); }},
+      {"benchmark_counters_tabular",
+       [&](auto& f, auto& v) { only(f, v, true, "counters are always columns of the table"); }},
+      {"benchmark_perf_counters",
+       [&](auto& f, auto& v) {
+         throw UsageError("--" + f + "='" + v + "': counts events of the CPU; for a GPU's: ncu");
+       }},
   };
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -123,20 +173,24 @@ What it runs
 How it measures
   --mode=cold|hot                     cold: buffers the caches have forgotten. hot: batches
   --benchmark_min_time=SECONDS        time budget of a row (0.5)
+  --benchmark_min_warmup_time=SECONDS warm-up of a row, thrown away (0.1)
   --benchmark_repetitions=N           whole rows again, with mean, median, stddev and cv
+  --benchmark_report_aggregates_only, --benchmark_display_aggregates_only
+                                      only those four; display: in files all the same
   --profile                           one ungated run a row, for ncu and compute-sanitizer
   --seed=N                            of the input data (42)
 What it says
   --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
                                       raw samples go beside it, as NAME.samples.jsonl
   --benchmark_format=console|json|csv on standard output
+  --benchmark_time_unit=ns|us|ms|s    of real_time and cpu_time in files (us)
+  --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
   --predict                           on a GPU: the model's prediction for each row beside it
   --terms                             the prediction's terms, a line each
   --trace=FILE                        on the model: what happened when in one run of each row, for
                                       ui.perfetto.dev or chrome://tracing
   --whole_grids                       on the model: run every block of a kernel, not a sample
---benchmark_enable_random_interleaving, --benchmark_repetitions and the other flags that begin with
---benchmark_ and do not shape output are Google Benchmark's and keep their meaning.
+Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
 Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage.
 )";
 }

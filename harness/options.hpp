@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/run_row.hpp"
@@ -10,6 +11,12 @@
 namespace gpubench {
 
 enum class Format { console, json, csv };
+
+// The unit of the times that Google Benchmark's own keys hold.
+struct TimeUnit {
+  std::string name = "us";
+  double in_a_second = 1e6;
+};
 
 struct Options {
   std::string device = "auto";
@@ -26,7 +33,12 @@ struct Options {
   std::string trace;   // "" for none
   Format format = Format::console;
   Format out_format = Format::json;
-  std::vector<std::string> rest;  // for Google Benchmark itself
+  TimeUnit time_unit;
+  int repetitions = 1;
+  bool report_aggregates_only = false;   // of repeated rows: in files and on the console
+  bool display_aggregates_only = false;  // on the console alone
+  std::vector<std::pair<std::string, std::string>> context;  // the user's own keys
+  std::vector<std::string> rest;                             // for Google Benchmark itself
 };
 
 // UsageError names the flag and what it takes.

@@ -26,10 +26,13 @@ enum class Access { global_load, global_store, shared_load, shared_store };
 struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
-  std::optional<double> dram_bytes;
-  std::string bound;                                  // empty: not known
+  std::optional<double> dram_bytes, shared_bytes;
+  std::string bound;   // empty: not known
+  std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
+  std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
-  bool whole = true;  // false: only a sample of the blocks was executed
+  bool whole = true;    // false: only a sample of the blocks was executed
+  bool priced = false;  // some of it has a duration but no results: a large collective
 };
 
 class Platform {
@@ -37,10 +40,12 @@ class Platform {
   virtual ~Platform() = default;
   virtual DeviceKind kind() const = 0;
   virtual const DeviceSpec& device() const = 0;
-  virtual bool has_device_file() const = 0;
+  virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
+  // GPUs that one process can make a collective's ranks of, this one included.
+  virtual int gpus() const = 0;
   virtual bool deterministic() const = 0;   // equal runs take equal time
   virtual double host_seconds() const = 0;  // the host's clock; virtual on the model
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iomanip>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -31,7 +32,8 @@ ordered_json argument_json(const Argument& argument) {
   return std::visit([](const auto& value) { return ordered_json(value); }, argument);
 }
 
-ordered_json row_json(const Row& row, int family, int instance, int repetitions) {
+ordered_json row_json(const Row& row, int family, int instance, int repetitions,
+                      const TimeUnit& unit) {
   ordered_json json = {{"name", row.name},
                        {"family_index", family},
                        {"per_family_instance_index", instance},
@@ -52,12 +54,15 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions)
     json["error_message"] = row.reason;
   } else {
     json["iterations"] = row.samples.size();
-    json["real_time"] = row.median_seconds * 1e6;
-    json["cpu_time"] = row.median_seconds * 1e6;  // the device's time is the only one there is
-    json["time_unit"] = "us";
+    json["real_time"] = row.median_seconds * unit.in_a_second;
+    json["cpu_time"] = json["real_time"];  // the device's time is the only one there is
+    json["time_unit"] = unit.name;
     if (!row.bound.empty()) json["label"] = row.bound;
     if (!row.verified.empty()) json["verified"] = row.verified;
+    if (!row.counts.empty()) json["counts"] = row.counts;
+    if (!row.assuming.empty()) json["assuming"] = row.assuming;
     if (!row.note.empty()) json["note"] = row.note;
+    for (const auto& [name, words] : row.words) json[name] = words;
     for (const auto& [name, value] : row.counters) {
       if (std::isfinite(value)) json[name] = value;
     }
@@ -69,6 +74,37 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions)
 std::string cell(const Row& row, const char* counter, const std::string& unit) {
   const auto found = row.counters.find(counter);
   return found == row.counters.end() ? "" : with_prefix(found->second, unit);
+}
+
+// By name: how many repetitions were measured; 0 where one of them was not.
+std::map<std::string, int> times_measured(const std::vector<Row>& rows) {
+  std::map<std::string, int> times;
+  std::set<std::string> spoiled;
+  for (const Row& row : rows) {
+    ++times[row.name];
+    if (row.outcome != Outcome::measured) spoiled.insert(row.name);
+  }
+  for (const std::string& name : spoiled) times[name] = 0;
+  return times;
+}
+
+// A statistic of the repetitions' times, in `unit`; a ratio stays one.
+double aggregate_time(const benchmark::BenchmarkReporter::Run& run, const TimeUnit& unit) {
+  return run.aggregate_unit == benchmark::kPercentage
+             ? run.real_accumulated_time
+             : run.real_accumulated_time / static_cast<double>(run.iterations) * unit.in_a_second;
+}
+
+std::string percent(double ratio) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(2) << ratio * 100 << " %";
+  return text.str();
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + '"';
 }
 
 std::filesystem::path beside(const std::filesystem::path& path) {
@@ -135,39 +171,34 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
       }
     }
     if (const auto roof = roofs.find(row.bound); roof != roofs.end()) {
-      // Bytes through DRAM, or arithmetic: the other levels' bytes are not a counter.
+      // Arithmetic, or the bytes through the one memory that they are told of.
       const auto amount = row.counters.find(is_bandwidth(row.bound) ? "moved_bytes_per_second"
                                                                     : "flops_per_second");
-      if (amount != row.counters.end() && (!is_bandwidth(row.bound) || row.bound == "dram")) {
+      if (amount != row.counters.end() &&
+          (!is_bandwidth(row.bound) || row.bound == row.moved_through)) {
         row.counters["roof_fraction"] = amount->second / roof->second;
       }
     }
   }
 }
 
-nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregates& aggregates,
-                                   const nlohmann::ordered_json& context) {
+ordered_json result_json(const Results& results, const Options& options) {
+  const auto repeated = times_measured(results.rows);
   std::map<std::string, int> families, instances, repetitions;
-  std::set<std::string> good;
-  for (const Row& row : rows) {
-    ++repetitions[row.name];
-    if (row.outcome == Outcome::measured) good.insert(row.name);
-  }
-  for (const Row& row : rows) {
-    if (row.outcome != Outcome::measured) good.erase(row.name);
-  }
+  for (const Row& row : results.rows) ++repetitions[row.name];
   ordered_json benchmarks = ordered_json::array();
   std::map<std::string, std::pair<int, int>> indices;
-  for (const Row& row : rows) {
+  for (const Row& row : results.rows) {
     const std::string family = row.topic + "/" + row.kernel;
     const int index = families.try_emplace(family, static_cast<int>(families.size())).first->second;
     const auto [place, added] = indices.try_emplace(row.name, index, instances[family]);
     if (added) ++instances[family];
-    benchmarks.push_back(
-        row_json(row, place->second.first, place->second.second, repetitions[row.name]));
+    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    benchmarks.push_back(row_json(row, place->second.first, place->second.second,
+                                  repetitions[row.name], options.time_unit));
   }
-  for (const auto& run : aggregates) {
-    if (!good.contains(run.run_name.function_name)) continue;
+  for (const auto& run : results.aggregates) {
+    if (repeated.at(run.run_name.function_name) < 2) continue;
     ordered_json json = {
         {"name", run.run_name.function_name + "_" + run.aggregate_name},
         {"run_name", run.run_name.function_name},
@@ -177,49 +208,78 @@ nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregate
         {"aggregate_name", run.aggregate_name},
         {"aggregate_unit", run.aggregate_unit == benchmark::kTime ? "time" : "percentage"},
         {"iterations", run.iterations}};
-    const bool ratio = run.aggregate_unit == benchmark::kPercentage;
-    json["real_time"] = ratio ? run.real_accumulated_time : run.GetAdjustedRealTime();
+    json["real_time"] = aggregate_time(run, options.time_unit);
     json["cpu_time"] = json["real_time"];
-    json["time_unit"] = "us";
+    json["time_unit"] = options.time_unit.name;
     for (const auto& [name, counter] : run.counters) {
       if (std::isfinite(counter.value)) json[name] = counter.value;
     }
     benchmarks.push_back(std::move(json));
   }
-  return {{"context", context}, {"benchmarks", std::move(benchmarks)}};
+  return {{"context", results.context}, {"benchmarks", std::move(benchmarks)}};
 }
 
-std::string result_csv(const std::vector<Row>& rows) {
+std::string result_csv(const Results& results, const Options& options) {
+  const auto repeated = times_measured(results.rows);
   std::set<std::string> counters;
-  for (const Row& row : rows) {
+  for (const Row& row : results.rows) {
     for (const auto& [name, value] : row.counters) counters.insert(name);
   }
   std::ostringstream text;
   text.precision(17);
-  text << "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message";
+  text << "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message,"
+          "skipped,skip_reason,verified,repetition_index,device_kind,device";
   for (const std::string& name : counters) text << ',' << name;
   text << '\n';
-  for (const Row& row : rows) {
-    const bool measured = row.outcome == Outcome::measured;
-    std::string reason;
-    for (const char c : row.reason) reason += c == '"' ? "\"\"" : std::string(1, c);
-    text << '"' << row.name << "\",";
-    if (measured) {
-      text << row.samples.size() << ',' << row.median_seconds * 1e6 << ','
-           << row.median_seconds * 1e6 << ",us," << row.bound << ",,";
-    } else {
-      text << ",,,,," << (row.outcome == Outcome::failed ? "true" : "skipped") << ",\"" << reason
-           << '"';
-    }
+  const std::string device = ',' + results.context.at("device_kind").get<std::string>() + ',' +
+                             quoted(results.context.at("device").get<std::string>());
+  const auto timed = [&](const std::string& name, auto iterations, double time) {
+    text << quoted(name) << ',' << iterations << ',' << time << ',' << time << ','
+         << options.time_unit.name << ',';
+  };
+  const auto end_line = [&](const auto& value_of) {
+    text << device;
     for (const std::string& name : counters) {
       text << ',';
-      if (const auto found = row.counters.find(name); found != row.counters.end()) {
-        text << found->second;
-      }
+      if (const std::optional<double> value = value_of(name)) text << *value;
     }
     text << '\n';
+  };
+  for (const Row& row : results.rows) {
+    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    if (row.outcome == Outcome::measured) {
+      timed(row.name, row.samples.size(), row.median_seconds * options.time_unit.in_a_second);
+      text << row.bound << ",,,,";
+    } else {
+      text << quoted(row.name)
+           << (row.outcome == Outcome::failed ? ",,,,,,true," + quoted(row.reason) + ",,"
+                                              : ",,,,,,,,true," + quoted(row.reason));
+    }
+    text << ',' << row.verified << ',' << row.repetition;
+    end_line([&](const std::string& name) -> std::optional<double> {
+      const auto found = row.counters.find(name);
+      return found == row.counters.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
+  for (const auto& run : results.aggregates) {
+    if (repeated.at(run.run_name.function_name) < 2) continue;
+    timed(run.run_name.function_name + "_" + run.aggregate_name, run.iterations,
+          aggregate_time(run, options.time_unit));
+    text << ",,,,,,";
+    end_line([&](const std::string& name) -> std::optional<double> {
+      const auto found = run.counters.find(name);
+      return found == run.counters.end() || !std::isfinite(found->second.value)
+                 ? std::nullopt
+                 : std::optional<double>(found->second.value);
+    });
   }
   return text.str();
+}
+
+std::string headline_text(const ordered_json& context) {
+  return "gpubench: " + context.at("device_title").get<std::string>() +
+         (context.at("device_kind") == "model" ? ": MODELLED, nothing here was measured\n"
+                                               : ": measured\n");
 }
 
 std::string console_header(std::size_t width) {
@@ -270,13 +330,40 @@ std::string terms_line(const Row& row) {
   return text.str();
 }
 
-std::string samples_lines(const std::vector<Row>& rows, Mode mode) {
+std::string console_aggregates(const Results& results, std::size_t width) {
+  const auto repeated = times_measured(results.rows);
+  const TimeUnit seconds{"s", 1};
+  std::ostringstream text;
+  for (const auto& run : results.aggregates) {
+    if (repeated.at(run.run_name.function_name) < 2) continue;
+    const double value = aggregate_time(run, seconds);
+    text << std::left << std::setw(static_cast<int>(width))
+         << run.run_name.function_name + "_" + run.aggregate_name << std::right << std::setw(11)
+         << (run.aggregate_unit == benchmark::kTime ? with_prefix(value, "s") : percent(value))
+         << '\n';
+  }
+  return text.str();
+}
+
+std::string console_text(const Results& results, const Options& options, std::size_t width) {
+  const auto repeated = times_measured(results.rows);
+  std::string text = headline_text(results.context) + console_header(width);
+  for (const Row& row : results.rows) {
+    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    text += console_line(row, width);
+  }
+  return text + console_aggregates(results, width);
+}
+
+std::string samples_lines(const Results& results) {
   std::string text;
-  for (const Row& row : rows) {
+  for (const Row& row : results.rows) {
     if (row.outcome != Outcome::measured) continue;
     text += ordered_json{{"name", row.name},
                          {"repetition_index", row.repetition},
-                         {"mode", mode == Mode::cold ? "cold" : "hot"},
+                         {"device_kind", results.context.at("device_kind")},
+                         {"device", results.context.at("device")},
+                         {"mode", results.context.at("mode")},
                          {"seconds", row.samples},
                          {"discarded", row.discarded}}
                 .dump() +

@@ -33,14 +33,26 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs);
 // Statistics over repetitions, as Google Benchmark worked them out.
 using Aggregates = std::vector<benchmark::BenchmarkReporter::Run>;
 
-nlohmann::ordered_json result_json(const std::vector<Row>& rows, const Aggregates& aggregates,
-                                   const nlohmann::ordered_json& context);
-std::string result_csv(const std::vector<Row>& rows);
+// A whole run.
+struct Results {
+  std::vector<Row> rows;
+  Aggregates aggregates;
+  nlohmann::ordered_json context;
+};
+
+nlohmann::ordered_json result_json(const Results& results, const Options& options);
+std::string result_csv(const Results& results, const Options& options);
+std::string samples_lines(const Results& results);
 // A line a row, prefixes and all; `width`: of the name column.
 std::string console_header(std::size_t width);
 std::string console_line(const Row& row, std::size_t width);
 std::string terms_line(const Row& row);
-std::string samples_lines(const std::vector<Row>& rows, Mode mode);
+// Of the rows that were repeated, and measured every time.
+std::string console_aggregates(const Results& results, std::size_t width);
+// The table as a file: which device, and whether it was modelled, first.
+std::string console_text(const Results& results, const Options& options, std::size_t width);
+// "gpubench: NVIDIA H200: MODELLED, ...": what every table begins with.
+std::string headline_text(const nlohmann::ordered_json& context);
 
 // Whole or not at all: written beside itself, then renamed. UsageError names the path.
 void write_file(const std::filesystem::path& path, const std::string& text);

@@ -17,6 +17,7 @@ struct BenchSettings {
   bool trace = false;        // one more run, and what happened in it
   std::uint64_t seed = 42;
   double budget_seconds = 0.5;  // of a row
+  double warmup_seconds = 0.1;  // on a device that has a clock to warm up
 };
 
 // Runs one instance to its end, whatever happens in it.

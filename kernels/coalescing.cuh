@@ -9,6 +9,8 @@
 
 #include <cstddef>
 
+#include "kernels/common/block_sum.cuh"
+
 namespace coalescing {
 
 using word = float;
@@ -16,21 +18,7 @@ inline constexpr unsigned threads = 256;
 inline constexpr unsigned words_a_thread = 8;
 inline constexpr std::size_t words_a_block = threads * words_a_thread;
 
-// Writes the sum of the block's `value`s to sums[blockIdx.x]; all its threads must call it. Sums of
-// the suite's inputs are exact in any order.
-__device__ inline void write_block_sum(float value, float* sums) {
-  __shared__ float partial[threads / 32];
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_down_sync(0xffffffffu, value, offset);
-  }
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    float sum = 0;
-    for (unsigned i = 0; i < threads / 32; ++i) sum += partial[i];
-    sums[blockIdx.x] = sum;
-  }
-}
+// Sums of the suite's inputs are exact in any order.
 
 // --- a stride between the lanes ---
 
@@ -43,7 +31,7 @@ __device__ inline void write_block_sum(float value, float* sums) {
   word sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < words_a_thread; ++k) sum += got[k];
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
 [[maybe_unused]] static __global__ void strided_write(word* out, unsigned stride) {
@@ -66,7 +54,7 @@ __device__ inline void write_block_sum(float value, float* sums) {
   word sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < words_a_thread; ++k) sum += got[k];
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
 // --- records of `fields` words ---
@@ -105,7 +93,7 @@ __global__ void read_field(const word* in, word* sums, unsigned fields, unsigned
   word sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < words_a_thread; ++k) sum += got[k];
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
 // --- words a load ---
@@ -125,7 +113,7 @@ __global__ void vector_read(const word* in, word* sums) {
     const Vector v = reinterpret_cast<const Vector*>(in)[first + k * threads];
     sum += sum_of(v);
   }
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
 // --- anywhere in a window ---
@@ -151,7 +139,7 @@ __host__ __device__ inline unsigned gather_index(unsigned i, unsigned window) {
   word sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < words_a_thread; ++k) sum += got[k];
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
 // --- what they must compute ---

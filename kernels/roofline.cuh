@@ -3,9 +3,11 @@
 // A thread loads eight elements, 16 bytes a load, all of them in flight at once; each element is a
 // chain of multiply-adds of its own, and its end is stored. `eighths` is the number of FMAs an
 // element times eight, which is the number of FMAs a round of a thread: below eight only that many
-// of its elements get one, and the rest are copied.
+// of its elements get one, and the rest are copied. In fp16x2 an element is a pair of halves, of
+// which one FMA makes two.
 #pragma once
 
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -20,27 +22,32 @@ inline constexpr std::size_t elements_a_block = threads * elements_a_thread;
 // A step turns values over without letting them grow, or forget where they began.
 __host__ __device__ inline float step(float x) { return fmaf(x, -0.9990234375f, 0.5f); }
 __host__ __device__ inline double step(double x) { return fma(x, -0.9990234375, 0.5); }
+// A pair, as the word that a vector load brings; the constants are the same two, as encoded.
+__device__ inline unsigned step(unsigned pair) {
+  const __half2 factor = __half2half2(__ushort_as_half(0xBBFE));
+  const __half2 summand = __half2half2(__ushort_as_half(0x3800));
+  const __half2 next = __hfma2(*reinterpret_cast<const __half2*>(&pair), factor, summand);
+  return *reinterpret_cast<const unsigned*>(&next);
+}
 
 // Of a vector, one FMA on each of the first `chosen` elements.
-__device__ inline void step_some(float4& v, unsigned chosen) {
+template <class Vector>
+__device__ inline void step_some(Vector& v, unsigned chosen) {
   if (chosen > 0) v.x = step(v.x);
   if (chosen > 1) v.y = step(v.y);
-  if (chosen > 2) v.z = step(v.z);
-  if (chosen > 3) v.w = step(v.w);
+  if constexpr (sizeof(Vector) > 2 * sizeof(v.x)) {
+    if (chosen > 2) v.z = step(v.z);
+    if (chosen > 3) v.w = step(v.w);
+  }
 }
-__device__ inline void step_some(double2& v, unsigned chosen) {
-  if (chosen > 0) v.x = step(v.x);
-  if (chosen > 1) v.y = step(v.y);
-}
-__device__ inline void step_all(float4& v) {
+template <class Vector>
+__device__ inline void step_all(Vector& v) {
   v.x = step(v.x);
   v.y = step(v.y);
-  v.z = step(v.z);
-  v.w = step(v.w);
-}
-__device__ inline void step_all(double2& v) {
-  v.x = step(v.x);
-  v.y = step(v.y);
+  if constexpr (sizeof(Vector) > 2 * sizeof(v.x)) {
+    v.z = step(v.z);
+    v.w = step(v.w);
+  }
 }
 
 template <class T, class Vector>
@@ -74,18 +81,26 @@ __global__ void chains(const T* in, T* out, unsigned eighths) {
 // --- what it must compute
 // -------------------------------------------------------------------------
 
-// The same multiply-adds one element at a time. An FMA rounds once, so the bits are the same.
+// The same multiply-adds one number at a time. An FMA rounds once, so the bits are the same.
+__host__ __device__ inline float step_alone(float x) { return step(x); }
+__host__ __device__ inline double step_alone(double x) { return step(x); }
+// Exact in double (x is a multiple of 2^-24 below 2, the factor of 2^-10: 35 bits), then rounded.
+__host__ __device__ inline __half step_alone(__half x) {
+  return __double2half(step(static_cast<double>(__half2float(x))));
+}
+
+// `of_element`: how many of the input's numbers make an element; `lanes`: elements a vector.
 template <class Source>
 struct ExpectedChain {
   Source in;
-  unsigned lanes, eighths;
+  unsigned of_element, lanes, eighths;
   __host__ __device__ auto operator()(std::size_t i) const {
     auto x = in(i);
-    const auto vector = static_cast<unsigned>(i % elements_a_block) / lanes;
-    const unsigned of_thread = vector / threads * lanes + static_cast<unsigned>(i % lanes);
+    const auto in_block = static_cast<unsigned>(i / of_element % elements_a_block);
+    const unsigned of_thread = in_block / lanes / threads * lanes + in_block % lanes;
     const unsigned steps =
         eighths < elements_a_thread ? (of_thread < eighths ? 1 : 0) : eighths / elements_a_thread;
-    for (unsigned k = 0; k < steps; ++k) x = step(x);
+    for (unsigned k = 0; k < steps; ++k) x = step_alone(x);
     return x;
   }
 };

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "kernels/common/block_sum.cuh"
+
 namespace stream {
 
 inline constexpr unsigned threads = 256;
@@ -35,23 +37,7 @@ struct Tile {
 template <class T>
 using Sum = std::conditional_t<std::is_integral_v<T>, int, T>;
 
-template <class S>
-__device__ void write_block_sum(S value, S* sums) {
-  __shared__ S partial[threads / 32];
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_down_sync(0xffffffffu, value, offset);
-  }
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    S sum = 0;
-    for (unsigned i = 0; i < threads / 32; ++i) sum += partial[i];
-    sums[blockIdx.x] = sum;
-  }
-}
-
-// --- operations
-// -----------------------------------------------------------------------------------
+// --- operations ---
 
 inline constexpr float scalar = 0.5f;
 
@@ -116,8 +102,7 @@ __host__ __device__ T written(unsigned i) {
   return static_cast<T>((i ^ i >> 7 ^ i >> 14 ^ i >> 21) & 127);
 }
 
-// --- kernels
-// --------------------------------------------------------------------------------------
+// --- kernels ---
 
 template <class Tile>
 __global__ void read(const typename Tile::Element* in, Sum<typename Tile::Element>* sums) {
@@ -128,7 +113,7 @@ __global__ void read(const typename Tile::Element* in, Sum<typename Tile::Elemen
   Sum<typename Tile::Element> sum = 0;
 #pragma unroll
   for (unsigned k = 0; k < Tile::unroll; ++k) sum += sum_of<Sum<typename Tile::Element>>(got[k]);
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
 template <class Tile>
@@ -197,11 +182,10 @@ __global__ void dot(const typename Tile::Element* a, const typename Tile::Elemen
   for (unsigned k = 0; k < Tile::unroll; ++k) {
     sum += sum_of<T>(each<Multiplied>(got_a[k], got_b[k]));
   }
-  write_block_sum(sum, sums);
+  write_block_sum<threads>(sum, sums);
 }
 
-// --- what they must compute
-// -----------------------------------------------------------------------
+// --- what they must compute ---
 
 template <class T>
 struct ExpectedWritten {

@@ -5,6 +5,7 @@
 
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 venv="$root/.venv"
+offline="$root/.offline" # what scripts/bundle-offline brought, for machines without a network
 
 say() { printf '%s: %s\n' "${program:-gpubench}" "$*" >&2; }
 
@@ -43,6 +44,8 @@ has_header() {
     g++ -x c++ -std=c++17 -fsyntax-only - 2>/dev/null
 }
 
+bundled() { [[ -e "$offline/$1" ]]; }
+
 has_cmake() { # 3.25 or newer
   local version
   version="$(cmake --version 2>/dev/null | sed -n '1s/^cmake version //p')"
@@ -53,15 +56,17 @@ has_cmake() { # 3.25 or newer
 # came some other way serves as well.
 is_present() {
   case "$1" in
-    g++ | git) command -v "$1" >/dev/null ;;
+    g++) command -v g++ >/dev/null ;;
+    # A bundle may come without history: the commit is then not known.
+    git) command -v git >/dev/null || bundled . ;;
     binutils) command -v addr2line >/dev/null ;;
     cmake) has_cmake ;;
     ninja-build) command -v ninja >/dev/null ;;
-    libbenchmark-dev) has_header benchmark/benchmark.h ;;
-    nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
-    libgtest-dev) has_header gtest/gtest.h ;;
-    libgmock-dev) has_header gmock/gmock.h ;;
-    python3-venv) find_python >/dev/null ;;
+    libbenchmark-dev) has_header benchmark/benchmark.h || bundled benchmark ;;
+    nlohmann-json3-dev) has_header nlohmann/json.hpp || bundled nlohmann_json ;;
+    libgtest-dev) has_header gtest/gtest.h || bundled GTest ;;
+    libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
+    python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
     shellcheck) command -v shellcheck >/dev/null ;;
     *) die "no check is known for the package $1" ;;
   esac
@@ -132,6 +137,11 @@ configure() {
     say "configuring without nvcc: model devices only"
   fi
   quietly cmake -S "$root" --fresh --preset "$preset" || return
+  local library
+  while read -r library; do
+    say "using $library $(cat -- "$offline/$library/VERSION"), built from .offline/$library"
+  done < <(sed -n -E 's/^(benchmark|nlohmann_json|GTest)_DIR:PATH=.*-NOTFOUND$/\1/p' \
+    "$build/CMakeCache.txt")
   printf '%s\n' "$reason" >"$build/.configured"
 }
 
@@ -153,22 +163,67 @@ has_target() { # BUILD_DIR TARGET
 
 # --- Python ---------------------------------------------------------------------------------------
 
+# A Python that can draw charts by itself, once the pure packages of .offline/ are beside it.
+find_drawing_python() {
+  local candidate
+  for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import sys, venv, numpy, pandas, matplotlib
+sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      printf '%s\n' "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# .venv from this machine's own packages and those of .offline/, in this order; no pip, no network.
+bundled_python() { # PYTHON
+  local site
+  say "Python packages: .offline/python, beside this machine's $("$1" -c '
+import matplotlib, numpy, pandas
+print(*(f"{m.__name__} {m.__version__}" for m in (numpy, pandas, matplotlib)), sep=", ")')"
+  quietly "$1" -m venv --without-pip --clear "$venv" || die "cannot create $venv"
+  site="$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+  {
+    # Also of a Python that is a venv itself, which --system-site-packages would pass over.
+    "$1" -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")), sep="\n")'
+    printf '%s\n' "$offline/python" "$root/reports"
+  } >"$site/gpubench.pth"
+  printf '#!/bin/sh\nexec "%s" -m gpubench_reports "$@"\n' "$venv/bin/python" \
+    >"$venv/bin/gpubench-report"
+  chmod +x -- "$venv/bin/gpubench-report"
+}
+
 # ensure_python REQUIREMENTS: .venv with exactly these versions and `gpubench-report`, which runs
 # from the checkout. A stamp a requirements file makes the second time instant.
+# For charts, where .offline/ is and a Python that can use it, nothing is downloaded.
 ensure_python() {
-  local requirements="$1" python made_for stamp state
-  python="$(find_python)" || die "no Python 3.11 or newer with venv was found"
-  made_for="$root $("$python" -c 'import sys; print(sys.base_prefix, sys.version)')"
-  if [[ "$(cat -- "$venv/.made-for" 2>/dev/null)" != "$made_for" ]]; then
+  local requirements="$1" python made_for stamp state made
+  stamp="$venv/.installed-$(printf '%s' "${requirements#"$root/"}" | tr '/' '-')"
+  state="$(cat -- "$root"/reports/requirements*.txt "$root/reports/pyproject.toml" \
+    "$requirements" | cksum)"
+  made="$(cat -- "$venv/.made-for" 2>/dev/null || true)"
+  if python="$(find_python)"; then
+    made_for="$root $("$python" -c 'import sys; print(sys.base_prefix, sys.version)')"
+    [[ "$made" != "$made_for" || "$(cat -- "$stamp" 2>/dev/null)" != "$state" ]] || return 0
+  fi
+
+  local drawing
+  if [[ "$requirements" == "$root/reports/requirements.txt" ]] && bundled python &&
+    drawing="$(find_drawing_python)"; then
+    made_for="offline $root $("$drawing" -c 'import sys; print(sys.path, sys.version)')"
+    [[ "$made" != "$made_for" ]] || return 0
+    bundled_python "$drawing"
+    printf '%s\n' "$made_for" >"$venv/.made-for"
+    return 0
+  fi
+
+  [[ -n "$python" ]] || die "no Python 3.11 or newer with venv was found"
+  if [[ "$made" != "$made_for" ]]; then
     say "creating the Python environment .venv"
     quietly "$python" -m venv --clear "$venv" || die "cannot create $venv"
     printf '%s\n' "$made_for" >"$venv/.made-for"
   fi
-
-  stamp="$venv/.installed-$(printf '%s' "${requirements#"$root/"}" | tr '/' '-')"
-  state="$(cat -- "$root"/reports/requirements*.txt "$root/reports/pyproject.toml" \
-    "$requirements" | cksum)"
-  [[ "$(cat -- "$stamp" 2>/dev/null)" != "$state" ]] || return 0
   say "installing Python packages from ${requirements#"$root/"}"
   local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
   quietly "${pip[@]}" -r "$requirements" || die "pip install -r $requirements failed"

@@ -53,17 +53,27 @@ constexpr FigureRule rules[] = {
     {"shared_latency_cycles", "1", required, Constraint::positive},
     {"l2_latency_cycles", "1", required, Constraint::positive},
     {"dram_latency_cycles", "1", required, Constraint::positive},
+    {"fp32_latency_cycles", "1", optional, Constraint::positive},
     {"fp32_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"fp64_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"fp16x2_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"int32_ops_per_clock_per_sm", "OP", required, Constraint::positive},
     {"sfu_ops_per_clock_per_sm", "OP", required, Constraint::positive},
     {"tensor_fp16_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
-    {"tensor_bf16_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
-    {"tensor_tf32_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
+    {"tensor_bf16_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
+    {"tensor_tf32_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"tensor_fp8_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
-    {"tensor_int8_flops_per_clock_per_sm", "OP", required, Constraint::positive},
+    {"tensor_int8_flops_per_clock_per_sm", "OP", optional, Constraint::positive},
     {"tensor_fp64_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
+    {"fp64_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"fp32_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"fp16x2_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"tensor_fp64_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"tensor_tf32_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"tensor_fp16_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"tensor_bf16_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"tensor_fp8_flops_per_second", "FLOP/s", optional, Constraint::positive},
+    {"tensor_int8_flops_per_second", "OP/s", optional, Constraint::positive},
     {"launch_stream_seconds", "s", required, Constraint::positive},
     {"launch_graph_seconds", "s", required, Constraint::positive},
     {"launch_host_seconds", "s", required, Constraint::positive},
@@ -77,6 +87,11 @@ constexpr FigureRule rules[] = {
     {"pcie_latency_seconds", "s", required, Constraint::positive},
     {"pageable_bytes_per_second", "B/s", required, Constraint::positive},
     {"nvlink_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"nvlink_ring_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"nvlink_sharp_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"node_gpus", "1", optional, Constraint::count},
+    {"network_bytes_per_second", "B/s", optional, Constraint::positive},
+    {"link_bytes_per_second", "B/s", optional, Constraint::positive},
     {"power_limit_w", "W", required, Constraint::positive},
     {"tlb_reach_bytes", "B", optional, Constraint::count},
 };
@@ -111,8 +126,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::vector<std::string> closest_first(std::vector<std::string> names, std::string_view wanted) {
-  std::ranges::stable_sort(names, {},
-                           [&](const auto& name) { return edit_distance(name, wanted); });
+  // A name that begins as wanted is closer than any typing error.
+  std::ranges::stable_sort(names, {}, [&](const auto& name) {
+    return std::pair(!name.starts_with(wanted), edit_distance(name, wanted));
+  });
   return names;
 }
 
@@ -163,6 +180,14 @@ json parse_json(std::string_view text, const std::string& origin) {
     if (const auto detail = what.find("] "); detail != std::string::npos) what.erase(0, detail + 2);
     fail(origin, "not valid JSON: " + what);
   }
+}
+
+// The places that a figure may come from, the most trustworthy first.
+constexpr std::string_view provenances[] = {"data_sheet", "published", "calibrated", "derived",
+                                            "assumed"};
+
+auto distrust(std::string_view from) {
+  return std::ranges::find(provenances, from) - std::begin(provenances);
 }
 
 // Reads one file; `origin` begins every error line.
@@ -231,6 +256,34 @@ class Reader {
     }
   }
 
+  // By figure. Only a figure that the file has can have a clock of its own.
+  std::map<std::string, PeakClock> peak_clocks(const std::map<std::string, Figure>& figures) const {
+    std::map<std::string, PeakClock> clocks;
+    if (!root_.contains("peak_clocks")) return clocks;
+    for (const auto& entry : member("peak_clocks", json::value_t::array, "a list of objects")) {
+      const std::string what = "\"peak_clocks\": ";
+      if (!entry.is_object()) fail(origin_, what + "must be a list of objects");
+      check_keys(entry, what, {"figures", "clock_hz", "why"});
+      for (const char* key : {"figures", "clock_hz", "why"}) {
+        if (!entry.contains(key)) fail(origin_, what + in_quotes(key) + " is missing");
+      }
+      const auto& why = entry["why"];
+      if (!why.is_string() || why.get<std::string>().empty()) {
+        fail(origin_, what + "\"why\" must be a non-empty string");
+      }
+      const FigureRule clock_rule{"clock_hz", "Hz", required, Constraint::positive};
+      const double hertz = number(clock_rule, entry["clock_hz"], what);
+      for (const auto& name : entry["figures"]) {
+        if (!name.is_string() || !figures.contains(name.get<std::string>()) ||
+            !name.get<std::string>().ends_with("_flops_per_second")) {
+          fail(origin_, what + name.dump() + " is no peak of this file");
+        }
+        clocks[name.get<std::string>()] = {hertz, why.get<std::string>()};
+      }
+    }
+    return clocks;
+  }
+
   std::map<std::string, Figure> figures(bool is_gpu) const {
     const auto& members = member("figures", json::value_t::object, "an object");
     std::map<std::string, Figure> figures;
@@ -289,8 +342,7 @@ class Reader {
   }
 
   std::string provenance(const json& entry, const std::string& what) const {
-    static const std::vector<std::string> known = {"data_sheet", "published", "calibrated",
-                                                   "derived", "assumed"};
+    static const std::vector<std::string> known(std::begin(provenances), std::end(provenances));
     if (!entry.is_string() || std::ranges::find(known, entry.get<std::string>()) == known.end()) {
       fail(origin_, what + "\"from\" is " + entry.dump() + ", must be one of " + joined(known));
     }
@@ -342,7 +394,7 @@ DeviceSpec DeviceSpec::parse(std::string_view text, const std::string& origin) {
   const Reader reader(root, origin);
   reader.check_keys(root, "",
                     {"$schema", "schema", "name", "title", "kind", "matches", "compute_capability",
-                     "figures", "sources"});
+                     "figures", "peak_clocks", "sources"});
   reader.check_schema();
 
   DeviceSpec spec;
@@ -359,6 +411,7 @@ DeviceSpec DeviceSpec::parse(std::string_view text, const std::string& origin) {
   }
   reader.check_sources();
   spec.figures_ = reader.figures(is_gpu);
+  spec.peak_clocks_ = reader.peak_clocks(spec.figures_);
   if (spec.data_sheet_roofs().empty()) fail(origin, "no roof follows from its figures");
   return spec;
 }
@@ -381,25 +434,61 @@ std::optional<double> DeviceSpec::find(std::string_view figure) const {
 
 std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
   std::vector<Roof> roofs;
-  const auto add = [&](std::string name, Roof::Kind kind, std::string_view figure, double scale) {
-    const auto it = figures_.find(std::string(figure));
-    if (it == figures_.end()) return;
-    roofs.push_back({std::move(name), kind, it->second.value * scale, "data_sheet",
-                     it->second.from + ": " + it->second.source});
+  // A product of figures; its provenance is that of the one to be trusted least.
+  const auto add = [&](const std::string& name, Roof::Kind kind,
+                       std::initializer_list<std::string_view> factors) {
+    double value = 1;
+    const Figure* weakest = nullptr;
+    for (const std::string_view factor : factors) {
+      const auto it = figures_.find(std::string(factor));
+      if (it == figures_.end()) return false;
+      value *= it->second.value;
+      if (weakest == nullptr || distrust(it->second.from) > distrust(weakest->from)) {
+        weakest = &it->second;
+      }
+    }
+    roofs.push_back({name, kind, value, weakest->from, weakest->from + ": " + weakest->source});
+    return true;
   };
-  add("dram", Roof::Kind::bandwidth, "dram_bytes_per_second", 1);
-  add("l2", Roof::Kind::bandwidth, "l2_bytes_per_second", 1);
-  const auto sms = find("sm_count");
-  const auto clock = find("sm_clock_hz");
-  if (!sms || !clock) return roofs;
-  const double sm_clocks = *sms * *clock;
-  add("l1", Roof::Kind::bandwidth, "l1_bytes_per_clock_per_sm", sm_clocks);
-  add("shared", Roof::Kind::bandwidth, "shared_bytes_per_clock_per_sm", sm_clocks);
-  for (const char* unit : {"fp64", "fp32", "fp16x2", "tensor_fp64", "tensor_tf32", "tensor_fp16",
-                           "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
-    add(unit, Roof::Kind::compute, std::string(unit) + "_flops_per_clock_per_sm", sm_clocks);
+  add("dram", Roof::Kind::bandwidth, {"dram_bytes_per_second"});
+  add("l2", Roof::Kind::bandwidth, {"l2_bytes_per_second"});
+  for (const std::string level : {"l1", "shared"}) {
+    add(level, Roof::Kind::bandwidth,
+        {level + "_bytes_per_clock_per_sm", "sm_count", "sm_clock_hz"});
+  }
+  for (const std::string unit : {"fp64", "fp32", "fp16x2", "tensor_fp64", "tensor_tf32",
+                                 "tensor_fp16", "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
+    const bool computed =
+        kind_ == "gpu" && add(unit, Roof::Kind::compute,
+                              {unit + "_flops_per_clock_per_sm", "sm_count", "sm_clock_hz"});
+    if (!computed) add(unit, Roof::Kind::compute, {unit + "_flops_per_second"});
   }
   return roofs;
+}
+
+std::string device_file_text(const DeviceSpec& device) {
+  nlohmann::ordered_json file = {{"schema", schema_version},
+                                 {"name", device.name()},
+                                 {"title", device.title()},
+                                 {"kind", device.kind()},
+                                 {"matches", device.matches()}};
+  if (const auto [major, minor] = device.compute_capability(); major > 0) {
+    file["compute_capability"] = {major, minor};
+  }
+  // A source's text serves as its own key.
+  auto figures = nlohmann::ordered_json::object(), sources = figures;
+  for (const auto& [name, figure] : device.figures()) {
+    figures[name] = {{"value", figure.value}, {"from", figure.from}, {"source", figure.source}};
+    sources[figure.source] = figure.source;
+  }
+  file["figures"] = std::move(figures);
+  auto clocks = nlohmann::ordered_json::array();
+  for (const auto& [name, clock] : device.peak_clocks()) {
+    clocks.push_back({{"figures", {name}}, {"clock_hz", clock.hertz}, {"why", clock.why}});
+  }
+  if (!clocks.empty()) file["peak_clocks"] = std::move(clocks);
+  file["sources"] = std::move(sources);
+  return file.dump(2) + "\n";
 }
 
 std::vector<std::string> known_devices() {

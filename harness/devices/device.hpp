@@ -37,12 +37,18 @@ struct Figure {
   std::string source;  // the text, never a key of the file's "sources"
 };
 
+// The clock at which the maker states a peak, where it is not the maximum boost clock.
+struct PeakClock {
+  double hertz;
+  std::string why;
+};
+
 // An upper bound of the device by its data: bandwidth [B/s] or arithmetic [FLOP/s; integers OP/s].
 struct Roof {
   std::string name;
   enum class Kind { bandwidth, compute } kind;
   double value;
-  std::string provenance;
+  std::string provenance;  // a Figure's `from`: of the figures that enter, the one trusted least
   std::string source;
 };
 
@@ -72,10 +78,14 @@ class DeviceSpec {
   const std::map<std::string, Figure>& figures() const& { return figures_; }
   std::map<std::string, Figure> figures() && { return std::move(figures_); }
 
-  // dram, l2, l1, shared [B/s], then fp64, fp32, fp16x2 and tensor_* [FLOP/s]: figures a clock and
-  // SM, times sm_count, times sm_clock_hz. Roofs whose figures this device lacks are left out. A
-  // data sheet may state a lower peak: the H100's has its Tensor Core peaks at 1.83 GHz, below
-  // the maximum boost that `sm_clock_hz` is.
+  // Of the figures NAME_flops_per_second that are stated at another clock than `sm_clock_hz`.
+  const std::map<std::string, PeakClock>& peak_clocks() const& { return peak_clocks_; }
+
+  // dram, l2, l1, shared [B/s], then fp64, fp32, fp16x2 and tensor_* [FLOP/s]. Roofs whose figures
+  // this device lacks are left out. Of a device of kind "gpu" they are figures a clock and SM,
+  // times sm_count, times sm_clock_hz, and the data sheet may state a lower peak: the H100's has
+  // its Tensor Core peaks at 1.83 GHz, below the maximum boost that `sm_clock_hz` is. Of a device
+  // of kind "roof" they are what the maker states.
   std::vector<Roof> data_sheet_roofs() const;
 
  private:
@@ -85,7 +95,11 @@ class DeviceSpec {
   std::vector<std::string> matches_;
   std::pair<int, int> compute_capability_{0, 0};
   std::map<std::string, Figure> figures_;
+  std::map<std::string, PeakClock> peak_clocks_;
 };
+
+// The device as the text of a device file, which load() reads as the same device.
+std::string device_file_text(const DeviceSpec& device);
 
 // The names of the device files that ship with the program, sorted.
 std::vector<std::string> known_devices();

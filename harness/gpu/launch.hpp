@@ -14,16 +14,22 @@ namespace gpubench {
 // What every kernel gets without asking; beyond it a kernel's limit has to be raised first.
 inline constexpr std::size_t shared_bytes_without_asking = 48 * 1024;
 
+// Raises the kernel's limit where `shared_bytes` are beyond it.
+template <class... P>
+void allow_shared_bytes(void (*kernel)(P...), std::size_t shared_bytes) {
+  if (shared_bytes > shared_bytes_without_asking) {
+    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shared_bytes)));
+  }
+}
+
 // Queues `kernel` in `stream`; `arguments` are converted to its parameters' types. As in CUDA, an
 // empty grid or block is an error (cudaErrorInvalidConfiguration): whoever has nothing to do does
 // not launch.
 template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
             cudaStream_t stream, A&&... arguments) {
-  if (shared_bytes > shared_bytes_without_asking) {
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shared_bytes)));
-  }
+  allow_shared_bytes(kernel, shared_bytes);
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;

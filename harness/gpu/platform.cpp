@@ -2,11 +2,10 @@
 #include "harness/platform.hpp"
 
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "harness/gpu/attributes.hpp"
 #include "harness/gpu/check.hpp"
 
 namespace gpubench {
@@ -18,41 +17,10 @@ double attribute(cudaDeviceAttr name, int ordinal) {
   return value;
 }
 
-std::string slug(const std::string& title) {
-  std::string name;
-  for (const char c : title) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (!name.empty() && name.back() != '-') {
-      name += '-';
-    }
-  }
-  return name;
-}
-
-// A GPU that no file describes: what the driver tells of it, which gives its roofs of memory.
-DeviceSpec described_by_driver(const cudaDeviceProp& properties, int ordinal) {
-  nlohmann::json figures;
-  const auto figure = [&](const char* name, double value) {
-    if (value > 0) {
-      figures[name] = {{"value", value}, {"from", "derived"}, {"source", "the CUDA driver"}};
-    }
-  };
-  figure("sm_count", properties.multiProcessorCount);
-  figure("l2_bytes", properties.l2CacheSize);
-  figure("dram_bytes", static_cast<double>(properties.totalGlobalMem));
-  figure("sm_clock_hz", 1e3 * attribute(cudaDevAttrClockRate, ordinal));
-  figure("dram_bytes_per_second", 2e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
-                                      attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8);
-  const nlohmann::json file = {{"schema", 1},
-                               {"name", slug(properties.name)},
-                               {"title", properties.name},
-                               {"kind", "roof"},
-                               {"matches", {properties.name}},
-                               {"compute_capability", {properties.major, properties.minor}},
-                               {"figures", figures},
-                               {"sources", nlohmann::json::object()}};
-  return DeviceSpec::parse(file.dump(), slug(properties.name));
+GpuAttributes attributes(const cudaDeviceProp& properties, int ordinal) {
+  return attributes_of(properties, 1e3 * attribute(cudaDevAttrClockRate, ordinal),
+                       1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal),
+                       attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal));
 }
 
 class GpuPlatform final : public Platform {
@@ -63,7 +31,7 @@ class GpuPlatform final : public Platform {
     CUDA_CHECK(cudaGetDeviceProperties(&properties, ordinal));
     auto known = device_spec_for_gpu(properties.name);
     known_ = known.has_value();
-    device_.emplace(known ? std::move(*known) : described_by_driver(properties, ordinal));
+    device_.emplace(known ? std::move(*known) : derived_device(attributes(properties, ordinal)));
     std::array<char, 32> bus{};
     CUDA_CHECK(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), ordinal));
     health_ = open_health_monitor(bus.data());
@@ -79,6 +47,11 @@ class GpuPlatform final : public Platform {
   }
   HealthMonitor* health() override { return health_.get(); }
   bool deterministic() const override { return false; }
+  int gpus() const override {
+    int count = 0;
+    CUDA_CHECK(cudaGetDeviceCount(&count));
+    return count;
+  }
   double host_seconds() const override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -128,7 +101,8 @@ std::vector<std::string> list_gpus() {
     CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
     const auto known = device_spec_for_gpu(properties.name);
     lines.push_back("cuda:" + std::to_string(i) + "  " + properties.name +
-                    (known ? "  (described by " + known->name() + ")" : "  (no device file)"));
+                    (known ? "  (described by " + known->name() + ")"
+                           : "  (no device file: derived from its attributes)"));
   }
   return lines;
 }

@@ -81,7 +81,9 @@ class Timer {
  private:
   void decide_gating() {
     if (settings_.blocks_host) {
-      do_not_gate("the body blocks the host");
+      do_not_gate(settings_.head_start
+                      ? "the body may block the host; other work gave it a head start"
+                      : "the body blocks the host");
       return;
     }
     try {
@@ -112,7 +114,7 @@ class Timer {
   void warm_up() {
     const Stopwatch watch;
     std::size_t queue = 1;
-    while (watch.seconds() < settings_.warmup_seconds) {
+    while (settings_.common(watch.seconds()) < settings_.warmup_seconds) {
       for (std::size_t i = 0; i < queue; ++i) {
         rotate_();
         body_(stream_);
@@ -134,6 +136,7 @@ class Timer {
     while (events_.size() < events_per_sample * wanted) events_.emplace_back();
     if (gate_) gate_->close(stream_);
     for (std::size_t i = 0; i < wanted; ++i) {
+      if (!gate_ && settings_.head_start && !settings_.profile) settings_.head_start(stream_);
       window.prepare();
       events_[2 * i].record(stream_);
       window.queue(stream_);
@@ -148,7 +151,7 @@ class Timer {
     }
     std::vector<double> seconds;
     for (std::size_t i = 0; i < wanted; ++i) {
-      seconds.push_back(seconds_between(events_[2 * i], events_[2 * i + 1]));
+      seconds.push_back(settings_.common(seconds_between(events_[2 * i], events_[2 * i + 1])));
     }
     return seconds;
   }
@@ -178,8 +181,9 @@ class Timer {
       for (const double seconds : taken) {
         samples.push_back(seconds / static_cast<double>(timing_.batch));
       }
-      if (samples.size() < next && !out_of_budget(samples.size(), spent.seconds(), stop)) continue;
-      const Verdict verdict = decide(samples, spent.seconds(), stop);
+      const double so_far = settings_.common(spent.seconds());
+      if (samples.size() < next && !out_of_budget(samples.size(), so_far, stop)) continue;
+      const Verdict verdict = decide(samples, so_far, stop);
       timing_.converged = verdict == Verdict::converged;
       if (verdict != Verdict::more) return;
       next = next_check(samples.size(), stop);

@@ -18,10 +18,19 @@ enum class Mode {
   hot,   // a sample is a batch of runs on the same buffers, long enough for the events' resolution
 };
 
+// Queues one run in the stream it is given, every time in the same way.
+using Body = std::function<void(cudaStream_t)>;
+
 struct TimerSettings {
   Mode mode = Mode::cold;
   bool profile = false;      // one run, no warm-up, no gate: for ncu and compute-sanitizer
   bool blocks_host = false;  // the body waits for the device, allocates, or measures launches
+  // Without a gate: queued before a sample begins, so that the host is ahead when it does. Ends by
+  // itself.
+  Body head_start{};
+  // One process of several: their common value of what each of them has measured, by which all of
+  // them decide alike. Called by all of them, in the same order.
+  std::function<double(double)> common = [](double mine) { return mine; };
   StopSettings stop{};
   double warmup_seconds = 0.1;      // real time; 0 for a device that has no clock to warm up
   double gate_timeout_seconds = 2;  // real time, see Gate
@@ -37,9 +46,6 @@ struct Timing {
   // Hot only: what launching an empty graph takes between the same two events. Not subtracted.
   std::optional<double> empty_seconds;
 };
-
-// Queues one run in the stream it is given, every time in the same way.
-using Body = std::function<void(cudaStream_t)>;
 
 // Times `body` by events in a stream of its own; work that it queues in other streams is not
 // waited for and does not count. Called before each cold run, `rotate` moves on to the next buffers

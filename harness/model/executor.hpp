@@ -13,6 +13,7 @@ namespace gpubench::model {
 struct KernelLaunch {
   const void* function = nullptr;  // the kernel's address: its identity
   const char* name = "";           // as the compiler spells it
+  int device = 0;
   dim3 grid;
   dim3 block;
   std::size_t shared_bytes = 0;                     // dynamic

@@ -37,9 +37,10 @@ Filler byte_filler(std::byte value) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::size_t capacity) : capacity_(capacity) {
+DeviceMemory::DeviceMemory(std::size_t capacity, int devices)
+    : capacity_(capacity), used_(static_cast<std::size_t>(devices), 0) {
   // Twice the capacity leaves room for the gaps and for addresses that are not used again soon.
-  reserved_ = rounded(2 * capacity + (std::size_t{1} << 32));
+  reserved_ = rounded(used_.size() * (2 * capacity + (std::size_t{1} << 32)));
   void* range = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
@@ -48,16 +49,17 @@ DeviceMemory::DeviceMemory(std::size_t capacity) : capacity_(capacity) {
 
 DeviceMemory::~DeviceMemory() { munmap(base_, reserved_); }
 
-std::size_t DeviceMemory::free_bytes() const {
+std::size_t DeviceMemory::free_bytes(int device) const {
   const std::lock_guard lock(mutex_);
-  return capacity_ - used_;
+  return capacity_ - used_.at(static_cast<std::size_t>(device));
 }
 
-void* DeviceMemory::allocate(std::size_t bytes) {
+void* DeviceMemory::allocate(std::size_t bytes, int device) {
   const std::lock_guard lock(mutex_);
+  std::size_t& used = used_.at(static_cast<std::size_t>(device));
   if (bytes > capacity_) return nullptr;  // and what rounding up would overflow
   const std::size_t taken = rounded(std::max<std::size_t>(bytes, 1));
-  if (taken > capacity_ - used_) return nullptr;
+  if (taken > capacity_ - used) return nullptr;
   // First fit between the live allocations, each followed by its gap.
   std::byte* begin = base_ + allocation_gap_bytes;
   for (const auto& [start, allocation] : live_) {
@@ -69,10 +71,11 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   auto a = std::make_unique<Allocation>();
   a->begin = begin;
   a->bytes = std::max<std::size_t>(bytes, 1);
+  a->device = device;
   a->identity = next_identity_++;
   a->filler = byte_filler(poison);
   a->present = std::make_unique<std::atomic<std::uint64_t>[]>(page_count(*a) / 64 + 1);
-  used_ += taken;
+  used += taken;
   live_.emplace(begin, std::move(a));
   return begin;
 }
@@ -82,7 +85,7 @@ bool DeviceMemory::release(void* begin) {
   const auto found = live_.find(static_cast<std::byte*>(begin));
   if (found == live_.end()) return false;
   drop_pages(*found->second);
-  used_ -= rounded(found->second->bytes);
+  used_[static_cast<std::size_t>(found->second->device)] -= rounded(found->second->bytes);
   live_.erase(found);
   return true;
 }

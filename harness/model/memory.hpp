@@ -28,6 +28,7 @@ using Filler = std::function<void(std::byte* destination, std::size_t offset, st
 struct Allocation {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
+  int device = 0;                     // on which it lies
   std::uint64_t identity = 0;         // never reused
   std::uint64_t content_version = 0;  // changes with every whole-allocation fill or set
   Filler filler;
@@ -43,19 +44,20 @@ class DeviceMemory {
  public:
   static constexpr std::size_t page_bytes = 4096;
 
-  // `capacity` [bytes]: what the modelled device has; allocations beyond it fail.
-  explicit DeviceMemory(std::size_t capacity);
+  // `capacity` [bytes]: what each modelled device has; allocations beyond it fail. All devices
+  // share one range of addresses, as under CUDA's unified addressing.
+  explicit DeviceMemory(std::size_t capacity, int devices = 1);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   // nullptr when `bytes` do not fit in what is free. Contents of a new allocation are 0xFF bytes:
   // NaN as float and double, so that a read of uninitialised memory shows in every result.
-  void* allocate(std::size_t bytes);
+  void* allocate(std::size_t bytes, int device = 0);
   bool release(void* begin);  // false: not the beginning of a live allocation
 
   std::size_t capacity() const { return capacity_; }
-  std::size_t free_bytes() const;
+  std::size_t free_bytes(int device = 0) const;
 
   // Whether an address lies in the device's range at all (live allocation or not).
   bool in_range(const void* address) const {
@@ -100,7 +102,7 @@ class DeviceMemory {
   std::byte* base_ = nullptr;
   std::size_t reserved_ = 0;
   std::size_t capacity_;
-  std::size_t used_ = 0;
+  std::vector<std::size_t> used_;  // by device
   std::uint64_t next_identity_ = 1;
   std::map<std::byte*, std::unique_ptr<Allocation>> live_;  // by begin
   mutable std::mutex mutex_;

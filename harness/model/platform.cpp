@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "harness/model/collectives/cost.hpp"
+#include "harness/model/collectives/nccl.hpp"
+#include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/runtime/runtime.hpp"
+#include "harness/model/runtime/symbols.hpp"
+#include "harness/processes.hpp"
 
 namespace gpubench {
 namespace {
@@ -14,10 +20,14 @@ class ModelPlatform final : public Platform {
  public:
   explicit ModelPlatform(DeviceSpec device)
       : device_(std::move(device)),
-        memory_(static_cast<std::size_t>(device_["dram_bytes"])),
+        memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
         emulator_(device_, memory_, settings()) {
     model::install_runtime(
-        std::make_unique<model::Runtime>(device_, memory_, emulator_, model::RuntimeOptions{}));
+        std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
+    if (Processes::all().count() > 1) {
+      model::set_collective_exchange(
+          [](const auto& mine) { return Processes::all().gather(mine); });
+    }
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
 
@@ -27,24 +37,48 @@ class ModelPlatform final : public Platform {
   std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
+  int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
   double host_seconds() const override { return model::current_runtime()->host_seconds(); }
 
   void expect_results(bool whole_grids) override {
+    model::current_runtime()->expect_results(true);
     emulator_.forget_runs();
     emulator_.set_execution(whole_grids ? model::Execution::whole : model::Execution::sampled);
   }
-  void expect_timing() override { emulator_.set_execution(model::Execution::timing); }
+  void expect_timing() override {
+    emulator_.set_execution(model::Execution::timing);
+    model::current_runtime()->expect_results(false);
+  }
   std::vector<TracedOperation> trace(const std::function<void()>& run) override;
   Observation observe(Access access) const override;
 
  private:
+  static constexpr int most_gpus = 64;  // on as many nodes as that takes
+
   static model::EmulatorSettings settings() {
     model::EmulatorSettings settings;
+    settings.may_access = [](int device, int peer) {
+      return model::current_runtime()->may_access(device, peer);
+    };
     settings.is_mapped_host = [](const void* address, std::size_t bytes) {
       return model::current_runtime()->is_mapped_host(address, bytes);
     };
     return settings;
   }
+
+  model::RuntimeOptions runtime_options() const {
+    model::RuntimeOptions options;
+    options.kernel_resources = [this](const void* function) -> model::KernelResources {
+      const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
+      if (kernel == nullptr) return {};
+      return {kernel->registers, kernel->static_shared_bytes};
+    };
+    options.devices = gpus();
+    options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
+    return options;
+  }
+  // What is known of the compiled code of all kernels that ran.
+  void judge_counts(Access access, Observation& observation) const;
 
   DeviceSpec device_;
   model::DeviceMemory memory_;
@@ -77,20 +111,47 @@ std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& r
   return operations;
 }
 
+void ModelPlatform::judge_counts(Access access, Observation& observation) const {
+  std::set<std::string> worth;
+  for (const auto& run : emulator_.runs()) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
+    if (kernel == nullptr) {
+      observation.assuming = "no register limit";
+      return;
+    }
+    worth.insert(model::worth_of_counts(*kernel, access));
+  }
+  if (worth.size() > 1) worth.erase("exact");
+  for (const std::string& words : worth) {
+    observation.counts += (observation.counts.empty() ? "" : "; ") + words;
+  }
+}
+
 Observation ModelPlatform::observe(Access access) const {
   const auto& runs = emulator_.runs();
-  if (runs.empty()) return {};
+  Observation result;
+  double longest_operation = 0;
+  for (const model::PricedOperation& operation : model::current_runtime()->operations()) {
+    result.priced = result.priced || !operation.computed;
+    if (operation.seconds <= longest_operation) continue;
+    longest_operation = operation.seconds;
+    result.bound = operation.bound;
+    result.terms = operation.terms;
+  }
+  if (runs.empty()) return result;
   const bool shared = access == Access::shared_load || access == Access::shared_store;
   const bool load = access == Access::global_load || access == Access::shared_load;
-  Observation result;
   model::AccessCounts studied;
-  double dram = 0;
+  double dram = 0, wavefronts = 0;
   const model::Emulator::Run* longest = &runs.front();
   for (const auto& run : runs) {
     const auto counts = run.profile.counts.scaled(run.profile.scale());
     studied += counts.at(shared ? model::Space::shared : model::Space::global,
                          load ? model::Access::load : model::Access::store);
     dram += run.prediction.traffic.dram_read_bytes + run.prediction.traffic.dram_write_bytes;
+    for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
+      wavefronts += counts.at(model::Space::shared, kind).wavefronts;
+    }
     result.whole = result.whole && run.whole;
     if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
   }
@@ -102,9 +163,13 @@ Observation ModelPlatform::observe(Access access) const {
     }
     result.active_lanes = studied.lanes / studied.requests;
   }
+  judge_counts(access, result);
   if (dram > 0) result.dram_bytes = dram;
+  if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
+  if (longest->prediction.seconds < longest_operation) return result;
   result.bound = longest->prediction.bound;
+  result.terms.clear();
   for (const auto& term : longest->prediction.terms) {
     result.terms.emplace_back(term.name, term.seconds);
   }
@@ -116,7 +181,8 @@ Observation ModelPlatform::observe(Access access) const {
 std::unique_ptr<Platform> open_platform(const std::string& selector) {
   DeviceSpec device = device_spec(selector);
   if (device.kind() != "gpu") {
-    throw UsageError("device '" + device.name() + "' holds data-sheet roofs only: no model of it");
+    throw UsageError("device '" + device.name() +
+                     "' is a data-sheet roof only: the model cannot run it");
   }
   return std::make_unique<ModelPlatform>(std::move(device));
 }

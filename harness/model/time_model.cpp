@@ -1,6 +1,7 @@
 #include "harness/model/time_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -78,7 +79,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double clock = device["sm_clock_hz"];
   const double scale = profile.scale();
   const Counts counts = profile.counts.scaled(scale);
-  result.occupancy = occupancy(device, {profile.threads_per_block, profile.shared_bytes, 0});
+  result.occupancy =
+      occupancy(device, {profile.threads_per_block, profile.shared_bytes, profile.registers});
 
   // The SM with the most blocks decides what an SM's own units need.
   const double blocks_on_fullest = std::ceil(profile.blocks / sms);
@@ -96,12 +98,17 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                static_cast<double>(line_bytes));
   const double fetch_bytes = device["dram_fetch_bytes"];
   Traffic& traffic = result.traffic;
-  double read_sectors = 0;
+  double read_sectors = 0, peer_reads = 0, peer_writes = 0;
   for (const FootprintSums& f : profile.footprints) {
     const double resident = residency(f);
     const Reads reads = reads_of(f, scale, std::min(sms, profile.blocks), l1_bytes,
                                  device["l2_bytes"], fetch_bytes, resident);
     read_sectors += reads.leaving_l1;
+    if (f.device != profile.device) {  // what the peer's own memory does for it is left out
+      peer_reads += sector_bytes * reads.leaving_l1;
+      peer_writes += sector_bytes * static_cast<double>(f.write_requests) * scale;
+      continue;
+    }
     traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
     traffic.dram_read_bytes += reads.from_dram;
     // What L2 still holds is overwritten in place. A sector written in part is first read.
@@ -122,10 +129,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
 
+  traffic.link_bytes = std::max(peer_reads, peer_writes);
+
   // --- terms ---
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
+  if (traffic.link_bytes > 0) {
+    add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
+  }
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;
@@ -149,17 +161,28 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
   const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
-  // Only what the source names can be counted: a lower bound of the instructions issued.
+  // Only what the source names can be counted: a lower bound of the instructions issued. An
+  // asynchronous copy is one, of two requests.
   add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
-                           counts.warp_collectives) /
+                           counts.warp_collectives - counts.async_copies) /
                           device["warp_schedulers_per_sm"]));
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
+  // One unit, at a rate of its own for each type.
+  constexpr std::array<const char*, tensor_types> tensor_rates = {
+      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
+      "tensor_tf32_flops_per_clock_per_sm"};
+  double tensor_cycles = 0;
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+  }
+  add("tensor", sm_seconds(tensor_cycles));
   add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
 
-  // Latency, by Little's law: each resident warp waits once for every run of independent loads;
-  // blocks that do not fit at once take turns.
+  // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
+  // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
+  // one a latency where they depend on each other; blocks that do not fit at once take turns.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double latency = l1_hit * device["l1_latency_cycles"] +
@@ -167,11 +190,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                                          (1 - l2_hit) * device["dram_latency_cycles"]);
   const double warps_per_block =
       std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
-  const double waits_a_warp =
-      profile.blocks > 0 ? profile.load_groups * scale / (profile.blocks * warps_per_block) : 0;
+  const double of_a_warp = profile.blocks > 0 ? scale / (profile.blocks * warps_per_block) : 0;
+  const double fma_cycles =
+      2.0 * warp_lanes * device["warp_schedulers_per_sm"] / device["fp32_flops_per_clock_per_sm"];
+  const double multiply_adds =
+      std::max(profile.fma_chain * device.find("fp32_latency_cycles").value_or(0),
+               profile.fma_steps * fma_cycles);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  add("latency", turns * waits_a_warp * latency / clock);
+  add("latency", turns * (profile.load_groups * latency + multiply_adds) * of_a_warp / clock);
   add("launch", device["kernel_floor_seconds"]);
 
   const Term* largest = &result.terms.front();

@@ -16,20 +16,25 @@ namespace gpubench::model {
 // A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
 struct KernelProfile {
   std::string name;
+  int device = 0;     // that runs it; memory of others is reached over the link
   double blocks = 0;  // of the whole grid
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
-  std::size_t shared_bytes = 0;
+  std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
+  unsigned registers = 0;        // a thread; 0: not known, and then no limit
   Counts counts;
   std::vector<FootprintSums> footprints;
   double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
+  double fma_chain = 0;    // fp32 multiply-adds that wait for one another, over all warps
+  double fma_steps = 0;    // those that a warp issues one after the other, over all warps
 
   double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
 };
 
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
-  double l2_sectors = 0;  // that left the SMs
+  double l2_sectors = 0;  // that left the SMs for this device's L2
+  double link_bytes = 0;  // to or from other devices, whichever direction has more
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double l1_hit_fraction = 0;  // of the sectors read
@@ -37,7 +42,9 @@ struct Traffic {
 };
 
 struct Term {
-  std::string name;  // dram, l2, l1, shared, issue, fp32, fp64, fp16x2, sfu, latency, launch
+  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu,
+  // latency, launch
+  std::string name;
   double seconds = 0;
 };
 

@@ -10,14 +10,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from gpubench_reports import style
-from gpubench_reports.figures import with_headline
-from gpubench_reports.reader import Context, Roof
+from gpubench_reports import heat_map, style
+from gpubench_reports.figures import REQUEST_FIGURES, with_headline, with_request_cost
+from gpubench_reports.heat_map import Plane
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.sweeps import Panel, Series, distinct, panels
+from gpubench_reports.sweeps import axes as axes_of
 from gpubench_reports.units import argument_text, axis_title, si
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 4.5, 2.55  # inches of the plotting area and its left labels
 _MARGINS = 0.87  # inches left and right of a plotting area
+_COLOUR_BAR = 0.42  # inches of a plane's width
 _LINE = 0.17  # inches
 _LETTER = 0.066  # inches, of tick labels
 # Rates that differ by more than this are drawn on a logarithmic axis.
@@ -31,16 +34,29 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
         return None
     ok = with_headline(ok)
     prediction = _prediction_says_more(ok, context)
-    drawn = panels(ok)
-    figure, grid = _lay_out(drawn, rows)
+    drawn = _beside_their_kernels(panels(ok), panels(with_request_cost(ok)))
+    planes = heat_map.planes(ok)
+    figure, grid = _lay_out(drawn, planes, rows)
     style.heading(figure, concept, context)
-    for panel, axes, scale in zip(drawn, grid, _scales(drawn), strict=True):
+    for panel, axes, scale in zip(drawn, grid, _scales(drawn), strict=False):
         _draw(axes, panel, context, prediction, scale)
-    _key(figure, ok, drawn, context, prediction)
-    _losses(figure, rows)
+    for plane, axes in zip(planes, grid[len(drawn) :], strict=True):
+        heat_map.draw(axes, plane)
+    _key(figure, ok, drawn, planes, context, prediction)
+    _footnotes(figure, rows)
     if context.modelled:
         style.watermark(figure)
     return figure
+
+
+def _beside_their_kernels(judged: list[Panel], counted: list[Panel]) -> list[Panel]:
+    """Panels of request costs after those of the same kernel's speed."""
+    found: list[Panel] = []
+    for index, panel in enumerate(judged):
+        found.append(panel)
+        if panel.kernel not in [later.kernel for later in judged[index + 1 :]]:
+            found += [p for p in counted if p.kernel == panel.kernel]
+    return found
 
 
 def _prediction_says_more(ok: pd.DataFrame, context: Context) -> bool:
@@ -93,33 +109,38 @@ def _drawn_values(panel: Panel) -> np.ndarray:
     return values[np.isfinite(values) & (values > 0)]
 
 
-def _lay_out(drawn: list[Panel], rows: pd.DataFrame) -> tuple[Figure, list[Axes]]:
-    """A figure with one set of axes a panel. Sizes are arithmetic: no layout pass is needed."""
-    columns = min(len(drawn), 2 if len(drawn) in (2, 4) else 3)
-    if len(drawn) == 1:
+def _lay_out(
+    drawn: list[Panel], planes: list[Plane], rows: pd.DataFrame
+) -> tuple[Figure, list[Axes]]:
+    """A figure with one set of axes a panel, then one a plane.
+
+    Sizes are arithmetic: no layout pass is needed.
+    """
+    number = len(drawn) + len(planes)
+    in_pairs = number == 2 or any(panel.figure in REQUEST_FIGURES for panel in drawn)
+    columns = min(number, 2 if in_pairs or number == 4 else 3)
+    if number == 1:
         columns, width_of_panel = 1, 7.5
     else:
         width_of_panel = _PANEL_WIDTH
-    lines = math.ceil(len(drawn) / columns)
+    lines = math.ceil(number / columns)
     legend = max(_legend_lines(panel) for panel in drawn) * _LINE
     below = 0.62 + max(_tick_depth(panel, width_of_panel - _MARGINS) for panel in drawn)
     cell = 0.34 + legend + _PANEL_HEIGHT + below
     top = 0.85
-    bottom = 0.12 + (0.55 if (rows["status"] != "ok").any() else 0)
+    bottom = 0.12 + (0.55 if (rows["status"] != "ok").any() or rows["rule"].any() else 0)
     width = max(columns * width_of_panel + 0.15, 7.5)
     height = top + lines * cell + bottom
     figure = style.new_figure(width, height)
     grid = []
-    for index in range(len(drawn)):
+    for index in range(number):
         line, column = divmod(index, columns)
         left = column * width_of_panel + 0.72
         base = height - top - line * cell - cell + below
+        wide = width_of_panel - _MARGINS - (_COLOUR_BAR if index >= len(drawn) else 0)
         grid.append(
-            figure.add_axes(
-                (left / width, base / height,
-                 (width_of_panel - _MARGINS) / width, _PANEL_HEIGHT / height)
-            )
-        )  # fmt: skip
+            figure.add_axes((left / width, base / height, wide / width, _PANEL_HEIGHT / height))
+        )
     return figure, grid
 
 
@@ -130,9 +151,23 @@ def _legend_lines(panel: Panel) -> int:
 
 
 def _legend_columns(panel: Panel) -> int:
-    one_axis = len(panel.series[0].others) == 1
-    longest = max(len(series.values if one_axis else series.label) for series in panel.series)
-    return 6 if longest <= 4 else 4 if longest <= 10 else 2
+    """As many as fit side by side: the legend is filled column by column."""
+    names = _series_names(panel)
+    for columns in (6, 4, 3):
+        lines = math.ceil(len(names) / columns)
+        longest = [max(map(len, names[at : at + lines])) for at in range(0, len(names), lines)]
+        inches = sum(0.34 + 0.83 * _LETTER * letters for letters in longest) - 0.11
+        if inches < _PANEL_WIDTH - _MARGINS:
+            return columns
+    return 2
+
+
+def _series_names(panel: Panel) -> list[str]:
+    """What the legend calls the series: the one other axis is named once, before the first."""
+    if len(panel.series[0].others) != 1:
+        return [style.shorten(series.label, 22) for series in panel.series]
+    names = [style.shorten(series.values, 22) for series in panel.series]
+    return [f"{axis_title(next(iter(panel.series[0].others)))}: {names[0]}", *names[1:]]
 
 
 def _tick_depth(panel: Panel, width: float) -> float:
@@ -164,16 +199,11 @@ def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _
     rows_above = _legend_lines(panel)
     axes.set_title(style.shorten(panel.title, 62), pad=6 + rows_above * _LINE * 72)
     if several:
-        one_axis = len(panel.series[0].others) == 1
         handles = [
             Line2D([], [], color=style.COLOURS[i % len(style.COLOURS)], lw=1.2, ms=5,
-                   marker=style.MARKERS[i % len(style.MARKERS)],
-                   label=style.shorten(series.values if one_axis else series.label, 22))
-            for i, series in enumerate(panel.series)
+                   marker=style.MARKERS[i % len(style.MARKERS)], label=name)
+            for i, name in enumerate(_series_names(panel))
         ]  # fmt: skip
-        if one_axis:
-            name = next(iter(panel.series[0].others))
-            handles[0].set_label(f"{axis_title(name)}: {handles[0].get_label()}")
         axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, 0.99),
                     ncols=_legend_columns(panel), borderaxespad=0.2, handlelength=1.6,
                     columnspacing=1.0, handletextpad=0.4, labelspacing=0.25)  # fmt: skip
@@ -289,7 +319,15 @@ def _linear_ticks(numbers: np.ndarray) -> np.ndarray:
 
 def _y_axis(axes: Axes, panel: Panel, scale: _Scale) -> None:
     figure = panel.figure
-    if scale.logarithmic:
+    if figure in REQUEST_FIGURES:
+        top = 2.0 ** math.ceil(math.log2(max(scale.high, 2)))
+        axes.set_yscale("log", base=2)
+        axes.set_ylim(min(scale.low, 1) / 1.3, top * 1.3)
+        axes.yaxis.set_major_locator(FixedLocator(2.0 ** np.arange(math.log2(top) + 1)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_ylabel(figure.title)
+    elif scale.logarithmic:
         axes.set_yscale("log")
         axes.set_ylim(scale.low / 1.6, scale.high * 1.8)
         style.log_si_axis(axes, "y", figure.title, figure.unit)
@@ -304,7 +342,7 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
     named = [r for r in context.roofs if r.kind == kind and r.name == labels.mode().iloc[0]]
     if not named:
         return
-    roof: Roof = min(named, key=lambda r: r.provenance == "data_sheet")
+    roof: Roof = min(named, key=lambda r: r.provenance not in PROVENANCES_OF_RUN)
     low, high = axes.get_ylim()
     if not high / 6 < roof.value < high * 1.6:
         return
@@ -320,7 +358,12 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
 
 
 def _key(
-    figure: Figure, ok: pd.DataFrame, drawn: list[Panel], context: Context, prediction: bool
+    figure: Figure,
+    ok: pd.DataFrame,
+    drawn: list[Panel],
+    planes: list[Plane],
+    context: Context,
+    prediction: bool,
 ) -> None:
     """One legend for the figure: what points and lines are."""
     has_interval = ok["low"].notna().any()
@@ -347,13 +390,16 @@ def _key(
     if any(_doubtful(series.rows).any() for panel in drawn for series in panel.series):
         handles.append(Line2D([], [], **ink, ls="none", marker="o", ms=5.2, mfc="white",
                               label="not converged or throttled"))  # fmt: skip
+    if planes:
+        handles.append(Line2D([], [], color=style.COLOURS[1], ls=(0, (5, 2)), lw=2.2,
+                              label="from here on the law is flat"))  # fmt: skip
     figure.legend(handles=handles, loc="upper left", ncols=4, borderaxespad=0, borderpad=0,
                   bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
                   handlelength=2.6, columnspacing=1.6)  # fmt: skip
 
 
-def _losses(figure: Figure, rows: pd.DataFrame) -> None:
-    """Says which rows are not in the chart, and why."""
+def _footnotes(figure: Figure, rows: pd.DataFrame) -> None:
+    """Says which rows are not in the chart and why, and which rest on a rule nobody confirmed."""
     parts = []
     for status, word in (("skipped", "skipped"), ("failed", "FAILED")):
         lost = rows[rows["status"] == status]
@@ -361,6 +407,21 @@ def _losses(figure: Figure, rows: pd.DataFrame) -> None:
             names = ", ".join(name.partition("/")[2] or name for name in group["name"][:3])
             more = f" and {len(group) - 3} more" if len(group) > 3 else ""
             parts.append(f"{word}: {names}{more} ({why})")
-    if parts:
-        style.footnote(figure, "Not drawn. " + "; ".join(parts),
-                       int(figure.get_figwidth() * 16))  # fmt: skip
+    notes = ["Not drawn. " + "; ".join(parts)] if parts else []
+    doubtful = rows[rows["rule"] == "unconfirmed"]
+    if not doubtful.empty:
+        notes.append(f"Counted by a rule that no profiler has confirmed: {_in_short(doubtful)}.")
+    if notes:
+        style.footnote(figure, "  ".join(notes), int(figure.get_figwidth() * 16))
+
+
+def _in_short(rows: pd.DataFrame) -> str:
+    """Kernels, each with the arguments that tell its rows from its others: "strided bytes 8"."""
+    found = []
+    for kernel, group in rows.groupby("kernel", sort=False):
+        few = {name: values for name, values in axes_of(group).items() if 1 <= len(values) <= 2}
+        words = [
+            f"{name} {' and '.join(map(argument_text, values))}" for name, values in few.items()
+        ]
+        found.append(" ".join([str(kernel), *words]))
+    return "; ".join(found)

@@ -28,6 +28,7 @@ COUNTERS = (
     "roof_fraction",
     "law",
     "law_ratio",
+    "law_per_request",
     "model_seconds",
     "sectors_per_request",
     "wavefronts_per_request",
@@ -44,6 +45,17 @@ COUNTERS = (
     "throttled",
 )
 
+# Where a roof comes from: the run itself, or the device file (its README says what each means).
+PROVENANCES_OF_RUN = ("measured", "modelled")
+PROVENANCES = (
+    *PROVENANCES_OF_RUN,
+    "data_sheet",
+    "published",
+    "calibrated",
+    "derived",
+    "assumed",
+)
+
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # Far beyond anything physical in SI base units; keeps every later product finite.
 _LARGEST, _SMALLEST = 1e30, 1e-30
@@ -56,7 +68,7 @@ class Roof:
     name: str
     kind: str
     value: float
-    provenance: str
+    provenance: str  # one of PROVENANCES
     source: str
 
 
@@ -92,7 +104,7 @@ class ResultFile:
     """One result file.
 
     `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, seconds
+    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, rule, seconds
     (median) and COUNTERS. Repetitions of one name are one row: the repetition whose time is the
     (lower) median, with the envelope of the repetitions' confidence intervals.
     """
@@ -278,10 +290,9 @@ def _roof(check: Checker, index: int, roof: Any) -> Roof:
     if kind not in ("bandwidth", "compute"):
         raise check.fail(where, f"kind is {_shown(kind)}, must be 'bandwidth' or 'compute'")
     provenance = check.text(roof, "provenance", where)
-    if provenance not in ("measured", "modelled", "data_sheet"):
+    if provenance not in PROVENANCES:
         raise check.fail(
-            where,
-            f"provenance is {_shown(provenance)}, must be 'measured', 'modelled' or 'data_sheet'",
+            where, f"provenance is {_shown(provenance)}, must be one of {', '.join(PROVENANCES)}"
         )
     return Roof(
         name=name,
@@ -319,6 +330,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         "reason": "",
         "label": check.text(row, "label", where, ""),
         "verified": check.text(row, "verified", where, ""),
+        "rule": check.text(row, "rule", where, ""),
         "seconds": math.nan,
         **dict.fromkeys(COUNTERS, math.nan),
     }
@@ -373,7 +385,7 @@ def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
     columns = ["name", "concept", "kernel", "arguments", "status", "reason", "label", "verified",
-               "seconds", *COUNTERS]  # fmt: skip
+               "rule", "seconds", *COUNTERS]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

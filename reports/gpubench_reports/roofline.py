@@ -19,7 +19,7 @@ from matplotlib.transforms import offset_copy
 
 from gpubench_reports import style
 from gpubench_reports.figures import with_headline
-from gpubench_reports.reader import Context, Roof
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.sweeps import Series, sweeps
 from gpubench_reports.units import argument_text, si
 
@@ -124,6 +124,11 @@ class Line:
     provenance: str
 
     @property
+    def of_run(self) -> bool:
+        """Whether the run stated it, not the device file."""
+        return self.provenance in PROVENANCES_OF_RUN
+
+    @property
     def name(self) -> str:
         """ "tensor_fp16" and "tensor_bf16" together read "tensor fp16, bf16"."""
         first, *rest = self.names
@@ -150,11 +155,11 @@ def merged(roofs: list[Roof]) -> list[Line]:
 def ridge_points(bandwidths: list[Line], peaks: list[Line]) -> list[tuple[float, float, str]]:
     """(intensity, FLOP/s, name) where each peak meets the lowest bandwidth of its provenance.
 
-    Measured or modelled roofs where there are any, else the data sheet's: two ridges a peak, a
+    Measured or modelled roofs where there are any, else the device file's: two ridges a peak, a
     few percent apart, would not be read.
     """
-    ours = [b for b in bandwidths if b.provenance != "data_sheet"]
-    peaks_ours = [p for p in peaks if p.provenance != "data_sheet"]
+    ours = [b for b in bandwidths if b.of_run]
+    peaks_ours = [p for p in peaks if p.of_run]
     use, tops = (ours, peaks_ours) if ours and peaks_ours else (bandwidths, peaks)
     if not use:
         return []
@@ -208,12 +213,11 @@ def _draw_roofs(
 
 
 def _roof_style(line: Line) -> dict:
-    sheet = line.provenance == "data_sheet"
     return {
         "ls": style.ROOF_LINES[line.provenance],
-        "lw": 1.0 if sheet else 1.5,
-        "color": style.GREY if sheet else style.INK,
-        "zorder": 2 if sheet else 3,
+        "lw": 1.5 if line.of_run else 1.0,
+        "color": style.INK if line.of_run else style.GREY,
+        "zorder": 3 if line.of_run else 2,
         "gid": f"roof:{line.provenance}",
     }
 
@@ -227,7 +231,7 @@ def _by_name(lines: list[Line]) -> list[list[Line]]:
 
 
 def _roof_text(lines: list[Line], unit: str, separator: str) -> str:
-    ordered = sorted(lines, key=lambda line: line.provenance == "data_sheet")
+    ordered = sorted(lines, key=lambda line: not line.of_run)
     values = separator.join(
         f"{si(line.value, unit)} {style.ROOF_WORDS[line.provenance]}" for line in ordered
     )
@@ -423,8 +427,8 @@ def _styles(figure: Figure, context: Context, lines: list[Line]) -> None:
     present = [p for p in style.ROOF_LINES if any(line.provenance == p for line in lines)]
     handles = [
         Line2D([], [], ls=style.ROOF_LINES[p], label=f"roof, {style.ROOF_WORDS[p]}",
-               lw=1.0 if p == "data_sheet" else 1.5,
-               color=style.GREY if p == "data_sheet" else style.INK)
+               lw=1.5 if p in PROVENANCES_OF_RUN else 1.0,
+               color=style.INK if p in PROVENANCES_OF_RUN else style.GREY)
         for p in present
     ]  # fmt: skip
     if lines:

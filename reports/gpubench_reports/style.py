@@ -22,8 +22,16 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 INK, GREY, LIGHT = "#222222", "#6B6B6B", "#D9D9D9"
 # How a roof is known, by its line.
-ROOF_LINES = {"measured": "-", "modelled": "-.", "data_sheet": "--"}
-ROOF_WORDS = {"measured": "measured", "modelled": "modelled", "data_sheet": "data sheet"}
+ROOF_LINES = {
+    "measured": "-",
+    "modelled": "-.",
+    "data_sheet": "--",
+    "published": "--",
+    "calibrated": "--",
+    "derived": ":",
+    "assumed": ":",
+}
+ROOF_WORDS = {name: name.replace("_", " ") for name in ROOF_LINES}
 WATERMARK = "MODELLED, not measured"
 DPI = 150
 

@@ -14,6 +14,7 @@ from gpubench_reports.compare import Comparison
 from gpubench_reports.figures import BY_COLUMN
 from gpubench_reports.reader import Context, ResultFile
 from gpubench_reports.units import si
+from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, Validation, summary, worst
 
 _NONE = "·"
 
@@ -55,6 +56,60 @@ def print_comparison(comparison: Comparison) -> None:
                 console.print(Text(f"  {name}: {why}"))
 
 
+def print_validation(validation: Validation) -> None:
+    """Prints the errors by concept, of held-out and of fitted rows, and the worst rows."""
+    console = _console()
+    for result in validation.results:
+        console.print(Text(f"{result.path}  {_run(result.context)}"))
+    rows = validation.rows
+    for fitted, title in (
+        (False, f"held out: predicted, target ± {TARGET_PREDICTED * 100:.0f} %"),
+        (
+            True,
+            f"fitted: bound by a calibrated figure, target ± {TARGET_FITTED * 100:.0f} %",
+        ),
+    ):
+        group = rows[rows["fitted"] == fitted]
+        if not group.empty:
+            console.print(_bold(title))
+            console.print(_error_table(group))
+    console.print(_bold("the worst rows"))
+    bad = worst(rows)
+    console.print(
+        _table(
+            [
+                ("name", list(bad["name"])),
+                ("device", list(bad["device"])),
+                ("measured", _si(bad["measured"], "s")),
+                ("predicted", _si(bad["predicted"], "s")),
+                ("its error", _percent(bad["error"], signed=True)),
+                ("bound", [label or _NONE for label in bad["label"]]),
+            ]
+        )
+    )
+    console.print(
+        Text(f"{len(rows)} rows compared, {validation.unmatched} measured without a prediction")
+    )
+
+
+def _error_table(rows: pd.DataFrame) -> Table:
+    lines = summary(rows, "concept")
+    if len(lines) > 1:
+        everything = summary(rows.assign(concept="all"), "concept")
+        lines = pd.concat([lines, everything], ignore_index=True)
+    return _table(
+        [
+            ("concept", list(lines["concept"])),
+            ("rows", [str(n) for n in lines["rows"]]),
+            ("mean error", _percent(lines["mean"], signed=True)),
+            ("MAPE", _percent(lines["mape"])),
+            ("worst", _percent(lines["worst"], signed=True)),
+            ("within target", [f"{m} of {n}" for m, n in zip(lines["met"], lines["rows"],
+                                                             strict=True)]),
+        ]
+    )  # fmt: skip
+
+
 def _console() -> Console:
     # A pipe has no width: nothing may be cut there.
     width = None if sys.stdout.isatty() else 10_000
@@ -75,7 +130,7 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     used = [column for column in columns if any(cell != _NONE for cell in column[1])]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, (title, _) in enumerate(used):
-        text = index == 0 or title in ("bound", "verdict")
+        text = index == 0 or title in ("device", "bound", "verdict")
         table.add_column(title, justify="left" if text else "right", no_wrap=index > 0,
                          overflow="fold")  # fmt: skip
     for line in zip(*(cells for _, cells in used), strict=True):

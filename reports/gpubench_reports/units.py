@@ -26,6 +26,10 @@ AXIS_UNITS = {
     "bucket": "bytes",
     "us": "µs",
     "every": "steps",
+    "warps": "resident on an SM",
+    "unroll": "accesses in flight a thread",
+    "ilp": "chains a thread",
+    "lanes": "that share a word",
 }
 
 

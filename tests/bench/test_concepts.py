@@ -48,6 +48,14 @@ def test_its_law_holds(concept: str, rows: dict[str, dict[str, dict]]) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("concept", concepts())
+def test_requests_cost_what_the_law_says(concept: str, rows: dict[str, dict[str, dict]]) -> None:
+    for name, row in rows[concept].items():
+        if "law_per_request" in row:
+            counted = row.get("wavefronts_per_request", row.get("sectors_per_request"))
+            assert counted == pytest.approx(row["law_per_request"]), name
+
+
 @pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm"])
 def test_every_device_runs_the_quick_suite(device: str) -> None:
     rows = rows_of(f"--device=model:{device}", "--suite=quick")

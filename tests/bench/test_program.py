@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -32,7 +33,22 @@ def test_result_file(tmp_path: Path) -> None:
     assert row["model_seconds"] == pytest.approx(row["real_time"] * 1e-6)
     samples = json.loads((tmp_path / "run.samples.jsonl").read_text())
     assert len(samples["seconds"]) == row["samples"]
+    assert (samples["device_kind"], samples["device"]) == ("model", "h200-sxm")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.json", "run.samples.jsonl"]
+
+
+def test_a_row_says_what_its_counts_are_worth_and_what_occupancy_assumes(tmp_path: Path) -> None:
+    [row] = rows_of("--device=model:h200-sxm", ONE_ROW).values()
+    assert row["counts"] == "exact"
+    assert "assuming" not in row
+    # A device for whose architecture nothing was compiled.
+    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
+    device["compute_capability"] = [8, 7]
+    file = tmp_path / "h200-sxm.json"
+    file.write_text(json.dumps(device))
+    [row] = rows_of(f"--device=model:{file}", ONE_ROW).values()
+    assert "counts" not in row
+    assert row["assuming"] == "no register limit"
 
 
 def test_two_runs_of_the_model_agree_exactly() -> None:
@@ -60,26 +76,72 @@ def test_repetitions_are_aggregated() -> None:
     assert kinds == {"mean", "median", "stddev", "cv"}
 
 
+def test_aggregates_alone(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    flags = ("--device=model:h200-sxm", ONE_ROW, f"--benchmark_out={out}")
+
+    def kinds(*more: str) -> tuple[int, int, set[str]]:
+        table = run(*flags, *more).stdout
+        rows = json.loads(out.read_text())["benchmarks"]
+        name = "coalescing/strided_read/stride:1"
+        return (table.count(f"{name} "), table.count(f"{name}_"), {r["run_type"] for r in rows})
+
+    display = "--benchmark_display_aggregates_only"
+    report = "--benchmark_report_aggregates_only"
+    assert kinds("--benchmark_repetitions=2") == (2, 4, {"iteration", "aggregate"})
+    assert kinds("--benchmark_repetitions=2", display) == (0, 4, {"iteration", "aggregate"})
+    assert kinds("--benchmark_repetitions=2", report) == (0, 4, {"aggregate"})
+    assert kinds(report) == (1, 0, {"iteration"})
+
+
+def test_time_unit_and_context() -> None:
+    done = run(
+        "--device=model:h200-sxm",
+        ONE_ROW,
+        "--benchmark_format=json",
+        "--benchmark_time_unit=ms",
+        "--benchmark_context=rack=7,owner=lab",
+    )
+    file = json.loads(done.stdout)
+    assert (file["context"]["rack"], file["context"]["owner"]) == ("7", "lab")
+    [row] = file["benchmarks"]
+    assert row["time_unit"] == "ms"
+    assert row["real_time"] == pytest.approx(row["model_seconds"] * 1e3)
+
+
 def test_csv_has_a_cell_for_every_column() -> None:
     done = run(
-        "--device=model:h200-sxm", "--benchmark_filter=^coalescing/vector", "--benchmark_format=csv"
+        "--device=model:h200-sxm",
+        "--benchmark_filter=^coalescing/vector",
+        "--benchmark_format=csv",
+        "--benchmark_repetitions=2",
     )
-    header, *lines = done.stdout.splitlines()
-    assert len(lines) == 3
-    assert {line.count(",") for line in lines} == {header.count(",")}
+    header, *lines = csv.reader(done.stdout.splitlines())
+    assert len(lines) == 3 * (2 + 4)
+    assert {len(line) for line in lines} == {len(header)}
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {row["device_kind"] for row in rows} == {"model"}
+    assert {row["device"] for row in rows} == {"h200-sxm"}
+    assert {row["verified"] for row in rows if row["label"]} == {"sampled"}
+    assert {row["repetition_index"] for row in rows} == {"0", "1", ""}
 
 
 def test_help_and_devices_read_well() -> None:
     assert "--benchmark_filter" in run("--help").stdout
     devices = run("--list_devices").stdout
-    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm"):
+    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"):
         assert f"model:{name}" in devices
+    for name in ("mi300x", "tpu-v4", "cs-2", "groq-lpu"):
+        assert f"  {name} " in devices
+        assert f"model:{name}" not in devices
+    assert max(len(line) for line in devices.splitlines()) <= 100
 
 
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
         (["--device=model:h300"], "h300"),
+        (["--device=model:mi300x"], "data-sheet roof only"),
         (["--device=tpu"], "tpu"),
         (["--device=model:"], "model:"),
         (["--benchmark_filter=^nothing$"], "^nothing$"),
@@ -88,6 +150,12 @@ def test_help_and_devices_read_well() -> None:
         (["--benchmark_frobnicate=1"], "--benchmark_frobnicate"),
         (["--suite=huge"], "huge"),
         (["--benchmark_min_time=-1"], "-1"),
+        (["--benchmark_repetitions=0"], "--benchmark_repetitions='0'"),
+        (["--benchmark_time_unit=hours"], "hours"),
+        (["--benchmark_context=rack"], "rack"),
+        (["--benchmark_context=device=x"], "'device'"),
+        (["--benchmark_color=yes"], "--benchmark_color"),
+        (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
         (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),
     ],
 )

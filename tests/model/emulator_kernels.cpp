@@ -30,8 +30,10 @@ __global__ void store_strided_kernel(T* out, unsigned stride, unsigned offset) {
 }
 
 template <class T>
-__global__ void load_shared_kernel(T* out, unsigned stride) {
-  const T* shared = static_cast<const T*>(model::dynamic_shared_memory());
+__global__ void load_shared_kernel(T* out, unsigned stride, unsigned bytes) {
+  T* shared = static_cast<T*>(model::dynamic_shared_memory());
+  for (unsigned i = threadIdx.x; i < bytes / sizeof(T); i += blockDim.x) shared[i] = T{};
+  __syncthreads();
   out[threadIdx.x] = shared[threadIdx.x * stride];
 }
 
@@ -239,6 +241,15 @@ __global__ void add_kernel(float* a, double* b, int* c, unsigned long long* d) {
   atomicAdd(d, 3ull);
 }
 
+__global__ void chains_kernel(float* out, unsigned chains, unsigned steps) {
+  float value[8];
+  for (unsigned c = 0; c < chains; ++c) value[c] = static_cast<float>(threadIdx.x + c);
+  for (unsigned i = 0; i < steps; ++i) {
+    for (unsigned c = 0; c < chains; ++c) value[c] = fmaf(value[c], -0.9990234375f, 0.5f);
+  }
+  for (unsigned c = 0; c < chains; ++c) out[threadIdx.x] += value[c];
+}
+
 __global__ void fused_kernel(float* out, double* wide, unsigned trips) {
   float x = 1;
   double y = 1;
@@ -338,7 +349,8 @@ void store_strided(unsigned width, void* out, unsigned stride, unsigned offset, 
 }
 void load_shared(unsigned width, void* out, unsigned stride, unsigned lanes, std::size_t bytes) {
   with_width(width, [&]<class T>(T) {
-    launch(load_shared_kernel<T>, 1, lanes, bytes, nullptr, static_cast<T*>(out), stride);
+    launch(load_shared_kernel<T>, 1, lanes, bytes, nullptr, static_cast<T*>(out), stride,
+           static_cast<unsigned>(bytes));
   });
 }
 
@@ -405,6 +417,9 @@ void histogram(unsigned* bins, const unsigned* values, unsigned blocks) {
 }
 void add_atomically(float* a, double* b, int* c, unsigned long long* d, unsigned blocks) {
   launch(add_kernel, blocks, 64, 0, nullptr, a, b, c, d);
+}
+void chains(float* out, unsigned chains, unsigned steps, unsigned lanes) {
+  launch(chains_kernel, 1, lanes, 0, nullptr, out, chains, steps);
 }
 void fused(float* out, double* wide, unsigned trips, unsigned lanes) {
   launch(fused_kernel, 1, lanes, 0, nullptr, out, wide, trips);

@@ -52,6 +52,8 @@ void reduce_by_warps(float* out, const float* in, unsigned blocks);       // 256
 void histogram(unsigned* bins, const unsigned* values, unsigned blocks);  // 256 threads, 64 bins
 void add_atomically(float* a, double* b, int* c, unsigned long long* d, unsigned blocks);
 void fused(float* out, double* wide, unsigned trips, unsigned lanes);
+// Each lane: `chains` (1 to 8) chains of `steps` multiply-adds each, side by side.
+void chains(float* out, unsigned chains, unsigned steps, unsigned lanes);
 
 void return_before_barrier(unsigned* out);
 

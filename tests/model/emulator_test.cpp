@@ -5,93 +5,17 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "harness/model/runtime/runtime.hpp"
+#include "tests/model/emulator_fixture.hpp"
 #include "tests/model/emulator_kernels.hpp"
 
 namespace gpubench::model {
 namespace {
 
-class EmulatorTest : public testing::Test {
- protected:
-  EmulatorTest() { use(emulator); }
-  ~EmulatorTest() override { install_runtime(nullptr); }
-
-  // A device in working order that runs its kernels on `executor`.
-  void use(Emulator& executor) {
-    RuntimeOptions options;
-    options.diagnostic = [this](const std::string& line) { diagnostic = line; };
-    install_runtime(std::make_unique<Runtime>(spec, memory, executor, options));
-  }
-
-  template <class T>
-  T* make(std::size_t elements) {
-    return static_cast<T*>(memory.allocate(elements * sizeof(T)));
-  }
-  template <class T>
-  T* upload(const std::vector<T>& values) {
-    T* device = make<T>(values.size());
-    memory.write(device, values.data(), values.size() * sizeof(T));
-    return device;
-  }
-  template <class T>
-  std::vector<T> download(const T* device, std::size_t elements) {
-    std::vector<T> values(elements);
-    memory.read(values.data(), device, elements * sizeof(T));
-    return values;
-  }
-  std::vector<float> numbers(std::size_t count) {
-    std::vector<float> values(count);
-    std::iota(values.begin(), values.end(), 0.0f);
-    return values;
-  }
-
-  // What one launch came to, every block traced.
-  template <class Launch>
-  Counts counts_of(Launch&& launch) {
-    emulator.forget_runs();
-    launch();
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
-    if (emulator.runs().size() != 1) {
-      ADD_FAILURE() << emulator.runs().size() << " launches instead of one";
-      return {};
-    }
-    const KernelProfile& profile = emulator.runs()[0].profile;
-    EXPECT_EQ(profile.blocks, profile.traced_blocks);
-    return profile.counts;
-  }
-  template <class Launch>
-  AccessCounts loads_of(Launch&& launch) {
-    return counts_of(launch).at(Space::global, Access::load);
-  }
-
-  // Runs a faulty launch; the device is a new one afterwards, the emulator the same.
-  template <class Launch>
-  std::string fault_of(Launch&& launch) {
-    diagnostic.clear();
-    launch();
-    EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
-    use(emulator);
-    return diagnostic;
-  }
-  static std::string at_line(int line) { return "emulator_kernels.cpp:" + std::to_string(line); }
-
-  const DeviceSpec spec = device_spec("h200-sxm");
-  DeviceMemory memory{std::size_t{1} << 30};
-  Emulator emulator{
-      spec, memory, {.threads = 2, .most_sampled_blocks = 1 << 20, .event_budget = 1 << 30}};
-  std::string diagnostic;
-};
-
-void expect_access(const AccessCounts& counts, double requests, double lanes, double bytes) {
-  EXPECT_EQ(counts.requests, requests);
-  EXPECT_EQ(counts.lanes, lanes);
-  EXPECT_EQ(counts.bytes, bytes);
-}
+std::string at_line(int line) { return "emulator_kernels.cpp:" + std::to_string(line); }
 
 // --- results ---
 
@@ -462,6 +386,16 @@ TEST_F(EmulatorTest, FusedMultiplyAddsAreCountedByLane) {
   EXPECT_EQ(counts.fma_fp32, 40 * 11);
   EXPECT_EQ(counts.fma_fp64, 40 * 20);
   EXPECT_EQ(download(out, 40)[39], 2 - 1.0f / 1024);
+}
+
+TEST_F(EmulatorTest, ChainsOfMultiplyAddsAreToldApart) {
+  float* out = make<float>(70);
+  for (const unsigned chains : {1u, 2u, 5u, 8u}) {
+    counts_of([&] { kernels::chains(out, chains, 100, 70); });  // three warps
+    const KernelProfile& profile = emulator.runs()[0].profile;
+    EXPECT_NEAR(profile.fma_chain, 3 * 100, 3) << chains;  // values may meet by chance
+    EXPECT_EQ(profile.fma_steps, 3 * 100 * chains) << chains;
+  }
 }
 
 TEST_F(EmulatorTest, LanesThatEndedAreNotWaitedFor) {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
+
+#include "harness/devices/derive.hpp"
 
 #if __has_include(<cuda_occupancy.h>)
 #define GPUBENCH_HAS_CUDA_OCCUPANCY 1
@@ -36,15 +39,55 @@ TEST(Occupancy, ToldByHand) {
   EXPECT_EQ(occupancy(h200, {.threads = 256}).fraction, 1.0);
 }
 
+#ifdef GPUBENCH_HAS_CUDA_OCCUPANCY
+// Architectures that no device file has, with the limits of the CUDA C++ Programming Guide.
+std::vector<DeviceSpec> derived_devices() {
+  GpuAttributes gpu{.name = "NVIDIA A40",
+                    .major = 8,
+                    .minor = 6,
+                    .sm_count = 84,
+                    .sm_clock_hz = 1.74e9,
+                    .max_threads_per_sm = 1536,
+                    .max_blocks_per_sm = 16,
+                    .max_threads_per_block = 1024,
+                    .registers_per_sm = 65536,
+                    .shared_bytes_per_sm = 102400,
+                    .shared_bytes_per_block = 49152,
+                    .shared_bytes_per_block_optin = 101376,
+                    .shared_reserved_bytes_per_block = 1024,
+                    .l2_bytes = 6 << 20,
+                    .dram_bytes = 48e9,
+                    .memory_clock_hz = 7.25e9,
+                    .memory_bus_bits = 384};
+  std::vector<DeviceSpec> devices = {derived_device(gpu)};
+  gpu.name = "NVIDIA GeForce RTX 5090";
+  gpu.major = 12, gpu.minor = 0;
+  gpu.max_blocks_per_sm = 24;
+  devices.push_back(derived_device(gpu));
+  gpu.name = "Tesla T4";
+  gpu.major = 7, gpu.minor = 5;
+  gpu.max_threads_per_sm = 1024;
+  gpu.max_blocks_per_sm = 16;
+  gpu.shared_bytes_per_sm = gpu.shared_bytes_per_block_optin = 65536;
+  gpu.shared_reserved_bytes_per_block = 0;
+  devices.push_back(derived_device(gpu));
+  return devices;
+}
+#endif
+
 TEST(Occupancy, EqualsCudaOccupancy) {
 #ifndef GPUBENCH_HAS_CUDA_OCCUPANCY
   GTEST_SKIP() << "cuda_occupancy.h of the CUDA toolkit was not found";
 #else
   std::mt19937 random(42);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  std::vector<DeviceSpec> devices = derived_devices();
   for (const std::string& name : known_devices()) {
-    const DeviceSpec device = device_spec(name);
-    if (device.kind() != "gpu") continue;
+    if (DeviceSpec device = device_spec(name); device.kind() == "gpu") devices.push_back(device);
+  }
+  ASSERT_GE(devices.size(), 9u);
+  for (const DeviceSpec& device : devices) {
+    const std::string& name = device.name();
     const auto figure = [&](const char* f) { return static_cast<int>(device[f]); };
     cudaOccDeviceProp properties{};
     properties.computeMajor = device.compute_capability().first;

@@ -214,6 +214,27 @@ TEST_F(TimeModelTest, ArithmeticAndIssue) {
   expect_bound(exchanges, "issue", cycles(an_sm / spec["warp_schedulers_per_sm"]));
 }
 
+TEST_F(TimeModelTest, AnAsynchronousCopyIsIssuedOnce) {
+  KernelProfile copies = even_grid();
+  const double count = 1e6;
+  copies.counts.at(Space::global, Access::load).requests = count;
+  copies.counts.at(Space::shared, Access::store).requests = count;
+  const double apart = term(cold(copies), "issue");
+  copies.counts.async_copies = count;
+  EXPECT_NEAR(term(cold(copies), "issue"), apart / 2, 1e-9 * apart);
+}
+
+TEST_F(TimeModelTest, MatrixMultiplicationsShareOneUnitAtTheirOwnRates) {
+  KernelProfile profile = even_grid();
+  const double flops = 1e15;
+  profile.counts.tensor_flops = {flops, 2 * flops, 3 * flops};
+  const double an_sm = flops / spec["sm_count"];
+  expect_bound(profile, "tensor",
+               cycles(an_sm / spec["tensor_fp16_flops_per_clock_per_sm"] +
+                      2 * an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] +
+                      3 * an_sm / spec["tensor_tf32_flops_per_clock_per_sm"]));
+}
+
 TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   KernelProfile chase;
   chase.blocks = chase.traced_blocks = 1;
@@ -251,6 +272,28 @@ TEST_F(TimeModelTest, LittlesLaw) {
   EXPECT_NEAR(latency(8), one, 1e-6 * one);  // 8 blocks of 256 threads fill an SM
   EXPECT_NEAR(latency(16), 2 * one, 1e-6 * one);
   EXPECT_NEAR(latency(80), 10 * one, 1e-6 * one);
+}
+
+TEST_F(TimeModelTest, RegistersLimitWhatIsResident) {
+  KernelProfile profile = even_grid();
+  profile.registers = 128;  // 65536 / 128 threads: two blocks of 256, where eight would fit
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 2u);
+  profile.registers = 0;
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 8u);
+}
+
+TEST_F(TimeModelTest, MultiplyAddsThatWaitForEachOther) {
+  // One block of 8 warps an SM, each with 1000 multiply-adds, 1000 or 250 of them in a row.
+  const auto latency = [&](double chain) {
+    KernelProfile profile = even_grid(1);
+    profile.fma_steps = 1000 * profile.blocks * 8;
+    profile.fma_chain = chain * profile.blocks * 8;
+    return term(cold(profile), "latency");
+  };
+  EXPECT_NEAR(latency(1000), cycles(1000 * spec["fp32_latency_cycles"]), 1e-12);
+  EXPECT_NEAR(latency(500), cycles(500 * spec["fp32_latency_cycles"]), 1e-12);
+  // Independent ones still go through the scheduler's share of the unit: a warp a clock here.
+  EXPECT_NEAR(latency(10), cycles(1000), 1e-12);
 }
 
 TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {

@@ -196,3 +196,51 @@ def test_panels_of_different_kernels_share_it_unless_that_would_flatten_one(load
     assert near[0] == near[1]
     far = tops(1e10)
     assert far[0] > 50 * far[1]
+
+
+def request_rows(**more):
+    """Shared memory by stride: what a request costs, counted and by law."""
+    return [
+        bandwidth_row(f"c/strided/bytes:{size}/stride:{stride}", 3e13 / stride, 3e13 / stride,
+                      wavefronts_per_request=size // 4 * stride,
+                      law_per_request=size // 4 * stride, **more)
+        for size in (4, 8) for stride in (1, 2, 4, 8)
+    ]  # fmt: skip
+
+
+def test_what_a_request_costs_stands_beside_the_speed(load):
+    speed, cost = build(load(request_rows()), "c").axes
+    assert speed.get_ylabel() == "useful bandwidth [TB/s]"
+    assert cost.get_ylabel() == "wavefronts a request"
+    for line, law, size in zip(lines(cost, "measured"), lines(cost, "law"), (4, 8), strict=True):
+        np.testing.assert_allclose(line.get_ydata(), [size // 4 * s for s in (1, 2, 4, 8)])
+        np.testing.assert_allclose(law.get_ydata(), line.get_ydata())
+    assert not lines(cost, "prediction")
+
+
+def test_costs_without_a_law_get_no_panel(load):
+    rows = [bandwidth_row(f"c/k/n:{n}", 1e9, sectors_per_request=4) for n in (1, 2)]
+    assert len(build(load(rows), "c").axes) == 1
+
+
+def test_rows_on_an_unconfirmed_rule_are_named(load):
+    rows = request_rows()
+    for row in rows:
+        if "bytes:8" in row["name"]:
+            row["rule"] = "unconfirmed"
+    (note,) = texts(build(load(rows), "c"), "footnote")
+    assert note.get_text() == ("Counted by a rule that no profiler has confirmed: strided bytes 8.")
+    assert not texts(build(load(request_rows()), "c"), "footnote")
+
+
+def test_legends_stay_within_the_figure(load):
+    rows = [
+        bandwidth_row(f"c/{kernel}/block:{block}/n:{n}", 1e9 * n)
+        for kernel in "abc" for block in (32, 64, 128, 256, 512, 1024)
+        for n in (1, 2, 3, 4, 5, 6, 7)
+    ]  # fmt: skip
+    figure = build(load(rows), "c")
+    figure.draw_without_rendering()
+    legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+    assert len(legends) == 3
+    assert all(legend.get_window_extent().x1 <= figure.bbox.x1 for legend in legends)

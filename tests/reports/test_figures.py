@@ -36,6 +36,17 @@ def test_the_law_says_which_figure_it_is_about(load):
     assert (row["headline"], row["value"], row["law_value"]) == ("flops_per_second", 8e9, 1e10)
 
 
+def test_one_flop_a_byte_does_not_part_a_row_from_its_sweep(load):
+    rows = [
+        make_row(f"a/b/fmas:{n}", useful_bytes_per_second=1e9, flops_per_second=n * 1e9,
+                 law=n * 1e9, law_ratio=1.0)
+        for n in (1, 2, 4)
+    ]  # fmt: skip
+    assert set(with_headline(load(rows).ok)["headline"]) == {"flops_per_second"}
+    alone = with_headline(load(rows[:1]).ok)
+    assert set(alone["headline"]) == {"useful_bytes_per_second"}
+
+
 def test_a_law_in_no_known_figure_is_not_drawn_in_another_unit(load):
     row = headline(load, make_row("a/b", useful_bytes_per_second=1e9, law=4.0, law_ratio=2.0))
     assert row["headline"] == "useful_bytes_per_second"

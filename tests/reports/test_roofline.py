@@ -32,7 +32,16 @@ def labels(figure, gid):
 
 
 @pytest.mark.parametrize(
-    ("provenance", "linestyle"), [("measured", "-"), ("modelled", "-."), ("data_sheet", "--")]
+    ("provenance", "linestyle"),
+    [
+        ("measured", "-"),
+        ("modelled", "-."),
+        ("data_sheet", "--"),
+        ("published", "--"),
+        ("calibrated", "--"),
+        ("derived", ":"),
+        ("assumed", ":"),
+    ],
 )
 def test_roofs_show_where_they_come_from(load, provenance, linestyle):
     roofs = [roof("dram", "bandwidth", 2e12, provenance), roof("fp32", "compute", 1e13, provenance)]
@@ -43,6 +52,20 @@ def test_roofs_show_where_they_come_from(load, provenance, linestyle):
     assert slope.get_ydata()[-1] == pytest.approx(1e13)
     assert set(flat.get_ydata()) == {1e13}
     assert flat.get_xdata()[0] == pytest.approx(5.0)  # where the two meet
+
+
+def test_ridges_are_of_the_run_where_it_states_both_roofs(load):
+    roofs = [
+        roof("dram", "bandwidth", 2e12, "measured"),
+        roof("dram", "bandwidth", 1e12, "assumed"),
+        roof("fp32", "compute", 1e13, "measured"),
+        roof("fp32", "compute", 2e13, "derived"),
+    ]
+    bandwidths = roofline.merged([r for r in load(roofline_rows(), roofs=roofs).context.roofs
+                         if r.kind == "bandwidth"])  # fmt: skip
+    peaks = roofline.merged([r for r in load(roofline_rows(), roofs=roofs).context.roofs
+                    if r.kind == "compute"])  # fmt: skip
+    assert [ridge for ridge, _, _ in roofline.ridge_points(bandwidths, peaks)] == [5.0]
 
 
 def test_both_roofs_of_one_name_stand_side_by_side(load):

@@ -9,6 +9,10 @@
 #include <sstream>
 
 #include "harness/model/emulator/source_location.hpp"
+#include "harness/model/include/cooperative_groups.h"
+#include "harness/model/include/cuda_pipeline_primitives.h"
+#include "harness/model/include/small_float.h"
+#include "harness/model/runtime/symbols.hpp"
 
 __constinit thread_local uint3 threadIdx;
 __constinit thread_local uint3 blockIdx;
@@ -38,6 +42,7 @@ class HostCode {
 // Operations of collective(): the shuffles keep their own numbers.
 constexpr int vote = 100;
 constexpr int warp_sync = 101;
+constexpr int matrices = 102;  // and the Tensor
 
 std::uint64_t linear(dim3 extent) {
   return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
@@ -81,7 +86,18 @@ Image program_image() {
 }
 
 const char* name_of(EventKind kind) {
-  return kind == EventKind::load ? "load" : kind == EventKind::store ? "store" : "atomic";
+  switch (kind) {
+    case EventKind::load:
+      return "load";
+    case EventKind::store:
+      return "store";
+    case EventKind::copied_from:
+      return "load of an asynchronous copy";
+    case EventKind::copied_to:
+      return "store of an asynchronous copy";
+    default:
+      return "atomic";
+  }
 }
 
 }  // namespace
@@ -95,6 +111,27 @@ void BlockRunner::attach() {
   static_shared_bytes_ = image.thread_bytes;
   program_begin_ = image.begin;
   program_bytes_ = image.end - image.begin;
+  if (words_of_variables_.empty()) find_variables();
+}
+
+// Where symbols were stripped, every variable but ours may be a kernel's.
+void BlockRunner::find_variables() {
+  const std::size_t words = static_shared_bytes_ / 4 + 1;
+  const auto& variables = thread_variables();
+  words_of_variables_.assign(words, variables.empty() ? Word::variable : Word::other);
+  const auto mark = [&](std::uint64_t offset, std::uint64_t bytes, Word what) {
+    const std::uint64_t end = std::min<std::uint64_t>((offset + bytes) / 4, words);
+    for (std::uint64_t i = (offset + 3) / 4; i < end; ++i) words_of_variables_[i] = what;
+  };
+  for (const ThreadVariable& v : variables) mark(v.offset, v.bytes, Word::variable);
+  const auto mark_ours = [&](const auto& ours, Word what) {
+    mark(reinterpret_cast<std::uint64_t>(&ours) - static_shared_, sizeof(ours), what);
+  };
+  mark_ours(threadIdx, Word::builtin);
+  mark_ours(blockIdx, Word::builtin);
+  mark_ours(blockDim, Word::builtin);
+  mark_ours(gridDim, Word::builtin);
+  mark_ours(running_block, Word::other);
 }
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
@@ -104,7 +141,10 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   result_.lanes = lanes;
   faulted_ = false;
   recent_ = {};
+  next_recent_ = 0;
+  unwritten_ = {};
   is_traced_ = traced;
+  if (traced) checker_.begin_block(lanes, (static_shared_bytes_ + launch.shared_bytes) / 4 + 2);
   if (!(launch.block.x == thread_index_of_.x && launch.block.y == thread_index_of_.y &&
         launch.block.z == thread_index_of_.z)) {
     thread_index_.resize(lanes);
@@ -120,10 +160,15 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   if (traced) {
     traces_.resize(lanes);
     for (LaneTrace& trace : traces_) trace.clear();
+    chains_.assign(lanes, FmaChain{});
   }
   // Fresh shared memory reads as NaN, as fresh device memory does.
   dynamic_shared_.resize((launch.shared_bytes + sizeof(BankRow) - 1) / sizeof(BankRow));
   std::memset(dynamic_shared_.data(), 0xFF, dynamic_shared_.size() * sizeof(BankRow));
+  for (const std::size_t i : poisoned_) {
+    const ThreadVariable& variable = thread_variables()[i];
+    std::memset(reinterpret_cast<void*>(static_shared_ + variable.offset), 0xFF, variable.bytes);
+  }
 
   blockIdx = {index.x, index.y, index.z};
   blockDim = launch.block;
@@ -137,10 +182,27 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
         progressed = true;
       }
     }
-    if (!progressed && !release_barrier()) describe_deadlock();
+    if (faulted_ || progressed) continue;
+    if (!release_barrier()) {
+      describe_deadlock();
+    } else if (unwritten_.bytes != 0) {
+      faulted_ = true;
+    }
   }
+  if (unwritten_.bytes != 0 && result_.fault.empty()) result_.fault = describe_unwritten();
   for (Lane& lane : lanes_) {
     if (lane.stack != nullptr) stacks_.give_back(lane.stack);
+  }
+  if (traced && result_.arithmetic.fma_fp32 > 0) {
+    for (std::size_t first = 0; first < lanes; first += warp_lanes) {
+      std::uint32_t chain = 0, steps = 0;
+      for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
+        chain = std::max(chain, chains_[i].longest());
+        steps = std::max(steps, chains_[i].count());
+      }
+      result_.arithmetic.fma_chain += chain;
+      result_.arithmetic.fma_steps += steps;
+    }
   }
   return std::move(result_);
 }
@@ -150,6 +212,7 @@ void BlockRunner::lane_main() {
   self.launch_->invoke(self.launch_->arguments.get());
   Lane& lane = self.lanes_[self.current_];
   lane.state = LaneState::done;
+  lane.ended_in = self.checker_.interval();
   gpubench_switch_fiber(&lane.stack_pointer, self.scheduler_stack_pointer_);
   __builtin_unreachable();
 }
@@ -158,6 +221,7 @@ void* BlockRunner::enter_next(unsigned warp) {
   current_ = warp * warp_lanes + static_cast<unsigned>(std::countr_zero(ready_[warp]));
   ready_[warp] &= ready_[warp] - 1;
   trace_ = is_traced_ ? &traces_[current_] : nullptr;
+  if (is_traced_) checker_.enter(current_);
   threadIdx = thread_index_[current_];
   Lane& lane = lanes_[current_];
   if (lane.stack == nullptr) {
@@ -193,7 +257,18 @@ void BlockRunner::block_barrier(const void* code) {
   lane.state = LaneState::at_barrier;
   lane.waiting_at = code;
   suspend();
-  if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective));
+  if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective, 1));
+}
+
+void BlockRunner::grid_barrier(const void* code) {
+  const std::uint64_t blocks = linear(launch_->grid);
+  if (blocks != 1) {
+    const HostCode host;
+    fault("grid-wide barrier (this_grid().sync()) in a grid of " + std::to_string(blocks) +
+              " blocks, which the emulator runs one at a time,",
+          code);
+  }
+  block_barrier(code);
 }
 
 // All live lanes wait at one barrier: let them go on. Lanes that have ended do not count.
@@ -211,6 +286,7 @@ bool BlockRunner::release_barrier() {
     ready_[i / warp_lanes] |= 1u << i % warp_lanes;
   }
   for (const std::uint32_t word : ready_) result_.barriers += word != 0;
+  if (is_traced_) checker_.barrier();
   return true;
 }
 
@@ -242,6 +318,10 @@ void BlockRunner::fault(std::string_view what, const void* code) {
   faulted_ = true;
   result_.fault = std::string(what) + " by thread " + words(threadIdx) + " of block " +
                   words(blockIdx) + " at " + source_location(code);
+  // What was read there may be why; a race says it all by itself.
+  if (unwritten_.bytes != 0 && !what.starts_with("race")) {
+    result_.fault += ", after " + describe_unwritten();
+  }
   suspend();  // never resumed: run() abandons the block
   __builtin_unreachable();
 }
@@ -278,6 +358,10 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
   }
   if (all_here) {
     resolve(warp, mask);
+    if (is_traced_ && operation == warp_sync) {
+      checker_.sync_warp(warp, mask, in_warp < warp_lanes ? (1u << in_warp) - 1 : ~0u);
+      checker_.enter(current_);
+    }
   } else {
     suspend();
   }
@@ -288,6 +372,9 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
 void BlockRunner::resolve(unsigned warp, unsigned mask) {
   ++result_.warp_collectives;
   Lane* lanes = &lanes_[warp * warp_lanes];
+  if (const int operation = lanes_[current_].operation; operation >= matrices) {
+    multiply(static_cast<Tensor>(operation - matrices), lanes);
+  }
   unsigned votes = 0;
   for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
@@ -324,6 +411,61 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
   }
 }
 
+// Each lane's value is where its elements are, on its own stack; all of them wait.
+void BlockRunner::multiply(Tensor type, const Lane* lanes) {
+  const bool wide = type == Tensor::tf32;
+  const unsigned depth = wide ? 8 : 16;
+  const SmallFloat format = type == Tensor::fp16 ? half_format : bfloat16_format;
+  const auto number = [&](const void* elements, unsigned i) {
+    if (wide) {  // the hardware looks at no more than ten bits of mantissa
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, static_cast<const std::byte*>(elements) + i * sizeof(bits), sizeof(bits));
+      return static_cast<double>(std::bit_cast<float>(bits & ~0x1fffu));
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, static_cast<const std::byte*>(elements) + i * sizeof(bits), sizeof(bits));
+    return decode(format, bits);
+  };
+  double a[16][16], b[16][8], d[16][8];
+  const auto mine = [&](unsigned lane) {
+    return reinterpret_cast<const MatrixElements*>(lanes[lane].value);
+  };
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < depth / 2; ++i) {
+      const Place at = wide ? place_in_a32(lane, i) : place_in_a16(lane, i);
+      a[at.row][at.column] = number(mine(lane)->a, i);
+    }
+    for (unsigned i = 0; i < depth / 4; ++i) {
+      const Place at = wide ? place_in_b32(lane, i) : place_in_b16(lane, i);
+      b[at.row][at.column] = number(mine(lane)->b, i);
+    }
+    for (unsigned i = 0; i < 4; ++i) {
+      const Place at = place_in_c(lane, i);
+      d[at.row][at.column] = mine(lane)->c[i];
+    }
+  }
+  for (auto row = 0; row < 16; ++row) {
+    for (unsigned k = 0; k < depth; ++k) {
+      for (auto column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
+    }
+  }
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      const Place at = place_in_c(lane, i);
+      mine(lane)->d[i] = static_cast<float>(d[at.row][at.column]);
+    }
+  }
+  result_.arithmetic.tensor_flops[static_cast<std::size_t>(type)] += 2 * 16 * 8 * depth;
+}
+
+void BlockRunner::multiply_matrices(Tensor type, MatrixElements mine, const void* code) {
+  if ((current_ / warp_lanes + 1) * warp_lanes > lanes_.size()) {
+    fault("matrix multiplication by a warp of fewer than 32 threads,", code);
+  }
+  collective(~0u, matrices + static_cast<int>(type), reinterpret_cast<std::uint64_t>(&mine), 0,
+             static_cast<int>(warp_lanes), code);
+}
+
 void BlockRunner::warp_barrier(unsigned mask, const void* code) {
   collective(mask, warp_sync, 0, 0, static_cast<int>(warp_lanes), code);
 }
@@ -336,6 +478,51 @@ std::uint64_t BlockRunner::shuffle(unsigned mask, std::uint64_t value, Shuffle h
 unsigned BlockRunner::ballot(unsigned mask, bool predicate, const void* code) {
   return static_cast<unsigned>(
       collective(mask, vote, predicate ? 1 : 0, 0, static_cast<int>(warp_lanes), code));
+}
+
+void BlockRunner::copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                                      std::size_t zeros, const void* code) {
+  const auto to = reinterpret_cast<std::uint64_t>(to_shared);
+  const auto from = reinterpret_cast<std::uint64_t>(from_global);
+  const auto refuse = [&](const char* why) {
+    const HostCode host;
+    fault("asynchronous copy of " + std::to_string(bytes) + " bytes " + why, code);
+  };
+  if (bytes != 4 && bytes != 8 && bytes != 16) refuse("(it takes 4, 8 or 16)");
+  if (zeros > bytes) refuse("with more zeros than that");
+  if (!is_shared(to)) refuse("to what is not shared memory");
+  if (to % bytes != 0) refuse("to a misaligned address");
+  if (from % bytes != 0) refuse("from a misaligned address");
+  const bool is_global = memory_.in_range(from_global) ||
+                         (is_mapped_host_ && is_mapped_host_(from_global, bytes - zeros));
+  if (zeros < bytes && !is_global) refuse("from what is not global memory");
+  auto* target = static_cast<std::byte*>(to_shared);
+  const auto* source = static_cast<const std::byte*>(from_global);
+  // One that is cut short is recorded in pieces that are powers of two.
+  std::size_t done = 0;
+  for (std::size_t piece = bytes; piece > 0; piece /= 2) {
+    if (done + piece > bytes - zeros) continue;
+    on_access(source + done, static_cast<unsigned>(piece), EventKind::copied_from, code);
+    std::memcpy(target + done, source + done, piece);
+    done += piece;
+  }
+  std::memset(target + done, 0, zeros);
+  on_access(to_shared, static_cast<unsigned>(bytes), EventKind::copied_to, code);
+  if (zeros < bytes) lanes_[current_].has_open_copies = true;
+}
+
+void BlockRunner::commit_copies() {
+  Lane& lane = lanes_[current_];
+  lane.copy_groups = lane.copy_groups << 1 | (lane.has_open_copies ? 1 : 0);
+  lane.has_open_copies = false;
+}
+
+void BlockRunner::wait_for_copies(std::size_t groups_left) {
+  Lane& lane = lanes_[current_];
+  if (groups_left >= 64) return;
+  if (lane.copy_groups >> groups_left == 0) return;
+  result_.copy_waits += 1 / static_cast<double>(groups_left + 1);
+  lane.copy_groups &= (std::uint64_t{1} << groups_left) - 1;
 }
 
 std::byte* BlockRunner::dynamic_shared() {
@@ -367,6 +554,130 @@ void BlockRunner::check_global(const void* address, unsigned bytes, EventKind ki
   }
 }
 
+void BlockRunner::check_shared(std::uint64_t address, unsigned bytes, EventKind kind,
+                               const void* code) {
+  const HostCode host;
+  const std::string what = std::to_string(bytes) + "-byte " + name_of(kind);
+  if (address % bytes != 0) {
+    fault("misaligned " + what + " at " + place(address, bytes) + " (shared memory)", code);
+  }
+  const std::uint64_t offset = address - static_shared_;
+  if (offset >= static_shared_bytes_) {
+    fault("out of bounds: " + what + " at byte " +
+              std::to_string(address - dynamic_shared_begin()) + " of " +
+              std::to_string(launch_->shared_bytes) + " of dynamic shared memory",
+          code);
+  }
+  // Small variables need not fill their last word.
+  const auto& variables = thread_variables();
+  const auto after =
+      std::upper_bound(variables.begin(), variables.end(), offset,
+                       [](std::uint64_t at, const ThreadVariable& v) { return at < v.offset; });
+  if (variables.empty()) return;
+  const bool is_first = after == variables.begin();
+  const bool inside = !is_first && offset + bytes <= (after - 1)->offset + (after - 1)->bytes;
+  const bool is_ours = address - reinterpret_cast<std::uint64_t>(&running_block) < sizeof(this);
+  if (inside && !is_ours) return;
+  if (is_first || is_ours) fault("out of bounds: " + what + " in no shared variable", code);
+  fault("out of bounds: " + what + " at byte " + std::to_string(offset - (after - 1)->offset) +
+            " of the shared variable '" + (after - 1)->name + "' of " +
+            std::to_string((after - 1)->bytes),
+        code);
+}
+
+std::vector<std::size_t> BlockRunner::written_variables() const {
+  std::vector<std::size_t> written;
+  const auto& variables = thread_variables();
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const ThreadVariable& v = variables[i];
+    for (std::uint64_t word = v.offset / 4; word * 4 < v.offset + v.bytes; ++word) {
+      if (!checker_.is_written(word)) continue;
+      written.push_back(i);
+      break;
+    }
+  }
+  return written;
+}
+
+std::string BlockRunner::place(std::uint64_t address, unsigned bytes) const {
+  const auto range = [bytes](std::uint64_t first) {
+    return "bytes " + std::to_string(first) + ".." + std::to_string(first + bytes - 1) + " of ";
+  };
+  const auto* pointer = reinterpret_cast<const void*>(address);
+  if (memory_.in_range(pointer)) {
+    const Allocation* a = memory_.find(pointer);
+    return range(address - reinterpret_cast<std::uint64_t>(a->begin)) + "an allocation of " +
+           std::to_string(a->bytes);
+  }
+  const std::uint64_t offset = address - static_shared_;
+  if (offset >= static_shared_bytes_) {
+    return range(address - dynamic_shared_begin()) + "dynamic shared memory";
+  }
+  for (const ThreadVariable& v : thread_variables()) {
+    if (offset - v.offset < v.bytes) return range(offset - v.offset) + "'" + v.name + "'";
+  }
+  return range(offset) + "static shared memory";
+}
+
+std::pair<Event, std::uint64_t> BlockRunner::last_access(unsigned lane, EventKind kind,
+                                                         std::uint64_t begin,
+                                                         std::uint64_t end) const {
+  if (lanes_[lane].state == LaneState::done && lanes_[lane].ended_in != checker_.interval()) {
+    return {};
+  }
+  const LaneTrace& trace = traces_[lane];
+  std::size_t address = trace.addresses.size();
+  for (std::size_t i = trace.events.size(); i-- > 0;) {
+    const Event e = trace.events[i];
+    if (is_block_barrier(e)) break;
+    if (!is_access(e)) continue;
+    const std::uint64_t at = trace.addresses[--address];
+    if (kind_of(e) == kind && at < end && at + bytes_of(e) > begin) return {e, at};
+  }
+  return {};
+}
+
+std::string BlockRunner::describe_unwritten() const {
+  const UnwrittenRead& read = unwritten_;
+  return "uninitialised shared memory: " + std::to_string(read.bytes) + "-byte " +
+         name_of(read.kind) + " at " + place(read.address, read.bytes) +
+         ", not all of which the block has written, by thread " +
+         words(thread_of(read.lane, launch_->block)) + " of block " + words(blockIdx) + " at " +
+         source_location(read.code);
+}
+
+void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, unsigned bytes,
+                         EventKind kind, const void* code) {
+  if (verdict == MemoryChecker::Verdict::never_written) {
+    if (unwritten_.bytes == 0) unwritten_ = {current_, address, bytes, kind, code};
+    return;
+  }
+  const HostCode host;
+  const std::string what = std::to_string(bytes) + "-byte " + name_of(kind);
+  // The others' traces still hold the other access.
+  const MemoryChecker::Opponent& opponent = checker_.opponent();
+  unsigned other = opponent.thread;
+  auto access = std::pair<Event, std::uint64_t>{};
+  if (!opponent.in_another_warp) {
+    access = last_access(other, opponent.kind, address, address + bytes);
+  } else {
+    for (unsigned lane = 0; lane < lanes_.size() && access.first == 0; ++lane) {
+      if (lane / warp_lanes == current_ / warp_lanes) continue;
+      other = lane;
+      access = last_access(lane, opponent.kind, address, address + bytes);
+    }
+  }
+  const bool both_store = kind == EventKind::store && opponent.kind == EventKind::store;
+  const auto code_of_other = reinterpret_cast<const void*>(code_address_of(access.first));
+  fault("race: " + std::to_string(bytes_of(access.first)) + "-byte " + name_of(opponent.kind) +
+            " at " + place(access.second, bytes_of(access.first)) + " by thread " +
+            words(thread_of(other, launch_->block)) + " at " + source_location(code_of_other) +
+            ", and with no barrier between them" +
+            (both_store ? " (a race even if both store one value) " : " ") + what + " at " +
+            place(address, bytes),
+        code);
+}
+
 // What is neither device nor shared memory: registers and parameters on the lane's stack, constants
 // of the program, or host memory that the device may access.
 void BlockRunner::check_private(const void* address, unsigned bytes, EventKind kind,
@@ -378,6 +689,13 @@ void BlockRunner::check_private(const void* address, unsigned bytes, EventKind k
   }
   const HostCode host;
   if (is_mapped_host_ && is_mapped_host_(address, bytes)) return;
+  const std::uint64_t beyond = at - dynamic_shared_begin();
+  if (launch_->shared_bytes > 0 && beyond < 2 * launch_->shared_bytes + 4096) {
+    fault("out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
+              std::to_string(beyond) + " of " + std::to_string(launch_->shared_bytes) +
+              " of dynamic shared memory",
+          code);
+  }
   std::ostringstream text;
   text << "no device memory: " << bytes << "-byte " << name_of(kind) << " at host address 0x"
        << std::hex << at;
@@ -395,12 +713,26 @@ void __syncwarp(unsigned mask) noexcept {
 
 namespace gpubench::model {
 
+void grid_barrier() noexcept { running_block->grid_barrier(__builtin_return_address(0)); }
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                       int width) noexcept {
   return running_block->shuffle(mask, value, how, argument, width, __builtin_return_address(0));
 }
 unsigned ballot(unsigned mask, bool predicate) noexcept {
   return running_block->ballot(mask, predicate, __builtin_return_address(0));
+}
+void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                         std::size_t zeros) noexcept {
+  running_block->copy_asynchronously(to_shared, from_global, bytes, zeros,
+                                     __builtin_return_address(0));
+}
+void multiply_matrices(Tensor type, float* d, const void* a, const void* b,
+                       const float* c) noexcept {
+  running_block->multiply_matrices(type, {d, a, b, c}, __builtin_return_address(0));
+}
+void commit_copies() noexcept { running_block->commit_copies(); }
+void wait_for_copies(std::size_t groups_left) noexcept {
+  running_block->wait_for_copies(groups_left);
 }
 void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared(); }
 

@@ -8,11 +8,15 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/model/emulator/fiber.hpp"
+#include "harness/model/emulator/fma_chain.hpp"
+#include "harness/model/emulator/memory_checker.hpp"
 #include "harness/model/emulator/trace.hpp"
 #include "harness/model/executor.hpp"
+#include "harness/model/include/warp_matrix.h"
 #include "harness/model/memory.hpp"
 
 namespace gpubench::model {
@@ -22,6 +26,10 @@ inline constexpr unsigned warp_lanes = 32;
 // Arithmetic that the source spells as a call, counted a lane.
 struct ArithmeticCounts {
   std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
+  std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor, a warp each
+  // Of traced blocks, in fp32, the most of any lane, summed over warps: multiply-adds that depend
+  // on each other, and all of them.
+  std::uint64_t fma_chain = 0, fma_steps = 0;
 };
 
 struct BlockResult {
@@ -29,6 +37,9 @@ struct BlockResult {
   std::uint64_t barriers = 0;          // block-wide, counted once a warp
   std::uint64_t warp_collectives = 0;  // shuffles, votes, __syncwarp
   ArithmeticCounts arithmetic;
+  // How often lanes waited for their asynchronous copies, each time by the share of a latency that
+  // is left: one with n groups under way behind it has seen n of n + 1 pass.
+  double copy_waits = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
@@ -58,6 +69,11 @@ class BlockRunner {
     return reinterpret_cast<std::uint64_t>(dynamic_shared_.data());
   }
 
+  // Static shared variables (indices of thread_variables()) that the last block wrote, if it was
+  // traced. Those given to poison() hold no earlier block's values when a block begins.
+  std::vector<std::size_t> written_variables() const;
+  void poison(std::vector<std::size_t> variables) { poisoned_ = std::move(variables); }
+
   // --- called from the kernel's code, on a lane's fiber ---
   // `frame`: where the instrumentation call stands on the stack; the same in all of one function.
   void on_block(const void* code, const void* frame) {
@@ -74,27 +90,56 @@ class BlockRunner {
     left_frame_ = frame;
     if (trace_ != nullptr) trace_->events.push(make_event(nullptr, EventKind::leave));
   }
-  void on_access(const void* address, unsigned bytes, EventKind kind, const void* code) {
+  // Inlined with `bytes` and `kind` known, as it is all that an access costs.
+  [[gnu::always_inline]] void on_access(const void* address, unsigned bytes, EventKind kind,
+                                        const void* code) {
     const auto at = reinterpret_cast<std::uint64_t>(address);
-    if (memory_.in_range(address)) {
+    const bool global = memory_.in_range(address);
+    if (global) {
       if (!is_known_good(address, bytes)) check_global(address, bytes, kind, code);
     } else if (!is_shared(at)) {
       check_private(address, bytes, kind, code);
       return;
-    } else if (is_builtin(at)) {
-      return;
+    } else if (!is_known_good_shared(at, bytes)) {
+      if (is_builtin(at)) return;
+      check_shared(at, bytes, kind, code);
     }
     if (trace_ == nullptr) return;
     trace_->events.push(make_event(code, kind, bytes));
     trace_->addresses.push(at);
+    if (bytes == 4 && kind == EventKind::load) {
+      global ? check_word<true, EventKind::load>(at, code)
+             : check_word<false, EventKind::load>(at, code);
+    } else if (bytes == 4 && kind == EventKind::store) {
+      global ? check_word<true, EventKind::store>(at, code)
+             : check_word<false, EventKind::store>(at, code);
+    } else {
+      check_order(global, at, bytes, as_plain(kind), code);
+    }
   }
   void block_barrier(const void* code);
+  void grid_barrier(const void* code);
   void warp_barrier(unsigned mask, const void* code);
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                         int width, const void* code);
   unsigned ballot(unsigned mask, bool predicate, const void* code);
+  // A lane's own elements for multiply_matrices() (include/warp_matrix.h).
+  struct MatrixElements {
+    float* d;
+    const void *a, *b;
+    const float* c;
+  };
+  void multiply_matrices(Tensor type, MatrixElements mine, const void* code);
+  void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                           std::size_t zeros, const void* code);
+  void commit_copies();
+  void wait_for_copies(std::size_t groups_left);
   std::byte* dynamic_shared();
   ArithmeticCounts& arithmetic() { return result_.arithmetic; }
+  void on_fma(float a, float b, float c, float result) {
+    ++result_.arithmetic.fma_fp32;
+    if (is_traced_) chains_[current_].note(a, b, c, result);
+  }
 
  private:
   enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, done };
@@ -106,9 +151,12 @@ class BlockRunner {
     unsigned mask = 0;        // of the collective it waits for
     std::uint64_t value = 0;  // given to the collective
     std::uint64_t answer = 0;
-    int operation = 0;  // kind of collective; all lanes must agree
+    int operation = 0;           // kind of collective; all lanes must agree
+    std::uint32_t ended_in = 0;  // the interval between barriers, once done
     unsigned argument = 0;
     int width = 0;
+    bool has_open_copies = false;   // that no group was committed for
+    std::uint64_t copy_groups = 0;  // committed, the last one lowest; a bit says it holds copies
   };
 
   static void lane_main();
@@ -119,16 +167,60 @@ class BlockRunner {
   std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
                            int width, const void* code);
   void resolve(unsigned warp, unsigned mask);
+  void multiply(Tensor type, const Lane* lanes);
   bool release_barrier();
   void describe_deadlock();
   [[noreturn]] void fault(std::string_view what, const void* code);
-  // The built-in variables are thread-local too, beside the kernels' shared arrays.
-  static bool is_builtin(std::uint64_t address) {
-    const auto within = [address](const auto& variable) {
-      return address - reinterpret_cast<std::uint64_t>(&variable) < sizeof(variable);
-    };
-    return within(threadIdx) || within(blockIdx) || within(blockDim) || within(gridDim);
+  // Where in shared memory an address lies: the static part, then the dynamic one.
+  std::uint64_t shared_offset(std::uint64_t address) const {
+    const std::uint64_t offset = address - static_shared_;
+    return offset < static_shared_bytes_ ? offset
+                                         : static_shared_bytes_ + address - dynamic_shared_begin();
   }
+  // An aligned access to words that lie in one of the kernels' shared variables as a whole.
+  bool is_known_good_shared(std::uint64_t address, unsigned bytes) const {
+    if (address % bytes != 0) return false;
+    const std::uint64_t first = address - static_shared_;
+    if (first >= static_shared_bytes_) {
+      return address + bytes <= dynamic_shared_begin() + launch_->shared_bytes;
+    }
+    return words_of_variables_[first / 4] == Word::variable &&
+           (bytes <= 4 || words_of_variables_[(first + bytes - 1) / 4] == Word::variable);
+  }
+  // The built-in variables are thread-local too, beside the kernels' shared arrays.
+  bool is_builtin(std::uint64_t address) const {
+    const std::uint64_t offset = address - static_shared_;
+    return offset < static_shared_bytes_ && words_of_variables_[offset / 4] == Word::builtin;
+  }
+  void check_shared(std::uint64_t address, unsigned bytes, EventKind kind, const void* code);
+  void find_variables();
+  // Calls, so that accesses that need no check save no registers for it; one each for the usual
+  // ones.
+  template <bool global, EventKind kind>
+  [[gnu::noinline]] void check_word(std::uint64_t address, const void* code) {
+    check(global, address, 4, kind, code);
+  }
+  [[gnu::noinline]] void check_order(bool global, std::uint64_t address, unsigned bytes,
+                                     EventKind kind, const void* code) {
+    check(global, address, bytes, kind, code);
+  }
+  [[gnu::always_inline]] void check(bool global, std::uint64_t address, unsigned bytes,
+                                    EventKind kind, const void* code) {
+    const auto verdict = global ? checker_.on_global(address, bytes, kind)
+                                : checker_.on_shared(shared_offset(address), bytes, kind);
+    if (verdict != MemoryChecker::Verdict::good) [[unlikely]] {
+      report(verdict, address, bytes, kind, code);
+    }
+  }
+  void report(MemoryChecker::Verdict verdict, std::uint64_t address, unsigned bytes, EventKind kind,
+              const void* code);
+  std::string describe_unwritten() const;
+  // The last access of that kind to a byte of [begin, end) that the lane made since the last
+  // barrier: its code address and bytes, as an event, and its address. No event: there is none.
+  std::pair<Event, std::uint64_t> last_access(unsigned lane, EventKind kind, std::uint64_t begin,
+                                              std::uint64_t end) const;
+  // "bytes 128..131 of tile"
+  std::string place(std::uint64_t address, unsigned bytes) const;
   // An aligned access to a page that is there, of one of the allocations used last.
   bool is_known_good(const void* address, unsigned bytes) const {
     if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) return false;
@@ -149,6 +241,7 @@ class BlockRunner {
   dim3 thread_index_of_{0, 0, 0};
   std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
   std::vector<LaneTrace> traces_;
+  std::vector<FmaChain> chains_;  // of each lane, of a traced block
   bool is_traced_ = false;
   LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
   const void* left_frame_ = nullptr;
@@ -159,6 +252,21 @@ class BlockRunner {
   BlockResult result_;
   bool faulted_ = false;
 
+  MemoryChecker checker_;
+  // The first read of shared memory that nobody had written. As lanes run one after the other, it
+  // may be a race with a store that is still to come, so it is reported at the next barrier.
+  struct UnwrittenRead {
+    unsigned lane = 0;
+    std::uint64_t address = 0;
+    unsigned bytes = 0;  // 0: there was none
+    EventKind kind = EventKind::load;
+    const void* code = nullptr;
+  } unwritten_;
+  // What each word of the thread's variables is: all of it one's that kernels may use, a built-in
+  // variable's, or anything else.
+  enum class Word : std::uint8_t { other, variable, builtin };
+  std::vector<Word> words_of_variables_;
+  std::vector<std::size_t> poisoned_;
   std::uint64_t static_shared_ = 0;
   std::uint64_t static_shared_bytes_ = 0;
   std::uint64_t program_begin_ = 0;

@@ -27,10 +27,12 @@ Counts& Counts::operator+=(const Counts& other) {
   }
   barriers += other.barriers;
   warp_collectives += other.warp_collectives;
+  async_copies += other.async_copies;
   fma_fp32 += other.fma_fp32;
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
   special += other.special;
+  for (std::size_t t = 0; t < tensor_types; ++t) tensor_flops[t] += other.tensor_flops[t];
   return *this;
 }
 
@@ -41,10 +43,12 @@ Counts Counts::scaled(double factor) const {
   }
   result.barriers *= factor;
   result.warp_collectives *= factor;
+  result.async_copies *= factor;
   result.fma_fp32 *= factor;
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;
   result.special *= factor;
+  for (double& flops : result.tensor_flops) flops *= factor;
   return result;
 }
 

@@ -53,7 +53,9 @@ struct Counts {
   std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Access]
   double barriers = 0;                                // a warp each
   double warp_collectives = 0;
+  double async_copies = 0;  // instructions that load and store, a warp each
   double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
+  std::array<double, tensor_types> tensor_flops{};                 // by Tensor
 
   AccessCounts& at(Space space, Access kind) {
     return access[static_cast<int>(space)][static_cast<int>(kind)];

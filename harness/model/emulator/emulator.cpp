@@ -1,11 +1,14 @@
 #include "harness/model/emulator/emulator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <numeric>
 #include <thread>
+
+#include "harness/model/compiled.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -20,9 +23,16 @@ dim3 block_at(std::uint64_t index, dim3 grid) {
 }
 
 Access access_of(EventKind kind) {
-  return kind == EventKind::load    ? Access::load
-         : kind == EventKind::store ? Access::store
-                                    : Access::atomic;
+  switch (kind) {
+    case EventKind::load:
+    case EventKind::copied_from:
+      return Access::load;
+    case EventKind::store:
+    case EventKind::copied_to:
+      return Access::store;
+    default:
+      return Access::atomic;
+  }
 }
 
 // The bytes of one sector that a lane's access covers, a bit each.
@@ -64,7 +74,11 @@ struct Emulator::Worker {
         if (space == Space::shared) {
           sum.wavefronts += wavefronts_of(request);
           sum.ideal_wavefronts += ideal_wavefronts_of(request);
-          waiting = false;
+          if (kind == EventKind::copied_to) {
+            counts.async_copies += 1;
+          } else {
+            waiting = false;
+          }
           return;
         }
         const Sectors sectors = sectors_of(request);
@@ -75,7 +89,7 @@ struct Emulator::Worker {
         if (kind == EventKind::load) {
           if (!waiting) load_groups += 1;
           waiting = true;
-        } else {
+        } else if (kind != EventKind::copied_from) {
           waiting = false;
         }
       });
@@ -84,11 +98,9 @@ struct Emulator::Worker {
 
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
     const std::uint64_t address = sectors.id[0] * sector_bytes;
-    if (footprint == nullptr || !footprint->holds(address)) {
-      footprint = map.at(address);
-      if (footprint == nullptr) return;
-    }
-    if (kind_of(request.event) == EventKind::load) {
+    Footprint* const footprint = footprint_at(address, map);
+    if (footprint == nullptr) return;
+    if (access_of(kind_of(request.event)) == Access::load) {
       for (unsigned i = 0; i < sectors.count; ++i) {
         footprint->read(sectors.id[i], block_reads.insert(sectors.id[i]));
       }
@@ -107,19 +119,28 @@ struct Emulator::Worker {
     for (unsigned i = 0; i < sectors.count; ++i) footprint->write(sectors.id[i], covered[i]);
   }
 
+  Footprint* footprint_at(std::uint64_t address, FootprintMap& map) {
+    for (Footprint* known : footprints) {
+      if (known != nullptr && known->holds(address)) return known;
+    }
+    return footprints[next_footprint++ % footprints.size()] = map.at(address);
+  }
+
   void begin_kernel() {
     counts = {};
     load_groups = 0;
     traced_blocks = 0;
     events = 0;
-    footprint = nullptr;
+    footprints = {};
     zipper = {};  // another kernel's control flow is of no use
+    runner.poison({});
   }
 
   BlockRunner runner;
   WarpZipper zipper;
   SectorSet block_reads;
-  Footprint* footprint = nullptr;  // of the last access
+  std::array<Footprint*, 4> footprints{};  // the last that were found
+  unsigned next_footprint = 0;
   std::size_t lanes = 0;
   Counts counts;
   double load_groups = 0;
@@ -161,6 +182,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
     if (allocation != nullptr) {
       identities.push_back(allocation->identity);
       append(allocation->bytes);
+      append(allocation->device == launch.device);
       append(word - reinterpret_cast<std::uint64_t>(allocation->begin));
     } else {
       append(word);
@@ -204,6 +226,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     if (traced) {
       for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
       worker.count(map);
+      worker.load_groups += result.copy_waits / warp_lanes;
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
       barriers += static_cast<double>(result.barriers);
@@ -212,6 +235,11 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
       arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
       arithmetic.special += result.arithmetic.special;
+      for (std::size_t t = 0; t < tensor_types; ++t) {
+        arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
+      }
+      arithmetic.fma_chain += result.arithmetic.fma_chain;
+      arithmetic.fma_steps += result.arithmetic.fma_steps;
     }
     return true;
   };
@@ -238,6 +266,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
   std::vector<std::uint64_t> chosen = choose_blocks(grid_blocks, affordable);
   std::erase(chosen, grid_blocks - 1);
+  // No block finds an earlier one's values in its static shared memory.
+  const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
+  for (const auto& worker : workers_) worker->runner.poison(variables);
   if (fault.empty()) run_all(chosen, true);
   measured.whole = chosen.size() + 1 == grid_blocks;
   if (fault.empty() && execution_ == Execution::whole && !measured.whole) {
@@ -259,6 +290,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.blocks = static_cast<double>(grid_blocks);
   profile.threads_per_block = static_cast<unsigned>(linear(launch.block));
   profile.shared_bytes = launch.shared_bytes;
+  if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
+    profile.shared_bytes += compiled->static_shared_bytes;
+    profile.registers = compiled->registers;
+  }
   for (const auto& worker : workers_) {
     profile.counts += worker->counts;
     profile.load_groups += worker->load_groups;
@@ -270,26 +305,42 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
   profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
   profile.counts.special = static_cast<double>(arithmetic.special);
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
+  }
+  profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
+  profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
   profile.footprints = map.sums();
+  profile.device = launch.device;
+  for (const FootprintSums& f : profile.footprints) {
+    if (f.device == launch.device) continue;
+    if (fault.empty() && !(settings_.may_access && settings_.may_access(launch.device, f.device))) {
+      fault = std::string(launch.name) + " on device " + std::to_string(launch.device) +
+              " accessed memory of device " + std::to_string(f.device) +
+              ", and cudaDeviceEnablePeerAccess was not called for it";
+    }
+  }
   return measured;
 }
 
 // L2 keeps what was used last: all of an allocation while no more than its capacity has gone
 // through since that use began, nothing after twice that, and a share in between, since its
 // replacement is not strictly by age. (Assumed; calibration belongs to the working-set sweep.)
-double Emulator::resident_fraction(std::uint64_t identity) const {
-  const auto found = last_use_.find(identity);
+double Emulator::resident_fraction(const FootprintSums& f) const {
+  const auto found = last_use_.find(f.identity);
   if (found == last_use_.end()) return 0;
-  return std::clamp(2 - (l2_traffic_ - found->second) / device_["l2_bytes"], 0.0, 1.0);
+  return std::clamp(2 - (l2_traffic_.at(f.device) - found->second) / device_["l2_bytes"], 0.0, 1.0);
 }
 
 void Emulator::remember_traffic(const KernelProfile& profile) {
-  const double begin = l2_traffic_;
+  double& traffic = l2_traffic_[profile.device];
+  const double begin = traffic;
   for (const FootprintSums& f : profile.footprints) {
+    if (f.device != profile.device) continue;
     last_use_[f.identity] = begin;
     const double touched =
         profile.scale() * static_cast<double>(std::max(f.read_distinct, f.write_distinct));
-    l2_traffic_ += sector_bytes * std::min(touched, static_cast<double>(f.extent));
+    traffic += sector_bytes * std::min(touched, static_cast<double>(f.extent));
   }
 }
 
@@ -313,9 +364,8 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
       f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
     }
   }
-  run.prediction = predict(run.profile, device_, [this](const FootprintSums& f) {
-    return resident_fraction(f.identity);
-  });
+  run.prediction = predict(run.profile, device_,
+                           [this](const FootprintSums& f) { return resident_fraction(f); });
   remember_traffic(run.profile);
   const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));

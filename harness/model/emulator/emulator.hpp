@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,8 @@ struct EmulatorSettings {
   std::size_t most_sampled_blocks = 32;
   std::size_t event_budget = 1'500'000;  // traced events a kernel, after which sampling stops
   MappedHost is_mapped_host{};           // default: no host memory may be accessed
+  // Whether kernels of a device may access a peer's memory. Default: none may.
+  std::function<bool(int device, int peer)> may_access{};
 };
 
 class Emulator final : public KernelExecutor {
@@ -62,7 +65,7 @@ class Emulator final : public KernelExecutor {
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
   Measured run_blocks(const KernelLaunch& launch, std::string& fault);
   std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count) const;
-  double resident_fraction(std::uint64_t identity) const;
+  double resident_fraction(const FootprintSums& f) const;
   void remember_traffic(const KernelProfile& profile);
 
   const DeviceSpec& device_;
@@ -72,8 +75,9 @@ class Emulator final : public KernelExecutor {
   Execution execution_ = Execution::sampled;
   std::vector<Run> runs_;
   std::map<std::string, Measured> measured_;
-  // What went through L2, in bytes since the start, when each allocation was last begun to be used.
-  double l2_traffic_ = 0;
+  // What went through each device's L2, in bytes since the start, now and when each allocation was
+  // last begun to be used.
+  std::map<int, double> l2_traffic_;
   std::map<std::uint64_t, double> last_use_;
 };
 

@@ -24,6 +24,7 @@ Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
       fetch_sectors_(fetch_sectors),
       sectors_((allocation.bytes + sector_bytes - 1) / sector_bytes + 64) {
   sums_.identity = allocation.identity;
+  sums_.device = allocation.device;
   sums_.allocation_bytes = allocation.bytes;
   seen_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
   written_ = static_cast<std::atomic<std::uint32_t>*>(lazy_zeros(sectors_ * 4));

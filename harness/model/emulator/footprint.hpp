@@ -16,6 +16,7 @@ namespace gpubench::model {
 // Sums over the traced blocks, in sectors of 32 bytes.
 struct FootprintSums {
   std::uint64_t identity = 0;  // of the allocation
+  int device = 0;              // on which that lies
   std::size_t allocation_bytes = 0;
   std::uint64_t read_requests = 0;  // sectors asked for, each as often as a request named it
   std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks

@@ -103,8 +103,9 @@ void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); 
 float __real_fmaf(float a, float b, float c);
 double __real_fma(double a, double b, double c);
 float __wrap_fmaf(float a, float b, float c) {
-  if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp32;
-  return __real_fmaf(a, b, c);
+  const float result = __real_fmaf(a, b, c);
+  if (BlockRunner* block = running_block) block->on_fma(a, b, c, result);
+  return result;
 }
 double __wrap_fma(double a, double b, double c) {
   if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp64;

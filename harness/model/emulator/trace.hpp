@@ -15,7 +15,9 @@ enum class EventKind : std::uint8_t {
   load,   // an access; its address stands in LaneTrace::addresses
   store,
   atomic,
-  collective,  // a barrier or a warp exchange, on return from it
+  copied_from,  // the two accesses of an asynchronous copy: a load that no register waits for,
+  copied_to,    // and a store that needs none
+  collective,   // a barrier or a warp exchange, on return from it; the block's barrier has size 1
 };
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
@@ -31,7 +33,17 @@ constexpr unsigned bytes_of(Event e) { return static_cast<unsigned>(e >> 8 & 0xf
 constexpr std::uint64_t code_address_of(Event e) { return e >> 16; }
 constexpr bool is_access(Event e) {
   return kind_of(e) == EventKind::load || kind_of(e) == EventKind::store ||
-         kind_of(e) == EventKind::atomic;
+         kind_of(e) == EventKind::atomic || kind_of(e) == EventKind::copied_from ||
+         kind_of(e) == EventKind::copied_to;
+}
+// What it does to memory, however it gets there.
+constexpr EventKind as_plain(EventKind access) {
+  return access == EventKind::copied_from ? EventKind::load
+         : access == EventKind::copied_to ? EventKind::store
+                                          : access;
+}
+constexpr bool is_block_barrier(Event e) {
+  return kind_of(e) == EventKind::collective && bytes_of(e) != 0;
 }
 
 // Appended to at every instrumented instruction, hence no std::vector: kernels may bring an

@@ -9,8 +9,8 @@
 
 namespace gpubench {
 
-template <class T>
-void fill_random(T* to, std::size_t, Generator<T> values) {
+template <class T, class Values>
+void fill_random(T* to, std::size_t, Values values) {
   model::current_runtime()->memory().fill(
       to, [values](std::byte* destination, std::size_t offset, std::size_t bytes) {
         static_assert(model::DeviceMemory::page_bytes % sizeof(T) == 0);

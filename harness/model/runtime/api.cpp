@@ -108,22 +108,21 @@ cudaError_t cudaPeekAtLastError() {
 // --- device ---
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return call(__func__, [&](Runtime&) {
+  return call(__func__, [&](Runtime& r) {
     if (count == nullptr) return cudaErrorInvalidValue;
-    *count = 1;
+    *count = r.device_count();
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return call(__func__,
-              [&](Runtime&) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; });
+  return call(__func__, [&](Runtime& r) { return r.set_device(device); });
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return call(__func__, [&](Runtime&) {
+  return call(__func__, [&](Runtime& r) {
     if (device == nullptr) return cudaErrorInvalidValue;
-    *device = 0;
+    *device = r.current_device();
     return cudaSuccess;
   });
 }
@@ -146,6 +145,16 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   });
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call(__func__, [&](Runtime& r) { return r.can_access_peer(can, device, peer); });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.enable_peer_access(peer) : cudaErrorInvalidValue;
+  });
+}
+
 cudaError_t cudaDeviceSynchronize() {
   return call(__func__, [&](Runtime& r) { return r.device_synchronize(); });
 }
@@ -162,12 +171,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 // --- memory ---
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call(__func__, [&](Runtime& r) {
-    if (free == nullptr || total == nullptr) return cudaErrorInvalidValue;
-    *free = r.memory().free_bytes();
-    *total = r.memory().capacity();
-    return cudaSuccess;
-  });
+  return call(__func__, [&](Runtime& r) { return r.memory_info(free, total); });
 }
 
 cudaError_t cudaMalloc(void** device, std::size_t bytes) {

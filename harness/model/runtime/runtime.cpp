@@ -16,7 +16,13 @@ Runtime::Runtime(DeviceSpec device, DeviceMemory& memory, KernelExecutor& execut
       memory_(memory),
       executor_(executor),
       options_(std::move(options)),
-      timeline_(device_["copy_engines"] < 2) {}
+      timeline_(device_["copy_engines"] < 2),
+      legacy_(static_cast<std::size_t>(options_.devices)) {
+  for (int i = 0; i < options_.devices; ++i) {
+    legacy_[static_cast<std::size_t>(i)].device = i;
+    legacy_[static_cast<std::size_t>(i)].legacy = true;
+  }
+}
 
 Runtime::~Runtime() = default;
 
@@ -61,6 +67,26 @@ bool Runtime::is_mapped_host(const void* address, std::size_t bytes) const {
 void Runtime::fail_call(const std::string& function, std::size_t nth, cudaError_t error) {
   const std::lock_guard lock(mutex_);
   injected_[function] = {nth, error};
+}
+
+void Runtime::expect_results(bool results) {
+  const std::lock_guard lock(mutex_);
+  results_ = results;
+  if (results) operations_.clear();
+}
+
+void Runtime::note_operation(PricedOperation operation) {
+  if (results_) operations_.push_back(std::move(operation));
+}
+
+std::vector<PricedOperation> Runtime::operations() const {
+  const std::lock_guard lock(mutex_);
+  return operations_;
+}
+
+void Runtime::report(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  say(line);
 }
 
 // --- around every call ---
@@ -114,13 +140,17 @@ cudaError_t Runtime::guarded(const std::function<cudaError_t()>& body) {
 
 cudaError_t Runtime::fail_for_good(cudaError_t error, const std::string& line) {
   sticky_error_ = error;
+  say(line);
+  return error;
+}
+
+void Runtime::say(const std::string& line) {
   last_diagnostic_ = line;
   if (options_.diagnostic) {
     options_.diagnostic(line);
   } else {
     std::cerr << "model device: " << line << '\n';
   }
-  return error;
 }
 
 cudaError_t Runtime::peek_last_error() {
@@ -140,12 +170,16 @@ cudaError_t Runtime::take_last_error() {
 // --- what queues and what waits ---
 
 CUstream_st* Runtime::find(cudaStream_t stream) {
-  if (stream == nullptr || stream == cudaStreamLegacy) return &legacy_;
+  const int device = current_device();
+  if (stream == nullptr || stream == cudaStreamLegacy) {
+    return &legacy_[static_cast<std::size_t>(device)];
+  }
   if (stream == cudaStreamPerThread) {
-    cudaStream_t& own = per_thread_[std::this_thread::get_id()];
+    cudaStream_t& own = per_thread_[{std::this_thread::get_id(), device}];
     if (own == nullptr) {
       auto created = std::make_unique<CUstream_st>();
       created->number = ++streams_created_;
+      created->device = device;
       own = created.get();
       streams_.emplace(own, std::move(created));
     }
@@ -155,38 +189,68 @@ CUstream_st* Runtime::find(cudaStream_t stream) {
   return found == streams_.end() ? nullptr : found->second.get();
 }
 
-// What has to end before the stream is idle. The legacy default stream includes all blocking ones.
+// What has to end before the stream is idle. A legacy default stream includes all blocking ones of
+// its device.
 std::vector<OperationPtr> Runtime::last_of(const CUstream_st& stream) const {
   std::vector<OperationPtr> operations;
   if (stream.last != nullptr) operations.push_back(stream.last);
-  if (&stream != &legacy_) return operations;
+  if (!stream.legacy) return operations;
   for (const auto& [handle, other] : streams_) {
-    if (other->blocking && other->last != nullptr) operations.push_back(other->last);
+    if (other->blocking && other->device == stream.device && other->last != nullptr) {
+      operations.push_back(other->last);
+    }
   }
   return operations;
 }
 
 cudaError_t Runtime::enqueue(CUstream_st& stream, Work work, const OperationPtr& also_after) {
+  work.device = stream.device;
   if (stream.capture != nullptr) {
     Capture& capture = *stream.capture;
     if (capture.invalidated) return cudaErrorStreamCaptureInvalidated;
     capture.nodes.push_back({std::move(work), nullptr, stream.captured});
     stream.captured = {capture.nodes.size() - 1};
-    pay(device_["launch_host_seconds"]);
+    pay_to_issue(stream);
     return cudaSuccess;
   }
-  if (&stream == &legacy_) {
+  if (stream.legacy) {
     for (const auto& capture : captures_) {
       if (capture->blocking_stream) return invalidate(*capture, cudaErrorStreamCaptureImplicit);
     }
   }
   std::vector<OperationPtr> after = last_of(stream);
   // Work in the legacy default stream and work in blocking streams wait for each other.
-  if (stream.blocking && legacy_.last != nullptr) after.push_back(legacy_.last);
+  const OperationPtr& legacy = legacy_[static_cast<std::size_t>(stream.device)].last;
+  if (stream.blocking && legacy != nullptr) after.push_back(legacy);
   if (also_after != nullptr) after.push_back(also_after);
   const double earliest = host_now_ + device_["launch_latency_seconds"];
   stream.last = timeline_.add(std::move(work), stream.number, earliest, after);
-  pay(device_["launch_host_seconds"]);
+  pay_to_issue(stream);
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::together(const std::vector<cudaStream_t>& streams, Work work) {
+  std::vector<CUstream_st*> queues;
+  std::vector<OperationPtr> after;
+  for (const cudaStream_t stream : streams) {
+    CUstream_st* const queue = find(stream);
+    if (queue == nullptr) return cudaErrorInvalidResourceHandle;
+    if (queue->capture != nullptr) {
+      return invalidate(*queue->capture, cudaErrorStreamCaptureUnsupported);
+    }
+    const std::vector<OperationPtr> last = last_of(*queue);
+    after.insert(after.end(), last.begin(), last.end());
+    queues.push_back(queue);
+  }
+  // The last of them to be told decides, and the host tells one after the other.
+  double earliest = host_now_;
+  for (const CUstream_st* queue : queues) {
+    earliest = host_now_ + device_["launch_latency_seconds"];
+    pay_to_issue(*queue);
+  }
+  const OperationPtr operation =
+      timeline_.add(std::move(work), queues.front()->number, earliest, after);
+  for (CUstream_st* queue : queues) queue->last = operation;
   return cudaSuccess;
 }
 

@@ -12,6 +12,7 @@
 // time to issue, the latency to the device, and the spacing of launches in a stream or graph.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -26,6 +27,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/devices/device.hpp"
@@ -59,6 +61,8 @@ struct Capture {
 
 struct CUstream_st {
   int number = 0;
+  int device = 0;
+  bool legacy = false;  // the default stream of its device
   int priority = 0;
   bool blocking = true;  // ordered with the legacy default stream
   gpubench::model::OperationPtr last;
@@ -67,6 +71,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
+  int device = 0;
   bool timed = true;
   gpubench::model::OperationPtr recorded;
   std::shared_ptr<gpubench::model::Capture> capture;  // recorded while its stream was captured
@@ -86,9 +91,15 @@ namespace gpubench::model {
 struct KernelResources {
   unsigned registers = 0;  // a thread; 0: not known
   std::size_t static_shared_bytes = 0;
+  std::size_t local_bytes = 0;  // a thread: arrays that are indexed, and spilled registers
 };
 
 struct RuntimeOptions {
+  // GPUs that cudaSetDevice takes, all alike. The first `node_devices` share this host, and are
+  // those that cudaGetDeviceCount counts; as many each share further hosts, on a network. The host
+  // of another node works at the same time as this one: what it issues costs this one nothing.
+  int devices = 1;
+  int node_devices = 1;
   // How long, in real time, a call may wait for something that nothing queued will do.
   std::chrono::milliseconds deadlock_after{10000};
   // Whether the driver has cuStreamWaitValue32 and cuStreamWriteValue32.
@@ -99,6 +110,15 @@ struct RuntimeOptions {
   std::function<void(const std::string&)> diagnostic{};
   // The kernel at an address. Default: nothing is known, and neither limits occupancy.
   std::function<KernelResources(const void* function)> kernel_resources{};
+};
+
+// What the model prices as a whole, without a kernel of ours: a library's call.
+struct PricedOperation {
+  std::string name;
+  std::string bound;                                  // the largest of its terms
+  std::vector<std::pair<std::string, double>> terms;  // [s]
+  double seconds = 0;
+  bool computed = false;  // its results are there
 };
 
 // What is left of the host's calls; polls in a row are one record.
@@ -138,6 +158,13 @@ class Runtime {
   // with cudaMallocHost or cudaHostAlloc. Safe to call from an executor.
   bool is_mapped_host(const void* address, std::size_t bytes) const;
 
+  // Whether operations are to have results, from now on, or only a duration. Forgets those noted.
+  void expect_results(bool results);
+  bool expects_results() const { return results_; }  // for those who carry operations out
+  void note_operation(PricedOperation operation);    // likewise; only while results are expected
+  std::vector<PricedOperation> operations() const;
+  void report(const std::string& line);  // for a library whose error code cannot say it
+
   // Makes the `nth` call of `function` from now on (1: the next) return `error` and do nothing.
   void fail_call(const std::string& function, std::size_t nth, cudaError_t error);
 
@@ -156,6 +183,17 @@ class Runtime {
   cudaError_t take_last_error();
   cudaError_t peek_last_error();
 
+  int device_count() const { return std::min(options_.devices, options_.node_devices); }
+  cudaError_t set_device(int device);
+  int current_device() const;  // of the calling thread
+  cudaError_t memory_info(std::size_t* free, std::size_t* total) const;
+  cudaError_t can_access_peer(int* can, int device, int peer) const;
+  cudaError_t enable_peer_access(int peer);
+  bool may_access(int device, int peer) const;  // as enabled
+  // NVLink connects the GPUs of a node with each other, in the device files of those that have it.
+  bool same_node(int a, int b) const {
+    return a / options_.node_devices == b / options_.node_devices;
+  }
   cudaError_t attribute(int* value, cudaDeviceAttr attribute, int device) const;
   cudaError_t properties(cudaDeviceProp* properties, int device) const;
   cudaError_t device_synchronize();
@@ -197,6 +235,9 @@ class Runtime {
   bool stream_memory_operations() const { return options_.stream_memory_operations; }
 
   cudaError_t launch(KernelLaunch launch, cudaStream_t stream);
+  // One operation of several streams: starts when all of them have come to it, ends for all at
+  // once.
+  cudaError_t together(const std::vector<cudaStream_t>& streams, Work work);
   cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
   cudaError_t set_max_dynamic_shared(const void* function, int bytes);
   cudaError_t occupancy_blocks(int* blocks, const void* function, int block_threads,
@@ -213,12 +254,17 @@ class Runtime {
   void remember(const char* function, double start);
   void catch_up();
   cudaError_t guarded(const std::function<cudaError_t()>& body);
+  void say(const std::string& line);
   cudaError_t fail_for_good(cudaError_t error, const std::string& line);
 
   // nullptr: not a live stream. The null handle is the legacy default stream; the calling thread's
   // own default stream is made when it is first asked for.
   CUstream_st* find(cudaStream_t stream);
   void pay(double seconds) { host_now_ += seconds; }
+  void pay_to_issue(const CUstream_st& stream) {
+    if (stream.device < options_.node_devices) pay(device_["launch_host_seconds"]);
+  }
+  bool is_device(int device) const { return device >= 0 && device < options_.devices; }
   // Queues `work` in the stream, or adds it to the capture that the stream takes part in.
   cudaError_t enqueue(CUstream_st& stream, Work work, const OperationPtr& also_after = nullptr);
   // Refuses and invalidates: for calls that a capture in progress does not permit.
@@ -251,10 +297,13 @@ class Runtime {
   std::condition_variable_any changed_;  // somebody called: what was waited for may have come
   Timeline timeline_;
   double host_now_ = 0;
-  CUstream_st legacy_;
+  std::vector<CUstream_st> legacy_;  // by device
+  std::map<std::thread::id, int> current_device_;
+  std::set<std::pair<int, int>> peers_;  // (device, whose memory it may access)
   int streams_created_ = 0;
   std::map<cudaStream_t, std::unique_ptr<CUstream_st>> streams_;
-  std::map<std::thread::id, cudaStream_t> per_thread_;  // each is one of streams_
+  // By thread and device; each is one of streams_.
+  std::map<std::pair<std::thread::id, int>, cudaStream_t> per_thread_;
   std::map<cudaEvent_t, std::unique_ptr<CUevent_st>> events_;
   std::map<cudaGraph_t, std::unique_ptr<CUgraph_st>> graphs_;
   std::map<cudaGraphExec_t, std::unique_ptr<CUgraphExec_st>> executables_;
@@ -266,6 +315,8 @@ class Runtime {
   cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
   std::map<std::thread::id, cudaError_t> last_error_;
   std::string last_diagnostic_;
+  bool results_ = true;
+  std::vector<PricedOperation> operations_;
   std::deque<HostRecord> host_records_;
 
   mutable std::mutex host_mutex_;

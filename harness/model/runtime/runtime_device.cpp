@@ -5,9 +5,49 @@
 
 namespace gpubench::model {
 
+cudaError_t Runtime::set_device(int device) {
+  if (!is_device(device)) return cudaErrorInvalidDevice;
+  current_device_[std::this_thread::get_id()] = device;
+  return cudaSuccess;
+}
+
+int Runtime::current_device() const {
+  const auto found = current_device_.find(std::this_thread::get_id());
+  return found == current_device_.end() ? 0 : found->second;
+}
+
+cudaError_t Runtime::memory_info(std::size_t* free, std::size_t* total) const {
+  if (free == nullptr || total == nullptr) return cudaErrorInvalidValue;
+  *free = memory_.free_bytes(current_device());
+  *total = memory_.capacity();
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::can_access_peer(int* can, int device, int peer) const {
+  if (can == nullptr) return cudaErrorInvalidValue;
+  if (!is_device(device) || !is_device(peer)) return cudaErrorInvalidDevice;
+  *can = device != peer && same_node(device, peer) &&
+         device_.find("nvlink_bytes_per_second").has_value();
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::enable_peer_access(int peer) {
+  const int device = current_device();
+  int can = 0;
+  if (const cudaError_t error = can_access_peer(&can, device, peer); error != cudaSuccess) {
+    return error;
+  }
+  if (can == 0) return cudaErrorPeerAccessUnsupported;
+  return peers_.emplace(device, peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
+}
+
+bool Runtime::may_access(int device, int peer) const {
+  return device == peer || peers_.contains({device, peer});
+}
+
 cudaError_t Runtime::attribute(int* value, cudaDeviceAttr attribute, int device) const {
   if (value == nullptr) return cudaErrorInvalidValue;
-  if (device != 0) return cudaErrorInvalidDevice;
+  if (!is_device(device)) return cudaErrorInvalidDevice;
   const auto figure = [&](const char* name) { return static_cast<int>(device_[name]); };
   const auto answer = [&]() -> std::optional<int> {
     switch (attribute) {
@@ -71,7 +111,7 @@ cudaError_t Runtime::attribute(int* value, cudaDeviceAttr attribute, int device)
 
 cudaError_t Runtime::properties(cudaDeviceProp* properties, int device) const {
   if (properties == nullptr) return cudaErrorInvalidValue;
-  if (device != 0) return cudaErrorInvalidDevice;
+  if (!is_device(device)) return cudaErrorInvalidDevice;
   const auto value = [&](cudaDeviceAttr which) {
     int result = 0;
     attribute(&result, which, 0);
@@ -109,6 +149,7 @@ cudaError_t Runtime::properties(cudaDeviceProp* properties, int device) const {
   return cudaSuccess;
 }
 
+// Waits for every device: nothing in the suite lets one work on while it waits for another.
 cudaError_t Runtime::device_synchronize() {
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   return wait_until_idle();

@@ -45,7 +45,7 @@ cudaError_t Runtime::begin_capture(cudaStream_t stream, cudaStreamCaptureMode mo
   if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) {
     return cudaErrorInvalidValue;
   }
-  if (queue == &legacy_) return cudaErrorStreamCaptureUnsupported;
+  if (queue->legacy) return cudaErrorStreamCaptureUnsupported;
   if (queue->capture != nullptr) return cudaErrorIllegalState;
   auto capture = std::make_shared<Capture>();
   capture->origin = stream;

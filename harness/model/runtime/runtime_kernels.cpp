@@ -32,7 +32,8 @@ unsigned Runtime::blocks_per_sm(const void* function, unsigned threads,
 
 cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   CUstream_st* const queue = find(stream);
-  if (queue == nullptr) return cudaErrorInvalidResourceHandle;
+  if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
+  launch.device = queue->device;
   const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
   const dim3 grid = launch.grid;
   const dim3 block = launch.block;
@@ -81,6 +82,7 @@ cudaError_t Runtime::function_attributes(cudaFuncAttributes* attributes, const v
   const KernelResources kernel = resources(function);
   if (kernel.registers == 0) return cudaErrorNotSupported;  // nobody knows; 0 would be a lie
   attributes->sharedSizeBytes = kernel.static_shared_bytes;
+  attributes->localSizeBytes = kernel.local_bytes;
   attributes->numRegs = static_cast<int>(kernel.registers);
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(max_dynamic_shared(function));
   const auto by_registers =

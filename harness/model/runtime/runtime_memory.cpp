@@ -20,7 +20,7 @@ cudaError_t Runtime::malloc_device(void** device, std::size_t bytes) {
   if (device == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["sync_host_seconds"]);
-  *device = bytes == 0 ? nullptr : memory_.allocate(bytes);
+  *device = bytes == 0 ? nullptr : memory_.allocate(bytes, current_device());
   return bytes != 0 && *device == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
@@ -124,11 +124,18 @@ cudaError_t Runtime::copy(void* to, const void* from, std::size_t bytes, cudaMem
       break;
     }
     case cudaMemcpyDeviceToDevice: {
-      // A kernel of the driver's: every byte is read and written.
+      const int source = memory_.find(from)->device;
+      const int target = memory_.find(to)->device;
+      if (!same_node(source, target)) return cudaErrorInvalidValue;
+      // A kernel of the driver's: every byte is read and written. To a peer: over the link.
       const double seconds =
           device_["kernel_floor_seconds"] +
-          2 * amount / (device_["dram_bytes_per_second"] * device_["dram_mixed_efficiency"]);
-      work = {.name = "copy on device", .engine = Engine::compute, .bytes = amount};
+          (source == target
+               ? 2 * amount / (device_["dram_bytes_per_second"] * device_["dram_mixed_efficiency"])
+               : amount / device_["nvlink_bytes_per_second"]);
+      work = {.name = source == target ? "copy on device" : "copy to peer",
+              .engine = source == target ? Engine::compute : Engine::copy_to_device,
+              .bytes = amount};
       work.carry_out = [=, this] { return memory_.copy(to, from, bytes), seconds; };
       host_waits = false;
       break;

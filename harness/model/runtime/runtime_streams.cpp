@@ -35,6 +35,7 @@ cudaError_t Runtime::stream_create(cudaStream_t* stream, unsigned int flags, int
   if (stream == nullptr || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
   auto created = std::make_unique<CUstream_st>();
   created->number = ++streams_created_;
+  created->device = current_device();
   created->blocking = flags == cudaStreamDefault;
   created->priority = std::clamp(priority, greatest_priority, least_priority);
   *stream = created.get();
@@ -85,7 +86,7 @@ cudaError_t Runtime::stream_wait_event(cudaStream_t stream, cudaEvent_t event) {
   if (queue == nullptr || !events_.contains(event)) return cudaErrorInvalidResourceHandle;
   if (event->capture != nullptr) {
     if (!captures_.contains(event->capture)) return cudaErrorCapturedEvent;
-    if (queue == &legacy_) {
+    if (queue->legacy) {
       return invalidate(*event->capture, cudaErrorStreamCaptureImplicit);
     }
     if (queue->capture != nullptr && queue->capture != event->capture) {
@@ -112,6 +113,7 @@ cudaError_t Runtime::event_create(cudaEvent_t* event, unsigned int flags) {
     return cudaErrorInvalidValue;
   }
   auto created = std::make_unique<CUevent_st>();
+  created->device = current_device();
   created->timed = (flags & cudaEventDisableTiming) == 0;
   *event = created.get();
   events_.emplace(*event, std::move(created));
@@ -120,7 +122,9 @@ cudaError_t Runtime::event_create(cudaEvent_t* event, unsigned int flags) {
 
 cudaError_t Runtime::event_record(cudaEvent_t event, cudaStream_t stream) {
   CUstream_st* const queue = find(stream);
-  if (queue == nullptr || !events_.contains(event)) return cudaErrorInvalidResourceHandle;
+  if (queue == nullptr || !events_.contains(event) || event->device != queue->device) {
+    return cudaErrorInvalidResourceHandle;
+  }
   if (queue->capture != nullptr) {  // marks a place in the graph and is no node of it
     if (queue->capture->invalidated) return cudaErrorStreamCaptureInvalidated;
     event->recorded = nullptr;

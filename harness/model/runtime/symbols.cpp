@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -20,28 +21,22 @@
 namespace gpubench::model {
 namespace {
 
-// The program's own symbol table. dladdr() sees exported symbols only, and kernels are static.
-std::map<std::uintptr_t, std::string> read_symbols() {
-  std::map<std::uintptr_t, std::string> symbols;
+// Calls `visit(symbol, name)` for what the program's own symbol table has of type `type`. (dladdr()
+// sees exported symbols only, and kernels are static.)
+template <class Visit>
+void each_symbol(unsigned type, Visit&& visit) {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
   const auto inside = [&](std::size_t offset, std::size_t bytes) {
     return offset <= image.size() && bytes <= image.size() - offset;
   };
   ElfW(Ehdr) header;
-  if (!inside(0, sizeof header)) return symbols;
+  if (!inside(0, sizeof header)) return;
   std::memcpy(&header, image.data(), sizeof header);
   std::vector<ElfW(Shdr)> sections(header.e_shnum);
-  if (!inside(header.e_shoff, sections.size() * sizeof(ElfW(Shdr)))) return symbols;
+  if (!inside(header.e_shoff, sections.size() * sizeof(ElfW(Shdr)))) return;
   std::memcpy(sections.data(), image.data() + header.e_shoff, sections.size() * sizeof(ElfW(Shdr)));
 
-  std::uintptr_t base = 0;  // the program itself comes first
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* result) {
-        *static_cast<std::uintptr_t*>(result) = info->dlpi_addr;
-        return 1;
-      },
-      &base);
   for (const ElfW(Shdr) & table : sections) {
     if (table.sh_type != SHT_SYMTAB || table.sh_link >= sections.size()) continue;
     const ElfW(Shdr)& strings = sections[table.sh_link];
@@ -51,12 +46,26 @@ std::map<std::uintptr_t, std::string> read_symbols() {
     for (std::size_t at = 0; at + sizeof(ElfW(Sym)) <= table.sh_size; at += sizeof(ElfW(Sym))) {
       ElfW(Sym) symbol;
       std::memcpy(&symbol, image.data() + table.sh_offset + at, sizeof symbol);
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0) continue;
+      if (ELF64_ST_TYPE(symbol.st_info) != type || symbol.st_shndx == SHN_UNDEF) continue;
       if (symbol.st_name >= strings.sh_size) continue;
-      symbols.emplace(base + symbol.st_value, image.data() + strings.sh_offset + symbol.st_name);
+      visit(symbol, image.data() + strings.sh_offset + symbol.st_name);
     }
   }
-  return symbols;
+}
+
+std::map<std::uintptr_t, std::string> read_functions() {
+  std::map<std::uintptr_t, std::string> functions;
+  std::uintptr_t base = 0;  // the program itself comes first
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        *static_cast<std::uintptr_t*>(result) = info->dlpi_addr;
+        return 1;
+      },
+      &base);
+  each_symbol(STT_FUNC, [&](const ElfW(Sym) & symbol, const char* name) {
+    functions.emplace(base + symbol.st_value, name);
+  });
+  return functions;
 }
 
 // "void k::copy<float>(float*, int)" -> "k::copy<float>". The return type is there for templates
@@ -81,9 +90,17 @@ std::string without_types(const std::string& demangled) {
 }  // namespace
 
 const char* linker_name(const void* function) {
-  static const auto symbols = read_symbols();
+  static const auto symbols = read_functions();
   const auto found = symbols.find(reinterpret_cast<std::uintptr_t>(function));
   return found == symbols.end() ? "" : found->second.c_str();
+}
+
+std::string decoded_name(const char* linker_name) {
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(linker_name, nullptr, nullptr, &status);
+  const std::string name = status == 0 ? without_types(demangled) : linker_name;
+  std::free(demangled);
+  return name;
 }
 
 const char* readable_name(const void* function) {
@@ -92,20 +109,33 @@ const char* readable_name(const void* function) {
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = names.try_emplace(function);
   if (is_new) {
-    int status = 0;
-    char* demangled = abi::__cxa_demangle(linker_name(function), nullptr, nullptr, &status);
-    if (status == 0) {
-      entry->second = without_types(demangled);
-    } else if (const char* plain = linker_name(function); *plain != '\0') {
-      entry->second = plain;
-    } else {
+    entry->second = decoded_name(linker_name(function));
+    if (entry->second.empty()) {
       char text[32];
       std::snprintf(text, sizeof text, "%p", function);
       entry->second = text;
     }
-    std::free(demangled);
   }
   return entry->second.c_str();
+}
+
+const std::vector<ThreadVariable>& thread_variables() {
+  static const auto variables = [] {
+    std::vector<ThreadVariable> found;
+    each_symbol(STT_TLS, [&](const ElfW(Sym) & symbol, const char* linker) {
+      int status = 0;
+      char* demangled = abi::__cxa_demangle(linker, nullptr, nullptr, &status);
+      const std::string name = status == 0 ? demangled : linker;
+      std::free(demangled);
+      const auto colon = name.rfind("::");
+      found.push_back({symbol.st_value, symbol.st_size,
+                       colon == std::string::npos ? name : name.substr(colon + 2)});
+    });
+    std::sort(found.begin(), found.end(),
+              [](const ThreadVariable& a, const ThreadVariable& b) { return a.offset < b.offset; });
+    return found;
+  }();
+  return variables;
 }
 
 }  // namespace gpubench::model

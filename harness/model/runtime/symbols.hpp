@@ -1,5 +1,9 @@
-// The names of kernels from their addresses.
+// The names of kernels from their addresses, and the variables that each thread has its own of.
 #pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace gpubench::model {
 
@@ -7,8 +11,20 @@ namespace gpubench::model {
 // were stripped. Valid for ever.
 const char* linker_name(const void* function);
 
-// As a reader knows it ("coalescing::strided_read"): without return type and parameters, but with
-// template arguments. The address in hexadecimal where there is no name. Valid for ever.
+// A linker's name as a reader knows it ("coalescing::strided_read"): without return type and
+// parameters, but with template arguments. What is no C++ name stays as it is.
+std::string decoded_name(const char* linker_name);
+
+// The same of a kernel. The address in hexadecimal where there is no name. Valid for ever.
 const char* readable_name(const void* function);
+
+// A thread-local variable, as kernels' __shared__ ones are; `offset` into a thread's block of them.
+struct ThreadVariable {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::string name;  // "tile", without the function it belongs to
+};
+// Those of the program itself, by offset; none when its symbols were stripped. Valid for ever.
+const std::vector<ThreadVariable>& thread_variables();
 
 }  // namespace gpubench::model

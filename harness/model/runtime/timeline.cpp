@@ -44,9 +44,10 @@ void Timeline::come_after(Operation& later, const Operation& finished) {
   if (marks) later.held_until = std::max(later.held_until, finished.release);
 }
 
-std::vector<Timeline::Running>& Timeline::running(Engine engine) {
-  if (engine == Engine::compute) return running_[0];
-  return running_[engine == Engine::copy_to_device || one_copy_engine_ ? 1 : 2];
+std::vector<Timeline::Running>& Timeline::running(const Work& work) {
+  std::array<std::vector<Running>, 3>& engines = running_[work.device];
+  if (work.engine == Engine::compute) return engines[0];
+  return engines[work.engine == Engine::copy_to_device || one_copy_engine_ ? 1 : 2];
 }
 
 // The first moment at which the operation's engine has room for it.
@@ -54,7 +55,7 @@ double Timeline::start_of(const Operation& operation) {
   double start = operation.blocked ? std::max(operation.ready, now_) : operation.ready;
   if (operation.work.engine == Engine::none) return start;
 
-  std::vector<Running>& busy = running(operation.work.engine);
+  std::vector<Running>& busy = running(operation.work);
   std::sort(busy.begin(), busy.end(),
             [](const Running& a, const Running& b) { return a.end < b.end; });
   double taken = 0;
@@ -116,7 +117,7 @@ void Timeline::finish(const OperationPtr& operation, double start, double second
   last_end_ = std::max(last_end_, operation->end);
   const Work& work = operation->work;
   if (work.engine != Engine::none) {
-    std::vector<Running>& busy = running(work.engine);
+    std::vector<Running>& busy = running(work);
     std::erase_if(busy, [&](const Running& other) { return other.end <= now_; });
     busy.push_back({operation->end, work.share});
   }

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +28,7 @@ const char* engine_name(Engine engine);
 struct Work {
   std::string name{};
   Engine engine = Engine::none;
+  int device = 0;           // whose engine
   double share = 1;         // of the engine while it runs, (0, 1]
   int priority = 0;         // lower comes first where both could start now
   double bytes = 0;         // that it copies or sets
@@ -95,7 +98,7 @@ class Timeline {
     double share;
   };
 
-  std::vector<Running>& running(Engine engine);
+  std::vector<Running>& running(const Work& work);
   static void come_after(Operation& later, const Operation& finished);
   double start_of(const Operation& operation);
   void finish(const OperationPtr& operation, double start, double seconds);
@@ -105,7 +108,7 @@ class Timeline {
   double now_ = 0;  // nothing starts before this any more
   std::uint64_t next_number_ = 0;
   std::vector<OperationPtr> ready_;  // waiting for their time, their engine or their condition
-  std::vector<Running> running_[3];
+  std::map<int, std::array<std::vector<Running>, 3>> running_;  // by device
   std::deque<Record> records_;
 };
 

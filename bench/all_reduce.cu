@@ -1,0 +1,217 @@
+// all_reduce: what do gradients cost on the wire?
+//
+// Expected  alpha + beta * size. Small ones cost latency, which grows with the ranks; large ones
+//           reach the link: busbw = algbw x f is its bandwidth whatever the number of ranks, with f
+//           = 2(n-1)/n for an all-reduce, (n-1)/n for a reduce-scatter or an all-gather of the
+//           whole size, 1 for a broadcast. Beyond a node the narrower of NVLink and network. Where
+//           the switch adds (NVLS), an all-reduce of 8 reads up to a fifth above the wire: each
+//           byte crosses it once, not f times. In buckets behind a backward pass only the last is
+//           seen.
+// Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Sums of small integers
+//           are exact in any order. Rows are timed in one process unless mpirun starts more.
+// Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests the same
+// figures
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "harness/bench.hpp"
+#include "harness/gpu/communicator.hpp"
+#include "kernels/all_reduce.cuh"
+
+namespace {
+
+using namespace all_reduce;
+using gpubench::Bench;
+using gpubench::Collective;
+using gpubench::Communicator;
+using gpubench::DeviceBuffer;
+using gpubench::GpuRanks;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+// Beyond this size latency is gone, and the law is the wire's.
+constexpr double wire_bytes = 256.0 * (1 << 20);
+
+double factor(Collective what, double ranks) {
+  return what == Collective::all_reduce  ? all_reduce_factor(ranks)
+         : what == Collective::broadcast ? broadcast_factor(ranks)
+                                         : scatter_or_gather_factor(ranks);
+}
+
+// One direction of what connects the ranks [bytes/s]; nothing where nobody has said.
+std::optional<double> wire(const Bench& bench, double ranks) {
+  const auto link = bench.device().find("nvlink_bytes_per_second");
+  const double in_node = std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
+  if (ranks == in_node || !link) return link;
+  const auto network = bench.device().find("network_bytes_per_second");
+  return network ? std::optional(std::min(*link, in_node * *network)) : std::nullopt;
+}
+
+void say_work(Bench& bench, Collective what, double size, double ranks) {
+  gpubench::Law law;
+  const auto bandwidth = wire(bench, ranks);
+  if (size >= wire_bytes && bandwidth) {
+    law = [=](const Roofs&) { return *bandwidth / factor(what, ranks); };
+  }
+  bench.work({.useful_bytes = size, .law = law, .law_tolerance = 0.25});
+}
+
+void say_bandwidths(Bench& bench, Collective what, double size, double ranks) {
+  bench.counter("algorithm_bytes_per_second", size / bench.seconds());
+  bench.counter("bus_bytes_per_second", size / bench.seconds() * factor(what, ranks));
+}
+
+// A collective over all ranks, with its buffers: `brought` and `taken` elements a rank.
+template <class T>
+class Rig {
+ public:
+  Rig(const GpuRanks& ranks, Collective what, std::size_t count, bool in_place)
+      : ranks_(ranks), what_(what), count_(count), communicator_(ranks) {
+    const auto n = static_cast<std::size_t>(ranks.count());
+    const std::size_t brought = what == Collective::reduce_scatter ? count * n : count;
+    const std::size_t taken = what == Collective::all_gather ? count * n : count;
+    ranks.each([&](int i) {
+      const auto rank = static_cast<std::size_t>(ranks.rank(i));
+      send_.emplace_back(in_place ? std::max(brought, taken) : brought);
+      receive_.emplace_back(in_place ? 0 : taken);
+      T* const send = send_.back().data();
+      T* const receive = in_place ? send : receive_.back().data();
+      // In place, a share lies where it belongs in the whole.
+      const std::size_t share = in_place ? rank * count : 0;
+      ends_.push_back({send + (what == Collective::all_gather ? share : 0),
+                       receive + (what == Collective::reduce_scatter ? share : 0)});
+      if (!in_place || what != Collective::all_gather) {
+        gpubench::fill_random(send, brought, Contribution<T>{static_cast<unsigned>(rank)});
+      } else {
+        gpubench::fill_random(send, taken, ExpectedGather<T>{count});
+      }
+    });
+  }
+
+  void queue(cudaStream_t s, std::size_t count) const {
+    ranks_.fork(s);
+    communicator_.queue(what_, gpubench::number_of<T>, count, ends_,
+                        [&](int i) { return ranks_.stream(i, s); });
+    ranks_.join(s);
+  }
+  void operator()(cudaStream_t s) const { queue(s, count_); }
+
+  // "" or what is wrong. What the model has only priced is checked on its first elements.
+  std::string wrong(bool priced) const {
+    const std::size_t count = priced ? std::min<std::size_t>(count_, 1009) : count_;
+    if (priced) {
+      const gpubench::Stream s;
+      queue(s, count);
+      s.synchronize();
+    }
+    std::string found;
+    ranks_.each([&](int i) {
+      const T* got = static_cast<const T*>(ends_[static_cast<std::size_t>(i)].receive);
+      const auto n = static_cast<unsigned>(ranks_.count());
+      const auto rank = static_cast<std::size_t>(ranks_.rank(i));
+      const auto check = [&](std::size_t elements, auto expected) {
+        return elements == 0 ? std::string()
+                             : gpubench::check_elements(got, elements, expected, 0, 0, false);
+      };
+      std::string here;
+      switch (what_) {
+        case Collective::all_reduce:
+          here = check(count, ExpectedSum<T>{n, 0});
+          break;
+        case Collective::reduce_scatter:
+          here = check(count, ExpectedSum<T>{n, rank * count});
+          break;
+        case Collective::all_gather:
+          here = check(count * n, ExpectedGather<T>{count});
+          break;
+        case Collective::broadcast:
+          here = check(count, Contribution<T>{0});
+          break;
+      }
+      if (!here.empty()) found = "rank " + std::to_string(rank) + ": " + here;
+    });
+    return found;
+  }
+
+ private:
+  const GpuRanks& ranks_;
+  Collective what_;
+  std::size_t count_;
+  Communicator communicator_;
+  std::vector<DeviceBuffer<T>> send_, receive_;
+  std::vector<gpubench::Ends> ends_;
+};
+
+template <Collective what, class T>
+void timed(Bench& bench) {
+  if (!Communicator::is_built()) bench.skip("built without NCCL");
+  const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
+  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const bool shares = what == Collective::reduce_scatter || what == Collective::all_gather;
+  const std::size_t parts = shares ? static_cast<std::size_t>(ranks.count()) : 1;
+  const Rig<T> rig(ranks, what, size / sizeof(T) / parts, bench.axis("place") == "in");
+  bench.check([&](bool) { return rig.wrong(bench.priced()); });
+  say_work(bench, what, static_cast<double>(size), ranks.count());
+  bench.run(std::ref(rig));
+  say_bandwidths(bench, what, static_cast<double>(size), ranks.count());
+}
+
+template <Collective what>
+void by_dtype(Bench& bench) {
+  const std::string& dtype = bench.axis("dtype");
+  return dtype == "fp32"   ? timed<what, float>(bench)
+         : dtype == "fp16" ? timed<what, __half>(bench)
+                           : timed<what, __nv_bfloat16>(bench);
+}
+
+using Sizes = std::vector<std::int64_t>;
+
+// Of everything in `full`, the default suite takes the sizes at 8 ranks, the ends at other ranks,
+// and one large row of each other dtype and place.
+void add(const char* kernel, gpubench::BenchFunction function, const Sizes& sizes,
+         const Sizes& other_ranks) {
+  constexpr std::int64_t large = 1 << 28;
+  for (const char* dtype : {"fp32", "fp16", "bf16"}) {
+    for (const char* place : {"out", "in"}) {
+      const auto rows = [&](Suite suite) {
+        return gpubench::record("all_reduce", kernel, function)
+            ->Axis("dtype", {dtype})
+            ->Axis("place", {place})
+            ->ArgNames({"ranks", "size"})
+            ->In(suite);
+      };
+      const bool first = dtype == std::string("fp32") && place == std::string("out");
+      const bool one = !other_ranks.empty() && (dtype == std::string("fp32") || place[0] == 'o');
+      std::set<std::pair<std::int64_t, std::int64_t>> often;
+      if (first) {
+        for (const std::int64_t size : sizes) often.insert({8, size});
+        for (const std::int64_t n : other_ranks) often.insert({{n, sizes.front()}, {n, large}});
+      } else if (one) {
+        often.insert({8, large});
+      }
+      gpubench::Registration *usual = nullptr, *rare = nullptr;
+      for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
+        for (std::int64_t size = sizes.front(); size <= std::int64_t{8} << 30; size *= 2) {
+          const bool is_often = often.contains({ranks, size});
+          auto*& into = is_often ? usual : rare;
+          if (into == nullptr) into = rows(is_often ? Suite::standard : Suite::full);
+          into->Args({ranks, size});
+        }
+      }
+    }
+  }
+}
+
+[[maybe_unused]] const bool added = [] {
+  add("all_reduce", by_dtype<Collective::all_reduce>,
+      {8, 2048, 32768, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 28, std::int64_t{8} << 30},
+      {2, 4, 16, 64});
+  const Sizes few{1024, 1 << 20, 1 << 28};
+  add("reduce_scatter", by_dtype<Collective::reduce_scatter>, few, {});
+  add("all_gather", by_dtype<Collective::all_gather>, few, {});
+  add("broadcast", by_dtype<Collective::broadcast>, few, {});
+  return true;
+}();
+
+}  // namespace

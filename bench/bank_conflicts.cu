@@ -1,0 +1,152 @@
+// bank_conflicts: when do lanes queue for shared memory?
+//
+// Expected  gcd(stride, 32) wavefronts a request of 4-byte words, so that every odd stride is free,
+//           stride 32 is 32 times slower, and all lanes on one word cost one wavefront. 8 bytes are
+//           served by half-warps and 16 by quarter-warps. A transpose that reads columns of a plain
+//           tile queues; a padding word a row, or a swizzle, brings it up to the copy's bandwidth.
+//           Summing neighbours first doubles the stride at every level; halves first never queue.
+// Units     stride [elements], bytes [a lane's access], lanes [that share a word]. Useful bytes are
+//           what lanes read of shared memory (strided, broadcast), else of global memory.
+// Confirm   ncu --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum, over
+//           smsp__inst_executed_op_shared_ld.sum
+#include "kernels/bank_conflicts.cuh"
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+
+namespace {
+
+using namespace bank_conflicts;
+using gpubench::Access;
+using gpubench::Bench;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr unsigned blocks = 16384;
+constexpr unsigned matrix_side = 8192;
+constexpr std::size_t sums = std::size_t{1} << 18;
+
+template <class Vector>
+void read_by(Bench& bench, Pattern pattern) {
+  constexpr unsigned words = sizeof(Vector) / sizeof(float);
+  const unsigned degree = wavefronts(sizeof(Vector), pattern.stride, warp / pattern.sharing);
+  const auto in = bench.input<float>(std::size_t{tile_elements} * words);
+  const auto out = bench.output<float>(std::size_t{blocks} * threads);
+  bench.verify(out, ExpectedRead<decltype(in.values())>{in.values(), words, pattern});
+  if (words > 1) bench.note("rule", "unconfirmed");
+  const bool is_roof = degree == words && words == 1 && pattern.sharing == 1 && pattern.stride > 0;
+  bench.work({.useful_bytes = static_cast<double>(out.size()) * bytes_a_thread,
+              .access = Access::shared_load,
+              .law = [=](const Roofs& roofs) { return roofs.at("shared") * words / degree; },
+              .law_per_request = static_cast<double>(degree),
+              .measures = is_roof ? "shared" : ""});
+  bench.run([&](cudaStream_t s) {
+    launch(read<Vector>, blocks, threads, 0, s, reinterpret_cast<const Vector*>(in.data()),
+           out.data(), pattern);
+  });
+}
+
+void strided(Bench& bench) {
+  const Pattern pattern{static_cast<unsigned>(bench.arg("stride")), 1};
+  switch (bench.arg("bytes")) {
+    case 4:
+      return read_by<float>(bench, pattern);
+    case 8:
+      return read_by<float2>(bench, pattern);
+    default:
+      return read_by<float4>(bench, pattern);
+  }
+}
+// The ends of a list are the quick suite's.
+GPU_BENCHMARK(bank_conflicts, strided)
+    ->ArgNames({"bytes", "stride"})
+    ->ArgsProduct({{4}, {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 20, 24, 28, 33, 32}});
+GPU_BENCHMARK(bank_conflicts, strided)
+    ->ArgNames({"bytes", "stride"})
+    ->ArgsProduct({{8, 16}, {1, 0, 2, 3, 4, 8}});
+GPU_BENCHMARK(bank_conflicts, strided)
+    ->ArgNames({"bytes", "stride"})
+    ->In(Suite::full)
+    ->ArgsProduct({{4}, {10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26, 27, 29, 30, 31}})
+    ->ArgsProduct({{8, 16}, {5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+                             20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33}});
+
+void broadcast(Bench& bench) {
+  return read_by<float>(bench, {static_cast<unsigned>(bench.arg("stride")),
+                                static_cast<unsigned>(bench.arg("lanes"))});
+}
+GPU_BENCHMARK(bank_conflicts, broadcast)
+    ->ArgNames({"stride", "lanes"})
+    ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}});
+GPU_BENCHMARK(bank_conflicts, broadcast)
+    ->ArgNames({"stride", "lanes"})
+    ->In(Suite::full)
+    ->ArgsProduct({{1}, {1, 2, 4, 8, 16, 32}});
+
+template <class Layout, bool turned = true>
+void through_tile(Bench& bench, unsigned stride) {
+  constexpr std::size_t words = std::size_t{matrix_side} * matrix_side;
+  const auto in = bench.input<float>(words);
+  const auto out = bench.output<float>(words);
+  if constexpr (turned) {
+    bench.verify(out,
+                 ExpectedTransposed<decltype(in.values())>{in.values(), matrix_side, matrix_side});
+  } else {
+    bench.verify(out, in.values());
+  }
+  const unsigned degree = wavefronts(4, stride);
+  bench.work({.useful_bytes = 2.0 * words * sizeof(float),
+              .access = Access::shared_load,
+              // A row of 32 words passes the banks twice, once without conflict.
+              .law =
+                  [=](const Roofs& roofs) {
+                    return std::min(roofs.at("dram"), roofs.at("shared") * 2 / (1 + degree));
+                  },
+              .law_tolerance = 0.25,
+              .law_per_request = static_cast<double>(degree)});
+  const dim3 grid(matrix_side / side, matrix_side / side), block(side, rows_at_once);
+  bench.run([&](cudaStream_t s) {
+    launch(bank_conflicts::transpose<Layout, turned>, grid, block, 0, s, in.data(), out.data(),
+           matrix_side, matrix_side);
+  });
+}
+
+void transpose(Bench& bench) {
+  const std::string& layout = bench.axis("layout");
+  if (layout == "copy") return through_tile<Plain, false>(bench, 1);
+  if (layout == "none") return through_tile<Plain>(bench, side);
+  if (layout == "padded") return through_tile<Padded>(bench, side + 1);
+  return through_tile<Swizzled>(bench, 1);
+}
+GPU_BENCHMARK(bank_conflicts, transpose)->Axis("layout", {"none", "padded", "swizzled", "copy"});
+
+template <class Order>
+void reduce_in(Bench& bench) {
+  constexpr Cost cost = cost_of_a_sum<Order>();
+  const double words_a_wavefront = static_cast<double>(threads) / cost.wavefronts;
+  constexpr std::size_t n = sums * threads;
+  const auto in = bench.input<float>(n);
+  const auto out = bench.output<float>(sums);
+  bench.verify(out, ExpectedSum<decltype(in.values())>{in.values(), n});
+  bench.work({.useful_bytes = n * sizeof(float),
+              .access = Access::shared_load,
+              .law =
+                  [=](const Roofs& roofs) {
+                    return std::min(roofs.at("dram"), roofs.at("shared") * words_a_wavefront / 32);
+                  },
+              .law_tolerance = 0.25,
+              .law_per_request = static_cast<double>(cost.load_wavefronts) / cost.loads});
+  bench.run([&](cudaStream_t s) {
+    launch(reduce<Order>, static_cast<unsigned>(sums / sums_a_block), threads, 0, s, in.data(),
+           out.data(), n);
+  });
+}
+
+void reduction(Bench& bench) {
+  return bench.axis("addressing") == "interleaved" ? reduce_in<Interleaved>(bench)
+                                                   : reduce_in<Sequential>(bench);
+}
+GPU_BENCHMARK(bank_conflicts, reduction)->Axis("addressing", {"interleaved", "sequential"});
+
+}  // namespace

@@ -1,0 +1,216 @@
+// occupancy: how many warps hide the latency?
+//
+// Expected  Little's law: bytes in flight = latency x bandwidth. The copy grows with resident warps
+//           x loads in flight until their product covers the latency of DRAM, and then it is flat:
+//           an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Multiply-adds
+//           wait only a few cycles: 16 chains an SM are the peak of an H200, and four warps (6 %
+//           occupancy) have them, if each brings four. Block size hardly matters. Fewer registers
+//           raise the occupancy, until values are spilled and every access to them is memory's.
+// Units     warps [resident on an SM], unroll [loads a thread has in flight], ilp [chains a thread
+//           has side by side], block [threads]. Bytes and FLOPs are the same in every row.
+// Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active,sm__maximum_warps_per_active_cycle
+#include "kernels/occupancy.cuh"
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+
+namespace {
+
+using namespace occupancy;
+using gpubench::Bench;
+using gpubench::Law;
+using gpubench::Residency;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t copied = std::size_t{1} << 25;  // elements
+constexpr std::size_t computed = std::size_t{1} << 21;
+constexpr std::size_t capped_outputs = std::size_t{1} << 19;
+
+void note(Bench& bench, const Residency& found) {
+  bench.note("resident_blocks", found.blocks);
+  bench.note("occupancy", found.occupancy);
+}
+
+// Dynamic shared memory that lets just the row's warps onto an SM; the row ends where this device
+// cannot have them.
+template <class... P>
+std::size_t shared_for_warps(Bench& bench, void (*kernel)(P...), unsigned block) {
+  const auto blocks = static_cast<unsigned>(bench.arg("warps")) * warp / block;
+  const std::size_t shared = gpubench::shared_bytes_for(blocks);
+  const Residency found = gpubench::residency(kernel, block, shared);
+  if (found.blocks != blocks) {
+    bench.skip("an SM of this device holds " + std::to_string(found.blocks) +
+               " of these blocks, not " + std::to_string(blocks));
+  }
+  note(bench, found);
+  return shared;
+}
+
+struct Copy {
+  static constexpr const char* in_flight = "unroll";
+
+  template <unsigned unroll>
+  static void run(Bench& bench, unsigned block) {
+    const auto kernel = occupancy::copy<unroll>;
+    const std::size_t shared = shared_for_warps(bench, kernel, block);
+    const auto in = bench.input<float>(copied);
+    const auto out = bench.output<float>(copied);
+    bench.verify(out, in.values());
+    const double bytes = 2.0 * copied * sizeof(float);
+    bench.work({.useful_bytes = bytes,
+                .moved_bytes = bytes,
+                .law = little(bench, unroll),
+                .law_tolerance = 0.25});
+    bench.run([&](cudaStream_t s) {
+      launch(kernel, static_cast<unsigned>(copied / elements_a_thread / block), block, shared, s,
+             in.data(), out.data(), copied);
+    });
+  }
+  static Law little(const Bench& bench, double unroll) {
+    const auto& device = bench.device();
+    const auto latency = device.find("dram_latency_cycles"), clock = device.find("sm_clock_hz"),
+               sms = device.find("sm_count");
+    if (!latency || !clock || !sms) return {};
+    const auto warps = static_cast<double>(bench.arg("warps"));
+    const double in_time = 2 * *sms * bytes_read_a_second(warps, unroll, *latency / *clock);
+    return [=](const Roofs& roofs) { return std::min(roofs.at("dram"), in_time); };
+  }
+};
+
+struct Fma {
+  static constexpr const char* in_flight = "ilp";
+
+  template <unsigned ilp>
+  static void run(Bench& bench, unsigned block) {
+    const auto kernel = occupancy::fma<ilp>;
+    const std::size_t shared = shared_for_warps(bench, kernel, block);
+    const auto out = bench.output<float>(computed);
+    bench.verify(out, ExpectedChains{ilp, fma_steps});
+    bench.work({.flops = 2.0 * computed * fma_steps, .law = little(bench, ilp)});
+    bench.run([&](cudaStream_t s) {
+      launch(kernel, static_cast<unsigned>(computed / block), block, shared, s, out.data(),
+             computed);
+    });
+  }
+  static Law little(const Bench& bench, double ilp) {
+    const auto& device = bench.device();
+    const auto latency = device.find("fp32_latency_cycles"), clock = device.find("sm_clock_hz"),
+               sms = device.find("sm_count"), schedulers = device.find("warp_schedulers_per_sm");
+    if (!latency || !clock || !sms || !schedulers) return {};
+    return [=, warps = static_cast<double>(bench.arg("warps"))](const Roofs& roofs) {
+      return *sms *
+             flops_a_second(warps, ilp, *latency / *clock, roofs.at("fp32") / *sms, *schedulers);
+    };
+  }
+};
+
+template <class Kernel>
+void in_blocks_of(Bench& bench, unsigned block) {
+  switch (bench.arg(Kernel::in_flight)) {
+    case 1:
+      return Kernel::template run<1>(bench, block);
+    case 2:
+      return Kernel::template run<2>(bench, block);
+    case 4:
+      return Kernel::template run<4>(bench, block);
+    default:
+      return Kernel::template run<8>(bench, block);
+  }
+}
+template <class Kernel>
+void plane(Bench& bench) {
+  in_blocks_of<Kernel>(bench, 128);
+}
+template <class Kernel>
+void by_block(Bench& bench) {
+  in_blocks_of<Kernel>(bench, static_cast<unsigned>(bench.arg("block")));
+}
+
+// `some` of the plane of warps and what they have in flight is in the default suite, the rest in
+// the full one; `swept` is the suite of a few block sizes.
+template <class Kernel>
+void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& some, Suite swept) {
+  const auto planes = [&](Suite suite) {
+    return gpubench::record("occupancy", name.c_str(), plane<Kernel>)
+        ->ArgNames({"warps", Kernel::in_flight})
+        ->In(suite);
+  };
+  const auto blocks = [&](Suite suite) {
+    return gpubench::record("occupancy", (name + "_by_block").c_str(), by_block<Kernel>)
+        ->ArgNames({"block", "warps", Kernel::in_flight})
+        ->In(suite);
+  };
+  planes(Suite::standard)->ArgsProduct(some);
+  for (std::int64_t warps = 4; warps <= 64; warps += 4) {
+    for (const std::int64_t in_flight : {1, 2, 4, 8}) {
+      const auto has = [](const auto& list, auto value) {
+        return std::find(list.begin(), list.end(), value) != list.end();
+      };
+      if (!has(some[0], warps) || !has(some[1], in_flight)) {
+        planes(Suite::full)->Args({warps, in_flight});
+      }
+    }
+  }
+  blocks(swept)->ArgsProduct({{64, 1024}, {32}, {2}});
+  blocks(Suite::full)
+      ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8}})
+      ->ArgsProduct({{128, 256, 512}, {32}, {2}})
+      ->ArgsProduct({{64, 128, 256, 512, 1024}, {32}, {1, 4, 8}})
+      ->ArgsProduct({{64, 128, 256, 512, 1024}, {64}, {1, 2, 4, 8}});
+}
+[[maybe_unused]] const bool added = [] {
+  add<Copy>("copy", {{4, 8, 16, 32, 64}, {1, 2, 4, 8}}, Suite::standard);
+  add<Fma>("fma", {{4, 8, 12, 16, 64}, {1, 2, 4}}, Suite::full);
+  return true;
+}();
+
+template <unsigned values, unsigned blocks>
+void capped_row(Bench& bench) {
+  const auto kernel = capped<values, blocks>;
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+  if (error == cudaErrorNotSupported) {
+    bench.skip("how many registers nvcc gives this kernel is not known on the model");
+  }
+  CUDA_CHECK(error);
+  bench.note("registers", attributes.numRegs);
+  bench.note("local_bytes", static_cast<double>(attributes.localSizeBytes));
+  note(bench, gpubench::residency(kernel, capped_threads, 0));
+  const auto out = bench.output<float>(capped_outputs);
+  bench.verify(out, ExpectedChains{values, capped_steps});
+  bench.work({.flops = 2.0 * capped_outputs * capped_steps});
+  bench.run([&](cudaStream_t s) {
+    launch(kernel, static_cast<unsigned>(capped_outputs / capped_threads), capped_threads, 0, s,
+           out.data(), capped_outputs);
+  });
+}
+template <unsigned values>
+void capped_by_blocks(Bench& bench) {
+  return bench.arg("blocks") == 1 ? capped_row<values, 1>(bench) : capped_row<values, 4>(bench);
+}
+
+void registers(Bench& bench) {
+  switch (bench.arg("values")) {
+    case 16:
+      return capped_by_blocks<16>(bench);
+    case 64:
+      return capped_by_blocks<64>(bench);
+    default:
+      return capped_by_blocks<192>(bench);
+  }
+}
+GPU_BENCHMARK(occupancy, registers)
+    ->ArgNames({"values", "blocks"})
+    ->Args({16, 1})
+    ->Args({192, 1})
+    ->Args({192, 4});
+GPU_BENCHMARK(occupancy, registers)
+    ->ArgNames({"values", "blocks"})
+    ->In(Suite::full)
+    ->Args({16, 4})
+    ->Args({64, 1})
+    ->Args({64, 4});
+
+}  // namespace

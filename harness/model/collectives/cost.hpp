@@ -1,0 +1,34 @@
+// What a collective of NCCL's costs: latency + bytes / bandwidth of the cheapest of its algorithms.
+//
+// The formulas are those by which NCCL itself chooses (src/graph/tuning.cc, ncclTopoTuneModel and
+// ncclTopoGetAlgoTime), and so are the latencies; bandwidths of links are the device file's.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "harness/devices/device.hpp"
+
+namespace gpubench::model {
+
+enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast };
+
+struct CollectiveCost {
+  double latency_seconds = 0;
+  double transfer_seconds = 0;
+  bool network = false;   // which wire the bytes cross: the one between nodes, or NVLink
+  std::string algorithm;  // "ring LL128"
+  double seconds() const { return latency_seconds + transfer_seconds; }
+  // latency, link or network: whichever takes longer.
+  std::string bound() const;
+};
+
+// Whether the device file has what the cost needs: its node, its links and its network.
+bool has_collectives(const DeviceSpec& device);
+
+// `bytes`: the whole vector, as nccl-tests counts it: what a rank contributes to an all-reduce, a
+// reduce-scatter or a broadcast, and what it has in the end of an all-gather. `ranks` fill nodes of
+// node_gpus GPUs one after the other; at least 2.
+CollectiveCost collective_cost(Collective what, double bytes, int ranks, const DeviceSpec& device);
+
+}  // namespace gpubench::model

@@ -1,0 +1,32 @@
+// What nvcc made of each kernel, also for those who have no nvcc: compiled.json, which
+// scripts/audit writes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "harness/devices/device.hpp"
+#include "harness/platform.hpp"
+
+namespace gpubench::model {
+
+// A kernel for one architecture.
+struct CompiledKernel {
+  unsigned registers = 0;               // a thread
+  std::size_t static_shared_bytes = 0;  // a block
+  // By kind of access ("shared load"), how the compiled code departs from the source's stream of
+  // accesses, which is what the emulator counts. None: it does not.
+  std::map<std::string, std::string> counts;
+};
+
+// The kernel of this readable name, for the device's architecture; nullptr when nobody knows.
+const CompiledKernel* compiled_kernel(const DeviceSpec& device, const std::string& kernel);
+
+// "global load"
+const char* words_for(Access access);
+
+// What counts of such accesses are worth: "exact", or "source stream; " and the difference.
+std::string worth_of_counts(const CompiledKernel& kernel, Access access);
+
+}  // namespace gpubench::model

@@ -1,0 +1,84 @@
+"""The queues at the banks, against arithmetic that a student can do by hand."""
+
+from __future__ import annotations
+
+from math import gcd
+
+import pytest
+
+from .conftest import rows_of
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    flags = ("--device=model:h200-sxm", "--suite=full")
+    return rows_of(*flags, "--benchmark_filter=^(bank_conflicts/|stream/copy/dtype:fp32/bytes:16)")
+
+
+def strided(rows: dict[str, dict], size: int, stride: int) -> dict:
+    return rows[f"bank_conflicts/strided/bytes:{size}/stride:{stride}"]
+
+
+def test_words_queue_by_the_common_divisor_of_stride_and_banks(rows: dict[str, dict]) -> None:
+    for stride in range(34):
+        expected = gcd(stride, 32) if stride else 1  # one word for all lanes is a broadcast
+        assert strided(rows, 4, stride)["wavefronts_per_request"] == expected, stride
+
+
+@pytest.mark.parametrize(("size", "passes"), [(8, 2), (16, 4)])
+def test_wide_accesses_are_served_by_parts_of_the_warp(
+    rows: dict[str, dict], size: int, passes: int
+) -> None:
+    for stride in range(34):
+        row = strided(rows, size, stride)
+        queue = gcd(stride, 32 // passes) if stride else 1
+        assert row["wavefronts_per_request"] == passes * queue, stride
+        assert row["rule"] == "unconfirmed"
+
+
+def test_only_wide_rows_rest_on_an_unconfirmed_rule(rows: dict[str, dict]) -> None:
+    doubtful = {name for name, row in rows.items() if "rule" in row}
+    assert doubtful
+    assert all("strided/bytes:8/" in name or "strided/bytes:16/" in name for name in doubtful)
+
+
+def test_a_shared_word_is_free(rows: dict[str, dict]) -> None:
+    for lanes in (1, 2, 4, 8, 16, 32):
+        in_one_bank = rows[f"bank_conflicts/broadcast/stride:32/lanes:{lanes}"]
+        side_by_side = rows[f"bank_conflicts/broadcast/stride:1/lanes:{lanes}"]
+        assert in_one_bank["wavefronts_per_request"] == 32 / lanes
+        assert side_by_side["wavefronts_per_request"] == 1
+
+
+def test_time_follows_the_queue(rows: dict[str, dict]) -> None:
+    alone = strided(rows, 4, 1)["real_time"]
+    for stride in (2, 4, 8, 16, 32):
+        row = strided(rows, 4, stride)
+        assert row["real_time"] / alone == pytest.approx(stride, rel=0.05)
+        assert row["label"] == "shared"
+
+
+def test_padding_and_swizzle_reach_the_copy(rows: dict[str, dict]) -> None:
+    def bandwidth(layout: str) -> float:
+        return rows[f"bank_conflicts/transpose/layout:{layout}"]["useful_bytes_per_second"]
+
+    assert bandwidth("copy") == pytest.approx(
+        rows["stream/copy/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"], rel=0.05
+    )
+    assert bandwidth("padded") == pytest.approx(bandwidth("copy"), rel=0.02)
+    assert bandwidth("swizzled") == pytest.approx(bandwidth("copy"), rel=0.02)
+    assert bandwidth("none") < 0.6 * bandwidth("copy")
+    assert rows["bank_conflicts/transpose/layout:none"]["label"] == "shared"
+
+
+def test_sums_by_halves_do_not_queue(rows: dict[str, dict]) -> None:
+    by_neighbours = rows["bank_conflicts/reduction/addressing:interleaved"]
+    by_halves = rows["bank_conflicts/reduction/addressing:sequential"]
+    assert by_halves["wavefronts_per_request"] == 1
+    assert by_neighbours["wavefronts_per_request"] > 3
+    assert (by_neighbours["label"], by_halves["label"]) == ("shared", "dram")
+
+
+def test_the_row_without_conflicts_is_the_roof(rows: dict[str, dict]) -> None:
+    assert strided(rows, 4, 1)["roof_fraction"] == pytest.approx(1, rel=0.03)
+    assert strided(rows, 4, 32)["roof_fraction"] == pytest.approx(1, rel=0.03)

@@ -1,0 +1,98 @@
+"""Little's law on the plane of resident warps and what each has in flight."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, rows_of
+
+DRAM_LATENCY = 689 / 1.98e9  # seconds, of the h200-sxm's device file
+SMS, MOST_WARPS = 132, 64
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    flags = ("--device=model:h200-sxm", "--suite=full")
+    return rows_of(*flags, "--benchmark_filter=^(occupancy/|stream/copy/dtype:fp32/bytes:16)")
+
+
+def plane(rows: dict[str, dict], kernel: str) -> dict[tuple[int, int], dict]:
+    """The rows of a kernel by (resident warps, what a thread has in flight)."""
+    other = {"copy": "unroll", "fma": "ilp"}[kernel]
+    return {
+        (row["arguments"]["warps"], row["arguments"][other]): row
+        for row in rows.values()
+        if row.get("kernel") == kernel and row["concept"] == "occupancy" and "skipped" not in row
+    }
+
+
+def test_occupancy_is_the_runtimes_own_case_by_case(rows: dict[str, dict]) -> None:
+    cases = [r for r in rows.values() if "resident_blocks" in r]
+    assert len(cases) > 200
+    for row in cases:
+        warps = row["resident_blocks"] * row["arguments"].get("block", 128) / 32
+        assert warps == row["arguments"]["warps"], row["name"]
+        assert row["occupancy"] == pytest.approx(warps / MOST_WARPS), row["name"]
+
+
+def test_bytes_in_flight_are_latency_times_bandwidth(rows: dict[str, dict]) -> None:
+    best = rows["stream/copy/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"]
+    for (warps, unroll), row in plane(rows, "copy").items():
+        in_flight = warps * 32 * unroll * 4
+        covered = 2 * SMS * in_flight / DRAM_LATENCY  # read and written
+        expected = min(best, covered)
+        assert row["useful_bytes_per_second"] == pytest.approx(expected, rel=0.1), row["name"]
+        if not 0.9 < covered / best < 1.1:
+            assert row["label"] == ("latency" if covered < best else "dram"), row["name"]
+
+
+def test_warps_and_loads_in_flight_are_interchangeable(rows: dict[str, dict]) -> None:
+    copies = plane(rows, "copy")
+    times = [copies[32 // unroll, unroll]["real_time"] for unroll in (1, 2, 4, 8)]
+    assert max(times) == pytest.approx(min(times), rel=0.01)
+
+
+def test_the_compute_bound_kernel_is_fast_at_low_occupancy(rows: dict[str, dict]) -> None:
+    chains = plane(rows, "fma")
+    peak = chains[64, 8]["flops_per_second"]
+    busy = chains[4, 4]
+    assert busy["occupancy"] == pytest.approx(1 / 16)
+    assert busy["flops_per_second"] == pytest.approx(peak, rel=0.02)
+    assert chains[4, 1]["flops_per_second"] == pytest.approx(peak / 4, rel=0.05)
+    # The copy at the same occupancy and the same number in flight is nowhere near its own.
+    copies = plane(rows, "copy")
+    assert copies[4, 4]["useful_bytes_per_second"] < 0.4 * copies[64, 8]["useful_bytes_per_second"]
+
+
+def test_block_size_does_not_matter(rows: dict[str, dict]) -> None:
+    for in_flight in (1, 8):
+        times = [
+            rows[f"occupancy/copy_by_block/block:{b}/warps:32/unroll:{in_flight}"]["real_time"]
+            for b in (32, 64, 128, 256, 512, 1024)
+        ]
+        assert max(times) == pytest.approx(min(times), rel=0.05)
+
+
+def test_what_does_not_fit_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    spec = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
+    spec["name"] = "narrow"
+    spec["figures"]["max_blocks_per_sm"]["value"] = 16
+    file = tmp_path / "narrow.json"
+    file.write_text(json.dumps(spec))
+    rows = rows_of(
+        f"--device=model:{file}",
+        "--suite=full",
+        "--benchmark_filter=^occupancy/copy_by_block/block:(32|64)/warps:32/unroll:1$",
+    )
+    one_warp = rows["occupancy/copy_by_block/block:32/warps:32/unroll:1"]
+    assert one_warp["skip_reason"] == "an SM of this device holds 16 of these blocks, not 32"
+    assert "skipped" not in rows["occupancy/copy_by_block/block:64/warps:32/unroll:1"]
+
+
+def test_registers_are_not_guessed(rows: dict[str, dict]) -> None:
+    capped = [row for row in rows.values() if row.get("kernel") == "registers"]
+    assert len(capped) == 6
+    assert all("registers" in row["skip_reason"] for row in capped)

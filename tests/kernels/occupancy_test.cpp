@@ -1,0 +1,73 @@
+#include "kernels/occupancy.cuh"
+
+#include "harness/gpu/residency.hpp"
+#include "tests/kernels/kernel_test.hpp"
+
+namespace gpubench {
+namespace {
+
+using namespace occupancy;
+
+class OccupancyKernels : public KernelTest {
+ protected:
+  template <unsigned unroll>
+  void copy_of(std::size_t n, unsigned block) {
+    SCOPED_TRACE(testing::Message() << n << " elements, blocks of " << block);
+    const auto in = input<float>(n);
+    const auto out = output<float>(n);
+    const std::size_t of_block = std::size_t{block} * elements_a_thread;
+    launch(occupancy::copy<unroll>, static_cast<unsigned>((n + of_block - 1) / of_block), block, 0,
+           nullptr, in.data(), out.data(), n);
+    expect_elements(out, values<float>);
+  }
+
+  template <class... P>
+  void chains_of(void (*kernel)(P...), unsigned n, unsigned block, ExpectedChains expected) {
+    SCOPED_TRACE(testing::Message() << n << " elements, " << expected.ilp << " chains");
+    const auto out = output<float>(n);
+    launch(kernel, (n + block - 1) / block, block, 0, nullptr, out.data(), std::size_t{n});
+    expect_elements(out, expected);
+  }
+};
+
+TEST_F(OccupancyKernels, CopiesOfAnyLength) {
+  for (const unsigned n : {1u, 127u, 128u, 129u, 8191u, 8192u, 8193u, 10007u}) {
+    for (const unsigned block : {32u, 128u, 1024u}) {
+      copy_of<1>(n, block);
+      copy_of<2>(n, block);
+      copy_of<8>(n, block);
+    }
+  }
+}
+
+TEST_F(OccupancyKernels, ChainsOfAnyNumberOfThreads) {
+  for (const unsigned n : {1u, 33u, 127u, 129u, 509u}) {
+    chains_of(fma<1>, n, 32, {1, fma_steps});
+    chains_of(fma<2>, n, 128, {2, fma_steps});
+    chains_of(fma<4>, n, 128, {4, fma_steps});
+    chains_of(fma<8>, n, 128, {8, fma_steps});
+  }
+  chains_of(capped<16, 1>, 257, capped_threads, {16, capped_steps});
+  chains_of(capped<192, 4>, 257, capped_threads, {192, capped_steps});
+}
+
+TEST_F(OccupancyKernels, EveryMultiplyAddWaitsForTheOneBefore) {
+  chains_of(fma<4>, 64, 64, {4, fma_steps});
+  const auto& profile = emulator.runs().back().profile;
+  EXPECT_EQ(profile.fma_steps, 2 * fma_steps);           // two warps
+  EXPECT_NEAR(profile.fma_chain, 2 * fma_steps / 4, 4);  // values may meet by chance
+}
+
+TEST_F(OccupancyKernels, DynamicSharedMemoryLimitsResidentBlocks) {
+  for (const unsigned block : {32u, 64u, 128u, 256u, 512u, 1024u}) {
+    for (const unsigned blocks : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 10u, 12u, 15u, 16u, 32u}) {
+      if (blocks * block > 2048) break;
+      const Residency found = residency(occupancy::copy<1>, block, shared_bytes_for(blocks));
+      EXPECT_EQ(found.blocks, blocks) << block;
+      EXPECT_DOUBLE_EQ(found.occupancy, blocks * (block / 32) / 64.0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpubench

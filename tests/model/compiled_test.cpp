@@ -1,0 +1,40 @@
+// What is known of the compiled kernels without a compiler.
+#include "harness/model/compiled.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gpubench::model {
+namespace {
+
+TEST(Compiled, ADeviceFindsTheKernelOfItsArchitecture) {
+  for (const char* device : {"a100-80-sxm", "h100-sxm", "h200-sxm"}) {
+    const auto* kernel = compiled_kernel(device_spec(device), "coalescing::strided_read");
+    ASSERT_NE(kernel, nullptr) << device;
+    EXPECT_GE(kernel->registers, 8u);
+    EXPECT_LE(kernel->registers, 255u);
+    EXPECT_EQ(kernel->static_shared_bytes, 8 * sizeof(float));  // a partial sum a warp
+  }
+  // Equal architectures have equal code.
+  EXPECT_EQ(compiled_kernel(device_spec("h100-sxm"), "coalescing::gather"),
+            compiled_kernel(device_spec("h200-sxm"), "coalescing::gather"));
+  EXPECT_NE(compiled_kernel(device_spec("a100-80-sxm"), "coalescing::gather"),
+            compiled_kernel(device_spec("h200-sxm"), "coalescing::gather"));
+}
+
+TEST(Compiled, WhatNobodyCompiledIsNotKnown) {
+  EXPECT_EQ(compiled_kernel(device_spec("h200-sxm"), "coalescing::no_such_kernel"), nullptr);
+  EXPECT_EQ(compiled_kernel(device_spec("h200-sxm"), ""), nullptr);
+}
+
+TEST(Compiled, CountsAreExactUnlessTheFileSaysOtherwise) {
+  const CompiledKernel merged{.counts = {{"shared load", "ptxas merges 8 into 2"}}};
+  EXPECT_EQ(worth_of_counts(merged, Access::shared_load), "source stream; ptxas merges 8 into 2");
+  EXPECT_EQ(worth_of_counts(merged, Access::shared_store), "exact");
+  EXPECT_EQ(worth_of_counts(merged, Access::global_load), "exact");
+  EXPECT_EQ(worth_of_counts({}, Access::global_store), "exact");
+}
+
+}  // namespace
+}  // namespace gpubench::model

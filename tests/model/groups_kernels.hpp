@@ -1,0 +1,31 @@
+// Kernels of cooperative groups, each launched on the default stream. Thread i writes out[i].
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace gpubench::kernels {
+
+struct GroupRanks {
+  unsigned block_rank, block_size, tile_rank, tile_size, tile, tiles, inner_tile, inner_tiles;
+  unsigned long long grid_rank, grid_size;
+};
+void rank_groups(GroupRanks* out, dim3 grid, dim3 block);  // tiles of 8, in them tiles of 4
+
+struct TileExchanges {
+  unsigned first, up, down, exchanged, votes;
+  int any, all;
+};
+void exchange_in_tiles(unsigned size, TileExchanges* out);  // one block of 64; size 4, 16 or 32
+
+struct TileReductions {
+  float sum;
+  int least, greatest, both, either, odd;
+};
+void reduce_in_tiles(unsigned size, TileReductions* out, const int* in);  // one block of 64
+
+// Reversed through shared memory, with a barrier of the block or of the grid between.
+void reverse_by_block(unsigned* out);            // one block of 64
+void reverse_by_grid(unsigned* out, dim3 grid);  // blocks of 64
+extern const int grid_barrier_line;
+
+}  // namespace gpubench::kernels

@@ -1,0 +1,102 @@
+// Cooperative groups on the emulator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/model/emulator_fixture.hpp"
+#include "tests/model/groups_kernels.hpp"
+
+namespace gpubench::model {
+namespace {
+
+class GroupsTest : public EmulatorTest {
+ protected:
+  static constexpr unsigned threads = 64;
+};
+
+TEST_F(GroupsTest, Ranks) {
+  const unsigned blocks = 6, in_block = 24;
+  auto* out = make<kernels::GroupRanks>(blocks * in_block);
+  kernels::rank_groups(out, dim3(3, 2), dim3(4, 3, 2));
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  const auto ranks = download(out, blocks * in_block);
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    const unsigned rank = i % in_block;
+    EXPECT_EQ(ranks[i].grid_rank, i);
+    EXPECT_EQ(ranks[i].grid_size, blocks * in_block);
+    EXPECT_EQ(ranks[i].block_rank, rank);
+    EXPECT_EQ(ranks[i].block_size, in_block);
+    EXPECT_EQ(ranks[i].tile_rank, rank % 8);
+    EXPECT_EQ(ranks[i].tile_size, 8);
+    EXPECT_EQ(ranks[i].tile, rank / 8);
+    EXPECT_EQ(ranks[i].tiles, 3);
+    EXPECT_EQ(ranks[i].inner_tile, rank % 8 / 4);
+    EXPECT_EQ(ranks[i].inner_tiles, 2);
+  }
+}
+
+TEST_F(GroupsTest, ExchangesStayInTheTile) {
+  auto* out = make<kernels::TileExchanges>(threads);
+  for (const unsigned size : {4u, 16u, 32u}) {
+    const Counts counts = counts_of([&] { kernels::exchange_in_tiles(size, out); });
+    EXPECT_EQ(counts.warp_collectives, 8.0 * threads / size);
+    const auto results = download(out, threads);
+    for (unsigned i = 0; i < threads; ++i) {
+      const unsigned first = i / size * size, last = first + size - 1;
+      EXPECT_EQ(results[i].first, first);
+      EXPECT_EQ(results[i].up, i == first ? i : i - 1);
+      EXPECT_EQ(results[i].down, std::min(i + 1, last));
+      EXPECT_EQ(results[i].exchanged, i ^ 1);
+      unsigned votes = 0;
+      for (unsigned k = 0; k < size; ++k) votes |= ((first + k) % 3 == 0 ? 1u : 0u) << k;
+      EXPECT_EQ(results[i].votes, votes);
+      EXPECT_EQ(results[i].any, first <= 5 && 5 <= last);
+      EXPECT_EQ(results[i].all, first >= 32);
+    }
+  }
+}
+
+TEST_F(GroupsTest, Reductions) {
+  std::vector<int> in;
+  for (unsigned i = 0; i < threads; ++i) in.push_back(static_cast<int>(i * 37 % 101) - 50);
+  const int* from = upload(in);
+  auto* out = make<kernels::TileReductions>(threads);
+  for (const unsigned size : {4u, 16u, 32u}) {
+    kernels::reduce_in_tiles(size, out, from);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    const auto results = download(out, threads);
+    for (unsigned i = 0; i < threads; ++i) {
+      const auto begin = in.begin() + i / size * size, end = begin + size;
+      EXPECT_EQ(results[i].sum, std::accumulate(begin, end, 0));
+      EXPECT_EQ(results[i].least, *std::min_element(begin, end));
+      EXPECT_EQ(results[i].greatest, *std::max_element(begin, end));
+      EXPECT_EQ(results[i].both, std::accumulate(begin, end, -1, std::bit_and<>()));
+      EXPECT_EQ(results[i].either, std::accumulate(begin, end, 0, std::bit_or<>()));
+      EXPECT_EQ(results[i].odd, std::accumulate(begin, end, 0, std::bit_xor<>()));
+    }
+  }
+}
+
+TEST_F(GroupsTest, ABlocksBarrier) {
+  unsigned* out = make<unsigned>(threads);
+  const Counts counts = counts_of([&] { kernels::reverse_by_block(out); });
+  EXPECT_EQ(counts.barriers, 2);  // a warp each
+  const auto results = download(out, threads);
+  for (unsigned i = 0; i < threads; ++i) EXPECT_EQ(results[i], threads - 1 - i);
+}
+
+TEST_F(GroupsTest, AGridsBarrierIsThatOfItsOnlyBlockOrAnError) {
+  unsigned* out = make<unsigned>(2 * threads);
+  const Counts counts = counts_of([&] { kernels::reverse_by_grid(out, 1); });
+  EXPECT_EQ(counts.barriers, 2);
+  EXPECT_EQ(download(out, threads)[0], threads - 1);
+  const std::string fault = fault_of([&] { kernels::reverse_by_grid(out, 2); });
+  EXPECT_NE(fault.find("this_grid().sync()"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("2 blocks"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("groups_kernels.cpp:" + std::to_string(kernels::grid_barrier_line)),
+            std::string::npos)
+      << fault;
+}
+
+}  // namespace
+}  // namespace gpubench::model

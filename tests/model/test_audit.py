@@ -1,0 +1,164 @@
+"""The compiled kernels are what compiled.json says, and where counters are the lesson they keep the
+accesses that the emulator counts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
+AUDIT = ROOT / "harness/model/audit/audit.py"
+
+spec = importlib.util.spec_from_file_location("audit", AUDIT)
+assert spec is not None
+assert spec.loader is not None
+audit = importlib.util.module_from_spec(spec)
+sys.modules["audit"] = audit
+spec.loader.exec_module(audit)
+
+HERE = "kernels/coalescing.cuh"
+TEXT = (ROOT / HERE).read_text().splitlines()[29].strip()
+
+
+@pytest.fixture(scope="module")
+def found() -> audit.Audit:
+    for program in ("gpubench-cuda", "gpubench-sites"):
+        if not (BUILD / program).exists():
+            pytest.skip(f"{program} is not built in {BUILD}")
+    if audit.kept()["nvcc"] != audit.nvcc_of(BUILD):
+        pytest.skip(f"compiled.json is of nvcc {audit.kept()['nvcc']}: another compiler")
+    return audit.audit(BUILD)
+
+
+def test_the_file_is_current(found: audit.Audit) -> None:
+    stale = audit.stale(found, audit.kept())
+    assert not stale, "scripts/audit has to be run:\n" + "\n".join(stale)
+
+
+def test_counters_that_are_the_lesson_are_those_of_the_compiled_code(found: audit.Audit) -> None:
+    assert found.kernels
+    assert not found.wrong_counts(), "\n".join(found.wrong_counts())
+
+
+def test_a_change_of_registers_and_a_lost_architecture_make_the_file_stale(tmp_path: Path) -> None:
+    entry = {"registers": 16}
+    everywhere = dict.fromkeys(audit.all_architectures(), entry)
+    now = audit.Audit("13.0.88", ["80"], {"c::k": {"80": entry}}, {})
+    known = {"nvcc": "13.0.88", "kernels": {"c::k": everywhere}}
+    assert audit.stale(now, known) == []
+
+    changed = {**everywhere, "80": {"registers": 17}}
+    assert audit.stale(now, {**known, "kernels": {"c::k": changed}}) == [
+        "c::k, sm_80: {'registers': 17} in the file, {'registers': 16} compiled"
+    ]
+    lost = {a: e for a, e in everywhere.items() if a != "90"}
+    assert audit.stale(now, {**known, "kernels": {"c::k": lost}}) == [
+        "c::k: the file has nothing for sm_90"
+    ]
+    assert audit.stale(now, {**known, "kernels": {"c::k": everywhere, "c::gone": everywhere}}) == [
+        "c::gone: no row runs it"
+    ]
+    # What is written is read back, with what was known of architectures not compiled now.
+    audit.write(now, known, tmp_path / "compiled.json")
+    assert audit.kept(tmp_path / "compiled.json")["kernels"] == known["kernels"]
+
+
+def test_counts_are_the_lesson_where_the_profiler_confirms_them() -> None:
+    assert audit.counts_are_the_lesson("coalescing")
+    assert not audit.counts_are_the_lesson("stream")
+
+
+def read(*lines: str) -> audit.Compiled:
+    return audit.Reader().read("\n".join([".text.kernel:", *lines]), ["kernel"])["kernel"]
+
+
+def at(line: int, inlined: str = "") -> str:
+    return f'\t//## File "{ROOT / HERE}", line {line}{inlined}'
+
+
+def site(times: dict[int, int], in_loop: bool = False) -> audit.Site:
+    return audit.Site(times, in_loop)
+
+
+PLACE = audit.Place(HERE, 30)
+
+
+def test_disassembly_is_read_by_site() -> None:
+    kernel = read(
+        at(42),
+        "        /*00e0*/                   LDG.E.128.CONSTANT R6, desc[UR6][R6.64] ;",
+        '\t//## File "/usr/local/cuda/include/sm_30.hpp", line 440 inlined at "x", line 1',
+        at(24, f' inlined at "{ROOT / HERE}", line 46'),
+        at(46),
+        "        /*00f0*/              @!P0 STS.64 [R6], R8 ;",
+        ".L_x_1:",
+        at(47),
+        "        /*0100*/                   ATOMG.E.ADD.F64.RN P1, RZ, desc[UR4][R2.64], R4 ;",
+        "        /*0110*/                   STL.64 [R1], R2 ;",
+        "        /*0120*/               @P0 BRA `(.L_x_1) ;",
+        at(48),
+        "        /*0130*/                   LDS.U.U16 R2, [R3] ;",
+    )
+    assert kernel.sites == {
+        ("global load", audit.Place(HERE, 42)): site({16: 1}),
+        ("shared store", audit.Place(HERE, 24)): site({8: 1}),
+        ("global atomic", audit.Place(HERE, 47)): site({8: 1}, in_loop=True),
+        ("shared load", audit.Place(HERE, 48)): site({2: 1}),
+    }
+    assert kernel.local_store_bytes == 8
+
+
+@pytest.mark.parametrize(
+    ("seen", "compiled", "words"),
+    [
+        ({4: 8}, site({4: 8}), ""),  # unrolled
+        ({4: 8}, site({4: 2}, in_loop=True), ""),  # partly unrolled
+        ({4: 1}, site({4: 3}), ""),  # on several paths
+        ({4: 8}, site({16: 2}), "merges 8 shared loads of 4 bytes into 2 of 16"),
+        ({4: 8}, site({16: 1, 4: 1}, in_loop=True), "merges shared loads of 4 bytes into 4+16"),
+        ({16: 1}, site({4: 4}), "splits 1 shared loads of 16 bytes into 4 of 4"),
+        ({4: 8}, site({4: 1}), "makes 1 of 8 shared loads of 4 bytes"),
+        ({4: 8}, None, "leaves out the shared load of 4 bytes"),
+    ],
+)
+def test_what_the_compiler_did_in_words(
+    seen: dict[int, int], compiled: audit.Site | None, words: str
+) -> None:
+    key = ("shared load", PLACE)
+    found = audit.differences({key: site(seen)}, {} if compiled is None else {key: compiled})
+    expected = f"ptxas {words} at 'coalescing.cuh: {TEXT}'"
+    assert found == ({"shared load": expected} if words else {})
+
+
+def test_a_site_may_lie_on_another_line_of_its_statement_but_is_not_taken_twice() -> None:
+    near = audit.Place(HERE, 32)
+    far = audit.Place(HERE, 39)
+    one = {("shared load", PLACE): site({4: 1})}
+    assert audit.differences(one, {("shared load", near): site({4: 1})}) == {}
+    assert audit.differences(one, {("shared load", far): site({4: 1})}) != {}
+    both = {**one, ("shared load", near): site({4: 1})}
+    assert "leaves out" in audit.differences(both, {("shared load", near): site({4: 1})}).get(
+        "shared load", ""
+    )
+
+
+def test_a_wrong_count_is_reported_only_where_it_is_the_lesson() -> None:
+    entry = {"80": {"registers": 16, "counts": {"global load": "ptxas merges"}}}
+    studied = {"k": {"coalescing": ["global load"]}}
+    reported = audit.Audit("", ["80"], {"k": entry}, studied).wrong_counts()
+    assert reported == ["k for sm_80, global load (of coalescing): ptxas merges"]
+    for harmless in ({"k": {"coalescing": ["global store"]}}, {"k": {"stream": ["global load"]}}):
+        assert audit.Audit("", ["80"], {"k": entry}, harmless).wrong_counts() == []
+
+
+def test_the_file_names_its_compiler_and_every_architecture() -> None:
+    data = json.loads(audit.DATA.read_text())
+    assert data["nvcc"]
+    for name, entries in audit.kept()["kernels"].items():
+        assert sorted(entries) == sorted(audit.all_architectures()), name

@@ -1,0 +1,134 @@
+"""Points files, their comparison with modelled rows, and the block in the README."""
+
+import json
+
+import pytest
+
+from gpubench_reports.errors import ReportError
+from gpubench_reports.published import (
+    BEGIN,
+    END,
+    compare_points,
+    markdown,
+    read_points,
+    rewrite_block,
+    run_model,
+)
+
+from .factory import bandwidth_row, make_row
+
+RATE = "useful_bytes_per_second"
+
+
+def points_file(**changes):
+    return {
+        "schema": 1,
+        "device": "h200-sxm",
+        "source": "somebody/benches run.txt",
+        "url": "https://example.org/run.txt",
+        "measured_on": "NVIDIA H200",
+        "unlike": "Larger arrays.",
+        "points": [
+            {"what": "read", "value": 2e12, "row": "a/read", "quantity": RATE, "fitted": False},
+            {"what": "small", "value": 2e-6, "row": "a/small", "quantity": "seconds",
+             "fitted": True},
+            {"what": "L1", "value": 33, "unit": "cycles", "waits_for": "a chase"},
+        ],
+        **changes,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def points(tmp_path):
+    def read_document(document):
+        folder = tmp_path / "points"
+        folder.mkdir(exist_ok=True)
+        (folder / "one.json").write_text(json.dumps(document))
+        return read_points(folder)
+
+    return read_document
+
+
+def modelled(load):
+    rows = [bandwidth_row("a/read", 4e12), make_row("a/small", 3e-6)]
+    return load(rows, device_kind="model")
+
+
+def test_errors_are_of_time_for_rates_and_for_times(points, load):
+    rows = compare_points(points(points_file()), [modelled(load)])
+    assert list(rows["error"]) == pytest.approx([-0.5, 0.5])  # too fast; too slow
+    assert list(rows["fitted"]) == [False, True]
+    assert list(rows["unit"]) == ["B/s", "s"]
+
+
+def test_markdown_holds_every_point_and_says_what_is_missing(points, load):
+    found = points(points_file())
+    text = markdown(found, compare_points(found, [modelled(load)]))
+    assert "| h200-sxm | [read](https://example.org/run.txt) | 2.00 TB/s | 4.00 TB/s |" in text
+    assert "| -50.0 % | predicted |" in text
+    assert "| +50.0 % | fitted |" in text
+    assert "- a chase: 1 points (h200-sxm)" in text
+
+
+def test_a_row_that_the_model_lacks_is_named(points, load):
+    only_one = load([bandwidth_row("a/read", 4e12)], device_kind="model")
+    with pytest.raises(ReportError, match="has no seconds of row a/small"):
+        compare_points(points(points_file()), [only_one])
+    with pytest.raises(ReportError, match="no file is of it"):
+        compare_points(points(points_file()), [])
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"schema": 2}, "'schema' 1"),
+        ({"url": ""}, "'url' must be a non-empty string"),
+        ({"points": []}, "'points' must be a list"),
+        ({"points": [{"what": "x", "value": 0}]}, "'value' must be a number above 0"),
+        ({"points": [{"what": "x", "value": True}]}, "'value' must be a number above 0"),
+        ({"points": [{"what": "x", "value": 1}]}, "'unit' must be a non-empty string"),
+        (
+            {"points": [{"what": "x", "value": 1, "row": "a/b", "quantity": "speed"}]},
+            "no counter is called 'speed'",
+        ),
+        (
+            {"points": [{"what": "x", "value": 1, "row": "a/b", "quantity": RATE}]},
+            "'fitted' must be true or false",
+        ),
+        (
+            {"points": [{"what": "x", "value": 1, "unit": "s", "waits_for": "y", "rwo": "a"}]},
+            "unknown key 'rwo'",
+        ),
+    ],
+)
+def test_a_bad_points_file_is_one_clear_line(points, change, complaint):
+    with pytest.raises(ReportError) as caught:
+        points(points_file(**change))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_folder_is_an_error(tmp_path):
+    with pytest.raises(ReportError, match="holds no points"):
+        read_points(tmp_path)
+
+
+def test_the_block_is_replaced_and_nothing_else(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    rewrite_block(path, "new\n")
+    assert path.read_text() == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+    path.write_text("no markers\n")
+    with pytest.raises(ReportError, match="has no block between"):
+        rewrite_block(path, "new\n")
+
+
+def test_a_program_that_is_missing_or_fails_is_named(points, tmp_path):
+    found = points(points_file())
+    with pytest.raises(ReportError, match="cannot be run: No such file"):
+        run_model(found, tmp_path / "gpubench")
+    failing = tmp_path / "failing"
+    failing.write_text("#!/bin/sh\necho no such row >&2\nexit 2\n")
+    failing.chmod(0o755)
+    with pytest.raises(ReportError, match="failed for model:h200-sxm: no such row"):
+        run_model(found, failing)

@@ -1,0 +1,109 @@
+"""The model against measurement: pairing, errors, what counts as fitted, table and chart."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gpubench_reports import validate_chart
+from gpubench_reports.cli import main
+from gpubench_reports.errors import ReportError
+from gpubench_reports.reader import read
+from gpubench_reports.validate import summary, validate, worst
+
+from .factory import bandwidth_row, make_document, make_roofs, make_row, roof
+
+
+def row(name, seconds, predicted=None, **more):
+    return make_row(name, seconds, **({"model_seconds": predicted} if predicted else {}), **more)
+
+
+def test_errors_are_signed_and_of_time(load):
+    found = validate([load([row("a/b", 2e-3, 3e-3), row("a/c", 2e-3, 1e-3)])])
+    assert list(found.rows["error"]) == pytest.approx([0.5, -0.5])
+    assert list(found.rows["fitted"]) == [False, False]
+    assert found.unmatched == 0
+
+
+def test_rows_without_a_prediction_are_counted_not_compared(load):
+    found = validate([load([row("a/b", 2e-3, 3e-3), row("a/c", 2e-3)])])
+    assert list(found.rows["name"]) == ["a/b"]
+    assert found.unmatched == 1
+
+
+def test_a_modelled_file_of_the_same_device_and_mode_predicts(write):
+    def file(name, seconds, **context):
+        return read(write(make_document([row("a/b", seconds)], **context), name))
+
+    measured = file("measured.json", 2e-3)
+    same = file("model.json", 1e-3, device_kind="model")
+    found = validate([same, measured])
+    assert list(found.rows["predicted"]) == [1e-3]
+    for unlike in ({"device": "h100-sxm"}, {"mode": "hot"}):
+        with pytest.raises(ReportError, match="has no row with a prediction"):
+            validate([measured, file("other.json", 1e-3, device_kind="model", **unlike)])
+
+
+def test_a_row_bound_by_a_calibrated_figure_is_fitted(load):
+    roofs = [*make_roofs(), roof("l2", "bandwidth", 9e12, "calibrated")]
+    rows = [row("a/b", 2e-3, 3e-3, label="l2"), row("a/c", 2e-3, 3e-3, label="dram")]
+    assert list(validate([load(rows, roofs=roofs)]).rows["fitted"]) == [True, False]
+
+
+def test_summary_keeps_the_sign_and_judges_by_the_target(load):
+    rows = [row("a/b", 1.0, 1.2), row("a/c", 1.0, 0.7), row("d/e", 1.0, 1.01)]
+    lines = summary(validate([load(rows)]).rows, "concept").set_index("concept")
+    assert lines.loc["a", "rows"] == 2
+    assert lines.loc["a", "mean"] == pytest.approx(-0.05)
+    assert lines.loc["a", "mape"] == pytest.approx(0.25)
+    assert lines.loc["a", "worst"] == pytest.approx(-0.3)
+    assert lines.loc["a", "met"] == 1
+    assert lines.loc["d", "met"] == 1
+
+
+def test_a_fitted_row_has_the_stricter_target(load):
+    roofs = [*make_roofs(), roof("l2", "bandwidth", 9e12, "calibrated")]
+    rows = [row("a/b", 1.0, 1.2, label="l2"), row("a/c", 1.0, 1.2, label="dram")]
+    found = validate([load(rows, roofs=roofs)]).rows
+    assert list(summary(found, "fitted")["met"]) == [0, 1]
+
+
+def test_the_worst_come_first_whatever_their_sign(load):
+    rows = [row("a/b", 1.0, 1.1), row("a/c", 1.0, 0.5), row("a/d", 1.0, 1.3)]
+    assert list(worst(validate([load(rows)]).rows, 2)["name"]) == ["a/c", "a/d"]
+
+
+def test_the_chart_shows_every_row_twice_and_fitted_ones_hollow(load):
+    roofs = [*make_roofs(), roof("l2", "bandwidth", 9e12, "calibrated")]
+    rows = [bandwidth_row("a/b", 1e12), bandwidth_row("a/c", 2e12, label="l2"),
+            bandwidth_row("d/e", 4e12)]  # fmt: skip
+    figure = validate_chart.build(validate([load(rows, roofs=roofs)]))
+    for axes in figure.axes:
+        points = {line.get_gid(): line for line in axes.lines if ":" in (line.get_gid() or "")}
+        assert set(points) == {"held-out:a", "fitted:a", "held-out:d"}
+        assert points["fitted:a"].get_markerfacecolor() == "none"
+        assert points["held-out:a"].get_markerfacecolor() != "none"
+    scatter, errors = figure.axes
+    [line] = [line for line in scatter.lines if line.get_gid() == "held-out:d"]
+    np.testing.assert_allclose(line.get_ydata() / line.get_xdata(), 1.05)
+    [line] = [line for line in errors.lines if line.get_gid() == "held-out:d"]
+    np.testing.assert_allclose(line.get_xdata(), 5.0)
+
+
+def test_command(write, tmp_path, capsys):
+    rows = [row("a/b", 2e-3, 3e-3), row("a/c", 2e-3, 1.9e-3), row("d/e", 1e-6, 1e-6)]
+    path = write(make_document(rows))
+    assert main(["validate", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "+50.0 %" in printed
+    assert "-5.0 %" in printed
+    assert "3 rows compared, 0 measured without a prediction" in printed
+    drawn = sorted(file.name for file in (tmp_path / "run-validation").iterdir())
+    assert drawn == ["validation.png", "validation.svg"]
+
+
+def test_a_modelled_file_alone_is_refused_in_one_line(write, capsys):
+    path = write(json.dumps(make_document([row("a/b", 1.0)], device_kind="model")))
+    assert main(["validate", str(path)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "a validation needs a measured file" in line
