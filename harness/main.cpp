@@ -25,6 +25,7 @@
 #include "harness/processes.hpp"
 #include "harness/results.hpp"
 #include "harness/run_row.hpp"
+#include "harness/trace.hpp"
 #include "harness/version.hpp"
 
 namespace gpubench {
@@ -328,11 +329,18 @@ int run(int argc, char** argv) {
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
   }
+  if (!options.trace.empty() && program_kind() != DeviceKind::model) {
+    throw UsageError(
+        "--trace needs the model device (--device=model:NAME): on a GPU, timestamps "
+        "around every operation would come between them");
+  }
   const bool speaks = Processes::all().index() == 0;  // of several processes, the first
   if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {
     throw std::runtime_error("cannot open /dev/null");
   }
-  if (!options.out.empty() && speaks) check_writable(options.out);
+  for (const std::string& file : {options.out, options.trace}) {
+    if (!file.empty() && speaks) check_writable(file);
+  }
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
   platform->set_explaining(!options.explain.empty());
   const auto predicted = options.predict && speaks && platform->kind() == DeviceKind::cuda
@@ -425,6 +433,10 @@ int run(int argc, char** argv) {
       write_file(path, explanations_json(options.explain, explanations, results.context).dump(1) + "\n");
       info << "wrote " << path.string() << '\n';
     }
+  }
+  if (!options.trace.empty() && speaks) {
+    write_file(options.trace, trace_json(rows, results.context).dump() + "\n");
+    info << "wrote " << options.trace << '\n';
   }
   std::size_t skipped = 0, failed = 0;
   for (const Row& row : rows) {

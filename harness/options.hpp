@@ -31,6 +31,7 @@ struct Options {
   bool help = false;
   std::string filter;  // a regular expression; a leading '-' takes what does not match
   std::string out;     // "" for none
+  std::string trace;   // "" for none
   Format format = Format::console;
   Format out_format = Format::json;
   TimeUnit time_unit;

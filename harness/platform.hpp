@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "harness/devices/device.hpp"
 #include "harness/explanation.hpp"
 #include "harness/measure/evidence.hpp"
+#include "harness/row.hpp"
 
 namespace gpubench {
 
@@ -26,8 +28,8 @@ struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;
-  std::string bound;     // empty: not known
-  std::string counts;    // what the counters are worth: "exact", or how they are not; empty: unknown
+  std::string bound;   // empty: not known
+  std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   bool whole = true;    // false: only a sample of the blocks was executed
@@ -39,7 +41,7 @@ class Platform {
   virtual ~Platform() = default;
   virtual DeviceKind kind() const = 0;
   virtual const DeviceSpec& device() const = 0;
-  virtual bool has_device_file() const = 0;  // false: device() is derived from its attributes
+  virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
@@ -52,6 +54,9 @@ class Platform {
   // to know what it does), or only to be timed.
   virtual void expect_results(bool whole_grids) = 0;
   virtual void expect_timing() = 0;
+  // What happened when while `run` ran; nothing where the device cannot say (a GPU: timestamps
+  // around every operation would come between them).
+  virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;
 

@@ -133,14 +133,14 @@ def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], 
 
     Raises ReportError.
     """
-    document = _parse(path)
+    document = parse(path)
     if not isinstance(document, dict):
         raise ReportError(path, "not a gpubench result file: the top level is no JSON object")
     if not isinstance(document.get("context"), dict) or not isinstance(document.get(content), list):
         missing = "context" if not isinstance(document.get("context"), dict) else content
         raise ReportError(path, f"not a gpubench result file: it has no '{missing}'")
     check = Checker(path)
-    return check, document, _context(check, document["context"])
+    return check, document, context_of(check, document["context"])
 
 
 def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
@@ -178,7 +178,8 @@ def _refuse_constant(text: str) -> float:
     raise _ConstantError(text)
 
 
-def _parse(path: Path) -> Any:
+def parse(path: Path) -> Any:
+    """The JSON document in `path`; ReportError for whatever is wrong with it."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -252,7 +253,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _context(check: Checker, context: dict[str, Any]) -> Context:
+def context_of(check: Checker, context: dict[str, Any]) -> Context:
     if "schema_version" not in context:
         raise check.fail(
             "", "not a gpubench result file: its context has no 'schema_version' "

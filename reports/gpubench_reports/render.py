@@ -7,11 +7,12 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from gpubench_reports import concept_chart, roofline, style, warp_chart
+from gpubench_reports import concept_chart, roofline, style, timeline_chart, warp_chart
 from gpubench_reports.errors import ReportError
 from gpubench_reports.explanations import Explanation, explanations_beside
 from gpubench_reports.files import ensure_directory, write_atomically
 from gpubench_reports.reader import ResultFile
+from gpubench_reports.traces import path_beside, read_trace
 
 _WORKERS = 2
 # What to draw (the roofline, a concept, an explained kernel) and the stem of its files.
@@ -44,6 +45,7 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
     else:
         written = [_draw(result, *job) for job in jobs]
     paths = [path for group in written for path in group]
+    paths += _draw_timelines(result, directory)
     if not paths:
         raise ReportError(result.path, "has nothing to draw: every row was skipped or failed")
     return paths
@@ -91,6 +93,25 @@ def _draw(result: ResultFile, what: str | Explanation | None, stem: Path) -> lis
         if figure is None:
             return []
         return save(figure, stem)
+
+
+def _draw_timelines(result: ResultFile, directory: Path) -> list[Path]:
+    """One chart a concept from the trace beside the result file, if this run wrote one."""
+    path = path_beside(result.path)
+    if not path.is_file():
+        return []
+    trace = read_trace(path)
+    if trace.context.date != result.context.date:
+        return []  # an earlier run's, under the same name
+    concepts = list(dict.fromkeys(t.name.partition("/")[0] for t in trace.shown))
+    paths: list[Path] = []
+    for concept, name in chart_names(concepts).items():
+        shown = [t for t in trace.shown if t.name.partition("/")[0] == concept]
+        figure = timeline_chart.build(concept, shown, trace.context)
+        if figure is not None:
+            stem = directory / name.replace("concept-", "timeline-", 1)
+            paths += save(figure, stem)
+    return paths
 
 
 def save(figure, stem: Path) -> list[Path]:

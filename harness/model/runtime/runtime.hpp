@@ -62,7 +62,7 @@ struct Capture {
 struct CUstream_st {
   int number = 0;
   int device = 0;
-  bool legacy = false;   // the default stream of its device
+  bool legacy = false;  // the default stream of its device
   int priority = 0;
   bool blocking = true;  // ordered with the legacy default stream
   gpubench::model::OperationPtr last;
@@ -121,7 +121,7 @@ struct PricedOperation {
   bool computed = false;  // its results are there
 };
 
-// What is left of the host's calls: equal ones in a row, such as polls, are one record.
+// What is left of the host's calls; polls in a row are one record.
 struct HostRecord {
   const char* name = "";
   std::size_t calls = 1;
