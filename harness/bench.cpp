@@ -15,11 +15,9 @@ namespace {
 // fit in L2 pays for launches, not for memory.
 constexpr std::size_t most_sets = 256;
 
-constexpr double least_modelled_budget_seconds = 10;
-// What is queued before a collective: about 0.3 ms of an H200's time, more of others'. The host
-// needs less to queue one on 8 GPUs.
+// A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
-constexpr int head_start_sets = 4;
+constexpr double least_modelled_budget_seconds = 10;
 
 struct Skipped {
   std::string reason;
@@ -60,11 +58,13 @@ const std::string& Bench::axis(std::string_view name) const {
 
 void Bench::skip(const std::string& reason) const { throw Skipped{reason}; }
 
-const GpuRanks& Bench::ranks(std::int64_t count) {
+const GpuRanks& Bench::ranks(std::int64_t count, double head_start) {
   const int wanted = static_cast<int>(count), gpus = platform_.gpus();
   if (const std::string why = GpuRanks::why_not(wanted, gpus); !why.empty()) skip(why);
   ranks_ = std::make_unique<GpuRanks>(wanted, gpus);
   head_start_ = DeviceBuffer<char>(head_start_bytes);
+  const double rate = platform_.device().find("dram_bytes_per_second").value_or(4e12);
+  head_start_sets_ = static_cast<int>(std::ceil(head_start * rate / head_start_bytes));
   blocks_host_ = true;
   return *ranks_;
 }
@@ -131,7 +131,7 @@ Timing Bench::take_samples(const Body& body) {
   timer.blocks_host = blocks_host_;
   if (ranks_ != nullptr) {
     timer.head_start = [this](cudaStream_t s) {
-      for (int i = 0; i < head_start_sets; ++i) {
+      for (int i = 0; i < head_start_sets_; ++i) {
         CUDA_CHECK(cudaMemsetAsync(head_start_.data(), 0, head_start_.bytes(), s));
       }
     };

@@ -166,8 +166,9 @@ class Bench {
   void note(const std::string& key, double number) { row_.counters[key] = number; }
   // GPUs that share the row's work; the row is skipped where there are too few. It is then timed
   // without a gate, behind other work that gives the host a head start, and the slowest process
-  // counts. Valid as long as this; its first device is the current one.
-  const GpuRanks& ranks(std::int64_t count);
+  // counts. Valid as long as this; its first device is the current one. `head_start` [s]: what the
+  // host needs to queue one run.
+  const GpuRanks& ranks(std::int64_t count, double head_start = 0.3e-3);
   // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
   void blocks_host() { blocks_host_ = true; }
   // Ends the row with a reason that names what this device lacks.
@@ -212,6 +213,7 @@ class Bench {
   Work work_;
   std::unique_ptr<GpuRanks> ranks_;
   DeviceBuffer<char> head_start_;
+  int head_start_sets_ = 0;
   bool priced_ = false;
   bool blocks_host_ = false;
   std::size_t turn_ = 0;

@@ -258,11 +258,11 @@ void list_devices() {
 // "model:NAME" without its kind; this program measures or models, never the other.
 std::string selector_of(const Options& options) {
   const bool model = program_kind() == DeviceKind::model;
-  if (options.device == "auto") {
-    return model ? "h200-sxm" : std::to_string(Processes::all().index_on_host());
-  }
+  // Processes on one machine take a GPU each.
+  const std::string own = std::to_string(Processes::all().index_on_host());
+  if (options.device == "auto") return model ? "h200-sxm" : own;
   const std::string kind = model ? "model" : "cuda";
-  if (!model && options.device == kind) return "0";
+  if (!model && options.device == kind) return own;
   if (!options.device.starts_with(kind + ":") || options.device.size() == kind.size() + 1) {
     throw UsageError("--device='" + options.device +
                      "': takes auto, cuda, cuda:N or model:NAME; --list_devices lists them");

@@ -73,11 +73,13 @@ std::unique_ptr<Processes> join() { return std::make_unique<MpiProcesses>(); }
 #else
 
 std::unique_ptr<Processes> join() {
-  const char* const size = std::getenv(launched_by[0]);
-  // srun without MPI sets PMIX_RANK for a single task as well.
-  if (size == nullptr || std::string(size) == "1") return std::make_unique<Processes>();
-  throw UsageError("started by mpirun as one of " + std::string(size) +
-                   " processes, and built without MPI: install libopenmpi-dev and build again");
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) {
+    const char* const size = std::getenv(name);
+    if (size == nullptr || std::string(size) == "1") continue;
+    throw UsageError("started as one of " + std::string(size) +
+                     " processes, and built without MPI: install libopenmpi-dev and build again");
+  }
+  return std::make_unique<Processes>();
 }
 
 #endif

@@ -64,6 +64,8 @@ is_present() {
     ninja-build) command -v ninja >/dev/null ;;
     libbenchmark-dev) has_header benchmark/benchmark.h || bundled benchmark ;;
     nlohmann-json3-dev) has_header nlohmann/json.hpp || bundled nlohmann_json ;;
+    libopenmpi-dev) has_header mpi.h || compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null ;;
+    openmpi-bin) command -v mpirun >/dev/null ;;
     libgtest-dev) has_header gtest/gtest.h || bundled GTest ;;
     libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
     python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;

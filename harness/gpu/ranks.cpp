@@ -28,6 +28,21 @@ GpuRanks::GpuRanks(int count, int gpus) : count_(count) {
   });
 }
 
+bool GpuRanks::let_access(int i, int j) const {
+  int can = 0;
+  CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device(i), device(j)));
+  if (can == 0) return false;
+  CUDA_CHECK(cudaSetDevice(device(i)));
+  const cudaError_t error = cudaDeviceEnablePeerAccess(device(j), 0);
+  if (error == cudaErrorPeerAccessAlreadyEnabled) {
+    static_cast<void>(cudaGetLastError());
+  } else {
+    CUDA_CHECK(error);
+  }
+  CUDA_CHECK(cudaSetDevice(device(0)));
+  return true;
+}
+
 void GpuRanks::fork(cudaStream_t first) const {
   came_[0].record(first);
   for (const Stream& stream : streams_) came_[0].hold(stream);

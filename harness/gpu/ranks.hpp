@@ -42,6 +42,9 @@ class GpuRanks {
     CUDA_CHECK(cudaSetDevice(device(0)));
   }
 
+  // Lets kernels of local rank i access the memory of local rank j; false where they cannot.
+  bool let_access(int i, int j) const;
+
   // Local rank 0 works in the stream that its work is given, the others in streams of their own.
   cudaStream_t stream(int i, cudaStream_t first) const {
     return i == 0 ? first : streams_[static_cast<std::size_t>(i) - 1];

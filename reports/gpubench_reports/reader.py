@@ -24,6 +24,8 @@ COUNTERS = (
     "moved_bytes_per_second",
     "flops_per_second",
     "items_per_second",
+    "algorithm_bytes_per_second",
+    "bus_bytes_per_second",
     "arithmetic_intensity",
     "roof_fraction",
     "law",

@@ -146,6 +146,10 @@ class SitesPlatform final : public Platform {
   double host_seconds() const override { return current_runtime()->host_seconds(); }
   void expect_results(bool) override { recorder_.record(true); }
   void expect_timing() override { recorder_.record(false); }
+  std::vector<TracedOperation> trace(const std::function<void()>& run) override {
+    run();
+    return {};
+  }
   Observation observe(gpubench::Access access) const override {
     recorder_.studied(topic_, words_for(access));
     Observation result;
@@ -158,7 +162,7 @@ class SitesPlatform final : public Platform {
   void begin_row(const Instance& row) {
     topic_ = row.topic;
     RuntimeOptions options;
-    options.devices = ranks;
+    options.devices = options.node_devices = ranks;
     install_runtime(std::make_unique<Runtime>(device_, memory_, recorder_, options));
   }
   const SiteRecorder& recorder() const { return recorder_; }

@@ -8,7 +8,7 @@
 namespace gpubench::model {
 
 // Results of up to this many elements, over all ranks, are computed; larger ones are only priced.
-inline constexpr std::size_t most_computed_elements = std::size_t{1} << 22;
+inline constexpr std::size_t most_computed_elements = std::size_t{1} << 20;
 
 // Carries bytes between the processes that share a communicator: every one hands over its own and
 // has those of all, in order of rank. All processes come to their collectives in the same order.

@@ -1,0 +1,201 @@
+"""What gradients cost on the wire: bandwidths by their definitions, alpha-beta, ranks, overlap."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from .conftest import BUILD, ROOT, rows_of, run
+
+MIB = 1 << 20
+WHOLE = "all_reduce/all_reduce/dtype:fp32/place:out"
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    return rows_of("--device=model:h200-sxm", "--benchmark_filter=^all_reduce/")
+
+
+def seconds(row: dict) -> float:
+    return row["real_time"] * 1e-6
+
+
+def test_the_default_suite_is_short_and_every_row_runs(rows: dict[str, dict]) -> None:
+    assert 30 <= len(rows) <= 40
+    assert not [name for name, row in rows.items() if row.get("skipped")]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "factor"),
+    [
+        ("all_reduce", lambda n: 2 * (n - 1) / n),
+        ("two_step", lambda n: 2 * (n - 1) / n),
+        ("reduce_scatter", lambda n: (n - 1) / n),
+        ("all_gather", lambda n: (n - 1) / n),
+        ("broadcast", lambda _: 1),
+    ],
+)
+def test_bandwidths_are_what_they_are_defined_as(rows: dict[str, dict], kernel, factor) -> None:
+    found = [row for row in rows.values() if row["kernel"] == kernel]
+    assert len(found) >= 3
+    for row in found:
+        size, ranks = row["arguments"]["size"], row["arguments"]["ranks"]
+        algorithm = row["algorithm_bytes_per_second"]
+        assert algorithm == pytest.approx(size / seconds(row))
+        assert row["useful_bytes_per_second"] == pytest.approx(algorithm)
+        assert row["bus_bytes_per_second"] == pytest.approx(algorithm * factor(ranks))
+
+
+def test_time_is_latency_and_then_bytes(rows: dict[str, dict]) -> None:
+    """alpha from the smallest, beta from the largest: in between no row takes much longer."""
+    by_size = {
+        row["arguments"]["size"]: seconds(row)
+        for name, row in rows.items()
+        if name.startswith(f"{WHOLE}/ranks:8/")
+    }
+    alpha = by_size[min(by_size)]
+    beta = (by_size[max(by_size)] - alpha) / max(by_size)
+    for size, measured in by_size.items():
+        assert 0.99 < measured / (alpha + beta * size) < 1.7, size
+    ordered = [by_size[size] for size in sorted(by_size)]
+    assert ordered == sorted(ordered)
+
+
+def test_latency_grows_with_the_ranks_and_bus_bandwidth_does_not_fall_within_a_node(
+    rows: dict[str, dict],
+) -> None:
+    small = [seconds(rows[f"{WHOLE}/ranks:{n}/size:8"]) for n in (2, 4, 8, 16, 64)]
+    assert all(before < after for before, after in itertools.pairwise(small))
+    bus = {
+        n: rows[f"{WHOLE}/ranks:{n}/size:{512 * MIB}"]["bus_bytes_per_second"]
+        for n in (2, 4, 8, 16, 64)
+    }
+    assert bus[4] >= 0.9 * bus[2]
+    assert bus[8] >= 0.9 * bus[4]
+    assert rows[f"{WHOLE}/ranks:64/size:{512 * MIB}"]["label"] == "network"
+
+
+def test_small_rows_have_results_and_large_ones_a_price(rows: dict[str, dict]) -> None:
+    assert rows[f"{WHOLE}/ranks:8/size:2048"]["verified"] == "full"
+    assert rows[f"{WHOLE}/ranks:64/size:{512 * MIB}"]["verified"] == "operation"
+    two_step = {r["arguments"]["size"]: r for r in rows.values() if r["kernel"] == "two_step"}
+    assert two_step[2048]["verified"] == "full"
+    assert two_step[512 * MIB]["verified"] == "sampled"
+
+
+def test_no_wire_carries_more_than_it_can(rows: dict[str, dict]) -> None:
+    """Own kernels have no switch that adds: their bus bandwidth stays below the link."""
+    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
+    link = device["nvlink_bytes_per_second"]["value"]
+    for row in rows.values():
+        if row["kernel"] in ("two_step", "all_gather", "reduce_scatter", "broadcast"):
+            assert row["bus_bytes_per_second"] <= 1.005 * link, row["name"]
+
+
+def test_of_buckets_behind_a_backward_pass_only_the_last_is_seen(rows: dict[str, dict]) -> None:
+    by_bucket = {
+        r["arguments"]["bucket"] // MIB: r for r in rows.values() if "exposed_seconds" in r
+    }
+    exposed = {bucket: row["exposed_seconds"] for bucket, row in by_bucket.items()}
+    assert sorted(exposed) == [1, 4, 25, 100]
+    # Too small: the wire falls behind on latency. Too large: the last one is the whole gradient.
+    assert min(exposed, key=lambda bucket: exposed[bucket]) == 4
+    assert exposed[100] > 3 * exposed[25]
+    for row in by_bucket.values():
+        assert seconds(row) == pytest.approx(row["compute_seconds"] + row["exposed_seconds"])
+
+
+def test_every_dtype_place_and_number_of_ranks_is_in_the_full_suite() -> None:
+    done = run("--benchmark_list_tests", "--suite=full", "--benchmark_filter=^all_reduce/")
+    names = done.stdout.split()
+    assert len(names) == len(set(names))
+    for kernel in ("all_reduce", "reduce_scatter", "all_gather", "broadcast"):
+        wanted = {
+            (dtype, place, str(ranks))
+            for dtype in ("fp32", "fp16", "bf16")
+            for place in ("out", "in")
+            for ranks in (2, 4, 8, 16, 64)
+        }
+        pattern = rf"^all_reduce/{kernel}/dtype:(\w+)/place:(\w+)/ranks:(\d+)/size:8589934592$"
+        assert {m.groups() for name in names if (m := re.match(pattern, name))} == wanted
+
+
+def test_a_rare_corner_of_the_full_suite_is_right() -> None:
+    found = rows_of(
+        "--device=model:a100-80-sxm",
+        "--suite=full",
+        "--benchmark_filter=^all_reduce/.*dtype:bf16/place:in/ranks:(4|16)/size:(2048|8192)$",
+    )
+    assert len(found) == 16
+    assert {row["verified"] for row in found.values()} == {"full"}
+
+
+def test_a_device_without_links_skips_with_a_reason() -> None:
+    found = rows_of("--device=model:rtx-4090", "--benchmark_filter=^all_reduce/broadcast/")
+    assert found
+    assert {row["skip_reason"] for row in found.values()} == {"needs 8 GPUs; there is 1"}
+
+
+# --- several processes ---
+
+
+def launched(processes: int, *flags: str) -> subprocess.CompletedProcess[str]:
+    if shutil.which("mpirun") is None:
+        pytest.skip("no mpirun")
+    linked = subprocess.run(
+        ["ldd", str(BUILD / "gpubench-model")], capture_output=True, text=True, check=True
+    )
+    if "libmpi" not in linked.stdout:
+        pytest.skip("built without MPI")
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run(
+        ["mpirun", "--oversubscribe", "-n", str(processes), str(BUILD / "gpubench"), *flags],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=os.environ | as_root,
+    )
+
+
+def test_processes_say_what_one_process_says(rows: dict[str, dict], tmp_path) -> None:
+    out = tmp_path / "run.json"
+    done = launched(
+        4,
+        "--device=model:h200-sxm",
+        "--benchmark_filter=^all_reduce/(all_reduce|all_gather|reduce_scatter|broadcast)/",
+        f"--benchmark_out={out}",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MODELLED, nothing here was measured") == 1
+    found = {row["name"]: row for row in json.loads(out.read_text())["benchmarks"]}
+    ran = {name: row for name, row in found.items() if not row.get("skipped")}
+    assert len(ran) > 20
+    for name, row in ran.items():
+        assert math.isclose(row["real_time"], rows[name]["real_time"], rel_tol=1e-4), name
+        assert row["verified"] == rows[name]["verified"]
+    skipped = {row["arguments"]["ranks"]: row["skip_reason"] for row in found.values()
+               if row.get("skipped")}  # fmt: skip
+    assert skipped == {2: "needs 2 GPUs, which 4 processes cannot share equally"}
+
+
+def test_rows_of_one_process_are_not_run_by_several() -> None:
+    done = launched(
+        2,
+        "--device=model:h200-sxm",
+        "--benchmark_filter=^(all_reduce/two_step/ranks:8/size:2048|coalescing/strided_read/stride:1)$",
+        "--benchmark_format=json",
+    )
+    assert done.returncode == 0, done.stderr
+    reasons = [row["skip_reason"] for row in json.loads(done.stdout)["benchmarks"]]
+    assert reasons == [
+        "reaches into all ranks: one process",
+        "a row of one process: run it without mpirun",
+    ]
