@@ -65,7 +65,7 @@ class Loop {
   gpubench::Output<float> out_;
 };
 
-void read_back(Bench& bench, unsigned every) {
+void read_back(Bench& bench, unsigned every, bool show_trace) {
   const std::string& by = bench.axis("by");
   const bool mapped = by == "mapped", polls = by == "event";
   const unsigned reads = steps / every;
@@ -82,7 +82,8 @@ void read_back(Bench& bench, unsigned every) {
   const double expected = loop_seconds(trip, loop.layer_seconds(), reads, idle);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
-              .law_tolerance = polls ? 0.05 : 0.01});  // a poll is late by none or by one
+              .law_tolerance = polls ? 0.05 : 0.01,  // a poll is late by none or by one
+              .show_trace = show_trace});
 
   const Event copied(cudaEventDisableTiming);
   const auto body = [&](cudaStream_t s) {
@@ -107,7 +108,10 @@ void read_back(Bench& bench, unsigned every) {
   bench.counter("idle_seconds_per_read", (bench.seconds() - never) / reads);
 }
 
-void read_every(Bench& bench) { read_back(bench, static_cast<unsigned>(bench.arg("every"))); }
+void read_every(Bench& bench) {
+  const auto every = static_cast<unsigned>(bench.arg("every"));
+  read_back(bench, every, bench.arg("us") == 20 && every == 1);
+}
 GPU_BENCHMARK(host_sync, read_every)
     ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
     ->ArgNames({"us", "every"})
@@ -118,7 +122,7 @@ GPU_BENCHMARK(host_sync, read_every)
     ->ArgsProduct({{5, 100, 500}, {1, 2, 4, 8}})
     ->In(gpubench::Suite::full);
 
-void read_each_step(Bench& bench) { read_back(bench, 1); }
+void read_each_step(Bench& bench) { read_back(bench, 1, false); }
 GPU_BENCHMARK(host_sync, read_each_step)
     ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
     ->ArgName("us")
@@ -131,7 +135,8 @@ void never_reading(Bench& bench) {
   const double expected = loop_seconds(round_trip(bench.device()), loop.layer_seconds(), 0, 0);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
-              .law_tolerance = 0.01});
+              .law_tolerance = 0.01,
+              .show_trace = bench.arg("us") == 20});
   bench.run([&](cudaStream_t s) { loop.run(s, loss.data()); });
 
   std::vector<double> launched, finished;

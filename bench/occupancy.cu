@@ -172,9 +172,12 @@ void capped_row(Bench& bench) {
   cudaFuncAttributes attributes{};
   const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
   if (error == cudaErrorNotSupported) {
-    bench.skip("how many registers nvcc gives this kernel is not known on the model");
+    bench.skip("nobody has written down how many registers nvcc gives this kernel (scripts/audit)");
   }
   CUDA_CHECK(error);
+  if (bench.modelled() && attributes.localSizeBytes > 0) {
+    bench.skip("the model does not know what spilled registers cost");
+  }
   bench.note("registers", attributes.numRegs);
   bench.note("local_bytes", static_cast<double>(attributes.localSizeBytes));
   note(bench, gpubench::residency(kernel, capped_threads, 0));

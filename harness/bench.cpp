@@ -207,6 +207,14 @@ void Bench::run(const Body& body) {
   check_results(body);
   add_cold_sets();
   take_time(body);
+  if (settings_.trace) {
+    row_.show_trace = work_.show_trace;
+    row_.trace = platform_.trace([&] {
+      const Stream stream;
+      body(stream);
+      stream.synchronize();
+    });
+  }
 }
 
 double Bench::seconds() const {

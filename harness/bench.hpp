@@ -41,6 +41,8 @@ struct Work {
   std::string measures{};               // this row is a measurement of the roof of this name
   // What binds a program of several operations; empty: what binds its longest kernel.
   std::string bound{};
+  // What happens when is worth a picture: the reports draw it from the file of --trace.
+  bool show_trace = false;
 };
 
 // How far from the expected a result may be: |difference| <= absolute + relative * |expected|.
@@ -91,6 +93,7 @@ class Bench {
   std::int64_t arg(std::string_view name) const;         // an integer axis
   const std::string& axis(std::string_view name) const;  // an axis of words
   const DeviceSpec& device() const { return platform_.device(); }
+  bool modelled() const { return platform_.kind() == DeviceKind::model; }
 
   template <class T>
   Input<T> input(std::size_t elements) {

@@ -19,11 +19,13 @@
 #include <string_view>
 
 #include "harness/error.hpp"
+#include "harness/explanation.hpp"
 #include "harness/options.hpp"
 #include "harness/process.hpp"
 #include "harness/processes.hpp"
 #include "harness/results.hpp"
 #include "harness/run_row.hpp"
+#include "harness/trace.hpp"
 #include "harness/version.hpp"
 
 namespace gpubench {
@@ -268,6 +270,34 @@ std::string selector_of(const Options& options) {
   return options.device.substr(kind.size() + 1);
 }
 
+// The row that --explain names, of any suite. UsageError: there is none such, or no model to ask.
+std::vector<Instance> row_to_explain(const Options& options) {
+  if (program_kind() != DeviceKind::model) {
+    throw UsageError(
+        "--explain needs the model device, which sees every lane: add"
+        " --device=model:NAME; --list_devices lists them");
+  }
+  std::vector<Instance> rows = instances(Suite::full);
+  std::erase_if(rows, [&](const Instance& i) { return i.name != options.explain; });
+  if (rows.empty()) {
+    throw UsageError("no row is called --explain='" + options.explain +
+                     "'; --benchmark_list_tests lists them");
+  }
+  return rows;
+}
+
+// NAME.explain.json: what the charts of a warp are drawn from.
+ordered_json explanations_json(const std::string& row, const std::vector<Explanation>& explanations,
+                               const ordered_json& context) {
+  ordered_json json = {{"context", context}, {"explanations", ordered_json::array()}};
+  for (const Explanation& explanation : explanations) {
+    ordered_json one = {{"name", row}};
+    one.update(explanation_json(explanation));
+    json["explanations"].push_back(std::move(one));
+  }
+  return json;
+}
+
 int run(int argc, char** argv) {
   Processes::start();
   const Options options = parse_options(argc, argv);
@@ -279,7 +309,9 @@ int run(int argc, char** argv) {
     list_devices();
     return 0;
   }
-  const std::vector<Instance> rows_to_run = filtered(instances(options.suite), options.filter);
+  const std::vector<Instance> rows_to_run = options.explain.empty()
+                                                ? filtered(instances(options.suite), options.filter)
+                                                : row_to_explain(options);
   if (rows_to_run.empty()) {
     throw UsageError("no row of the " + options.suite_name + " suite matches --benchmark_filter='" +
                      options.filter + "'; --benchmark_list_tests lists them");
@@ -297,12 +329,20 @@ int run(int argc, char** argv) {
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
   }
+  if (!options.trace.empty() && program_kind() != DeviceKind::model) {
+    throw UsageError(
+        "--trace needs the model device (--device=model:NAME): on a GPU, timestamps "
+        "around every operation would come between them");
+  }
   const bool speaks = Processes::all().index() == 0;  // of several processes, the first
   if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {
     throw std::runtime_error("cannot open /dev/null");
   }
-  if (!options.out.empty() && speaks) check_writable(options.out);
+  for (const std::string& file : {options.out, options.trace}) {
+    if (!file.empty() && speaks) check_writable(file);
+  }
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
+  platform->set_explaining(!options.explain.empty());
   const auto predicted = options.predict && speaks && platform->kind() == DeviceKind::cuda
                              ? predictions(options, *platform)
                              : std::map<std::string, ordered_json>{};
@@ -323,6 +363,7 @@ int run(int argc, char** argv) {
       to_console && (options.repetitions == 1 ||
                      !(options.report_aggregates_only || options.display_aggregates_only));
 
+  std::vector<Explanation> explanations;
   std::set<std::string> spoiled;  // failed or skipped once: the other repetitions are not run
   Progress progress(rows_to_run.size());
   for (const Instance& instance : rows_to_run) {
@@ -341,6 +382,7 @@ int run(int argc, char** argv) {
           } else {
             if (repetition == 0) progress.starts(instance);
             row = run_row(instance, *platform, options.bench);
+            if (repetition == 0) explanations = platform->explanations();
             progress.clear();
             if (const auto found = predicted.find(row.name); found != predicted.end()) {
               take_prediction(row, found->second);
@@ -378,6 +420,7 @@ int run(int argc, char** argv) {
     return console_text(results, options, width);
   };
   std::cout << (to_console ? console_aggregates(results, width) : text_of(options.format));
+  for (const Explanation& explanation : explanations) info << '\n' << explanation_text(explanation);
   if (!std::cout.flush()) throw std::runtime_error("cannot write to standard output");
   if (!options.out.empty() && speaks) {
     const std::filesystem::path samples =
@@ -385,6 +428,15 @@ int run(int argc, char** argv) {
     write_file(samples, samples_lines(results));
     write_file(options.out, text_of(options.out_format));
     info << "wrote " << options.out << " and " << samples.string() << '\n';
+    if (!explanations.empty()) {
+      const auto path = std::filesystem::path(options.out).replace_extension(".explain.json");
+      write_file(path, explanations_json(options.explain, explanations, results.context).dump(1) + "\n");
+      info << "wrote " << path.string() << '\n';
+    }
+  }
+  if (!options.trace.empty() && speaks) {
+    write_file(options.trace, trace_json(rows, results.context).dump() + "\n");
+    info << "wrote " << options.trace << '\n';
   }
   std::size_t skipped = 0, failed = 0;
   for (const Row& row : rows) {

@@ -91,10 +91,21 @@ Options parse_options(int argc, char** argv) {
       {"whole_grids", [&](auto& f, auto& v) { o.bench.whole_grids = boolean(f, v); }},
       {"predict", [&](auto& f, auto& v) { o.predict = boolean(f, v); }},
       {"terms", [&](auto& f, auto& v) { o.terms = boolean(f, v); }},
+      {"explain",
+       [&](auto& f, auto& v) {
+         if (v.empty()) throw UsageError("--" + f + "=NAME: takes the name of a row");
+         o.explain = v;
+       }},
       {"list_devices", [&](auto& f, auto& v) { o.list_devices = boolean(f, v); }},
       {"help", [&](auto& f, auto& v) { o.help = boolean(f, v); }},
       {"benchmark_list_tests", [&](auto& f, auto& v) { o.list_tests = boolean(f, v); }},
       {"benchmark_filter", [&](auto&, auto& v) { o.filter = v; }},
+      {"trace",
+       [&](auto& f, auto& v) {
+         if (v.empty()) throw UsageError("--" + f + "=FILE: takes the name of a file to write");
+         o.trace = v;
+         o.bench.trace = true;
+       }},
       {"benchmark_out", [&](auto&, auto& v) { o.out = v; }},
       {"benchmark_format", [&](auto& f, auto& v) { o.format = one_of(f, v, formats); }},
       {"benchmark_out_format", [&](auto& f, auto& v) { o.out_format = one_of(f, v, formats); }},
@@ -181,6 +192,11 @@ What it says
   --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
   --predict                           on a GPU: the model's prediction for each row beside it
   --terms                             the prediction's terms, a line each
+  --explain=ROW                       on the model: runs that row alone and shows, line by line of
+                                      its kernels, which lane of a warp asks for which sector or
+                                      bank; --benchmark_out adds it as NAME.explain.json
+  --trace=FILE                        on the model: what happened when in one run of each row, for
+                                      ui.perfetto.dev or chrome://tracing
   --whole_grids                       on the model: run every block of a kernel, not a sample
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
 Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage.

@@ -25,11 +25,13 @@ struct Options {
   BenchSettings bench;
   bool predict = false;
   bool terms = false;
+  std::string explain;  // the one row to run and to explain; "" for none
   bool list_devices = false;
   bool list_tests = false;
   bool help = false;
   std::string filter;  // a regular expression; a leading '-' takes what does not match
   std::string out;     // "" for none
+  std::string trace;   // "" for none
   Format format = Format::console;
   Format out_format = Format::json;
   TimeUnit time_unit;

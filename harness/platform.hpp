@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/explanation.hpp"
 #include "harness/measure/evidence.hpp"
+#include "harness/row.hpp"
 
 namespace gpubench {
 
@@ -51,8 +54,16 @@ class Platform {
   // to know what it does), or only to be timed.
   virtual void expect_results(bool whole_grids) = 0;
   virtual void expect_timing() = 0;
+  // What happened when while `run` ran; nothing where the device cannot say (a GPU: timestamps
+  // around every operation would come between them).
+  virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;
+
+  // Whether the launches that expect_results() precedes are explained as well, and what came of it:
+  // an entry a launch. Only the model can.
+  virtual void set_explaining(bool) {}
+  virtual std::vector<Explanation> explanations() const { return {}; }
 };
 
 // Opens the device that `selector` names, without its "cuda" or "model": an ordinal, or a device

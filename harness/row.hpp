@@ -24,6 +24,16 @@ using Law = std::function<double(const Roofs&)>;
 
 enum class Outcome { measured, skipped, failed };
 
+// One thing that happened while a program ran once. Times in seconds since the run began.
+struct TracedOperation {
+  std::string track;  // the host, a stream, or an engine of the device
+  std::string name;
+  std::string stream;  // on an engine's track: whose it is
+  double bytes = 0;    // that it copies or sets
+  double begin = 0;
+  double end = 0;  // == begin: a point, such as an event
+};
+
 struct Row {
   std::string name;
   std::string topic;  // the concept
@@ -49,7 +59,10 @@ struct Row {
 
   Law law;
   double law_tolerance = 0;
-  std::string measures;  // the roof that this row is a measurement of, or empty
+  std::string measures;                // the roof that this row is a measurement of, or empty
+  std::vector<TracedOperation> trace;  // of one run, where that was asked for
+  bool show_trace = false;             // what happens when is worth a picture
+
   std::string headline;  // the counter that the row is judged by, and that its law speaks of
 };
 

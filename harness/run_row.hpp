@@ -14,6 +14,7 @@ struct BenchSettings {
   Mode mode = Mode::cold;
   bool profile = false;
   bool whole_grids = false;  // execute every block where only a sample would do
+  bool trace = false;        // one more run, and what happened in it
   std::uint64_t seed = 42;
   double budget_seconds = 0.5;  // of a row
   double warmup_seconds = 0.1;  // on a device that has a clock to warm up

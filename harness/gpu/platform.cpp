@@ -58,6 +58,7 @@ class GpuPlatform final : public Platform {
   }
   void expect_results(bool) override {}
   void expect_timing() override {}
+  std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
   Observation observe(Access) const override { return {}; }
 
  private:

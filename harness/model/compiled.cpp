@@ -21,6 +21,8 @@ std::map<std::string, Architecture> read_kernels() {
       CompiledKernel kernel;
       kernel.registers = entry.at("registers");
       kernel.static_shared_bytes = entry.value("static_shared_bytes", std::size_t{0});
+      kernel.local_bytes = entry.value("local_load_bytes", std::size_t{0}) +
+                           entry.value("local_store_bytes", std::size_t{0});
       if (entry.contains("counts")) entry.at("counts").get_to(kernel.counts);
       std::istringstream architectures(group);
       for (std::string one; architectures >> one;) result[one].emplace(name, kernel);

@@ -15,6 +15,7 @@ namespace gpubench::model {
 struct CompiledKernel {
   unsigned registers = 0;               // a thread
   std::size_t static_shared_bytes = 0;  // a block
+  std::size_t local_bytes = 0;          // that a thread moves to and from local memory: spills
   // By kind of access ("shared load"), how the compiled code departs from the source's stream of
   // accesses, which is what the emulator counts. None: it does not.
   std::map<std::string, std::string> counts;

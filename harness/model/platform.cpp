@@ -49,7 +49,10 @@ class ModelPlatform final : public Platform {
     emulator_.set_execution(model::Execution::timing);
     model::current_runtime()->expect_results(false);
   }
+  std::vector<TracedOperation> trace(const std::function<void()>& run) override;
   Observation observe(Access access) const override;
+  void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
+  std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
  private:
   static constexpr int most_gpus = 64;  // on as many nodes as that takes
@@ -70,7 +73,7 @@ class ModelPlatform final : public Platform {
     options.kernel_resources = [this](const void* function) -> model::KernelResources {
       const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
       if (kernel == nullptr) return {};
-      return {kernel->registers, kernel->static_shared_bytes};
+      return {kernel->registers, kernel->static_shared_bytes, kernel->local_bytes};
     };
     options.devices = gpus();
     options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
@@ -83,6 +86,32 @@ class ModelPlatform final : public Platform {
   model::DeviceMemory memory_;
   model::Emulator emulator_;
 };
+
+std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& run) {
+  model::Runtime& runtime = *model::current_runtime();
+  runtime.clear_records();
+  const double begin = runtime.host_seconds();
+  run();
+  std::vector<TracedOperation> operations;
+  for (const model::HostRecord& call : runtime.host_records()) {
+    const std::string times = call.calls > 1 ? " x " + std::to_string(call.calls) : "";
+    operations.push_back({"host", call.name + times, "", 0, call.start - begin, call.end - begin});
+  }
+  // Streams count from the first that this program uses.
+  std::map<int, std::string> streams{{0, "legacy default stream"}};
+  const auto records = runtime.records();
+  for (const model::Record& r : records) {
+    streams.try_emplace(r.stream, "stream " + std::to_string(streams.size()));
+    operations.push_back(
+        {streams.at(r.stream), r.name, "", r.bytes, r.start - begin, r.end - begin});
+  }
+  for (const model::Record& r : records) {
+    if (r.engine == model::Engine::none) continue;
+    operations.push_back({model::engine_name(r.engine), r.name, streams.at(r.stream), r.bytes,
+                          r.start - begin, r.end - begin});
+  }
+  return operations;
+}
 
 void ModelPlatform::judge_counts(Access access, Observation& observation) const {
   std::set<std::string> worth;

@@ -43,6 +43,10 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
                    known and dotted what is derived or assumed
   concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
                    intervals, the law as a broad dashed line, the model's prediction dotted
+  warp-N           one a kernel of NAME.explain.json, which --explain writes beside NAME.json:
+                   which words of which sectors, or banks, each lane of a warp asks for
+  timeline-NAME    what happened when in one run of the rows that are worth a picture, where
+                   RESULT.trace.json (gpubench --trace) of the same run lies beside the file
 
 Names and axes come from the file: a new concept is drawn without any change here.
 Figures of the model device carry the watermark "MODELLED, not measured".

@@ -128,10 +128,11 @@ def _write_values(
     """The value in every cell that is wide enough for it."""
     inches = plot.bbox.width / plot.figure.dpi
     widths = np.diff(np.log(x_edges)) / np.log(x_edges[-1] / x_edges[0]) * inches
+    middles = np.sqrt(x_edges[:-1] * x_edges[1:])
     for (row, column), value in np.ndenumerate(plane.value):
         text = f"{value / 10.0**exponent:.3g}"
         if np.isfinite(value) and widths[column] > 0.1 + _LETTER * len(text):
-            plot.text(plane.x[column], plane.y[row], text, size=7, ha="center", va="center",
+            plot.text(middles[column], plane.y[row], text, size=7, ha="center", va="center",
                       color="white" if norm(value) > 0.5 else style.INK, gid="cell")  # fmt: skip
 
 

@@ -122,20 +122,27 @@ class ResultFile:
 
 def read(path: Path | str) -> ResultFile:
     """Reads the result file at `path`. Raises ReportError for whatever is wrong with it."""
-    path = Path(path)
-    document = _parse(path)
+    check, document, context = open_document(Path(path), "benchmarks")
+    benchmarks = document["benchmarks"]
+    if not benchmarks:
+        raise check.fail("", "holds no rows: 'benchmarks' is empty")
+    rows = [_row(check, index, row) for index, row in enumerate(benchmarks)]
+    return ResultFile(check.path, context, _table(rows))
+
+
+def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], Context]:
+    """The JSON object in `path`, which must hold a context and a list `content`, and its context.
+
+    Raises ReportError.
+    """
+    document = parse(path)
     if not isinstance(document, dict):
         raise ReportError(path, "not a gpubench result file: the top level is no JSON object")
-    context, benchmarks = document.get("context"), document.get("benchmarks")
-    if not isinstance(context, dict) or not isinstance(benchmarks, list):
-        missing = "context" if not isinstance(context, dict) else "benchmarks"
+    if not isinstance(document.get("context"), dict) or not isinstance(document.get(content), list):
+        missing = "context" if not isinstance(document.get("context"), dict) else content
         raise ReportError(path, f"not a gpubench result file: it has no '{missing}'")
-    check = _Checker(path)
-    parsed_context = _context(check, context)
-    if not benchmarks:
-        raise ReportError(path, "holds no rows: 'benchmarks' is empty")
-    rows = [_row(check, index, row) for index, row in enumerate(benchmarks)]
-    return ResultFile(path, parsed_context, _table(rows))
+    check = Checker(path)
+    return check, document, context_of(check, document["context"])
 
 
 def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
@@ -173,7 +180,8 @@ def _refuse_constant(text: str) -> float:
     raise _ConstantError(text)
 
 
-def _parse(path: Path) -> Any:
+def parse(path: Path) -> Any:
+    """The JSON document in `path`; ReportError for whatever is wrong with it."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -201,7 +209,7 @@ def _parse(path: Path) -> Any:
         raise ReportError(path, "holds a number that is too long to read") from None
 
 
-class _Checker:
+class Checker:
     """Takes typed values out of JSON objects, or says which one is wrong and where."""
 
     def __init__(self, path: Path) -> None:
@@ -247,7 +255,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _context(check: _Checker, context: dict[str, Any]) -> Context:
+def context_of(check: Checker, context: dict[str, Any]) -> Context:
     if "schema_version" not in context:
         raise check.fail(
             "", "not a gpubench result file: its context has no 'schema_version' "
@@ -281,7 +289,7 @@ def _context(check: _Checker, context: dict[str, Any]) -> Context:
     )
 
 
-def _roof(check: _Checker, index: int, roof: Any) -> Roof:
+def _roof(check: Checker, index: int, roof: Any) -> Roof:
     where = f"roof {index + 1}"
     if not isinstance(roof, dict):
         raise check.fail(where, f"must be an object, not {_shown(roof)}")
@@ -304,7 +312,7 @@ def _roof(check: _Checker, index: int, roof: Any) -> Roof:
     )
 
 
-def _row(check: _Checker, index: int, row: Any) -> dict[str, Any]:
+def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
     """One entry of `benchmarks` as a flat record. Keys that are absent become NaN."""
     where = f"row {index + 1}"
     if not isinstance(row, dict):
@@ -369,7 +377,7 @@ def _row(check: _Checker, index: int, row: Any) -> dict[str, Any]:
     return record
 
 
-def _arguments(check: _Checker, arguments: Any, where: str) -> dict[str, float | str]:
+def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | str]:
     if not isinstance(arguments, dict):
         raise check.fail(where, f"'arguments' must be an object, not {_shown(arguments)}")
     return {

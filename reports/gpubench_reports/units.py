@@ -24,6 +24,8 @@ AXIS_UNITS = {
     "head_dim": "elements",
     "row": "elements",
     "bucket": "bytes",
+    "us": "µs",
+    "every": "steps",
     "warps": "resident on an SM",
     "unroll": "accesses in flight a thread",
     "ilp": "chains a thread",

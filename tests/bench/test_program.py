@@ -109,6 +109,24 @@ def test_time_unit_and_context() -> None:
     assert row["real_time"] == pytest.approx(row["model_seconds"] * 1e3)
 
 
+def test_explain_shows_the_lanes_of_one_row(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    name = "coalescing/strided_read/stride:4"
+    done = run("--device=model:h200-sxm", f"--explain={name}", f"--benchmark_out={out}")
+    assert done.returncode == 0, done.stderr
+    assert "coalescing::strided_read: warp 0 of block (0,0,0)" in done.stdout
+    assert "16 sectors a request, ideal 4: 4 times what is needed" in done.stdout
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("wrote ")]
+    assert max(map(len, lines)) <= 100
+    assert [row["name"] for row in json.loads(out.read_text())["benchmarks"]] == [name]
+    document = json.loads((tmp_path / "run.explain.json").read_text())
+    assert document["context"] == json.loads(out.read_text())["context"]
+    (explained,) = document["explanations"]
+    load = explained["accesses"][0]
+    assert (explained["name"], load["sectors_per_request"]) == (name, 16)
+    assert [lane["offset"] for lane in load["lanes"]] == [16 * lane for lane in range(32)]
+
+
 def test_csv_has_a_cell_for_every_column() -> None:
     done = run(
         "--device=model:h200-sxm",
@@ -149,6 +167,8 @@ def test_help_and_devices_read_well() -> None:
         (["--frobnicate"], "--frobnicate"),
         (["--benchmark_frobnicate=1"], "--benchmark_frobnicate"),
         (["--suite=huge"], "huge"),
+        (["--explain=coalescing/nothing"], "coalescing/nothing"),
+        (["--explain"], "--explain=NAME"),
         (["--benchmark_min_time=-1"], "-1"),
         (["--benchmark_repetitions=0"], "--benchmark_repetitions='0'"),
         (["--benchmark_time_unit=hours"], "hours"),

@@ -75,7 +75,7 @@ def test_the_legacy_default_stream_puts_everything_in_a_row(rows: dict[str, dict
         )
         assert own == pytest.approx(none, rel=0.02)
         assert legacy > pipeline(rows, chunks, streams=1)
-        assert legacy > 1.7 * own
+        assert legacy > 1.6 * own
 
 
 def test_both_directions_at_once_are_twice_one(rows: dict[str, dict]) -> None:

@@ -298,7 +298,7 @@ constexpr Mistake mistakes[] = {
     {"bytes", GPUBENCH_EITHER(bytes), bytes_first, bytes_first,
      "race: 2-byte store at bytes 0..1 of 'held' by thread (0,0,0)"},
     {"shift_in_place", GPUBENCH_EITHER(shift_in_place), global_first, global_first - 2,
-     "race: 4-byte store at bytes 4..7 of an allocation of 4096 by thread (0,0,0)"},
+     "race: 4-byte store at bytes 4..7 of an allocation of 4096 bytes by thread (0,0,0)"},
     {"global_histogram", GPUBENCH_EITHER(global_histogram), global_histogram_first + 3,
      global_histogram_first + 3, "race: 4-byte store at bytes 0..3 of an allocation of 4096"},
     {"end_early", GPUBENCH_EITHER(end_early), 0, 0, nullptr},

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include "harness/model/emulator/explain.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -86,6 +88,39 @@ TEST(Counts, RandomRequestsMatchTheDefinition) {
       ASSERT_EQ(sectors.lines, pieces(request, 128).size());
       ASSERT_EQ(wavefronts_of(request), passes(request)) << bytes << "-byte accesses";
       ASSERT_LE(ideal_wavefronts_of(request), wavefronts_of(request));
+    }
+  }
+}
+
+TEST(Counts, WavefrontsServeEveryLaneOnceAndABankOneWord) {
+  std::mt19937 random(43);
+  for (const unsigned bytes : widths) {
+    for (int i = 0; i < 2000; ++i) {
+      const WarpRequest request = random_request(random, bytes);
+      const std::uint64_t begin = 0x7f0000000000u + 4 * (random() % 64);
+      const auto table = wavefront_table(request, begin);
+      ASSERT_EQ(table.size(), wavefronts_of(request)) << bytes << "-byte accesses";
+      // The words that the cells stand for are those that the lanes ask for.
+      std::set<std::uint64_t> served, asked;
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        for (unsigned byte = 0; (request.lanes >> lane & 1) != 0 && byte < bytes; ++byte) {
+          asked.insert((request.address[lane] + byte) / 4);
+        }
+      }
+      for (const auto& wavefront : table) {
+        for (unsigned bank = 0; bank < 32; ++bank) {
+          if (wavefront[bank] < 0) continue;
+          const auto lane = static_cast<unsigned>(wavefront[bank]);
+          ASSERT_NE(request.lanes >> lane & 1, 0u);
+          for (std::uint64_t word = request.address[lane] / 4;
+               word <= (request.address[lane] + bytes - 1) / 4; ++word) {
+            if ((word - begin / 4) % 32 == bank) served.insert(word);
+          }
+        }
+      }
+      ASSERT_EQ(served, asked);
+      ASSERT_LE(ideal_sectors_of(request), sectors_of(request).count);
+      ASSERT_EQ(ideal_sectors_of(request), (pieces(request, 1).size() + 31) / 32);
     }
   }
 }

@@ -167,6 +167,34 @@ __global__ void return_early_kernel(float* out, const float* in, unsigned trips)
   out[lane] = sum;
 }
 
+__global__ void walk_kernel(float* out, const float* in, unsigned seed) {
+  const unsigned thread = threadIdx.x;
+  const auto chosen = [&](unsigned what, unsigned j, unsigned k, unsigned one_in) {
+    return choice(seed, what, j, k, thread, one_in);
+  };
+  const auto at = [&](unsigned site, unsigned j, unsigned k) {
+    return in[((site * walk_trips + j) * walk_inner_trips + k) * 128 + thread];
+  };
+  float sum = 0;
+  for (unsigned j = 0; j < walk_trips; ++j) {
+    if (chosen(0, j, 0, 6)) break;
+    if (chosen(1, j, 0, 2)) {
+      sum += at(0, j, 0);
+      if (chosen(2, j, 0, 3)) continue;
+      sum = 2 * sum + at(1, j, 0);
+    } else {
+      for (unsigned k = 0; k < walk_inner_trips; ++k) {
+        if (chosen(3, j, k, 4)) continue;
+        sum -= at(2, j, k);
+        if (chosen(4, j, k, 5)) break;
+        if (chosen(5, j, k, 2)) sum = 3 * sum + at(3, j, k);
+      }
+    }
+    sum = sum / 2 + at(4, j, 0);
+  }
+  out[thread] = sum;
+}
+
 template <Exchange how>
 __global__ void exchange_kernel(unsigned* out, unsigned argument, int width) {
   const unsigned lane = threadIdx.x, value = 100 + lane;
@@ -394,6 +422,10 @@ void call_from_two_places(float* out, const float* in, unsigned split) {
 }
 void return_early(float* out, const float* in, unsigned trips) {
   launch(return_early_kernel, 1, 32, 0, nullptr, out, in, trips);
+}
+
+void walk(float* out, const float* in, unsigned seed) {
+  launch(walk_kernel, 1, 128, 0, nullptr, out, in, seed);
 }
 
 void exchange(Exchange how, unsigned* out, unsigned argument, int width) {

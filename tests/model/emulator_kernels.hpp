@@ -42,6 +42,20 @@ void call_from_two_places(float* out, const float* in, unsigned split);
 void return_early(float* out, const float* in,
                   unsigned trips);  // lane i returns in iteration i % 7
 
+// Loops in loops, branches, continue and break, all decided by choice(): what a lane does at each
+// of the five accesses below is visited in program order by walk().
+__host__ __device__ inline bool choice(unsigned seed, unsigned what, unsigned j, unsigned k,
+                                       unsigned thread, unsigned one_in) {
+  unsigned h = seed * 0x9E3779B1u + what * 0x85EBCA77u + j * 0xC2B2AE3Du + k * 0x27D4EB2Fu +
+               thread * 0x165667B1u;
+  h = (h ^ h >> 15) * 0x2C1B3C6Du;
+  h = (h ^ h >> 12) * 0x297A2D39u;
+  return (h ^ h >> 15) % one_in == 0;
+}
+inline constexpr unsigned walk_trips = 6, walk_inner_trips = 4, walk_sites = 5;
+// in[((site * walk_trips + j) * walk_inner_trips + k) * 128 + thread], of 128 threads.
+void walk(float* out, const float* in, unsigned seed);
+
 enum class Exchange { index, up, down, exclusive_or };
 void exchange(Exchange how, unsigned* out, unsigned argument, int width);
 void exchange_wide(double* out);

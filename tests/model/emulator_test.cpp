@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -138,18 +141,18 @@ TEST_F(EmulatorTest, WavefrontsOfEveryStride) {
   char* out = make<char>(1 << 12);
   const auto wavefronts = [&](unsigned width, unsigned stride, unsigned lanes) {
     const AccessCounts loads = counts_of([&] {
-                                 kernels::load_shared(width, out, stride, lanes, 40 * 1024);
+                                 kernels::load_shared(width, out, stride, lanes, 32 * 1024);
                                }).at(Space::shared, Access::load);
     expect_access(loads, 1, lanes, width * lanes);
     EXPECT_EQ(loads.ideal_wavefronts, (lanes * width + 127) / 128);
     return loads.wavefronts;
   };
   EXPECT_EQ(wavefronts(4, 0, 32), 1);  // a broadcast
-  for (unsigned stride = 1; stride <= 33; ++stride) {
+  for (unsigned stride = 1; stride <= 64; ++stride) {
     EXPECT_EQ(wavefronts(4, stride, 32), std::gcd(stride, 32u)) << "stride " << stride;
   }
   // Half a warp at a time: words 2 s i and 2 s i + 1 of 16 lanes; a quarter: 8 lanes of four words.
-  for (unsigned stride = 1; stride <= 33; ++stride) {
+  for (unsigned stride = 1; stride <= 64; ++stride) {
     EXPECT_EQ(wavefronts(8, stride, 32), 2 * std::gcd(stride, 16u)) << "stride " << stride;
     EXPECT_EQ(wavefronts(16, stride, 32), 4 * std::gcd(stride, 8u)) << "stride " << stride;
   }
@@ -258,6 +261,55 @@ TEST_F(EmulatorTest, LanesThatReturnDoNotSplitTheOthers) {
   const Counts counts = counts_of([&] { kernels::return_early(out, in, 3); });
   expect_access(counts.at(Space::global, Access::store), 1, stay, 4 * stay);
   EXPECT_EQ(counts.at(Space::global, Access::load).requests, 4);
+}
+
+// Lanes that are in one iteration of every loop make one request; found lane by lane here.
+TEST_F(EmulatorTest, RandomWalksThroughLoopsAndBranchesZipByIteration) {
+  constexpr unsigned threads = 128;
+  const float* in = upload(
+      numbers(kernels::walk_sites * kernels::walk_trips * kernels::walk_inner_trips * threads));
+  float* out = make<float>(threads);
+  unsigned partial = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    // By warp, site and iterations: which lanes.
+    std::map<std::array<unsigned, 4>, std::uint32_t> requests;
+    for (unsigned thread = 0; thread < threads; ++thread) {
+      const auto chosen = [&](unsigned what, unsigned j, unsigned k, unsigned one_in) {
+        return kernels::choice(seed, what, j, k, thread, one_in);
+      };
+      const auto at = [&](unsigned site, unsigned j, unsigned k) {
+        requests[{thread / 32, site, j, k}] |= 1u << thread % 32;
+      };
+      for (unsigned j = 0; j < kernels::walk_trips && !chosen(0, j, 0, 6); ++j) {
+        if (chosen(1, j, 0, 2)) {
+          at(0, j, 0);
+          if (chosen(2, j, 0, 3)) continue;
+          at(1, j, 0);
+        } else {
+          for (unsigned k = 0; k < kernels::walk_inner_trips; ++k) {
+            if (chosen(3, j, k, 4)) continue;
+            at(2, j, k);
+            if (chosen(4, j, k, 5)) break;
+            if (chosen(5, j, k, 2)) at(3, j, k);
+          }
+        }
+        at(4, j, 0);
+      }
+    }
+    double lanes = 0, sectors = 0;
+    for (const auto& [key, mask] : requests) {
+      lanes += std::popcount(mask);
+      for (unsigned group = 0; group < 4; ++group) sectors += (mask >> 8 * group & 0xff) != 0;
+      partial += mask != ~0u;
+    }
+    const Counts counts = counts_of([&] { kernels::walk(out, in, seed); });
+    const AccessCounts& loads = counts.at(Space::global, Access::load);
+    ASSERT_EQ(loads.requests, requests.size()) << "seed " << seed;
+    ASSERT_EQ(loads.lanes, lanes) << "seed " << seed;
+    ASSERT_EQ(loads.sectors, sectors) << "seed " << seed;
+    ASSERT_EQ(counts.at(Space::global, Access::store).requests, 4) << "seed " << seed;
+  }
+  EXPECT_GT(partial, 50000u);
 }
 
 TEST_F(EmulatorTest, OneFunctionCalledFromTwoPlaces) {

@@ -146,6 +146,10 @@ class SitesPlatform final : public Platform {
   double host_seconds() const override { return current_runtime()->host_seconds(); }
   void expect_results(bool) override { recorder_.record(true); }
   void expect_timing() override { recorder_.record(false); }
+  std::vector<TracedOperation> trace(const std::function<void()>& run) override {
+    run();
+    return {};
+  }
   Observation observe(gpubench::Access access) const override {
     recorder_.studied(topic_, words_for(access));
     Observation result;

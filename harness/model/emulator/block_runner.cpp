@@ -599,24 +599,25 @@ std::vector<std::size_t> BlockRunner::written_variables() const {
   return written;
 }
 
-std::string BlockRunner::place(std::uint64_t address, unsigned bytes) const {
-  const auto range = [bytes](std::uint64_t first) {
-    return "bytes " + std::to_string(first) + ".." + std::to_string(first + bytes - 1) + " of ";
-  };
+std::pair<std::string, std::uint64_t> BlockRunner::home_of(std::uint64_t address) const {
   const auto* pointer = reinterpret_cast<const void*>(address);
   if (memory_.in_range(pointer)) {
     const Allocation* a = memory_.find(pointer);
-    return range(address - reinterpret_cast<std::uint64_t>(a->begin)) + "an allocation of " +
-           std::to_string(a->bytes);
+    return {"an allocation of " + std::to_string(a->bytes) + " bytes",
+            reinterpret_cast<std::uint64_t>(a->begin)};
   }
   const std::uint64_t offset = address - static_shared_;
-  if (offset >= static_shared_bytes_) {
-    return range(address - dynamic_shared_begin()) + "dynamic shared memory";
-  }
+  if (offset >= static_shared_bytes_) return {"dynamic shared memory", dynamic_shared_begin()};
   for (const ThreadVariable& v : thread_variables()) {
-    if (offset - v.offset < v.bytes) return range(offset - v.offset) + "'" + v.name + "'";
+    if (offset - v.offset < v.bytes) return {"'" + v.name + "'", static_shared_ + v.offset};
   }
-  return range(offset) + "static shared memory";
+  return {"static shared memory", static_shared_};
+}
+
+std::string BlockRunner::place(std::uint64_t address, unsigned bytes) const {
+  const auto [home, begin] = home_of(address);
+  return "bytes " + std::to_string(address - begin) + ".." +
+         std::to_string(address - begin + bytes - 1) + " of " + home;
 }
 
 std::pair<Event, std::uint64_t> BlockRunner::last_access(unsigned lane, EventKind kind,

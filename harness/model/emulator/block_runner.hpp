@@ -69,6 +69,9 @@ class BlockRunner {
     return reinterpret_cast<std::uint64_t>(dynamic_shared_.data());
   }
 
+  // What an address of device or shared memory belongs to ("'tile'"), and where that begins.
+  std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const;
+
   // Static shared variables (indices of thread_variables()) that the last block wrote, if it was
   // traced. Those given to poison() hold no earlier block's values when a block begins.
   std::vector<std::size_t> written_variables() const;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "harness/model/compiled.hpp"
+#include "harness/model/emulator/explain.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -94,6 +95,15 @@ struct Emulator::Worker {
         }
       });
     }
+  }
+
+  // Explains the first warp of the block that count() has just counted.
+  std::vector<ExplainedAccess> explain() {
+    Explainer explainer([this](std::uint64_t address) { return runner.is_shared(address); },
+                        [this](std::uint64_t address) { return runner.home_of(address); });
+    zipper.zip(std::span(runner.traces()).first(std::min<std::size_t>(warp_lanes, lanes)),
+               [&](const WarpRequest& request) { explainer.add(request); });
+    return std::move(explainer).accesses();
   }
 
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
@@ -229,6 +239,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       worker.load_groups += result.copy_waits / warp_lanes;
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
+      if (explaining_ && index == 0 && execution_ != Execution::timing) {
+        explanations_.push_back({launch.name, {0, 0, 0}, 0, worker.explain()});
+      }
       barriers += static_cast<double>(result.barriers);
       collectives += static_cast<double>(result.warp_collectives);
       arithmetic.fma_fp32 += result.arithmetic.fma_fp32;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/explanation.hpp"
 #include "harness/model/emulator/block_runner.hpp"
 #include "harness/model/emulator/footprint.hpp"
 #include "harness/model/emulator/warp_requests.hpp"
@@ -52,7 +53,15 @@ class Emulator final : public KernelExecutor {
   };
   // The launches since the last call of forget_runs(), in order.
   const std::vector<Run>& runs() const { return runs_; }
-  void forget_runs() { runs_.clear(); }
+  void forget_runs() {
+    runs_.clear();
+    explanations_.clear();
+  }
+
+  // Whether launches are explained as well: what the first warp of their first block accesses.
+  void set_explaining(bool explaining) { explaining_ = explaining; }
+  // Of the launches since the last call of forget_runs(), in order.
+  const std::vector<Explanation>& explanations() const { return explanations_; }
 
  private:
   struct Worker;
@@ -74,6 +83,8 @@ class Emulator final : public KernelExecutor {
   std::vector<std::unique_ptr<Worker>> workers_;
   Execution execution_ = Execution::sampled;
   std::vector<Run> runs_;
+  bool explaining_ = false;
+  std::vector<Explanation> explanations_;
   std::map<std::string, Measured> measured_;
   // What went through each device's L2, in bytes since the start, now and when each allocation was
   // last begun to be used.

@@ -108,7 +108,7 @@ cudaError_t Runtime::finish_call(cudaError_t error) {
 
 void Runtime::remember(const char* function, double start) {
   if (host_now_ <= start) return;
-  if (!host_records_.empty()) {
+  if (!host_records_.empty() && std::string_view(function).ends_with("Query")) {
     HostRecord& last = host_records_.back();
     if (std::string_view(last.name) == function && last.end == start) {
       last.end = host_now_;

@@ -121,7 +121,7 @@ struct PricedOperation {
   bool computed = false;  // its results are there
 };
 
-// What is left of the host's calls: equal ones in a row, such as polls, are one record.
+// What is left of the host's calls; polls in a row are one record.
 struct HostRecord {
   const char* name = "";
   std::size_t calls = 1;
