@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "harness/model/include/device_language.h"
@@ -19,7 +21,8 @@ struct KernelLaunch {
   std::size_t shared_bytes = 0;                     // dynamic
   void (*invoke)(const void* arguments) = nullptr;  // runs the kernel body for the current lane
   std::shared_ptr<const void> arguments;            // a tuple of the kernel's own parameter types
-  std::size_t argument_bytes = 0;
+  // Their values, each in whole words that hold nothing else; inside `arguments`.
+  std::span<const std::uint64_t> argument_words{};
 };
 
 struct KernelOutcome {

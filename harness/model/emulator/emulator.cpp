@@ -183,10 +183,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   append(launch.grid);
   append(launch.block);
   append(launch.shared_bytes);
-  const auto* bytes = static_cast<const std::byte*>(launch.arguments.get());
-  for (std::size_t at = 0; at < launch.argument_bytes; at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + at, std::min(sizeof(word), launch.argument_bytes - at));
+  for (const std::uint64_t word : launch.argument_words) {
     const auto* pointer = reinterpret_cast<const void*>(word);
     const Allocation* allocation = memory_.in_range(pointer) ? memory_.find(pointer) : nullptr;
     if (allocation != nullptr) {
@@ -235,6 +232,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     }
     if (traced) {
       for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
+      // A counted multiply-add is a call, and costs about what an event does.
+      worker.events +=
+          result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 + result.arithmetic.fma_fp16x2;
       worker.count(map);
       worker.load_groups += result.copy_waits / warp_lanes;
       ++worker.traced_blocks;

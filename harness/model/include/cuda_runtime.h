@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -304,10 +306,21 @@ template <class Indices, class... P>
 struct BoundKernel;
 template <std::size_t... index, class... P>
 struct BoundKernel<std::index_sequence<index...>, P...> : Argument<index, P>... {
+  static constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  static constexpr std::size_t word_count =
+      (std::size_t{0} + ... + ((sizeof(P) + word_bytes - 1) / word_bytes));
+
   void (*kernel)(P...);
+  // The values once more, each from a word of its own on: no padding lies between them.
+  std::uint64_t words[word_count + 1] = {};
 
   explicit BoundKernel(void (*kernel_)(P...), P... values)
-      : Argument<index, P>{std::move(values)}..., kernel(kernel_) {}
+      : Argument<index, P>{std::move(values)}..., kernel(kernel_) {
+    [[maybe_unused]] std::uint64_t* to = words;
+    ((std::memcpy(to, &static_cast<Argument<index, P>*>(this)->value, sizeof(P)),
+      to += (sizeof(P) + word_bytes - 1) / word_bytes),
+     ...);
+  }
 
   GPUBENCH_UNCOUNTED static void invoke(const void* bound) {
     const auto& self = *static_cast<const BoundKernel*>(bound);
@@ -317,7 +330,7 @@ struct BoundKernel<std::index_sequence<index...>, P...> : Argument<index, P>... 
 
 cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
                    void (*invoke)(const void*), std::shared_ptr<const void> arguments,
-                   std::size_t argument_bytes);
+                   const std::uint64_t* argument_words, std::size_t argument_word_count);
 
 }  // namespace gpubench::model
 
@@ -326,7 +339,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                                A&&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "a kernel takes as many arguments as it declares");
   using Bound = gpubench::model::BoundKernel<std::index_sequence_for<P...>, P...>;
-  return gpubench::model::launch(
-      config, reinterpret_cast<const void*>(kernel), &Bound::invoke,
-      std::make_shared<const Bound>(kernel, std::forward<A>(arguments)...), sizeof(Bound));
+  const auto bound = std::make_shared<const Bound>(kernel, std::forward<A>(arguments)...);
+  return gpubench::model::launch(config, reinterpret_cast<const void*>(kernel), &Bound::invoke,
+                                 bound, bound->words, Bound::word_count);
 }

@@ -50,7 +50,7 @@ Runtime* current_runtime() { return installed.get(); }
 
 cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
                    void (*invoke)(const void*), std::shared_ptr<const void> arguments,
-                   std::size_t argument_bytes) {
+                   const std::uint64_t* argument_words, std::size_t argument_word_count) {
   return call("cudaLaunchKernelEx", [&](Runtime& r) {
     if (config == nullptr) return cudaErrorInvalidValue;
     if (config->numAttrs != 0) return cudaErrorNotSupported;
@@ -61,7 +61,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
                      .shared_bytes = config->dynamicSmemBytes,
                      .invoke = invoke,
                      .arguments = std::move(arguments),
-                     .argument_bytes = argument_bytes},
+                     .argument_words = {argument_words, argument_word_count}},
                     config->stream);
   });
 }
