@@ -9,8 +9,8 @@
 //           seen.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Sums of small integers
 //           are exact in any order. Rows are timed in one process unless mpirun starts more.
-// Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests the same
-// figures
+// Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm;
+//           nccl-tests shows the same figures
 #include <algorithm>
 #include <functional>
 #include <set>

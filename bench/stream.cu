@@ -1,7 +1,6 @@
 // stream: what is the memory roof?
 //
-// Expected  On an H200 read 4.4, copy 4.3 and triad 4.2 TB/s; elsewhere 88 % of the data sheet or
-// more.
+// Expected  88 % of the data sheet or more (a goal on an H200: read 4.4, copy 4.3, triad 4.2 TB/s).
 //           The best row is the roof in every chart. Whether it is reached is Little's law: bytes
 //           in flight an SM, threads x bytes x unroll, against latency x bandwidth. So narrow
 //           accesses need unrolling, and 16 bytes an access hardly any. The dtype does not matter.

@@ -277,10 +277,14 @@ std::vector<Instance> row_to_explain(const Options& options) {
         "--explain needs the model device, which sees every lane: add"
         " --device=model:NAME; --list_devices lists them");
   }
+  if (!options.filter.empty() || options.repetitions > 1) {
+    throw UsageError("--explain runs the one row that it names, once: leave --benchmark_" +
+                     std::string(options.filter.empty() ? "repetitions" : "filter") + " away");
+  }
   std::vector<Instance> rows = instances(Suite::full);
   std::erase_if(rows, [&](const Instance& i) { return i.name != options.explain; });
   if (rows.empty()) {
-    throw UsageError("no row is called --explain='" + options.explain +
+    throw UsageError("--explain: no row is called '" + options.explain +
                      "'; --benchmark_list_tests lists them");
   }
   return rows;
@@ -340,6 +344,13 @@ int run(int argc, char** argv) {
   }
   for (const std::string& file : {options.out, options.trace}) {
     if (!file.empty() && speaks) check_writable(file);
+  }
+  for (const char* ending : {"", ".samples.jsonl", ".explain.json"}) {
+    std::filesystem::path beside = options.out;
+    if (*ending != '\0') beside.replace_extension(ending);
+    if (!options.out.empty() && beside == options.trace) {
+      throw UsageError("--trace='" + options.trace + "' is a file that --benchmark_out writes");
+    }
   }
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
   platform->set_explaining(!options.explain.empty());
@@ -421,6 +432,10 @@ int run(int argc, char** argv) {
   };
   std::cout << (to_console ? console_aggregates(results, width) : text_of(options.format));
   for (const Explanation& explanation : explanations) info << '\n' << explanation_text(explanation);
+  if (!options.explain.empty() && explanations.empty() &&
+      rows.front().outcome == Outcome::measured) {
+    info << "nothing to explain: this row runs no kernel that the model executes\n";
+  }
   if (!std::cout.flush()) throw std::runtime_error("cannot write to standard output");
   if (!options.out.empty() && speaks) {
     const std::filesystem::path samples =
@@ -430,7 +445,8 @@ int run(int argc, char** argv) {
     info << "wrote " << options.out << " and " << samples.string() << '\n';
     if (!explanations.empty()) {
       const auto path = std::filesystem::path(options.out).replace_extension(".explain.json");
-      write_file(path, explanations_json(options.explain, explanations, results.context).dump(1) + "\n");
+      write_file(path,
+                 explanations_json(options.explain, explanations, results.context).dump(1) + "\n");
       info << "wrote " << path.string() << '\n';
     }
   }

@@ -123,7 +123,9 @@ struct Sequential {  // halves first: lanes stay side by side
 // sums[s] is the sum of words s * threads to (s + 1) * threads of `in`, which has n.
 template <class Order>
 __global__ void reduce(const float* in, float* sums, std::size_t n) {
-  __shared__ float partial[sums_a_block][threads];
+  // volatile: every access is made, and made as it stands here. The accesses are the lesson, and
+  // the compiler would join some.
+  __shared__ volatile float partial[sums_a_block][threads];
   const std::size_t first = blockIdx.x * std::size_t{sums_a_block};
   float got[sums_a_block];
 #pragma unroll
@@ -139,7 +141,7 @@ __global__ void reduce(const float* in, float* sums, std::size_t n) {
     const unsigned to = threadIdx.x * Order::stride(level);
 #pragma unroll
     for (unsigned s = 0; s < sums_a_block; ++s) {
-      partial[s][to] += partial[s][to + Order::distance(level)];
+      partial[s][to] = partial[s][to] + partial[s][to + Order::distance(level)];
     }
   }
   if (threadIdx.x > 0) return;

@@ -78,8 +78,7 @@ __global__ void chains(const T* in, T* out, unsigned eighths) {
   }
 }
 
-// --- what it must compute
-// -------------------------------------------------------------------------
+// --- what it must compute ---
 
 // The same multiply-adds one number at a time. An FMA rounds once, so the bits are the same.
 __host__ __device__ inline float step_alone(float x) { return step(x); }

@@ -169,6 +169,12 @@ def test_help_and_devices_read_well() -> None:
         (["--suite=huge"], "huge"),
         (["--explain=coalescing/nothing"], "coalescing/nothing"),
         (["--explain"], "--explain=NAME"),
+        (
+            ["--explain=coalescing/strided_read/stride:1", "--benchmark_filter=x"],
+            "--benchmark_filter",
+        ),
+        (["--trace=/tmp/x.json", "--benchmark_out=/tmp/x.json"], "--trace='/tmp/x.json'"),
+        (["--trace=/tmp/x.samples.jsonl", "--benchmark_out=/tmp/x.json"], "x.samples.jsonl"),
         (["--benchmark_min_time=-1"], "-1"),
         (["--benchmark_repetitions=0"], "--benchmark_repetitions='0'"),
         (["--benchmark_time_unit=hours"], "hours"),

@@ -11,7 +11,7 @@ namespace gpubench::model {
 // The longest chain of dependent fp32 multiply-adds of one lane. What depends on what is told by
 // values: an operand that has the very bits of one of the last results is taken to be that result.
 // Eight are remembered: eight chains side by side keep a scheduler busy whatever the latency.
-// A lane's first few hundred are watched, and the others taken to go on like them.
+// A lane's first are watched, and the others taken to go on like them.
 class FmaChain {
  public:
   void note(float a, float b, float c, float result) {
@@ -36,7 +36,7 @@ class FmaChain {
 
  private:
   static constexpr std::size_t remembered = 8;
-  static constexpr std::uint32_t watched = 256;
+  static constexpr std::uint32_t watched = 64;
 
   using Words [[gnu::vector_size(4 * remembered)]] = std::int32_t;
 

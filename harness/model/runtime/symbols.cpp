@@ -1,5 +1,8 @@
 #include "harness/model/runtime/symbols.hpp"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cxxabi.h>
 #include <elf.h>
 #include <link.h>
@@ -15,7 +18,9 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <typeinfo>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gpubench::model {
@@ -68,23 +73,54 @@ std::map<std::uintptr_t, std::string> read_functions() {
   return functions;
 }
 
+// What is no C++ name stays as it is.
+std::string demangled(const char* linker_name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(linker_name, nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : linker_name;
+  std::free(text);
+  return name;
+}
+
+// Types that are aliases here and types of their own in CUDA: as CUDA spells them.
+std::string with_cuda_types(std::string name) {
+  static const auto types = [] {
+    std::vector<std::pair<std::string, std::string>> all;
+#define GPUBENCH_TYPE(type) all.emplace_back(demangled(typeid(type).name()), #type)
+    GPUBENCH_TYPE(__half);
+    GPUBENCH_TYPE(__half2);
+    GPUBENCH_TYPE(__nv_bfloat16);
+    GPUBENCH_TYPE(__nv_bfloat162);
+    GPUBENCH_TYPE(__nv_fp8_e4m3);
+    GPUBENCH_TYPE(__nv_fp8_e5m2);
+#undef GPUBENCH_TYPE
+    return all;
+  }();
+  for (const auto& [ours, cudas] : types) {
+    for (std::size_t at = name.find(ours); at != std::string::npos; at = name.find(ours, at)) {
+      name.replace(at, ours.size(), cudas);
+    }
+  }
+  return name;
+}
+
 // "void k::copy<float>(float*, int)" -> "k::copy<float>". The return type is there for templates
 // only; a bracket counts outside others only.
-std::string without_types(const std::string& demangled) {
+std::string without_types(const std::string& signature) {
   std::size_t begin = 0;
   int depth = 0;
-  for (std::size_t i = 0; i < demangled.size(); ++i) {
-    const char c = demangled[i];
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    const char c = signature[i];
     if (c == '<') ++depth;
     if (c == '>') --depth;
     if (depth != 0) continue;
     if (c == ' ') begin = i + 1;
-    if (c == '(' && demangled.compare(i, 21, "(anonymous namespace)") != 0) {
-      return demangled.substr(begin, i - begin);
+    if (c == '(' && signature.compare(i, 21, "(anonymous namespace)") != 0) {
+      return signature.substr(begin, i - begin);
     }
     if (c == '(') i += 20;
   }
-  return demangled;
+  return signature;
 }
 
 }  // namespace
@@ -96,11 +132,7 @@ const char* linker_name(const void* function) {
 }
 
 std::string decoded_name(const char* linker_name) {
-  int status = 0;
-  char* demangled = abi::__cxa_demangle(linker_name, nullptr, nullptr, &status);
-  const std::string name = status == 0 ? without_types(demangled) : linker_name;
-  std::free(demangled);
-  return name;
+  return with_cuda_types(without_types(demangled(linker_name)));
 }
 
 const char* readable_name(const void* function) {
@@ -123,10 +155,7 @@ const std::vector<ThreadVariable>& thread_variables() {
   static const auto variables = [] {
     std::vector<ThreadVariable> found;
     each_symbol(STT_TLS, [&](const ElfW(Sym) & symbol, const char* linker) {
-      int status = 0;
-      char* demangled = abi::__cxa_demangle(linker, nullptr, nullptr, &status);
-      const std::string name = status == 0 ? demangled : linker;
-      std::free(demangled);
+      const std::string name = demangled(linker);
       const auto colon = name.rfind("::");
       found.push_back({symbol.st_value, symbol.st_size,
                        colon == std::string::npos ? name : name.substr(colon + 2)});
