@@ -11,7 +11,7 @@ namespace gpubench::model {
 // The longest chain of dependent fp32 multiply-adds of one lane. What depends on what is told by
 // values: an operand that has the very bits of one of the last results is taken to be that result.
 // Eight are remembered: eight chains side by side keep a scheduler busy whatever the latency.
-// A lane's first are watched, and the others taken to go on like them.
+// A lane's first are watched, and the others taken to go on like the latter half of those.
 class FmaChain {
  public:
   void note(float a, float b, float c, float result) {
@@ -27,16 +27,19 @@ class FmaChain {
     depths_[next_] = bits == 0 ? 0 : depth + 1;
     next_ = (next_ + 1) % remembered;
     longest_ = std::max(longest_, depth + 1);
+    if (count_ == watched / 2) longest_at_half_ = longest_;
   }
   std::uint32_t longest() const {
-    if (count_ <= watched) return static_cast<std::uint32_t>(longest_);
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(longest_) * count_ / watched);
+    const auto seen = static_cast<std::uint32_t>(longest_);
+    if (count_ <= watched) return seen;
+    const std::uint64_t grown = static_cast<std::uint64_t>(longest_ - longest_at_half_);
+    return seen + static_cast<std::uint32_t>(grown * (count_ - watched) / (watched / 2));
   }
   std::uint32_t count() const { return count_; }
 
  private:
   static constexpr std::size_t remembered = 8;
-  static constexpr std::uint32_t watched = 64;
+  static constexpr std::uint32_t watched = 256;
 
   using Words [[gnu::vector_size(4 * remembered)]] = std::int32_t;
 
@@ -44,7 +47,7 @@ class FmaChain {
 
   Words bits_{}, depths_{};
   std::size_t next_ = 0;
-  std::int32_t longest_ = 0;
+  std::int32_t longest_ = 0, longest_at_half_ = 0;
   std::uint32_t count_ = 0;
 };
 
