@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,22 @@ def plane(rows: dict[str, dict], kernel: str) -> dict[tuple[int, int], dict]:
 
 
 def test_occupancy_is_the_runtimes_own_case_by_case(rows: dict[str, dict]) -> None:
-    cases = [r for r in rows.values() if "resident_blocks" in r]
+    cases = [r for r in rows.values() if "resident_blocks" in r and "warps" in r["arguments"]]
     assert len(cases) > 200
     for row in cases:
         warps = row["resident_blocks"] * row["arguments"].get("block", 128) / 32
         assert warps == row["arguments"]["warps"], row["name"]
         assert row["occupancy"] == pytest.approx(warps / MOST_WARPS), row["name"]
+
+
+def test_registers_limit_what_is_resident(rows: dict[str, dict]) -> None:
+    capped = [r for r in rows.values() if r.get("kernel") == "registers" and "registers" in r]
+    assert len(capped) >= 2
+    for row in capped:
+        a_warp = math.ceil(row["registers"] * 32 / 256) * 256  # as they are given out
+        blocks = min(65536 // a_warp // 8, 2048 // 256)  # of 8 warps
+        assert row["resident_blocks"] == blocks, row["name"]
+        assert row["occupancy"] == pytest.approx(blocks * 8 / MOST_WARPS), row["name"]
 
 
 def test_bytes_in_flight_are_latency_times_bandwidth(rows: dict[str, dict]) -> None:
