@@ -126,8 +126,10 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
   }
+  // What not every run has, or has only at its end, is no less gpubench's own.
+  const std::set<std::string, std::less<>> not_always{"cuda_version", "driver_version", "roofs"};
   for (const auto& [key, value] : options.context) {
-    if (json.contains(key)) {
+    if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
     }
     json[key] = value;

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "kernels/paced_work.cuh"
+#include "kernels/common/paced_work.cuh"
 
 namespace host_sync {
 

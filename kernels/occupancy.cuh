@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/common/fma_step.cuh"
+
 namespace occupancy {
 
 inline constexpr unsigned warp = 32;
@@ -41,9 +43,6 @@ __global__ void copy(const float* in, float* out, std::size_t n) {
 
 // --- arithmetic ---
 
-// Turns values over without letting them grow, or forget where they began.
-__host__ __device__ inline float step(float x) { return fmaf(x, -0.9990234375f, 0.5f); }
-
 // Where chain c of thread i begins: nothing is read, so that arithmetic is all there is to wait
 // for.
 __host__ __device__ inline float beginning(std::size_t i, unsigned c) {
@@ -59,7 +58,7 @@ __device__ float chains(std::size_t i) {
 #pragma unroll(ilp > 8 ? 1 : 32 / ilp)
   for (unsigned s = 0; s < steps / ilp; ++s) {
 #pragma unroll
-    for (unsigned c = 0; c < ilp; ++c) x[c] = step(x[c]);
+    for (unsigned c = 0; c < ilp; ++c) x[c] = fma_step(x[c]);
   }
   float sum = 0;
 #pragma unroll
@@ -96,7 +95,7 @@ struct ExpectedChains {
     float sum = 0;
     for (unsigned c = 0; c < ilp; ++c) {
       float x = beginning(i, c);
-      for (unsigned s = 0; s < steps / ilp; ++s) x = step(x);
+      for (unsigned s = 0; s < steps / ilp; ++s) x = fma_step(x);
       sum += x;
     }
     return sum;

@@ -10,8 +10,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <cstddef>
+
+#include "kernels/common/fma_step.cuh"
 
 namespace roofline {
 
@@ -19,10 +20,9 @@ inline constexpr unsigned threads = 256;
 inline constexpr unsigned elements_a_thread = 8;
 inline constexpr std::size_t elements_a_block = threads * elements_a_thread;
 
-// A step turns values over without letting them grow, or forget where they began.
-__host__ __device__ inline float step(float x) { return fmaf(x, -0.9990234375f, 0.5f); }
-__host__ __device__ inline double step(double x) { return fma(x, -0.9990234375, 0.5); }
-// A pair, as the word that a vector load brings; the constants are the same two, as encoded.
+__device__ inline float step(float x) { return fma_step(x); }
+__device__ inline double step(double x) { return fma_step(x); }
+// A pair, as the word that a vector load brings; the constants are fma_step's two, as encoded.
 __device__ inline unsigned step(unsigned pair) {
   const __half2 factor = __half2half2(__ushort_as_half(0xBBFE));
   const __half2 summand = __half2half2(__ushort_as_half(0x3800));
@@ -81,11 +81,11 @@ __global__ void chains(const T* in, T* out, unsigned eighths) {
 // --- what it must compute ---
 
 // The same multiply-adds one number at a time. An FMA rounds once, so the bits are the same.
-__host__ __device__ inline float step_alone(float x) { return step(x); }
-__host__ __device__ inline double step_alone(double x) { return step(x); }
+__host__ __device__ inline float step_alone(float x) { return fma_step(x); }
+__host__ __device__ inline double step_alone(double x) { return fma_step(x); }
 // Exact in double (x is a multiple of 2^-24 below 2, the factor of 2^-10: 35 bits), then rounded.
 __host__ __device__ inline __half step_alone(__half x) {
-  return __double2half(step(static_cast<double>(__half2float(x))));
+  return __double2half(fma_step(static_cast<double>(__half2float(x))));
 }
 
 // `of_element`: how many of the input's numbers make an element; `lanes`: elements a vector.

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "kernels/paced_work.cuh"
+#include "kernels/common/paced_work.cuh"
 
 namespace stream_overlap {
 

@@ -180,6 +180,7 @@ def test_help_and_devices_read_well() -> None:
         (["--benchmark_time_unit=hours"], "hours"),
         (["--benchmark_context=rack"], "rack"),
         (["--benchmark_context=device=x"], "'device'"),
+        (["--benchmark_context=roofs=x"], "'roofs'"),
         (["--benchmark_color=yes"], "--benchmark_color"),
         (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
         (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),

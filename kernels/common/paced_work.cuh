@@ -6,6 +6,9 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <cstddef>
+
+#include "kernels/common/fma_step.cuh"
 
 namespace paced_work {
 
@@ -13,12 +16,8 @@ namespace paced_work {
 inline constexpr unsigned threads = 64;
 inline constexpr unsigned fmas_a_round = 8;
 
-// Multiply-adds that turn a value over without letting it grow.
 __host__ __device__ inline float four_times(float x) {
-  x = fmaf(x, -0.9990234375f, 0.5f);
-  x = fmaf(x, -0.9990234375f, 0.5f);
-  x = fmaf(x, -0.9990234375f, 0.5f);
-  return fmaf(x, -0.9990234375f, 0.5f);
+  return fma_step(fma_step(fma_step(fma_step(x))));
 }
 
 // Two chains side by side, so that a few warps are enough to hide a multiply-add's latency.
