@@ -72,7 +72,7 @@ class ModelPlatform final : public Platform {
     model::RuntimeOptions options;
     options.kernel_resources = [this](const void* function) -> model::KernelResources {
       const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
-      if (kernel == nullptr) return {};
+      if (kernel == nullptr || !kernel->knows_local_bytes) return {};
       return {kernel->registers, kernel->static_shared_bytes, kernel->local_bytes};
     };
     options.devices = gpus();
@@ -121,7 +121,9 @@ void ModelPlatform::judge_counts(Access access, Observation& observation) const 
       observation.assuming = "no register limit";
       return;
     }
-    worth.insert(model::worth_of_counts(*kernel, access));
+    if (!kernel->has_local_price) observation.assuming = "local memory costs nothing";
+    // Nobody compared the compiled code's arithmetic with the source's.
+    if (access != Access::arithmetic) worth.insert(model::worth_of_counts(*kernel, access));
   }
   if (worth.size() > 1) worth.erase("exact");
   for (const std::string& words : worth) {
@@ -144,12 +146,14 @@ Observation ModelPlatform::observe(Access access) const {
   const bool shared = access == Access::shared_load || access == Access::shared_store;
   const bool load = access == Access::global_load || access == Access::shared_load;
   model::AccessCounts studied;
-  double dram = 0, wavefronts = 0;
+  double dram = 0, wavefronts = 0, issued = 0, active = 0;
   const model::Emulator::Run* longest = &runs.front();
   for (const auto& run : runs) {
     const auto counts = run.profile.counts.scaled(run.profile.scale());
     studied += counts.at(shared ? model::Space::shared : model::Space::global,
                          load ? model::Access::load : model::Access::store);
+    for (const double operations : counts.issued) issued += operations;
+    active += counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
     dram += run.prediction.traffic.dram_read_bytes + run.prediction.traffic.dram_write_bytes;
     for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
       wavefronts += counts.at(model::Space::shared, kind).wavefronts;
@@ -157,7 +161,9 @@ Observation ModelPlatform::observe(Access access) const {
     result.whole = result.whole && run.whole;
     if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
   }
-  if (studied.requests > 0) {
+  if (access == Access::arithmetic) {
+    if (issued > 0) result.active_lanes = active / issued;
+  } else if (studied.requests > 0) {
     if (shared) {
       result.wavefronts_per_request = studied.wavefronts / studied.requests;
     } else {

@@ -72,6 +72,21 @@ double estimated_population(double draws, double distinct) {
   return high;
 }
 
+Waiting& Waiting::operator+=(const Waiting& other) {
+  load_groups += other.load_groups;
+  copy_waits += other.copy_waits;
+  fma_chain += other.fma_chain;
+  fma_steps += other.fma_steps;
+  return *this;
+}
+
+void Waiting::keep_longer(const Waiting& other) {
+  load_groups = std::max(load_groups, other.load_groups);
+  copy_waits = std::max(copy_waits, other.copy_waits);
+  fma_chain = std::max(fma_chain, other.fma_chain);
+  fma_steps = std::max(fma_steps, other.fma_steps);
+}
+
 Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                    const Residency& residency) {
   Prediction result;
@@ -97,6 +112,12 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                    static_cast<double>(profile.shared_bytes) * result.occupancy.blocks_per_sm,
                static_cast<double>(line_bytes));
   const double fetch_bytes = device["dram_fetch_bytes"];
+  // Local memory stays in L1 as far as that of all resident threads fits, and else comes from L2.
+  const double local_words = profile.local_words * scale;
+  const double local_resident = static_cast<double>(profile.local_bytes) *
+                                profile.threads_per_block * result.occupancy.blocks_per_sm;
+  const double local_beyond_l1 =
+      local_resident > l1_bytes ? local_words * (1 - l1_bytes / local_resident) : 0;
   Traffic& traffic = result.traffic;
   double read_sectors = 0, peer_reads = 0, peer_writes = 0;
   for (const FootprintSums& f : profile.footprints) {
@@ -121,14 +142,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     traffic.dram_write_bytes += written * sector_bytes;
     traffic.dram_read_bytes += in_part * sector_bytes;
   }
-  if (loads.sectors > 0) {
-    traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / loads.sectors);
+  if (const double asked = loads.sectors + counts.bulk_loads.sectors; asked > 0) {
+    traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / asked);
     if (read_sectors > 0) {
       traffic.l2_hit_fraction =
           std::max(0.0, 1 - traffic.dram_read_bytes / sector_bytes / read_sectors);
     }
   }
 
+  traffic.l2_sectors += local_beyond_l1 * line_bytes / sector_bytes;
   traffic.link_bytes = std::max(peer_reads, peer_writes);
 
   // --- terms ---
@@ -147,10 +169,12 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                                 : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
   add("dram", dram_bytes / (device["dram_bytes_per_second"] * efficiency));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
-  // The L1 stage takes a request a cycle at best, looks tags up, and moves sectors.
-  const double requests = loads.requests + stores.requests + atomics.requests;
-  const double lines = loads.lines + stores.lines + atomics.lines;
-  const double sectors = loads.sectors + stores.sectors + atomics.sectors;
+  // The L1 stage takes a request a cycle at best, looks tags up, and moves sectors. A word of local
+  // memory is a line to a warp.
+  const double requests = loads.requests + stores.requests + atomics.requests + local_words;
+  const double lines = loads.lines + stores.lines + atomics.lines + local_words;
+  const double sectors =
+      loads.sectors + stores.sectors + atomics.sectors + local_words * line_bytes / sector_bytes;
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
                                  lines / device["l1_tags_per_clock_per_sm"],
                                  sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
@@ -160,15 +184,20 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     shared_requests += counts.at(Space::shared, o).requests;
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
-  const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
+  double arithmetic = 0;
+  for (const double issued : counts.issued) arithmetic += issued;
   // Only what the source names can be counted: a lower bound of the instructions issued. An
   // asynchronous copy is one, of two requests.
-  add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
+  add("issue", sm_seconds((requests + shared_requests + arithmetic + counts.barriers +
                            counts.warp_collectives - counts.async_copies) /
                           device["warp_schedulers_per_sm"]));
-  add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
-  add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
-  add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
+  // A unit takes a warp's operation whole, however few of its lanes are active.
+  const auto add_unit = [&](const char* name, Arithmetic kind, double flops, const char* figure) {
+    add(name, sm_seconds(flops * warp_lanes * counts.issues(kind) / device[figure]));
+  };
+  add_unit("fp32", Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm");
+  add_unit("fp64", Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm");
+  add_unit("fp16x2", Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm");
   // One unit, at a rate of its own for each type.
   constexpr std::array<const char*, tensor_types> tensor_rates = {
       "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
@@ -178,27 +207,27 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
   }
   add("tensor", sm_seconds(tensor_cycles));
-  add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
+  add_unit("sfu", Arithmetic::special, 1, "sfu_ops_per_clock_per_sm");
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
   // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
-  // one a latency where they depend on each other; blocks that do not fit at once take turns.
+  // one a latency where they depend on each other; meanwhile asynchronous copies are under way. A
+  // block lasts as long as its slowest warp, and blocks that do not fit at once take turns.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double latency = l1_hit * device["l1_latency_cycles"] +
                          (1 - l1_hit) * (l2_hit * device["l2_latency_cycles"] +
                                          (1 - l2_hit) * device["dram_latency_cycles"]);
-  const double warps_per_block =
-      std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
-  const double of_a_warp = profile.blocks > 0 ? scale / (profile.blocks * warps_per_block) : 0;
+  const double of_a_block = profile.blocks > 0 ? scale / profile.blocks : 0;
   const double fma_cycles =
       2.0 * warp_lanes * device["warp_schedulers_per_sm"] / device["fp32_flops_per_clock_per_sm"];
   const double multiply_adds =
-      std::max(profile.fma_chain * device.find("fp32_latency_cycles").value_or(0),
-               profile.fma_steps * fma_cycles);
+      std::max(profile.waits.fma_chain * device.find("fp32_latency_cycles").value_or(0),
+               profile.waits.fma_steps * fma_cycles);
+  const double beside = std::max(profile.waits.copy_waits * latency, multiply_adds);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  add("latency", turns * (profile.load_groups * latency + multiply_adds) * of_a_warp / clock);
+  add("latency", turns * (profile.waits.load_groups * latency + beside) * of_a_block / clock);
   add("launch", device["kernel_floor_seconds"]);
 
   const Term* largest = &result.terms.front();

@@ -13,6 +13,17 @@
 
 namespace gpubench::model {
 
+// What a warp waits for: its own loads and multiply-adds.
+struct Waiting {
+  double load_groups = 0;  // runs of independent global loads, and copies that nothing hides
+  double copy_waits = 0;   // asynchronous copies, while multiply-adds go on, in latencies
+  double fma_chain = 0;    // fp32 multiply-adds that wait for one another
+  double fma_steps = 0;    // those that it issues one after the other
+
+  Waiting& operator+=(const Waiting& other);
+  void keep_longer(const Waiting& other);  // of each
+};
+
 // A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
 struct KernelProfile {
   std::string name;
@@ -22,11 +33,11 @@ struct KernelProfile {
   unsigned threads_per_block = 0;
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
+  std::size_t local_bytes = 0;   // a thread
+  double local_words = 0;        // that warps load from and store to there, 4 bytes a lane
   Counts counts;
   std::vector<FootprintSums> footprints;
-  double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
-  double fma_chain = 0;    // fp32 multiply-adds that wait for one another, over all warps
-  double fma_steps = 0;    // those that a warp issues one after the other, over all warps
+  Waiting waits;  // of each block's slowest warp, which it lasts as long as; summed over blocks
 
   double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
 };

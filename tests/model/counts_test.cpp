@@ -149,8 +149,9 @@ TEST(Counts, ScaledAndSummed) {
   Counts a;
   a.at(Space::shared, Access::store) = {1, 2, 3, 4, 5, 6, 7};
   a.barriers = 8;
-  a.fma_fp32 = 9;
-  a.special = 10;
+  a.add(Arithmetic::fma_fp32, 3, 32);
+  a.add(Arithmetic::special, 10, 1);
+  a.bulk_loads.sectors = 11;
   Counts sum = a.scaled(2);
   sum += a;
   const AccessCounts& stores = sum.at(Space::shared, Access::store);
@@ -163,8 +164,11 @@ TEST(Counts, ScaledAndSummed) {
   EXPECT_EQ(stores.ideal_wavefronts, 21);
   EXPECT_EQ(sum.at(Space::global, Access::store).requests, 0);
   EXPECT_EQ(sum.barriers, 24);
-  EXPECT_EQ(sum.fma_fp32, 27);
+  EXPECT_EQ(sum.issues(Arithmetic::fma_fp32), 9);
+  EXPECT_EQ(sum.fma_fp32, 9 * 32);
+  EXPECT_EQ(sum.issues(Arithmetic::special), 30);
   EXPECT_EQ(sum.special, 30);
+  EXPECT_EQ(sum.bulk_loads.sectors, 33);
 }
 
 }  // namespace

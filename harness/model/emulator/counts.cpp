@@ -21,6 +21,15 @@ AccessCounts AccessCounts::scaled(double factor) const {
           lines * factor,    wavefronts * factor, ideal_wavefronts * factor};
 }
 
+void Counts::add(Arithmetic unit, unsigned operations, unsigned lanes) {
+  issued[static_cast<std::size_t>(unit)] += operations;
+  double& sum = unit == Arithmetic::fma_fp32     ? fma_fp32
+                : unit == Arithmetic::fma_fp64   ? fma_fp64
+                : unit == Arithmetic::fma_fp16x2 ? fma_fp16x2
+                                                 : special;
+  sum += static_cast<double>(operations) * lanes;
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t s = 0; s < access.size(); ++s) {
     for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
@@ -28,6 +37,8 @@ Counts& Counts::operator+=(const Counts& other) {
   barriers += other.barriers;
   warp_collectives += other.warp_collectives;
   async_copies += other.async_copies;
+  bulk_loads += other.bulk_loads;
+  for (std::size_t u = 0; u < issued.size(); ++u) issued[u] += other.issued[u];
   fma_fp32 += other.fma_fp32;
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
@@ -44,6 +55,8 @@ Counts Counts::scaled(double factor) const {
   result.barriers *= factor;
   result.warp_collectives *= factor;
   result.async_copies *= factor;
+  result.bulk_loads = bulk_loads.scaled(factor);
+  for (double& issues : result.issued) issues *= factor;
   result.fma_fp32 *= factor;
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;

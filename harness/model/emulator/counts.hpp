@@ -54,7 +54,10 @@ struct Counts {
   double barriers = 0;                                // a warp each
   double warp_collectives = 0;
   double async_copies = 0;  // instructions that load and store, a warp each
-  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
+  // Global memory that a copy engine reads for the SM, in lines: no warp's request.
+  AccessCounts bulk_loads;
+  std::array<double, arithmetic_units> issued{};                   // by Arithmetic, a warp each
+  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // the same, a lane each
   std::array<double, tensor_types> tensor_flops{};                 // by Tensor
 
   AccessCounts& at(Space space, Access kind) {
@@ -63,6 +66,8 @@ struct Counts {
   const AccessCounts& at(Space space, Access kind) const {
     return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
+  double issues(Arithmetic unit) const { return issued[static_cast<std::size_t>(unit)]; }
+  void add(Arithmetic unit, unsigned operations, unsigned lanes);
   Counts& operator+=(const Counts& other);
   Counts scaled(double factor) const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -56,18 +57,23 @@ struct Emulator::Worker {
   void count(FootprintMap& map) {
     const std::vector<LaneTrace>& traces = runner.traces();
     block_reads.clear();
+    Waiting slowest;
     const auto warp = [&](std::size_t first) {
       return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
     };
     for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
     for (std::size_t first = 0; first < lanes; first += warp_lanes) {
       bool waiting = false;  // for loads that nothing has used yet
-      zipper.zip(warp(first), [&](const WarpRequest& request) {
+      Waiting of_warp;
+      const auto request_of = [&](const WarpRequest& request) {
         const EventKind kind = kind_of(request.event);
         const std::uint64_t address =
             request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
         const Space space = runner.is_shared(address) ? Space::shared : Space::global;
-        AccessCounts& sum = counts.at(space, access_of(kind));
+        // A lane's own instructions move no more than 16 bytes.
+        const bool is_bulk = bytes_of(request.event) > 16;
+        AccessCounts& sum = is_bulk && space == Space::global ? counts.bulk_loads
+                                                              : counts.at(space, access_of(kind));
         const auto active = static_cast<unsigned>(std::popcount(request.lanes));
         sum.requests += 1;
         sum.lanes += active;
@@ -88,13 +94,37 @@ struct Emulator::Worker {
         note_footprint(request, sectors, map);
         // Loads with nothing between them that depends on them are in flight together.
         if (kind == EventKind::load) {
-          if (!waiting) load_groups += 1;
+          if (!waiting) of_warp.load_groups += 1;
           waiting = true;
         } else if (kind != EventKind::copied_from) {
           waiting = false;
         }
+      };
+      zipper.zip(warp(first), request_of, [&](Event e, std::uint32_t active) {
+        counts.add(unit_of(e), operations_of(e), static_cast<unsigned>(std::popcount(active)));
+        if (unit_of(e) == Arithmetic::fma_fp32) of_warp.fma_steps += operations_of(e);
       });
+      add_lanes(first, of_warp);
+      slowest.keep_longer(of_warp);
     }
+    waits += slowest;
+  }
+
+  // What a warp's lanes say of its own: how long they wait for copies and for one another's
+  // multiply-adds. Paths of a divergent warp are taken one after the other, so that it has more
+  // steps than any lane.
+  void add_lanes(std::size_t first, Waiting& warp) const {
+    CopyWaits copies;
+    double chain = 0, steps = 0;
+    for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
+      copies.alone = std::max(copies.alone, runner.copy_waits(i).alone);
+      copies.beside = std::max(copies.beside, runner.copy_waits(i).beside);
+      chain = std::max(chain, static_cast<double>(runner.chain(i).longest()));
+      steps = std::max(steps, static_cast<double>(runner.chain(i).count()));
+    }
+    warp.load_groups += copies.alone;
+    warp.copy_waits = copies.beside;
+    if (steps > 0) warp.fma_chain = chain * warp.fma_steps / steps;
   }
 
   // Explains the first warp of the block that count() has just counted.
@@ -138,7 +168,7 @@ struct Emulator::Worker {
 
   void begin_kernel() {
     counts = {};
-    load_groups = 0;
+    waits = {};
     traced_blocks = 0;
     events = 0;
     footprints = {};
@@ -153,7 +183,7 @@ struct Emulator::Worker {
   unsigned next_footprint = 0;
   std::size_t lanes = 0;
   Counts counts;
-  double load_groups = 0;
+  Waiting waits;
   std::uint64_t traced_blocks = 0;
   std::uint64_t events = 0;
 };
@@ -219,7 +249,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   FootprintMap map(memory_, static_cast<unsigned>(device_["dram_fetch_bytes"]) / sector_bytes);
   std::mutex fault_mutex;
   double barriers = 0, collectives = 0;
-  ArithmeticCounts arithmetic;
+  std::array<double, tensor_types> tensor_flops{};
   for (const auto& worker : workers_) worker->begin_kernel();
 
   const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced) {
@@ -231,12 +261,11 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       return false;
     }
     if (traced) {
-      for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
       // A counted multiply-add is a call, and costs about what an event does.
-      worker.events +=
-          result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 + result.arithmetic.fma_fp16x2;
+      for (const LaneTrace& trace : worker.runner.traces()) {
+        worker.events += trace.events.size() + trace.merged;
+      }
       worker.count(map);
-      worker.load_groups += result.copy_waits / warp_lanes;
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
       if (explaining_ && index == 0 && execution_ != Execution::timing) {
@@ -244,15 +273,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       }
       barriers += static_cast<double>(result.barriers);
       collectives += static_cast<double>(result.warp_collectives);
-      arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
-      arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
-      arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
-      arithmetic.special += result.arithmetic.special;
       for (std::size_t t = 0; t < tensor_types; ++t) {
-        arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
+        tensor_flops[t] += static_cast<double>(result.tensor_flops[t]);
       }
-      arithmetic.fma_chain += result.arithmetic.fma_chain;
-      arithmetic.fma_steps += result.arithmetic.fma_steps;
     }
     return true;
   };
@@ -306,23 +329,22 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
     profile.shared_bytes += compiled->static_shared_bytes;
     profile.registers = compiled->registers;
+    profile.local_bytes = compiled->local_bytes;
   }
   for (const auto& worker : workers_) {
     profile.counts += worker->counts;
-    profile.load_groups += worker->load_groups;
+    profile.waits += worker->waits;
     profile.traced_blocks += static_cast<double>(worker->traced_blocks);
   }
   profile.counts.barriers = barriers;
   profile.counts.warp_collectives = collectives;
-  profile.counts.fma_fp32 = static_cast<double>(arithmetic.fma_fp32);
-  profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
-  profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
-  profile.counts.special = static_cast<double>(arithmetic.special);
-  for (std::size_t t = 0; t < tensor_types; ++t) {
-    profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
+  profile.counts.tensor_flops = tensor_flops;
+  if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
+    const double warps = std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
+    double arithmetic = 0;
+    for (const double issued : profile.counts.issued) arithmetic += issued;
+    profile.local_words = compiled->local_words(profile.traced_blocks * warps, arithmetic);
   }
-  profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
-  profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
   profile.footprints = map.sums();
   profile.device = launch.device;
   for (const FootprintSums& f : profile.footprints) {

@@ -43,8 +43,9 @@ std::uint32_t on(Lanes lanes, Operation&& operation, Words... words) {
   return result;
 }
 
-void count_instruction() {
-  if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp16x2;
+// Where it was called from, in the kernel.
+[[gnu::always_inline]] inline void count_instruction(const void* code) {
+  if (BlockRunner* block = running_block) block->on_arithmetic(Arithmetic::fma_fp16x2, code);
 }
 
 // Of two numbers the one that comes first by `before`.
@@ -71,21 +72,21 @@ float round_to_tf32(float x) noexcept {
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::add(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction();
+  count_instruction(__builtin_return_address(0));
   return on<format>(
       lanes, [](double x, double y) { return fused_to_odd(x, 1, y); }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::multiply(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction();
+  count_instruction(__builtin_return_address(0));
   return on<format>(
       lanes, [](double x, double y) { return x * y; }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::fuse(Lanes lanes, Word a, Word b, Word c) noexcept {
-  count_instruction();
+  count_instruction(__builtin_return_address(0));
   return on<format>(lanes, fused_to_odd, a, b, c);
 }
 

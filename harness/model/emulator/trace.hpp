@@ -17,8 +17,13 @@ enum class EventKind : std::uint8_t {
   atomic,
   copied_from,  // the two accesses of an asynchronous copy: a load that no register waits for,
   copied_to,    // and a store that needs none
+  arithmetic,   // operations of one unit with nothing else between them; the code is the first's
   collective,   // a barrier or a warp exchange, on return from it; the block's barrier has size 1
 };
+
+// Operations that the source spells as a call.
+enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2, special };
+inline constexpr unsigned arithmetic_units = 4;
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
 // lanes took the same path iff their sequences of words are equal.
@@ -36,6 +41,13 @@ constexpr bool is_access(Event e) {
          kind_of(e) == EventKind::atomic || kind_of(e) == EventKind::copied_from ||
          kind_of(e) == EventKind::copied_to;
 }
+// The size of an arithmetic event: its unit and how many operations, up to `most_in_a_row`.
+inline constexpr unsigned most_in_a_row = 63;
+constexpr unsigned arithmetic_size(Arithmetic unit, unsigned operations) {
+  return operations << 2 | static_cast<unsigned>(unit);
+}
+constexpr Arithmetic unit_of(Event e) { return static_cast<Arithmetic>(bytes_of(e) & 3); }
+constexpr unsigned operations_of(Event e) { return bytes_of(e) >> 2; }
 // What it does to memory, however it gets there.
 constexpr EventKind as_plain(EventKind access) {
   return access == EventKind::copied_from ? EventKind::load
@@ -59,6 +71,7 @@ class Log {
   }
   std::size_t size() const { return static_cast<std::size_t>(end_ - begin_.get()); }
   const T* data() const { return begin_.get(); }
+  T& back() { return end_[-1]; }
   const T& operator[](std::size_t i) const { return begin_[i]; }
 
  private:
@@ -79,10 +92,25 @@ class Log {
 struct LaneTrace {
   Log<Event> events;
   Log<std::uint64_t> addresses;  // one for each access event, in order
+  std::uint64_t merged = 0;      // operations that an event before them stands for as well
+
+  void add(Arithmetic unit, const void* code) {
+    if (events.size() > 0) {
+      const Event last = events.back();
+      if (kind_of(last) == EventKind::arithmetic && unit_of(last) == unit &&
+          operations_of(last) < most_in_a_row) {
+        events.back() += make_event(nullptr, EventKind{}, arithmetic_size(Arithmetic{}, 1));
+        ++merged;
+        return;
+      }
+    }
+    events.push(make_event(code, EventKind::arithmetic, arithmetic_size(unit, 1)));
+  }
 
   void clear() {
     events.clear();
     addresses.clear();
+    merged = 0;
   }
 };
 
