@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "harness/gpu/check.hpp"
+#include "harness/gpu/listener.hpp"
+#include "harness/tracks.hpp"
 
 namespace gpubench {
 
@@ -35,7 +37,14 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_byte
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  const cudaError_t error = [&] {
+    const AnnouncedCall announced({.name = "cudaLaunchKernelEx",
+                                   .stream = stream,
+                                   .queues = true,
+                                   .kernel = reinterpret_cast<const void*>(kernel),
+                                   .engine = compute_track});
+    return cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  }();
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   const auto text = [](dim3 d) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace gpubench::model {
 namespace {
@@ -157,6 +158,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
+  const auto seconds_of = [&](std::string_view name) {
+    return std::ranges::find(result.terms, name, &Term::name)->seconds;
+  };
   if (traffic.link_bytes > 0) {
     add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
   }
@@ -178,26 +182,22 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
                                  lines / device["l1_tags_per_clock_per_sm"],
                                  sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
-  double wavefronts = 0, shared_requests = 0;
+  double wavefronts = 0;
   for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
-    shared_requests += counts.at(Space::shared, o).requests;
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
-  double arithmetic = 0;
-  for (const double issued : counts.issued) arithmetic += issued;
-  // Only what the source names can be counted: a lower bound of the instructions issued. An
-  // asynchronous copy is one, of two requests.
-  add("issue", sm_seconds((requests + shared_requests + arithmetic + counts.barriers +
-                           counts.warp_collectives - counts.async_copies) /
-                          device["warp_schedulers_per_sm"]));
+  // Only what the source names can be counted: a lower bound of the instructions issued.
+  double instructions = profile.local_words * scale;
+  for (const auto& [name, of_class] : instructions_of(counts)) instructions += of_class;
+  add("issue", sm_seconds(instructions / device["warp_schedulers_per_sm"]));
   // A unit takes a warp's operation whole, however few of its lanes are active.
-  const auto add_unit = [&](const char* name, Arithmetic kind, double flops, const char* figure) {
-    add(name, sm_seconds(flops * warp_lanes * counts.issues(kind) / device[figure]));
+  const auto add_unit = [&](const char* name, double operations, double flops, const char* figure) {
+    add(name, sm_seconds(flops * warp_lanes * operations / device[figure]));
   };
-  add_unit("fp32", Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm");
-  add_unit("fp64", Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm");
-  add_unit("fp16x2", Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm");
+  add_unit("fp32", counts.issues(Arithmetic::fma_fp32), 2, "fp32_flops_per_clock_per_sm");
+  add_unit("fp64", counts.issues(Arithmetic::fma_fp64), 2, "fp64_flops_per_clock_per_sm");
+  add_unit("fp16x2", counts.issues(Arithmetic::fma_fp16x2), 4, "fp16x2_flops_per_clock_per_sm");
   // One unit, at a rate of its own for each type.
   constexpr std::array<const char*, tensor_types> tensor_rates = {
       "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
@@ -207,12 +207,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
   }
   add("tensor", sm_seconds(tensor_cycles));
-  add_unit("sfu", Arithmetic::special, 1, "sfu_ops_per_clock_per_sm");
+  add_unit("sfu", counts.special, 1, "sfu_ops_per_clock_per_sm");
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
   // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
   // one a latency where they depend on each other; meanwhile asynchronous copies are under way. A
-  // block lasts as long as its slowest warp, and blocks that do not fit at once take turns.
+  // block lasts as long as its slowest warp; blocks that do not fit at once take turns, and what
+  // leaves is not replaced at once.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double latency = l1_hit * device["l1_latency_cycles"] +
@@ -227,8 +228,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double beside = std::max(profile.waits.copy_waits * latency, multiply_adds);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  add("latency", turns * (profile.waits.load_groups * latency + beside) * of_a_block / clock);
-  add("launch", device["kernel_floor_seconds"]);
+  // The first block's start and the last one's end are in the launch.
+  const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
+  const double waiting =
+      (turns * (profile.waits.load_groups * latency + beside) * of_a_block + turnaround) / clock;
+  add("latency", waiting);
+  const double launch = device["kernel_floor_seconds"];
+  add("launch", launch);
 
   const Term* largest = &result.terms.front();
   for (const Term& term : result.terms) {
@@ -242,13 +248,25 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
   result.bound = largest->name;
-  // Filling and draining the machine cannot be hidden: the first loads come back before anything
-  // else happens.
-  const double ramp =
-      largest->name == "launch" || largest->name == "latency" ? 0 : device["kernel_floor_seconds"];
-  result.seconds = largest->seconds + ramp;
+  // A load waits q u / (1 - u) longer where the memory is busy for a fraction u of the time, which
+  // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
+  // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
+  const double busy = seconds_of("dram");
+  const double waits = turns * (profile.waits.load_groups + profile.waits.copy_waits) * of_a_block *
+                       (1 - l1_hit) * (1 - l2_hit) * device.find("dram_queue_cycles").value_or(0) /
+                       clock;
+  const double loaded =
+      (waiting + busy + std::sqrt((waiting - busy) * (waiting - busy) + 4 * waits * busy)) / 2;
+  double unit = loaded;
   for (const Term& term : result.terms) {
-    if (term.name == "latency" || term.name == "launch") continue;  // waiting is no use of a unit
+    if (term.name != "launch") unit = std::max(unit, term.seconds);
+  }
+  // Starting and filling the machine and draining it cannot be hidden, whatever binds.
+  result.seconds = launch + unit;
+  add("queue", loaded - std::max(waiting, busy));
+  for (const Term& term : result.terms) {
+    // Waiting is no use of a unit.
+    if (term.name == "latency" || term.name == "launch" || term.name == "queue") continue;
     result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
   }
   return result;

@@ -60,8 +60,7 @@ TEST_F(AsyncCopyKernels, ABulkCopyIsTheEnginesTraffic) {
   EXPECT_EQ(counts().bulk_loads.sectors, sectors);
   EXPECT_EQ(counts().at(model::Space::global, model::Access::load).requests, 0);
   EXPECT_EQ(counts().at(model::Space::shared, model::Access::store).wavefronts, sectors / 4);
-  EXPECT_EQ(counts().async_copies,
-            counts().at(model::Space::shared, model::Access::store).requests);
+  EXPECT_EQ(counts().bulk_stores, counts().at(model::Space::shared, model::Access::store).requests);
 }
 
 }  // namespace

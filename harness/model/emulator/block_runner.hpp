@@ -2,6 +2,7 @@
 // reach a barrier or need the rest of their warp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +25,15 @@ namespace gpubench::model {
 
 inline constexpr unsigned warp_lanes = 32;
 
+// What a warp does together, but for the block's barrier.
+enum class WarpOperation : std::uint8_t { shuffle, vote, warp_barrier, matrices };
+inline constexpr std::size_t warp_operation_kinds = 4;
+
 struct BlockResult {
   unsigned lanes = 0;
-  std::uint64_t barriers = 0;                              // block-wide, counted once a warp
-  std::uint64_t warp_collectives = 0;                      // shuffles, votes, __syncwarp
+  std::uint64_t barriers = 0;  // block-wide, counted once a warp
+  std::array<std::uint64_t, warp_operation_kinds>
+      warp_operations{};                                   // by WarpOperation, a warp each
   std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
@@ -143,6 +149,10 @@ class BlockRunner {
                  const void* code);
   void wait_for_phase(void* barrier, unsigned parity, const void* code);
   std::byte* dynamic_shared();
+  // A function that takes so many operations of the special-function unit.
+  void on_special(unsigned operations, const void* code) {
+    if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::special, operations));
+  }
   void on_arithmetic(Arithmetic unit, const void* code) {
     if (trace_ != nullptr) trace_->add(unit, code);
   }
@@ -166,6 +176,7 @@ class BlockRunner {
     std::uint32_t ended_in = 0;  // the interval between barriers, once done
     unsigned argument = 0;
     int width = 0;
+    bool lacks_ended = false;  // its collective needs what a lane that has ended would have given
     bool has_open_copies = false;   // that no group was committed for
     std::uint64_t copy_groups = 0;  // committed, the last one lowest; a bit says it holds copies
     std::uint32_t commits = 0;
@@ -201,10 +212,15 @@ class BlockRunner {
   void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
   void resume(unsigned warp);       // from the scheduler to a ready lane, until one switches back
   void suspend();                   // from a lane to the warp's next one, else to the scheduler
-  // Waits until every lane of `mask` has arrived; the last one resolves for all.
+  // Waits until every lane of `mask` has arrived or ended; the last one resolves for all.
   std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
                            int width, const void* code);
+  bool has_arrived(unsigned warp, unsigned mask, int operation) const;
   void resolve(unsigned warp, unsigned mask);
+  void resolve_without_ended(unsigned warp);
+  unsigned lanes_in(unsigned warp) const {  // a partial last warp has fewer
+    return std::min(warp_lanes, static_cast<unsigned>(lanes_.size()) - warp * warp_lanes);
+  }
   void multiply(Tensor type, const Lane* lanes);
   bool release_barrier();
   Mbarrier& mbarrier_at(const void* barrier, const char* what, const void* code);
@@ -285,7 +301,8 @@ class BlockRunner {
   std::vector<Lane> lanes_;
   std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_
   dim3 thread_index_of_{0, 0, 0};
-  std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
+  std::vector<std::uint32_t> ready_;    // a bit a lane, a word a warp
+  std::vector<std::uint32_t> waiting_;  // for their warp; likewise
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;  // of each lane, of a traced block
   bool is_traced_ = false;

@@ -23,10 +23,9 @@ AccessCounts AccessCounts::scaled(double factor) const {
 
 void Counts::add(Arithmetic unit, unsigned operations, unsigned lanes) {
   issued[static_cast<std::size_t>(unit)] += operations;
-  double& sum = unit == Arithmetic::fma_fp32     ? fma_fp32
-                : unit == Arithmetic::fma_fp64   ? fma_fp64
-                : unit == Arithmetic::fma_fp16x2 ? fma_fp16x2
-                                                 : special;
+  double& sum = unit == Arithmetic::fma_fp32   ? fma_fp32
+                : unit == Arithmetic::fma_fp64 ? fma_fp64
+                                               : fma_fp16x2;
   sum += static_cast<double>(operations) * lanes;
 }
 
@@ -35,10 +34,13 @@ Counts& Counts::operator+=(const Counts& other) {
     for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
   }
   barriers += other.barriers;
-  warp_collectives += other.warp_collectives;
+  for (std::size_t c = 0; c < warp_operation_kinds; ++c)
+    warp_operations[c] += other.warp_operations[c];
   async_copies += other.async_copies;
   bulk_loads += other.bulk_loads;
+  bulk_stores += other.bulk_stores;
   for (std::size_t u = 0; u < issued.size(); ++u) issued[u] += other.issued[u];
+  async_loads += other.async_loads;
   fma_fp32 += other.fma_fp32;
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
@@ -53,15 +55,44 @@ Counts Counts::scaled(double factor) const {
     for (AccessCounts& counts : space) counts = counts.scaled(factor);
   }
   result.barriers *= factor;
-  result.warp_collectives *= factor;
+  for (double& operations : result.warp_operations) operations *= factor;
   result.async_copies *= factor;
   result.bulk_loads = bulk_loads.scaled(factor);
+  result.bulk_stores *= factor;
   for (double& issues : result.issued) issues *= factor;
+  result.async_loads *= factor;
   result.fma_fp32 *= factor;
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;
   result.special *= factor;
   for (double& flops : result.tensor_flops) flops *= factor;
+  return result;
+}
+
+std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts) {
+  std::vector<std::pair<std::string, double>> result;
+  const auto add = [&](const char* name, double instructions) {
+    if (instructions > 0) result.emplace_back(name, instructions);
+  };
+  const auto requests = [&](Space space, Access kind) { return counts.at(space, kind).requests; };
+  // An asynchronous copy is one instruction, of two requests or more.
+  add("global_load", requests(Space::global, Access::load) - counts.async_loads);
+  add("global_store", requests(Space::global, Access::store));
+  add("global_atomic", requests(Space::global, Access::atomic));
+  add("shared_load", requests(Space::shared, Access::load));
+  add("shared_store",
+      requests(Space::shared, Access::store) - counts.async_copies - counts.bulk_stores);
+  add("shared_atomic", requests(Space::shared, Access::atomic));
+  add("async_copy", counts.async_copies);
+  add("fma_fp32", counts.issues(Arithmetic::fma_fp32));
+  add("fma_fp64", counts.issues(Arithmetic::fma_fp64));
+  add("fma_fp16x2", counts.issues(Arithmetic::fma_fp16x2));
+  add("special", counts.special);
+  add("tensor", counts.at(WarpOperation::matrices));
+  add("shuffle", counts.at(WarpOperation::shuffle));
+  add("vote", counts.at(WarpOperation::vote));
+  add("barrier", counts.barriers);
+  add("warp_barrier", counts.at(WarpOperation::warp_barrier));
   return result;
 }
 

@@ -19,11 +19,12 @@ enum class EventKind : std::uint8_t {
   copied_to,    // and a store that needs none
   arithmetic,   // operations of one unit with nothing else between them; the code is the first's
   collective,   // a barrier or a warp exchange, on return from it; the block's barrier has size 1
+  special,      // a function of the special-function unit; its size is that of its operations there
 };
 
 // Operations that the source spells as a call.
-enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2, special };
-inline constexpr unsigned arithmetic_units = 4;
+enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2 };
+inline constexpr unsigned arithmetic_units = 3;
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
 // lanes took the same path iff their sequences of words are equal.
@@ -48,6 +49,8 @@ constexpr unsigned arithmetic_size(Arithmetic unit, unsigned operations) {
 }
 constexpr Arithmetic unit_of(Event e) { return static_cast<Arithmetic>(bytes_of(e) & 3); }
 constexpr unsigned operations_of(Event e) { return bytes_of(e) >> 2; }
+// What a warp's lanes do together, each of them once a request.
+constexpr bool is_request(Event e) { return is_access(e) || kind_of(e) == EventKind::special; }
 // What it does to memory, however it gets there.
 constexpr EventKind as_plain(EventKind access) {
   return access == EventKind::copied_from ? EventKind::load

@@ -15,11 +15,11 @@
 
 namespace gpubench::model {
 
-// One memory instruction executed once by a warp.
+// One memory instruction, or special function, executed once by a warp.
 struct WarpRequest {
   Event event;  // where, what kind, and the size of a lane's access
   std::uint32_t lanes = 0;
-  std::array<std::uint64_t, warp_lanes> address{};  // of the lanes that take part
+  std::array<std::uint64_t, warp_lanes> address{};  // of the lanes that take part in an access
 };
 
 // Zips the traces of up to 32 lanes (in lane order) and calls `sink(const WarpRequest&)` for each
@@ -49,12 +49,14 @@ class WarpZipper {
       }
       for (const Event e : events(warp[0])) {
         if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
-        if (!is_access(e)) continue;
+        if (!is_request(e)) continue;
         request.event = e;
-        for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-          request.address[lane] = addresses[lane][access];
+        if (is_access(e)) {
+          for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+            request.address[lane] = addresses[lane][access];
+          }
+          ++access;
         }
-        ++access;
         sink(std::as_const(request));
       }
       return;
@@ -67,7 +69,7 @@ class WarpZipper {
       std::size_t keyed = 0, access = 0;
       for (const Event e : trace) {
         const bool is_arithmetic = kind_of(e) == EventKind::arithmetic;
-        if (kind_of(e) != EventKind::collective && !is_arithmetic && !is_access(e)) continue;
+        if (kind_of(e) != EventKind::collective && !is_arithmetic && !is_request(e)) continue;
         const std::uint64_t key = keys_[keyed++];
         if (kind_of(e) == EventKind::collective) continue;
         const auto [found, added] = by_key_.try_emplace(key, requests_.size());
@@ -78,13 +80,13 @@ class WarpZipper {
         WarpRequest& request = requests_[found->second];
         for (const unsigned lane : group.lanes) {
           request.lanes |= 1u << lane;
-          if (!is_arithmetic) request.address[lane] = warp[lane].addresses[access];
+          if (is_access(e)) request.address[lane] = warp[lane].addresses[access];
         }
-        if (!is_arithmetic) ++access;
+        access += is_access(e) ? 1 : 0;
       }
     }
     for (const WarpRequest& request : requests_) {
-      if (is_access(request.event)) {
+      if (is_request(request.event)) {
         sink(request);
       } else {
         arithmetic(request.event, request.lanes);
