@@ -326,7 +326,7 @@ std::string terms_line(const Row& row) {
   std::ostringstream text;
   text << "    ";
   for (const auto& [name, seconds] : row.terms) {
-    if (seconds > 0) text << name << ' ' << with_prefix(seconds, "s") << "  ";
+    if (seconds >= 1e-12) text << name << ' ' << with_prefix(seconds, "s") << "  ";
   }
   text << '\n' << instructions_text("    instructions of warps:", row.instructions);
   return text.str();
