@@ -57,7 +57,7 @@ class Owned {
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
-  Handle* operator&() { return &handle_; }
+  Handle* place() { return &handle_; }
   operator Handle() const { return handle_; }
 
  private:
@@ -114,21 +114,21 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
   s.shape = shape;
   if (shape.m == 0 || shape.n == 0 || shape.k == 0) return;
   const Types types = types_of(shape.type);
-  CUBLAS_CHECK(cublasLtCreate(&s.library));
-  CUBLAS_CHECK(cublasLtMatmulDescCreate(&s.multiplication, types.compute, types.scale));
+  CUBLAS_CHECK(cublasLtCreate(s.library.place()));
+  CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
   // By columns, D is n by m: B, transposed, times A.
   const cublasOperation_t transposed = CUBLAS_OP_T;
   CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSA,
                                               &transposed, sizeof transposed));
   const auto columns = [](std::size_t ld) { return static_cast<std::int64_t>(ld); };
   CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(&s.a, types.operand, shape.k, shape.m, columns(shape.lda)));
+      cublasLtMatrixLayoutCreate(s.a.place(), types.operand, shape.k, shape.m, columns(shape.lda)));
   CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(&s.b, types.operand, shape.k, shape.n, columns(shape.ldb)));
+      cublasLtMatrixLayoutCreate(s.b.place(), types.operand, shape.k, shape.n, columns(shape.ldb)));
   CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(&s.d, types.result, shape.n, shape.m, columns(shape.ldd)));
+      cublasLtMatrixLayoutCreate(s.d.place(), types.result, shape.n, shape.m, columns(shape.ldd)));
   Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
-  CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
+  CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.place()));
   CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference,
                                                     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                     &most_workspace, sizeof most_workspace));

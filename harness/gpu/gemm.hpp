@@ -55,8 +55,8 @@ struct GemmShape {
 struct GemmChoice {
   std::string algorithm;            // the library's number for it
   unsigned tile_m = 0, tile_n = 0;  // of D, a block's; 0: not said
-  double workspace_bytes = 0;       //
-  std::string unit;                 // that multiplies: "hmma", "imma", "fma", ...
+  double workspace_bytes = 0;
+  std::string unit;  // that multiplies: "hmma", "imma", "fma", ...
 };
 
 // This library, device or shape does not go; says which.
