@@ -24,6 +24,10 @@ COUNTERS = (
     "moved_bytes_per_second",
     "flops_per_second",
     "items_per_second",
+    # What a stopwatch says that does not wait for the device.
+    "claimed_useful_bytes_per_second",
+    "claimed_flops_per_second",
+    "claimed_items_per_second",
     "algorithm_bytes_per_second",
     "bus_bytes_per_second",
     "arithmetic_intensity",
@@ -106,9 +110,10 @@ class ResultFile:
     """One result file.
 
     `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, rule, seconds
-    (median) and COUNTERS. Repetitions of one name are one row: the repetition whose time is the
-    (lower) median, with the envelope of the repetitions' confidence intervals.
+    arguments (dict), status ("ok", "skipped", "failed"), reason, label, roof (of the label, by its
+    name), verified, rule, seconds (median) and COUNTERS. Repetitions of one name are one row: the
+    repetition whose time is the (lower) median, with the envelope of the repetitions' confidence
+    intervals.
     """
 
     path: Path
@@ -338,6 +343,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         "status": "ok",
         "reason": "",
         "label": check.text(row, "label", where, ""),
+        "roof": check.text(row, "roof", where, "") or check.text(row, "label", where, ""),
         "verified": check.text(row, "verified", where, ""),
         "rule": check.text(row, "rule", where, ""),
         "seconds": math.nan,
@@ -393,8 +399,8 @@ def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
-    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "label", "verified",
-               "rule", "seconds", *COUNTERS]  # fmt: skip
+    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "label", "roof",
+               "verified", "rule", "seconds", *COUNTERS]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

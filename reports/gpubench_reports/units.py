@@ -20,6 +20,7 @@ AXIS_UNITS = {
     "n": "elements",
     "m": "elements",
     "k": "elements",
+    "align": "bytes",
     "seq": "tokens",
     "head_dim": "elements",
     "row": "elements",
