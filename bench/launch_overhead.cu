@@ -29,6 +29,8 @@ using gpubench::Bench;
 using gpubench::Body;
 using gpubench::Event;
 
+constexpr unsigned blocks_an_sm = 16;  // enough to keep its arithmetic busy
+
 // `queue` as it is, or as a graph.
 Body issued(By by, const Body& queue) {
   if (by == By::stream) return queue;
@@ -56,7 +58,7 @@ double median_of(std::vector<double> seconds) {
 template <class Between>
 double behind_other_work(Bench& bench, const Between& between) {
   const auto pace = paced_work::pace_of(bench.device());
-  const auto blocks = static_cast<unsigned>(pace.sms);
+  const auto blocks = blocks_an_sm * static_cast<unsigned>(pace.sms);
   const gpubench::DeviceBuffer<float> in(std::size_t{blocks} * paced_work::threads);
   const gpubench::DeviceBuffer<float> out(in.size());
   gpubench::fill_random(in.data(), in.size(), gpubench::Generator<float>{42});
@@ -155,7 +157,7 @@ GPU_BENCHMARK(launch_overhead, programmatic_row)
 
 // Kernels with something to do: from which length on do their launches stop mattering?
 void work_row(Bench& bench) {
-  constexpr unsigned launches = 64, blocks_an_sm = 16;
+  constexpr unsigned launches = 64;
   constexpr double share = 0.05;
   const auto pace = paced_work::pace_of(bench.device());
   const auto blocks = blocks_an_sm * static_cast<unsigned>(pace.sms);
