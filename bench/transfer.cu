@@ -6,7 +6,8 @@
 //           and waits. A kernel on mapped memory is as fast as a copy, if enough of its reads are
 //           under way. Managed memory is prefetched there and back. A copy on the device reads and
 //           writes its DRAM; one to a peer crosses what connects the two (topology says what).
-// Units     size [bytes]; of `managed` each way. At the largest default size of a path the row
+// Units     size [bytes]; `managed` goes there and back, and its bytes count once. At the largest
+// default size of a path the row
 //           carries the fit over five sizes: fit_latency_seconds, fit_bytes_per_second,
 //           fit_half_bandwidth_bytes. node is the NUMA node that holds the host's end.
 // Confirm   nsys profile --trace=cuda (throughput of each copy); nvbandwidth
@@ -68,25 +69,30 @@ void run(Bench& bench, std::size_t size, std::size_t fitted_at, const gpubench::
   bench.counter("fit_half_bandwidth_bytes", line.half_bandwidth_bytes());
 }
 
+constexpr gpubench::Generator<word> values{42};  // what is sent from the host
+
+void fill(word* host, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) host[i] = values(i);
+}
+
 gpubench::Law takes(double seconds) {
   return [=](const gpubench::Roofs&) { return seconds; };
 }
 
-// Between the host's memory at `host` and the device's.
-void host_copy(Bench& bench, std::size_t size, std::size_t fitted_at, bool pinned, word* host) {
+// Between the device's memory and the host's at `host`.
+void copy(Bench& bench, bool to_device, std::size_t size, std::size_t fitted_at, bool pinned,
+          word* host) {
   const std::size_t n = size / sizeof(word);
-  const bool to_device = bench.axis("direction") == "h2d";
   const auto link = host_link::link_of(bench.device(), pinned);
-  double seconds = to_device ? link.to_device(static_cast<double>(size))
-                             : link.to_host(static_cast<double>(size));
+  const auto amount = static_cast<double>(size);
+  double seconds = to_device ? link.to_device(amount) : link.to_host(amount);
   if (!pinned) {
     bench.blocks_host();
     seconds += link.call + link.blocking;
   }
   if (to_device) {
     const auto device = bench.output<word>(n);
-    const gpubench::Generator<word> values{42};
-    for (std::size_t i = 0; i < n; ++i) host[i] = values(i);
+    fill(host, n);
     bench.verify(device, values);
     run(bench, size, fitted_at, takes(seconds), [=](cudaStream_t s, std::size_t bytes) {
       CUDA_CHECK(cudaMemcpyAsync(device.data(), host, bytes, cudaMemcpyHostToDevice, s));
@@ -100,12 +106,42 @@ void host_copy(Bench& bench, std::size_t size, std::size_t fitted_at, bool pinne
   }
 }
 
-void copy(Bench& bench) {
+// A kernel that reaches over the link itself.
+void mapped(Bench& bench, bool to_device, std::size_t size) {
+  const std::size_t n = size / sizeof(word);
+  const gpubench::PinnedBuffer<word> host(n);
+  const auto link = host_link::link_of(bench.device(), true);
+  const auto amount = static_cast<double>(size);
+  const double floor = bench.device()["kernel_floor_seconds"];
+  const auto move = [](cudaStream_t s, const word* from, word* to, std::size_t bytes) {
+    const std::size_t words = bytes / sizeof(word);
+    launch(copy_words::copy, copy_words::blocks(words), copy_words::threads, 0, s, from, to, words);
+  };
+  word* const there = host.device_data();
+  if (to_device) {
+    const auto device = bench.output<word>(n);
+    fill(host.data(), n);
+    bench.verify(device, values);
+    run(bench, size, largest, takes(floor + link.to_device(amount)),
+        [=](cudaStream_t s, std::size_t bytes) { move(s, there, device.data(), bytes); });
+  } else {
+    const auto device = bench.input<word>(n);
+    bench.verify_host(host.span(), device.values());
+    run(bench, size, largest, takes(floor + link.to_host(amount)),
+        [=](cudaStream_t s, std::size_t bytes) { move(s, device.data(), there, bytes); });
+  }
+}
+
+void over_link(Bench& bench, bool to_device) {
   const std::size_t size = size_of(bench);
+  if (bench.axis("memory") == "mapped") return mapped(bench, to_device, size);
   const bool pinned = bench.axis("memory") == "pinned";
   gpubench::HostBuffer<word> host(size / sizeof(word), pinned);
-  host_copy(bench, size, largest, pinned, host.data());
+  copy(bench, to_device, size, largest, pinned, host.data());
 }
+
+void h2d(Bench& bench) { over_link(bench, true); }
+void d2h(Bench& bench) { over_link(bench, false); }
 
 // The sizes of a sweep: those of the default suite, or the others, which are the full suite's.
 std::vector<std::int64_t> sizes(bool daily, std::initializer_list<std::int64_t> chosen) {
@@ -126,34 +162,6 @@ gpubench::Registration* sweep(gpubench::Registration* rows, bool daily,
       ->In(daily ? Suite::standard : Suite::full);
 }
 
-// A kernel that reaches over the link itself.
-void mapped(Bench& bench) {
-  const std::size_t size = size_of(bench), n = size / sizeof(word);
-  const bool to_device = bench.axis("direction") == "h2d";
-  const gpubench::PinnedBuffer<word> host(n);
-  const auto device = bench.input<word>(n);
-  const auto link = host_link::link_of(bench.device(), true);
-  const auto amount = static_cast<double>(size);
-  const double floor = bench.device()["kernel_floor_seconds"];
-  const auto move = [=](cudaStream_t s, const word* from, word* to, std::size_t bytes) {
-    const std::size_t words = bytes / sizeof(word);
-    launch(copy_words::copy, copy_words::blocks(words), copy_words::threads, 0, s, from, to, words);
-  };
-  word* const there = host.device_data();
-  if (to_device) {
-    const auto arrived = bench.output<word>(n);
-    const gpubench::Generator<word> values{42};
-    for (std::size_t i = 0; i < n; ++i) host[i] = values(i);
-    bench.verify(arrived, values);
-    run(bench, size, largest, takes(floor + link.to_device(amount)),
-        [=](cudaStream_t s, std::size_t bytes) { move(s, there, arrived.data(), bytes); });
-  } else {
-    bench.verify_host(host.span(), device.values());
-    run(bench, size, largest, takes(floor + link.to_host(amount)),
-        [=](cudaStream_t s, std::size_t bytes) { move(s, device.data(), there, bytes); });
-  }
-}
-
 void managed(Bench& bench) {
   const std::size_t size = size_of(bench), n = size / sizeof(word);
   if (gpubench::device_attribute(cudaDevAttrConcurrentManagedAccess) == 0) {
@@ -166,19 +174,18 @@ void managed(Bench& bench) {
                std::to_string(free) + " that are free");
   }
   const gpubench::ManagedBuffer<word> both(n);
-  const gpubench::Generator<word> values{42};
   const auto round_trip = [&](cudaStream_t s, std::size_t bytes) {
     both.prefetch_to_device(s, bytes);
     both.prefetch_to_host(s, bytes);
   };
   bench.check([&](bool) -> std::string {
     const gpubench::Stream s;
-    for (std::size_t i = 0; i < n; ++i) both[i] = values(i);
+    fill(both.data(), n);
     both.prefetch_to_device(s, size);
     launch(flip, flipping_blocks, copy_words::threads, 0, s, both.data(), n);
     both.prefetch_to_host(s, size);
     s.synchronize();
-    const ExpectedFlips<decltype(values)> expected{values, n};
+    const ExpectedFlips<gpubench::Generator<word>> expected{values, n};
     for (std::size_t i = 0; i < n; ++i) {
       if (both[i] != expected(i)) return gpubench::describe_wrong(i, both[i], expected(i));
     }
@@ -246,36 +253,30 @@ void numa(Bench& bench) {
   const bool only = nodes.size() == 1;
   bench.note("numa", only ? "the only node" : "bound");
   const gpubench::NodeMemory host(largest, only ? std::nullopt : std::optional(node));
-  host_copy(bench, largest, 0, true, static_cast<word*>(host.data()));
+  copy(bench, bench.axis("direction") == "h2d", largest, 0, true, static_cast<word*>(host.data()));
 }
 
 // The default suite has the whole sweep of one path, and of each other the size that is fitted.
 [[maybe_unused]] const bool added = [] {
   for (const bool daily : {true, false}) {
-    for (const char* direction : {"h2d", "d2h"}) {
-      const bool first = direction == std::string("h2d");
-      for (const char* memory : {"pinned", "pageable"}) {
-        auto* rows = gpubench::record("transfer", "copy", copy)
-                         ->Axis("memory", {memory})
-                         ->Axis("direction", {direction});
-        if (first && memory == std::string("pinned")) {
-          sweep(rows, daily, {4, 64 * KiB, 1 * MiB, largest});
-        } else {
-          sweep(rows, daily, {largest});
-        }
+    for (const char* memory : {"pinned", "pageable", "mapped"}) {
+      auto* there = gpubench::record("transfer", "h2d", h2d)->Axis("memory", {memory});
+      if (memory == std::string("pinned")) {
+        sweep(there, daily, {4, 64 * KiB, 1 * MiB, largest});
+      } else {
+        sweep(there, daily, {largest});
       }
-      sweep(gpubench::record("transfer", "mapped", mapped)->Axis("direction", {direction}), daily,
-            {largest});
-      gpubench::record("transfer", "numa", numa)
-          ->Axis("direction", {direction})
-          ->ArgName("node")
-          ->ArgsProduct({daily ? std::vector<std::int64_t>{0, 1}
-                               : std::vector<std::int64_t>{2, 3, 4, 5, 6, 7}})
-          ->In(daily ? Suite::standard : Suite::full);
+      sweep(gpubench::record("transfer", "d2h", d2h)->Axis("memory", {memory}), daily, {largest});
     }
     sweep(gpubench::record("transfer", "managed", managed), daily, {largest});
     sweep(gpubench::record("transfer", "on_device", on_device), daily, {largest_on_device});
     sweep(gpubench::record("transfer", "peer", peer), daily, {largest});
+    gpubench::record("transfer", "numa", numa)
+        ->Axis("direction", {"h2d", "d2h"})
+        ->ArgName("node")
+        ->ArgsProduct(
+            {daily ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{2, 3, 4, 5, 6, 7}})
+        ->In(daily ? Suite::standard : Suite::full);
   }
   return true;
 }();

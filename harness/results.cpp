@@ -380,6 +380,7 @@ std::string series_lines(const Results& results) {
                          {"repetition_index", row.repetition},
                          {"device_kind", results.context.at("device_kind")},
                          {"device", results.context.at("device")},
+                         {"date", results.context.at("date")},
                          {"verdict", row.words.at("verdict")},
                          {"figure", row.headline}};
     const auto known = [](const std::optional<double>& value) {
