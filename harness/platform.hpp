@@ -45,6 +45,9 @@ class Platform {
   virtual const DeviceSpec& device() const = 0;
   virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
+  // What connects two GPUs of this machine, as the driver says: "NVLink", "PCIe (one switch)", ...;
+  // "" where nobody can say.
+  virtual std::string connection(int, int) const { return {}; }
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
   // GPUs that one process can make a collective's ranks of, this one included.

@@ -376,6 +376,34 @@ std::string samples_lines(const Results& results) {
   return text;
 }
 
+std::string series_lines(const Results& results) {
+  std::string text;
+  for (const Row& row : results.rows) {
+    if (row.outcome != Outcome::measured || row.moments.empty()) continue;
+    ordered_json json = {{"name", row.name},
+                         {"repetition_index", row.repetition},
+                         {"device_kind", results.context.at("device_kind")},
+                         {"device", results.context.at("device")},
+                         {"date", results.context.at("date")},
+                         {"verdict", row.words.at("verdict")},
+                         {"figure", row.headline}};
+    const auto known = [](const std::optional<double>& value) {
+      return value ? ordered_json(*value) : ordered_json();
+    };
+    for (const Moment& moment : row.moments) {
+      json["seconds"].push_back(moment.seconds);
+      json["rate"].push_back(moment.rate);
+      json["sm_clock_hz"].push_back(known(moment.health.sm_clock_hz));
+      json["power_w"].push_back(known(moment.health.power_w));
+      json["temperature_c"].push_back(known(moment.health.temperature_c));
+      const auto& reasons = moment.health.reasons;
+      json["reasons"].push_back(reasons ? ordered_json(words_of(*reasons)) : ordered_json());
+    }
+    text += json.dump() + "\n";
+  }
+  return text;
+}
+
 void check_writable(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) {
     throw UsageError("cannot write '" + path.string() + "': it is a directory");

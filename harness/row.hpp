@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "harness/measure/watch.hpp"
+
 namespace gpubench {
 
 using Argument = std::variant<std::int64_t, std::string>;
@@ -56,7 +58,8 @@ struct Row {
   double median_seconds = 0;
   std::vector<double> samples;  // seconds
   std::size_t discarded = 0;
-  std::string note;                    // on how it was timed
+  std::vector<Moment> moments;  // of a row that was watched for a while; rates as of its headline
+  std::string note;             // on how it was timed
   std::string moved_through = "dram";  // the memory that moved_bytes_per_second is about
 
   Law law;

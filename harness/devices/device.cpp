@@ -82,6 +82,7 @@ constexpr FigureRule rules[] = {
     {"tensor_int8_flops_per_second", "OP/s", optional, Constraint::positive},
     {"launch_stream_seconds", "s", required, Constraint::positive},
     {"launch_graph_seconds", "s", required, Constraint::positive},
+    {"launch_programmatic_seconds", "s", optional, Constraint::positive},
     {"launch_host_seconds", "s", required, Constraint::positive},
     {"launch_latency_seconds", "s", required, Constraint::positive},
     {"kernel_floor_seconds", "s", required, Constraint::positive},

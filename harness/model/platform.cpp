@@ -36,6 +36,11 @@ class ModelPlatform final : public Platform {
   const DeviceSpec& device() const override { return device_; }
   bool has_device_file() const override { return true; }
   std::string cuda_version() const override { return {}; }
+  std::string connection(int a, int b) const override {
+    const bool linked = device_.find("nvlink_bytes_per_second").has_value() &&
+                        model::current_runtime()->same_node(a, b);
+    return linked ? "NVLink" : "";
+  }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
   int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }

@@ -140,8 +140,18 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     return std::ranges::find(result.terms, name, &Term::name)->seconds;
   };
   if (traffic.link_bytes > 0) {
-    add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
+    traffic.link_seconds = traffic.link_bytes / device["nvlink_bytes_per_second"];
   }
+  // Once over the way there and back: of the first read, or of the last write, for whose arrival a
+  // kernel's end waits. Neither is cached.
+  if (profile.host_bytes_read + profile.host_bytes_written > 0) {
+    const double crossing =
+        scale * std::max(profile.host_bytes_read / device["pcie_h2d_bytes_per_second"],
+                         profile.host_bytes_written / device["pcie_d2h_bytes_per_second"]);
+    traffic.link_seconds =
+        std::max(traffic.link_seconds, device["pcie_latency_seconds"] + crossing);
+  }
+  if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;

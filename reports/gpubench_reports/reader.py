@@ -30,6 +30,8 @@ COUNTERS = (
     "claimed_items_per_second",
     "algorithm_bytes_per_second",
     "bus_bytes_per_second",
+    "fit_latency_seconds",
+    "fit_bytes_per_second",
     "arithmetic_intensity",
     "roof_fraction",
     "law",

@@ -25,6 +25,7 @@ AXIS_UNITS = {
     "head_dim": "elements",
     "row": "elements",
     "bucket": "bytes",
+    "launches": "in a row",
     "us": "µs",
     "every": "steps",
     "warps": "resident on an SM",

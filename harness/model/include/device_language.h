@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))  // anywhere in a declaration, as in CUDA
 // A block's shared memory: there is one block at a time on an operating-system thread.
 #define __shared__ __constinit thread_local

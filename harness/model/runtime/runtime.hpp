@@ -189,6 +189,7 @@ class Runtime {
   int current_device() const;  // of the calling thread
   cudaError_t memory_info(std::size_t* free, std::size_t* total) const;
   cudaError_t can_access_peer(int* can, int device, int peer) const;
+  cudaError_t peer_attribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer) const;
   cudaError_t enable_peer_access(int peer);
   bool may_access(int device, int peer) const;  // as enabled
   // NVLink connects the GPUs of a node with each other, in the device files of those that have it.
@@ -204,6 +205,11 @@ class Runtime {
   cudaError_t malloc_host(void** host, std::size_t bytes);
   cudaError_t host_device_pointer(void** device, void* host);
   cudaError_t free_host(void* host);
+  cudaError_t host_register(void* host, std::size_t bytes);
+  cudaError_t host_unregister(void* host);
+  cudaError_t malloc_managed(void** managed, std::size_t bytes);
+  cudaError_t prefetch(const void* managed, std::size_t bytes, cudaMemLocation location,
+                       cudaStream_t stream);
   cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                    cudaStream_t stream, bool asynchronous);
   cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream);
@@ -326,7 +332,12 @@ class Runtime {
   struct HostAllocation {
     std::unique_ptr<std::byte, void (*)(void*)> begin;
     std::size_t bytes;
+    enum class Kind { pinned, registered, managed } kind = Kind::pinned;
+    mutable std::vector<bool> on_device{};  // of managed memory, by page: where it lies now
   };
+  cudaError_t allocate_host(void** host, std::size_t bytes, HostAllocation::Kind kind);
+  bool release_host(void* host, HostAllocation::Kind kind);
+  const HostAllocation* host_allocation(const void* address, std::size_t bytes) const;
   std::map<const std::byte*, HostAllocation> host_allocations_;
 };
 
