@@ -25,9 +25,15 @@ A result file comes from
 
 _EPILOG = """\
 examples:
+  gpubench-report html run.json                    everything in one page: run.html
   gpubench-report table run.json                   what was found, in the terminal
   gpubench-report render run.json                  charts into run-charts/
   gpubench-report compare monday.json today.json   what changed, and is it more than noise?
+  gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
+  gpubench-report markdown run.json monday.json    for a pull request or a job's summary
+  gpubench-report csv run.json > run.csv           every figure of every row
+  gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
+  gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report published tests/data/published   the same, against published measurements
 
@@ -41,8 +47,12 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
   roofline         rows with arithmetic intensity and FLOP/s under the device's roofs:
                    solid measured, dash-dot modelled; of the device file, dashed what is
                    known and dotted what is derived or assumed
+                   (none where no row has an intensity)
   concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
-                   intervals, the law as a broad dashed line, the model's prediction dotted
+                   intervals, the law as a broad dashed line, the model's prediction dotted;
+                   a kernel that sweeps two axes has a heat map too, with the line where its law
+                   levels off
+  concept-NAME-wire  of collectives: algorithm and bus bandwidth by size, with the alpha-beta fit
   warp-N           one a kernel of NAME.explain.json, which --explain writes beside NAME.json:
                    which words of which sectors, or banks, each lane of a warp asks for
   timeline-NAME    what happened when in one run of the rows that are worth a picture, where
@@ -50,6 +60,26 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
 
 Names and axes come from the file: a new concept is drawn without any change here.
 Figures of the model device carry the watermark "MODELLED, not measured".
+"""
+
+_HTML = """\
+Writes one page that needs no network and no other file: device and health, roofs, the worst row and
+why, every chart with how to read it, and a table to sort, filter and open raw values from. OTHERS
+are compared with the file. A browser prints it to PDF.
+
+Rows are graded as expected, low or suspiciously high: against what --against has for the same row
+on the same device (folders of measured result files or of published points), else against the
+row's law, the model's prediction, or its roof. The rules are verdicts.toml of this package.
+"""
+
+_MARKDOWN = """\
+Prints a summary in Markdown: health, what is not as expected and why, roofs, and a paragraph a
+concept; with OTHERS how much faster or slower each concept is than there.
+"""
+
+_CSV = """\
+Prints every row with everything that it holds: arguments, figures in SI base units, words, verdict.
+A cell is empty where the row has no such figure.
 """
 
 _TABLE = """\
@@ -61,7 +91,10 @@ Prints one line a row:
   law ratio   measured over the concept's law; 1.000 means that theory holds
   of roof     fraction of the roof that binds this row
   predicted   time that the model expects, and its signed error
+  bus         bus bandwidth of a collective
   bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ...
+  note        what to know before trusting it: not converged, throttled, an unconfirmed counting
+              rule, what the prediction assumes, what the compiler made of the counted accesses
 
 Then the rows that were skipped or failed, with the reason. Columns nobody filled are left out.
 """
@@ -76,8 +109,8 @@ and every output says so. Rows that only one file has are listed. Draws a chart 
 
 
 _VALIDATE = """\
-Compares predicted with measured times: of every measured row with a prediction (--predict), or
-with the same row in a modelled file of the same device and mode.
+Compares predicted with measured times, so it needs a file measured on a GPU: of every measured row
+with a prediction (--predict), or with the same row in a modelled file of the same device and mode.
 
 Prints the signed error by concept, the mean of its size (MAPE), the worst rows, and how many meet
 the target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated
@@ -86,9 +119,10 @@ time, and the errors.
 """
 
 _PUBLISHED = """\
-Runs the model for the rows that published measurements can be compared with, and prints the errors
-as Markdown. POINTS is a folder of points files: what was measured, where it was published, whether
-the device file took a figure from there ("fitted"), and what no row measures yet.
+Runs the model (--program, which must have been built) for the rows that published measurements can
+be compared with, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
+files: what was measured, where it was published, whether the device file took a figure from there
+("fitted"), and what no row measures yet.
 """
 
 
@@ -138,6 +172,21 @@ def _parser() -> argparse.ArgumentParser:
                         help="where to (default: RESULT-charts beside the file)")  # fmt: skip
     render.set_defaults(run=_run_render)
 
+    html = command("html", "write everything as one page", _HTML)
+    _one_and_others(html)
+    html.add_argument("-o", "--out", metavar="FILE", type=Path,
+                      help="where to (default: RESULT.html beside the file)")  # fmt: skip
+    html.set_defaults(run=_run_html)
+
+    markdown = command("markdown", "print a summary for a pull request", _MARKDOWN)
+    _one_and_others(markdown)
+    markdown.set_defaults(run=_run_markdown)
+
+    csv = command("csv", "print every row as CSV", _CSV)
+    csv.add_argument("result", metavar="RESULT.json", type=Path)
+    _against(csv)
+    csv.set_defaults(run=_run_csv)
+
     table = command("table", "print a result file as a table", _TABLE)
     table.add_argument("result", metavar="RESULT.json", type=Path)
     table.set_defaults(run=_run_table)
@@ -182,6 +231,58 @@ def _parser() -> argparse.ArgumentParser:
     )
     published.set_defaults(run=_run_published)
     return parser
+
+
+def _one_and_others(command: argparse.ArgumentParser) -> None:
+    command.add_argument("result", metavar="RESULT.json", type=Path)
+    command.add_argument("others", metavar="OTHER.json", type=Path, nargs="*",
+                         help="compared with it")  # fmt: skip
+    _against(command)
+
+
+def _against(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--against", metavar="PLACE", type=Path, action="append", default=[],
+                         help="a folder or file with what was recorded or published for this "
+                         "device; may be repeated")  # fmt: skip
+
+
+def _run_html(options: argparse.Namespace) -> None:
+    from gpubench_reports.ranges import ranges_for
+    from gpubench_reports.reader import read
+
+    result = read(options.result)
+    others = [read(path) for path in options.others]
+    recorded = ranges_for(result, options.against)
+    from gpubench_reports import html_report
+    from gpubench_reports.files import ensure_directory, write_atomically
+
+    path = options.out or html_report.default_path(options.result)
+    ensure_directory(path.parent)
+    write_atomically(path, html_report.build(result, others, recorded))
+    _print_paths([path])
+
+
+def _run_markdown(options: argparse.Namespace) -> None:
+    from gpubench_reports.compare import compare
+    from gpubench_reports.markdown_report import to_markdown
+    from gpubench_reports.ranges import ranges_for
+    from gpubench_reports.reader import read
+    from gpubench_reports.verdicts import judge
+
+    result = read(options.result)
+    comparisons = [compare(read(path), result) for path in options.others]
+    verdicts = judge(result, ranges_for(result, options.against))
+    print(to_markdown(result, verdicts, comparisons), end="")
+
+
+def _run_csv(options: argparse.Namespace) -> None:
+    from gpubench_reports.csv_report import to_csv
+    from gpubench_reports.ranges import ranges_for
+    from gpubench_reports.reader import read
+    from gpubench_reports.verdicts import judge
+
+    result = read(options.result)
+    print(to_csv(result, judge(result, ranges_for(result, options.against))), end="")
 
 
 def _run_render(options: argparse.Namespace) -> None:

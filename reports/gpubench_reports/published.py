@@ -56,11 +56,12 @@ def read_points(directory: Path) -> list[Point]:
     paths = sorted(directory.glob("*.json"))
     if not paths:
         raise ReportError(directory, "holds no points: expected *.json files")
-    points = [point for path in paths for point in _points_of(path)]
+    points = [point for path in paths for point in points_of(path)]
     return sorted(points, key=lambda point: point.device)
 
 
-def _points_of(path: Path) -> list[Point]:
+def points_of(path: Path) -> list[Point]:
+    """The points of one file. Raises ReportError."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
