@@ -10,9 +10,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpubench_reports import __version__
 from gpubench_reports.errors import ReportError
+
+if TYPE_CHECKING:
+    from gpubench_reports.reader import ResultFile
 
 PROGRAM = "gpubench-report"
 
@@ -48,6 +52,8 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
                    solid measured, dash-dot modelled; of the device file, dashed what is
                    known and dotted what is derived or assumed
                    (none where no row has an intensity)
+  levels           the rows whose prediction counts bytes for several levels of memory, once a
+                   level: DRAM, L2, L1, shared memory, each under its own roof
   concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
                    intervals, the law as a broad dashed line, the model's prediction dotted;
                    a kernel that sweeps two axes has a heat map too, with the line where its law
@@ -103,10 +109,19 @@ _COMPARE = """\
 Compares B with A, row by row: how many times as fast B is, with the 95 % interval that follows
 from the intervals of both times. An interval that holds 1 shows no difference.
 
+With more files than two, with --by or with --of-roof: the geometric means of the ratios by concept,
+kernel or type, a column a file, named by what tells the files apart (device, driver, commit, ...).
+
 Files that are unlike (modelled against measured, another device, another mode) are compared,
 and every output says so. Rows that only one file has are listed. Draws a chart of the ratios.
 """
 
+
+_ROOFLINE = """\
+Draws the roofs of several devices on one chart, each with its ridge point: of result files as they
+ran (with their rows), of device files (harness/devices/NAME.json, or one like it) as the maker or
+others state them. Solid, dashed and dotted lines are the types of --dtype.
+"""
 
 _VALIDATE = """\
 Compares predicted with measured times, so it needs a file measured on a GPU: of every measured row
@@ -191,9 +206,30 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("result", metavar="RESULT.json", type=Path)
     table.set_defaults(run=_run_table)
 
-    compare = command("compare", "compare two result files", _COMPARE)
+    roofline = command("roofline", "draw the roofs of several devices on one chart", _ROOFLINE)
+    roofline.add_argument("files", metavar="FILE.json", type=Path, nargs="+",
+                          help="a result file, or a device file")  # fmt: skip
+    roofline.add_argument("--dtype", metavar="NAME,...", default="tensor_bf16",
+                          help="peaks to draw, such as fp32 (default: %(default)s, or "
+                          "tensor_fp16 where a device has only that)")  # fmt: skip
+    roofline.add_argument("--out", metavar="DIR", type=Path, default=Path(),
+                          help="where to (default: here)")  # fmt: skip
+    roofline.set_defaults(run=_run_roofline)
+
+    compare = command("compare", "compare result files", _COMPARE)
     compare.add_argument("a", metavar="A.json", type=Path, help="the reference")
-    compare.add_argument("b", metavar="B.json", type=Path, help="what is compared with it")
+    compare.add_argument("others", metavar="B.json", type=Path, nargs="+",
+                         help="what is compared with it")  # fmt: skip
+    compare.add_argument(
+        "--by",
+        choices=("concept", "kernel", "dtype"),
+        help="means by this; dtype: of each file, its types with one another",
+    )
+    compare.add_argument(
+        "--of-roof",
+        action="store_true",
+        help="compare how much of its roof each row reaches, not its speed",
+    )
     compare.add_argument("--out", metavar="DIR", type=Path,
                          help="where to (default: A-vs-B-charts beside B)")  # fmt: skip
     compare.set_defaults(run=_run_compare)
@@ -291,7 +327,11 @@ def _run_render(options: argparse.Namespace) -> None:
     result = read(options.result)
     from gpubench_reports.render import default_directory, render
 
-    _print_paths(render(result, options.out or default_directory(options.result)))
+    paths = render(result, options.out or default_directory(options.result))
+    _print_paths(paths)
+    if not any(path.stem == "roofline" for path in paths):
+        print(f"{PROGRAM}: no roofline: no row has both an arithmetic intensity and FLOP/s",
+              file=sys.stderr)  # fmt: skip
 
 
 def _run_table(options: argparse.Namespace) -> None:
@@ -304,23 +344,57 @@ def _run_table(options: argparse.Namespace) -> None:
 
 
 def _run_compare(options: argparse.Namespace) -> None:
-    from gpubench_reports.compare import compare
     from gpubench_reports.reader import read
 
-    comparison = compare(read(options.a), read(options.b))
+    last = options.others[-1]
+    directory = options.out or last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
+    results = [read(path) for path in (options.a, *options.others)]
+    if len(results) == 2 and not options.by and not options.of_roof:
+        _compare_two(*results, directory)
+        return
+    from gpubench_reports import speedups
+
+    table = speedups.table(results, options.by or "concept", options.of_roof)
+    from gpubench_reports import speedup_chart
+    from gpubench_reports.files import ensure_directory
+    from gpubench_reports.render import save
+    from gpubench_reports.tables import print_speedups
+
+    ensure_directory(directory)
+    modelled = any(result.context.modelled for result in results)
+    paths = save(speedup_chart.build(table, modelled), directory / "speedups")
+    print_speedups(table)
+    _print_paths(paths)
+
+
+def _compare_two(a: "ResultFile", b: "ResultFile", directory: Path) -> None:
+    from gpubench_reports.compare import compare
+
+    comparison = compare(a, b)
     from gpubench_reports import compare_chart
     from gpubench_reports.files import ensure_directory
     from gpubench_reports.render import save
     from gpubench_reports.tables import print_comparison
 
-    default = options.b.parent / f"{options.a.stem}-vs-{options.b.stem}-charts"
-    directory = options.out or default
     ensure_directory(directory)
     paths = []
     for page, figure in enumerate(compare_chart.build(comparison), start=1):
         paths += save(figure, directory / (f"compare-{page}" if page > 1 else "compare"))
     print_comparison(comparison)
     _print_paths(paths)
+
+
+def _run_roofline(options: argparse.Namespace) -> None:
+    from gpubench_reports.devices import read_machine
+
+    machines = [read_machine(path) for path in options.files]
+    from gpubench_reports import devices_chart
+    from gpubench_reports.files import ensure_directory
+    from gpubench_reports.render import save
+
+    figure = devices_chart.build(machines, [name for name in options.dtype.split(",") if name])
+    ensure_directory(options.out)
+    _print_paths(save(figure, options.out / "rooflines"))
 
 
 def _run_validate(options: argparse.Namespace) -> None:

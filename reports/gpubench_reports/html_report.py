@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from gpubench_reports import __version__, compare_chart, paragraphs, style
+from gpubench_reports import __version__, compare_chart, paragraphs, speedup_chart, style
 from gpubench_reports.columns import columns_of
 from gpubench_reports.compare import Comparison, compare
 from gpubench_reports.figures import with_headline
@@ -26,6 +26,7 @@ from gpubench_reports.markup import Markup, data_block, tag, text
 from gpubench_reports.ranges import Range
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
 from gpubench_reports.render import chart_names, charts_of, draw_all
+from gpubench_reports.speedups import Table, table
 from gpubench_reports.units import si
 from gpubench_reports.verdicts import (
     EXPECTED,
@@ -67,7 +68,8 @@ def build(
     """
     comparisons = [compare(other, result) for other in others]
     verdicts = judge(result, recorded)
-    charts = _draw(result, comparisons)
+    means = table([result, *others]) if len(others) > 1 else None
+    charts = _draw(result, comparisons, means)
     listed = _listed_rows(result, verdicts)
     sections = [
         _summary(result, verdicts),
@@ -82,9 +84,13 @@ def build(
 # --- charts ---------------------------------------------------------------------------------------
 
 
-def _draw(result: ResultFile, comparisons: Sequence[Comparison]) -> list[Chart]:
+def _draw(
+    result: ResultFile, comparisons: Sequence[Comparison], means: Table | None
+) -> list[Chart]:
     """All charts of the page, no more bytes together than it has room for."""
     builders = charts_of(result)
+    if means is not None:
+        builders["means"] = partial(_means, means)
     for number, comparison in enumerate(comparisons, start=1):
         builders[f"compare-{number}"] = partial(_forest, comparison)
     drawn = draw_all(result, builders, partial(_embed, result.context))
@@ -105,6 +111,10 @@ def _embed(context: Context, stem: str, figure: Figure) -> Markup:
     words = f"Chart {stem}, {context.verb}. Its figures are in the table of rows."
     content = to_inline_svg(figure, stem, stem.replace("-", ": ", 1), words)
     return content if len(content) <= _LARGEST_SVG else png_element(figure, words)
+
+
+def _means(means: Table, result: ResultFile) -> Figure | None:
+    return speedup_chart.build(means, result.context.modelled)
 
 
 def _forest(comparison: Comparison, _: ResultFile) -> Figure | None:
@@ -327,7 +337,9 @@ def _concepts(
 def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> list[Markup]:
     if not comparisons:
         return []
-    parts = []
+    parts = [
+        _figure(chart, paragraphs.how_to_read("means")) for chart in charts if chart.kind == "means"
+    ]
     for number, comparison in enumerate(comparisons, start=1):
         own = [chart for chart in charts if chart.stem == f"compare-{number}"]
         words = (

@@ -70,10 +70,15 @@ def _files(places: Iterable[Path]) -> list[tuple[Path, bool]]:
     for place in places:
         if place.is_dir():
             inside = sorted(place.rglob("*.json"))
-            found += [(path, False) for path in inside if "local" not in path.parts]
+            found += [(path, False) for path in inside if _is_kept(path.relative_to(place))]
         else:
             found.append((place, True))
     return found
+
+
+def _is_kept(path: Path) -> bool:
+    """Not one's own runs under local/, and not what lies beside a result file."""
+    return path.parts[0] != "local" and not path.name.endswith((".trace.json", ".explain.json"))
 
 
 def _is_points(path: Path) -> bool:

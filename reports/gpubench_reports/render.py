@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from gpubench_reports import (
     concept_chart,
+    levels_chart,
     roofline,
     style,
     timeline_chart,
@@ -83,7 +84,7 @@ def charts_of(result: ResultFile) -> dict[str, Builder]:
     """What may be drawn of the file and of what lies beside it, by the stem of the chart's name."""
     sizes = result.ok["concept"].value_counts(sort=False)
     concepts = [concept for concept, rows in sizes.items() if rows <= MOST_ROWS]
-    charts: dict[str, Builder] = {"roofline": _roofline}
+    charts: dict[str, Builder] = {"roofline": _roofline, "levels": _levels}
     for concept, name in chart_names(concepts).items():
         charts[name] = partial(_concept, concept_chart.build, concept)
         if result.ok.loc[result.ok["concept"] == concept, "bus_bytes_per_second"].notna().any():
@@ -139,6 +140,10 @@ def _save_in(directory: Path, stem: str, figure: Figure) -> list[Path]:
 
 def _roofline(result: ResultFile) -> Figure | None:
     return roofline.build(result.rows, result.context)
+
+
+def _levels(result: ResultFile) -> Figure | None:
+    return levels_chart.build(result.rows, result.context)
 
 
 def _concept(build: ConceptBuilder, concept: str, result: ResultFile) -> Figure | None:

@@ -59,12 +59,13 @@ class Sweep:
 
 
 def build(rows: pd.DataFrame, context: Context) -> Figure | None:
-    """The roofline of all `rows`; None when the file has neither points nor both kinds of roof."""
+    """The roofline of all `rows`; None when no row has an intensity: roofs alone say nothing of the
+    run."""
     found = find_sweeps(rows)
+    if not found:
+        return None
     bandwidths = merged([r for r in context.roofs if r.kind == "bandwidth"])
     peaks = merged([r for r in context.roofs if r.kind == "compute"])
-    if not found and not (bandwidths and peaks):
-        return None
     ridges = ridge_points(bandwidths, peaks)
     key = [_key_entry(sweep) for sweep in found]
     if ridges:

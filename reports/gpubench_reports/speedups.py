@@ -12,8 +12,6 @@ from gpubench_reports.errors import ReportError
 from gpubench_reports.figures import with_headline
 from gpubench_reports.reader import Context, ResultFile
 
-GROUPS = ("concept", "kernel", "dtype", "row")
-
 
 def means(rows: pd.DataFrame, by: str) -> pd.DataFrame:
     """A line for each value of the column `by` of a comparison's rows, as they appear: `rows`,
@@ -71,7 +69,8 @@ def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = Fa
     for name, other in zip(names[1:], others, strict=True):
         comparison = compare(reference, other)
         rows = of_roofs(comparison) if of_roof else comparison.rows
-        lines[name] = means(rows.rename(columns={"name": "row"}), by)
+        rows = rows.assign(row=rows["name"], kernel=rows["concept"] + "/" + rows["kernel"])
+        lines[name] = means(rows, by)
         warnings += comparison.warnings
     return Table(names[0], by, lines, list(dict.fromkeys(warnings)), of_roof)
 

@@ -14,6 +14,7 @@ from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison
 from gpubench_reports.figures import BY_COLUMN
 from gpubench_reports.reader import Context, ResultFile
+from gpubench_reports.speedups import Table as Speedups
 from gpubench_reports.units import si
 from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, Validation, summary, worst
 
@@ -53,6 +54,31 @@ def print_comparison(comparison: Comparison) -> None:
             console.print(_bold(f"{len(names)} only in {letter}"))
             for name, why in names:
                 console.print(Text(f"  {name}: {why}"))
+
+
+def print_speedups(table: Speedups) -> None:
+    """Prints the means of every group, a column a file, with their intervals."""
+    console = _console()
+    for warning in table.warnings:
+        console.print(_bold(f"!  {warning}"))
+    what = "of the fraction of the roof reached" if table.of_roof else "of speed"
+    over = "" if table.by == "dtype" else f", over {table.reference}"
+    console.print(Text(f"geometric means {what}{over}"))
+    groups = list(dict.fromkeys(g for lines in table.lines.values() for g in lines[table.by]))
+    columns = [(table.by, groups)]
+    for name, lines in table.lines.items():
+        by_group = {line[table.by]: line for line in lines.to_dict("records")}
+        columns.append((name, [_mean(by_group.get(group)) for group in groups]))
+    console.print(_table(columns))
+
+
+def _mean(line: dict | None) -> str:
+    if line is None:
+        return NONE
+    interval = ""
+    if math.isfinite(line["low"]):
+        interval = f" ({line['low']:.3f} … {line['high']:.3f})"
+    return f"{line['ratio']:.3f}{interval}, {_rows(line['rows'])}"
 
 
 def print_validation(validation: Validation) -> None:
