@@ -133,6 +133,19 @@ on this GPU. Rows of the latter kind are fitted, all others held out. Draws pred
 time, and the errors.
 """
 
+_IMPORT = """\
+Writes a result file with the rows of FILE, which another program wrote, so that they can be drawn
+and compared like our own:
+
+  nccl-tests   what all_reduce_perf, reduce_scatter_perf, ... print, as all_reduce/KERNEL/...
+  babelstream  its --csv output, as stream/KERNEL/dtype:.../bytes:.../unroll:1
+  mixbench     what it prints, as roofline/mixbench/dtype:.../iterations:...
+  nvbandwidth  its --json output, as nvbandwidth/TESTCASE/row:.../column:...
+  nvbench      its --json output, as nvbench/BENCHMARK/AXIS:...
+
+A figure is taken as the program states it; what it does not state is absent.
+"""
+
 _PUBLISHED = """\
 Runs the model (--program, which must have been built) for the rows that published measurements can
 be compared with, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
@@ -249,6 +262,16 @@ def _parser() -> argparse.ArgumentParser:
         help="where to (default: FILE-validation beside the first file)",
     )
     validate.set_defaults(run=_run_validate)
+
+    imported = command("import", "turn other programs' results into a result file", _IMPORT)
+    imported.add_argument("file", metavar="FILE", type=Path)
+    imported.add_argument("--from", dest="program", required=True,
+                          choices=("nccl-tests", "babelstream", "mixbench", "nvbandwidth",
+                                   "nvbench"))  # fmt: skip
+    imported.add_argument("--device", metavar="NAME", default="",
+                          help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
+    imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
+    imported.set_defaults(run=_run_import)
 
     published = command("published", "compare the model with published measurements", _PUBLISHED)
     published.add_argument("points", metavar="POINTS", type=Path)
@@ -413,6 +436,16 @@ def _run_validate(options: argparse.Namespace) -> None:
     paths = save(validate_chart.build(validation), directory / "validation")
     print_validation(validation)
     _print_paths(paths)
+
+
+def _run_import(options: argparse.Namespace) -> None:
+    from gpubench_reports.files import ensure_directory, write_atomically
+    from gpubench_reports.importers import convert, to_bytes
+
+    document = convert(options.file, options.program, options.device)
+    ensure_directory(options.out.parent)
+    write_atomically(options.out, to_bytes(document))
+    _print_paths([options.out])
 
 
 def _run_published(options: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """Device files as roofs: what a data sheet says, beside measured and modelled runs.
 
-A device file is harness/devices/NAME.json, or one like it that the user wrote. Only its stated peaks
-and its memory bandwidth are read: figures that end in `flops_per_second`, and
+A device file is harness/devices/NAME.json, or one like it that the user wrote. Only its stated
+peaks and its memory bandwidth are read: figures that end in `flops_per_second`, and
 `dram_bytes_per_second`.
 """
 

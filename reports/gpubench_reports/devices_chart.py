@@ -1,4 +1,4 @@
-"""Several devices on one roofline: of each its memory bandwidth and its peak in one or more types."""
+"""Several devices on one roofline: of each its memory bandwidth and its peak in chosen types."""
 
 import math
 from collections.abc import Sequence
@@ -56,8 +56,8 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
     )  # fmt: skip
     figure.text(0.012, 1 - 0.12 / _HEIGHT, "Rooflines of several devices", size=13, weight="bold",
                 va="top", color=style.INK, gid="title")  # fmt: skip
-    style.small_print(figure, 0.42, "attainable FLOP/s = min(peak, intensity x DRAM bandwidth); "
-                      "a diamond is the ridge point, with its FLOP per byte", "subtitle")  # fmt: skip
+    formula = "attainable FLOP/s = min(peak, intensity × DRAM bandwidth)"
+    style.small_print(figure, 0.42, f"{formula}; a mark is the ridge point", "subtitle")
     axes.set_xscale("log")
     axes.set_yscale("log")
     points = [_points(machine) for machine in machines]

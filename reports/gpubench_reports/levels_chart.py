@@ -1,9 +1,9 @@
 """The hierarchical roofline: each row once for every level of memory, under that level's roof.
 
 After Ilic, Pratas and Sousa, "Cache-aware Roofline Model", 2014, and Yang, Kurth and Williams,
-"Hierarchical Roofline Analysis for GPUs", 2020. Bytes of DRAM are the row's own; those of the levels
-before it are the prediction's: a term is bytes over the level's bandwidth, so bytes are its product
-with the roof of the device file.
+"Hierarchical Roofline Analysis for GPUs", 2020. Bytes of DRAM are the row's own; those of the
+levels before it are the prediction's: a term is bytes over the level's bandwidth, so bytes are its
+product with the roof of the device file.
 """
 
 import math

@@ -106,7 +106,7 @@ def run_line(context: Context) -> str:
         part
         for part in (
             context.device_title,
-            context.verb,
+            f"{context.verb} by {context.imported_from}" if context.imported_from else context.verb,
             context.date[:16].replace("T", " "),
             f"{context.mode} caches" if context.mode in ("cold", "hot") else context.mode,
             f"driver {context.driver_version}" if context.driver_version else "",

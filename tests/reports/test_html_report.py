@@ -118,9 +118,9 @@ def test_without_intensity_the_page_says_that_there_is_no_roofline(load):
 
 
 def test_rows_that_are_not_there_are_told(load):
-    rows = [make_row("a/b/n:1"),
-            make_row("a/c/n:1") | {"skipped": True, "skip_reason": "needs 64 GiB"},
-            make_row("a/d/n:1") | {"error_occurred": True, "error_message": "element 3 is 4"}]  # fmt: skip
+    skipped = {"skipped": True, "skip_reason": "needs 64 GiB"}
+    failed = {"error_occurred": True, "error_message": "element 3 is 4"}
+    rows = [make_row("a/b/n:1"), make_row("a/c/n:1") | skipped, make_row("a/d/n:1") | failed]
     text = one_line(Elements(page_of(load, rows)).text)
     assert "1 measured, 1 skipped, 1 failed" in text
     assert "failed: element 3 is 4" in text
