@@ -1,5 +1,6 @@
 """Draws every chart that a result file supports and writes it as PNG and SVG."""
 
+import gc
 import multiprocessing
 import os
 import re
@@ -118,6 +119,9 @@ _work: tuple[ResultFile, dict[str, Builder], User] | None = None
 def _start_worker(*work: Any) -> None:
     global _work
     _work = work
+    # Figures are many small objects: the collector would walk them over and over.
+    gc.freeze()
+    gc.set_threshold(100_000)
 
 
 def _job(stem: str) -> Any:

@@ -47,6 +47,7 @@ _SETTINGS = {
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # where it is anyway; found by measuring all texts, it costs a tenth
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.unicode_minus": True,

@@ -18,6 +18,9 @@ from gpubench_reports.speedups import Table as Speedups
 from gpubench_reports.units import si
 from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, Validation, summary, worst
 
+# A terminal table longer than this is read by nobody, and takes minutes to lay out.
+MOST_ROWS = 5000
+
 
 def print_result(result: ResultFile) -> None:
     """Prints all rows of `result`: times and figures, then what was skipped or failed and why."""
@@ -27,7 +30,10 @@ def print_result(result: ResultFile) -> None:
     if context.modelled:
         console.print(_bold("MODELLED, not measured: these figures are predictions."))
     if not result.ok.empty:
-        console.print(_result_table(result))
+        console.print(_result_table(result.ok[:MOST_ROWS], context))
+    more = len(result.ok) - MOST_ROWS
+    if more > 0:
+        console.print(_bold(f"and {_rows(more)} more: gpubench-report csv lists them all"))
     for status, word in (("skipped", "skipped"), ("failed", "FAILED")):
         lost = result.rows[result.rows["status"] == status]
         if not lost.empty:
@@ -167,8 +173,8 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     return table
 
 
-def _result_table(result: ResultFile) -> Table:
-    columns = columns_of(result.ok, {}, result.context)
+def _result_table(rows: pd.DataFrame, context: Context) -> Table:
+    columns = columns_of(rows, {}, context)
     return _table([(column.title, column.texts) for column in columns])
 
 

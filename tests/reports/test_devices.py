@@ -1,6 +1,7 @@
 """Rooflines of several devices, and of the levels of memory of one."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_names_of_devices_do_not_overlap():
     boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts
              if text.get_gid() == "device"]  # fmt: skip
     boxes.sort(key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 for low, high in zip(boxes, boxes[1:], strict=False))
+    assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
 
 
 def test_a_run_brings_its_rows_and_its_own_roofs(write):
