@@ -146,6 +146,11 @@ and compared like our own:
 A figure is taken as the program states it; what it does not state is absent.
 """
 
+_GALLERY = """\
+Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program the
+files are made anew first, by the command lines that the list holds.
+"""
+
 _PUBLISHED = """\
 Runs the model (--program, which must have been built) for the rows that published measurements can
 be compared with, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
@@ -272,6 +277,14 @@ def _parser() -> argparse.ArgumentParser:
                           help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
     imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
     imported.set_defaults(run=_run_import)
+
+    gallery = command("gallery", "draw the pictures of the README", _GALLERY)
+    gallery.add_argument("directory", metavar="DIR", type=Path, nargs="?",
+                         default=Path("reports/gallery"),
+                         help="(default: %(default)s)")  # fmt: skip
+    gallery.add_argument("--program", metavar="GPUBENCH", type=Path,
+                         help="run this for new result files first")  # fmt: skip
+    gallery.set_defaults(run=_run_gallery)
 
     published = command("published", "compare the model with published measurements", _PUBLISHED)
     published.add_argument("points", metavar="POINTS", type=Path)
@@ -446,6 +459,15 @@ def _run_import(options: argparse.Namespace) -> None:
     ensure_directory(options.out.parent)
     write_atomically(options.out, to_bytes(document))
     _print_paths([options.out])
+
+
+def _run_gallery(options: argparse.Namespace) -> None:
+    from gpubench_reports import gallery
+
+    sources, pictures = gallery.read_list(options.directory)
+    if options.program:
+        _print_paths(gallery.run_model(options.directory, sources, options.program))
+    _print_paths(gallery.draw(options.directory, pictures))
 
 
 def _run_published(options: argparse.Namespace) -> None:

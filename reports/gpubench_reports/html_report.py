@@ -532,10 +532,10 @@ def _footer() -> str:
 def _dialog() -> Markup:
     return tag(
         "dialog",
+        tag("button", "Close", type="button", id="details-close"),
         tag("h2", id="details-name", class_="row-name"),
         tag("p", id="details-verdict"),
         tag("pre", id="details-raw", tabindex="0", aria_label="Raw values"),
-        tag("button", "Close", type="button", id="details-close"),
         id="details",
         aria_labelledby="details-name",
     )
