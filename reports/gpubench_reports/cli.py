@@ -147,8 +147,8 @@ A figure is taken as the program states it; what it does not state is absent.
 """
 
 _GALLERY = """\
-Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program the
-files are made anew first, by the command lines that the list holds.
+Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program
+the files are made anew first, by the command lines that the list holds.
 """
 
 _PUBLISHED = """\
