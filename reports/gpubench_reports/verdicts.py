@@ -177,7 +177,7 @@ def _yardstick(
     if ratio > 0:
         tolerance = row["law_tolerance"] if row["law_tolerance"] > 0 else limits["law"]
         tolerance = min(tolerance, 0.95)
-        if row["headline"] == "seconds":
+        if row["headline"] == "seconds" and row["law_value"] > 0:  # the law is a time
             ratio = 1 / ratio
         return ratio, "what its law allows", 1 - tolerance, 1 + tolerance
     if measured and row["model_seconds"] > 0:

@@ -2,7 +2,10 @@
 
 import html
 import json
+import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from .factory import (
     bandwidth_row,
     coalescing_rows,
     make_document,
+    make_large_document,
     make_row,
     roofline_rows,
 )
@@ -351,3 +355,25 @@ def test_dark_light_and_paper(browser, address):
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
     assert browser.evaluate(colour) == dark
     assert browser.pdf().startswith(b"%PDF")
+
+
+# --- size and speed -------------------------------------------------------------------------------
+
+
+def test_many_rows_take_seconds_of_work_and_stay_small(tmp_path):
+    """Half of what 1000 rows may take: 15 s on two cores. Processor time, both workers together, is
+    what a busy machine cannot change much."""
+    document = make_large_document(150)
+    rows = [row | {"concept": f"{row['concept']}{copy}", "name": f"{copy}/{row['name']}",
+                   "run_name": f"{copy}/{row['name']}"}
+            for copy in range(4) for row in document["benchmarks"]][:500]  # fmt: skip
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document | {"benchmarks": rows}))
+    before = os.times()
+    subprocess.run([sys.executable, "-m", "gpubench_reports", "html", str(path)], check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    after = os.times()
+    assert sum(after[2:4]) - sum(before[2:4]) < 15
+    page = path.with_suffix(".html").read_bytes()
+    assert page.count(b"<figure") > 25
+    assert len(page) < 4_000_000

@@ -39,6 +39,14 @@ def test_a_row_may_be_as_far_from_its_law_as_it_says(load, ratio, tolerance, gra
     assert (found.severity > 1) == (grade != verdicts.EXPECTED)
 
 
+def test_a_law_that_is_a_time_is_better_below(load):
+    slow = make_row("a/b", 2e-3, law=1e-3, law_ratio=2.0)
+    assert one(load, slow).grade == verdicts.LOW
+    assert one(load, slow).share == pytest.approx(0.5)
+    rate = make_row("a/b", 2e-3, law=1e9, law_ratio=0.5)  # of a rate that the row does not state
+    assert one(load, rate).share == pytest.approx(0.5)
+
+
 def test_without_a_law_the_prediction_counts_then_the_roof(load):
     slow = make_row("a/b", 2e-3, model_seconds=1e-3, roof_fraction=0.9)
     assert one(load, slow).yardstick == "the speed that the model predicts"
