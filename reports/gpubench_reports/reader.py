@@ -355,10 +355,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         }
     if aggregate not in ("", "mean", "median"):
         return record  # stddev and cv may be 0, and cv is no time
-    unit = check.text(row, "time_unit", where, "ns")
-    if unit not in _TIME_UNITS:
-        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
-    record["seconds"] = check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+    record["seconds"] = seconds_of(check, row, where)
     for counter in COUNTERS:
         if counter not in row:
             continue
@@ -375,6 +372,14 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
     if record["ci_low_seconds"] > record["ci_high_seconds"]:
         raise check.fail(where, "'ci_low_seconds' is above 'ci_high_seconds'")
     return record
+
+
+def seconds_of(check: Checker, row: dict[str, Any], where: str) -> float:
+    """The row's time [s]."""
+    unit = check.text(row, "time_unit", where, "ns")
+    if unit not in _TIME_UNITS:
+        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
+    return check.positive(row, "real_time", where) * _TIME_UNITS[unit]
 
 
 def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | str]:
