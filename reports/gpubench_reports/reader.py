@@ -162,6 +162,8 @@ def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
 
 def clean(text: str) -> str:
     """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
 
 
