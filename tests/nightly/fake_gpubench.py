@@ -1,20 +1,18 @@
-#!/usr/bin/env python3
 """Stands in for a gpubench with a GPU: takes its flags, writes its result files.
 
 What it "measures" stands in the JSON file beside it, NAME.json for a program called NAME:
-`rows` (seconds by name), `noise` (of a process, relative), `gpu` (is there one), `device_kind`,
+`rows` (seconds by name), `noise` (of a process, relative, at most), `gpu` (is there one), `device_kind`,
 `context`, `counters`, `failed`, `skipped` (reasons by name), `sleep` (seconds before it writes).
 """
 
 import json
 import os
-import random
 import re
 import sys
 import time
-from pathlib import Path
 
-world = json.loads(Path(sys.argv[0]).with_suffix(".json").read_text())
+with open(sys.argv[0] + ".json") as file:  # noqa: PTH123: pathlib takes long to import
+    world = json.load(file)
 flags = dict(flag.partition("=")[::2] for flag in sys.argv[1:])
 kind = world.get("device_kind", "cuda")
 if "--list_devices" in flags:
@@ -28,8 +26,8 @@ if "--benchmark_list_tests" in flags:
     sys.exit(0)
 if "sleep" in world:
     time.sleep(world["sleep"])
-chance = random.Random(os.urandom(8))
-factor = 1 + world.get("noise", 0.0) * chance.gauss(0, 1)
+chance = int.from_bytes(os.urandom(4)) / 2**31 - 1  # from -1 to 1
+factor = 1 + world.get("noise", 0.0) * chance
 rows = []
 for name in names:
     row = {"name": name, "run_type": "iteration"}
@@ -49,6 +47,6 @@ context = {
 }  # fmt: skip
 key, _, value = flags.get("--benchmark_context", "none=").partition("=")
 context[key] = value
-out = Path(flags["--benchmark_out"])
-out.write_text(json.dumps({"context": context, "benchmarks": rows}))
+with open(flags["--benchmark_out"], "w") as file:  # noqa: PTH123
+    json.dump({"context": context, "benchmarks": rows}, file)
 sys.exit(1 if world.get("failed") else 0)

@@ -94,7 +94,10 @@ class Index:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise ReportError(self.path, f"cannot open the index: {error}") from None
-        # Not a database, or a broken one. Nothing is lost with it.
+        return self._anew()
+
+    def _anew(self) -> sqlite3.Connection:
+        """In place of a file that is no database, or a broken one. Nothing is lost with it."""
         for suffix in ("", "-journal"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         return self._connect()
@@ -136,7 +139,7 @@ class Index:
             raise ReportError(self.path, f"cannot write the index: {error}") from None
         except sqlite3.DatabaseError:
             self._database.close()
-            self._database = self._open()
+            self._database = self._anew()
             return self._update(settings, anew=True)
         except OSError as error:
             name = error.filename or self.store.root
