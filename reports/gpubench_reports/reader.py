@@ -9,12 +9,13 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import reason
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 
@@ -113,10 +114,10 @@ class ResultFile:
 
     path: Path
     context: Context
-    rows: pd.DataFrame
+    rows: "pd.DataFrame"
 
     @property
-    def ok(self) -> pd.DataFrame:
+    def ok(self) -> "pd.DataFrame":
         return self.rows[self.rows["status"] == "ok"]
 
 
@@ -395,7 +396,9 @@ def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | 
     }
 
 
-def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
+def _table(records: list[dict[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd  # who only checks a file need not wait for it
+
     by_name: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_name.setdefault(record["name"], []).append(record)

@@ -1,8 +1,9 @@
 """Stands in for a gpubench with a GPU: takes its flags, writes its result files.
 
 What it "measures" stands in the JSON file beside it, NAME.json for a program called NAME:
-`rows` (seconds by name), `noise` (of a process, relative, at most), `gpu` (is there one), `device_kind`,
-`context`, `counters`, `failed`, `skipped` (reasons by name), `sleep` (seconds before it writes).
+`rows` (seconds by name), `noise` (of a process, relative, at most), `gpu` (is there one),
+`device_kind`, `context`, `counters`, `failed`, `skipped` (reasons by name), `sleep` (seconds before it writes),
+`log` (a file that says who measured).
 """
 
 import json
@@ -11,7 +12,7 @@ import re
 import sys
 import time
 
-with open(sys.argv[0] + ".json") as file:  # noqa: PTH123: pathlib takes long to import
+with open(sys.argv[0] + ".json") as file:  # noqa: PTH123
     world = json.load(file)
 flags = dict(flag.partition("=")[::2] for flag in sys.argv[1:])
 kind = world.get("device_kind", "cuda")
@@ -24,6 +25,9 @@ names = [name for name in names if re.search(flags.get("--benchmark_filter", "."
 if "--benchmark_list_tests" in flags:
     print("\n".join(names))
     sys.exit(0)
+if "log" in world:  # its name, one letter, for each process that measures
+    with open(world["log"], "a") as file:  # noqa: PTH123
+        file.write(sys.argv[0][-1])
 if "sleep" in world:
     time.sleep(world["sleep"])
 chance = int.from_bytes(os.urandom(4)) / 2**31 - 1  # from -1 to 1

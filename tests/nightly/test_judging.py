@@ -179,7 +179,9 @@ def test_a_benchmark_that_vanished_cannot_be_judged_until_it_is_retired(store: S
     put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
     one = judged(store)
     assert one.exit_code == 2
-    assert one.unjudged == ["a/old/n:64: vanished (last measured in night 4); is it now a/old_/n:64?"]
+    assert one.unjudged == [
+        "a/old/n:64: vanished (last measured in night 4); is it now a/old_/n:64?"
+    ]
     put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
     assert judged(store).exit_code == 2  # it is not forgotten
     assert decided(store, "accept", "a/old/*", "renamed") == ["a/old/n:64"]
@@ -189,7 +191,9 @@ def test_a_benchmark_that_vanished_cannot_be_judged_until_it_is_retired(store: S
 
 def test_rows_without_a_sound_time_are_named(store: Store) -> None:
     put_nights(store, 2)
-    put_night(store, {"a/c/n:1": 1e-4, NAME: {"error_occurred": True, "error_message": "wrong sum"}})
+    put_night(
+        store, {"a/c/n:1": 1e-4, NAME: {"error_occurred": True, "error_message": "wrong sum"}}
+    )
     assert judged(store).unjudged == [f"{NAME}: failed: wrong sum (last measured in night 2)"]
     put_night(store, {"a/c/n:1": 1e-4, NAME: {"seconds": 1e-4, "throttled": 1}},
               rerun={"a/c/n:1": 1e-4})  # fmt: skip
@@ -220,7 +224,7 @@ def test_many_that_change_together_point_at_the_machine(store: Store) -> None:
     rows = {f"a/b/n:{n}": 1e-4 for n in range(12)}
     for _ in range(12):
         put_night(store, rows)
-    slower = {name: 1.1e-4 for name in rows}
+    slower = dict.fromkeys(rows, 0.00011)
     for _ in range(2):
         put_night(store, slower, rerun=slower)
     text = "\n".join(lines(judged(store), S, rehearsal=False))

@@ -190,7 +190,9 @@ def test_a_killed_night_is_taken_up_again(run, fake, tmp_path: Path) -> None:
         process = subprocess.Popen(
             command(tmp_path, program), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        wait_for(lambda stop=stop: len([*(tmp_path / "nights").glob("nights/lab/*/f*.json")]) >= stop)
+        wait_for(
+            lambda stop=stop: len([*(tmp_path / "nights").glob("nights/lab/*/f*.json")]) >= stop
+        )
         process.send_signal(signal_)
         process.wait()
     (night,) = opened(tmp_path).nights("lab")
@@ -241,7 +243,8 @@ def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
     """The night is taken up where it stopped once there is room again."""
     program = fake(rows=ROWS, counters={"note": "x" * 400})
     script = (
-        "import os, sys; from gpubench_reports.nightly import running, cli; made = []; link = os.link\n"
+        "import os, sys; from gpubench_reports.nightly import running, cli\n"
+        "made, link = [], os.link\n"
         "def full(*a):\n"
         "    made.append(a)\n"
         "    if len(made) > 6: raise OSError(28, 'No space left on device')\n"

@@ -151,9 +151,7 @@ def test_two_at_once_may_write_the_index(store: Store) -> None:
     put_nights(store, 8)
     expected = values(store)
     context = multiprocessing.get_context("fork")
-    workers = [
-        context.Process(target=_index_again_and_again, args=(store.root,)) for _ in range(3)
-    ]
+    workers = [context.Process(target=_index_again_and_again, args=(store.root,)) for _ in range(3)]
     for worker in workers:
         worker.start()
     put_nights(store, 2)

@@ -31,7 +31,7 @@ _STEPS = (1.01, 1.015, 1.02, 1.03, 1.05, 1.10)
 _BEFORE, _AFTER = 60, 21  # nights before and after a step
 _DRIFT, _DRIFT_NIGHTS = 1.05, 60
 _WEEK = 7
-_TRIALS, _RESAMPLES = 60, 400  # pull requests of 200 rows each, for the gate
+_TRIALS, _RESAMPLES = 0.3, 400  # pull requests for the gate, a series of the nights
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def run(noise: Noise, settings: Settings, series: int, nights: int, seed: int, w
         when = _first_nights(all_of(tasks(levels, _BEFORE, len(_STEPS) + 1)), _BEFORE)
         say("the pull-request gate")
         steps = (1.0, *_STEPS)
-        shares = pool.map(partial(_gate, noise, settings, seed), steps)
+        shares = pool.map(partial(_gate, noise, settings, seed, trials_of(series)), steps)
         gate = dict(zip(steps, shares, strict=True))
     return Outcome(
         false_slow=sum(alert.slower for alert in quiet) / nights,
@@ -214,6 +214,11 @@ def run(noise: Noise, settings: Settings, series: int, nights: int, seed: int, w
         gate_false=gate[1.0],
         gate_found={step: gate[step] for step in _STEPS},
     )
+
+
+def trials_of(series: int) -> int:
+    """For how many pull requests the gate is tried where `series` series are simulated."""
+    return max(2, round(_TRIALS * series))
 
 
 def _first_nights(found: list[list[Alert]], start: int) -> np.ndarray:
@@ -227,20 +232,20 @@ def _first_nights(found: list[list[Alert]], start: int) -> np.ndarray:
     )  # fmt: skip
 
 
-def _gate(noise: Noise, settings: Settings, seed: int, step: float) -> float:
-    """Of `_TRIALS` suites of 200 rows, the share whose changed row is found.
+def _gate(noise: Noise, settings: Settings, seed: int, trials: int, step: float) -> float:
+    """Of `trials` suites of 200 rows, the share whose changed row is found.
 
     One row is slower by `step`; with a step of 1 it is the share in which any row is called slower.
     """
     rows, found = 200, 0
     rng = np.random.default_rng([seed, round(step * 1000)])
     sigma = math.hypot(noise.process, noise.within)
-    for trial in range(_TRIALS):
+    for trial in range(trials):
         a, b = np.exp(sigma * rng.standard_normal((2, rows, settings.rounds)))
         b[0] *= step
         side = statistics(a, b, settings, trial, _RESAMPLES).side
         found += bool((side > 0).any() if step == 1.0 else side[0] > 0)
-    return found / _TRIALS
+    return found / trials
 
 
 def markdown(outcome: Outcome, noise: Noise, settings: Settings, series: int, nights: int) -> str:
@@ -261,8 +266,8 @@ def markdown(outcome: Outcome, noise: Noise, settings: Settings, series: int, ni
     lines += [
         f"| a drift of +{_DRIFT - 1:.0%} in {_DRIFT_NIGHTS} nights found by its end, "
         f"a week later | {outcome.drift_by_end:.1%}, {outcome.drift_after_week:.1%} |",
-        f"| gate, A against A: refused, of {_TRIALS} suites of 200 rows, {settings.rounds} "
-        f"processes each | {outcome.gate_false:.1%} |",
+        f"| gate, A against A: refused, of {trials_of(series)} suites of 200 rows, "
+        f"{settings.rounds} processes each | {outcome.gate_false:.1%} |",
     ]
     lines += [
         f"| gate: one row of 200 slower by {step - 1:.1%} found | {share:.1%} |"
