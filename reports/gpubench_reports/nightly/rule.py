@@ -3,8 +3,8 @@
 A night's value is the median of its processes' medians. It is *provisional* when it leaves the last
 `window` valid nights by more than max(`floor`, `sigmas` robust sigmas); then it is measured again
 at once. A *change* is found when `confirm_nights` nights running were confirmed so, in the same
-direction, or when E-divisive places a change with `points_before` nights before and `points_after`
-behind it.
+direction, and agree with each other; or when E-divisive places a change with `points_before` nights
+before and `points_after` behind it.
 
 The series given here are those of one level: one key (benchmark, machine, driver, CUDA, compiler,
 flags), since the last change of it.
@@ -17,7 +17,6 @@ import numpy as np
 
 from gpubench_reports.nightly.settings import Settings
 
-_FEW = 4  # nights behind a change point, below which each of them counts
 _MAD_TO_SIGMA = 1.4826  # for a normal distribution
 
 
@@ -50,9 +49,20 @@ def night_values(first: np.ndarray, rerun: np.ndarray) -> np.ndarray:
 def limits(baseline: np.ndarray, settings: Settings) -> tuple[float, float]:
     """Below and above what value a night is provisional, from the valid nights before it."""
     centre = float(np.median(baseline))
+    reach = _reach(baseline, settings)
+    return centre - reach, centre + reach
+
+
+def _reach(baseline: np.ndarray, settings: Settings) -> float:
+    """How far from its baseline's median a night may lie [s]."""
+    centre = float(np.median(baseline))
     sigma = _MAD_TO_SIGMA * float(np.median(np.abs(baseline - centre)))
-    distance = max(settings.floor * centre, settings.sigmas * sigma)
-    return centre - distance, centre + distance
+    return max(settings.floor * centre, settings.sigmas * sigma)
+
+
+def _agree(nights: np.ndarray, baseline: np.ndarray, settings: Settings) -> bool:
+    """Whether a few nights lie on one level: a step goes to one, two outliers seldom do."""
+    return bool(np.ptp(nights) <= settings.agreement * _reach(baseline, settings))
 
 
 def provisional(before: np.ndarray, first: float, settings: Settings) -> int:
@@ -87,7 +97,7 @@ def _confirmed(
     baseline = values[:-nights][-settings.window :]
     bounds = limits(baseline, settings)
     sides = {_side(value, *bounds) for value in (*first[-nights:], *rerun[-nights:])}
-    if sides not in ({1}, {-1}):
+    if sides not in ({1}, {-1}) or not _agree(values[-nights:], baseline, settings):
         return None
     return Change(
         index=len(values) - nights,
@@ -115,13 +125,17 @@ def _change_point(values: np.ndarray, settings: Settings) -> Change | None:
     if not points:
         return None
     left = [0, *points][-2]
-    before = float(np.median(series[left : points[-1]]))
-    since = series[points[-1] :]
-    after = float(np.median(since))
-    # So near the end a spike cannot be told from a step: every night has to stand apart.
-    if len(since) < _FEW and np.min((since - before) / (after - before)) < settings.agreement:
+    baseline, since = series[left : points[-1]], series[points[-1] :]
+    # With two nights behind it a step cannot be told from a spike; nor do means tell of spikes.
+    if len(since) <= 2 and not _agree(since, baseline, settings):
         return None
-    return Change(index=start + points[-1], before=before, after=after, how="change point")
+    change = Change(
+        index=start + points[-1],
+        before=float(np.median(baseline)),
+        after=float(np.median(since)),
+        how="change point",
+    )
+    return change if abs(math.log(change.ratio)) > math.log1p(settings.change_floor) else None
 
 
 def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:
@@ -129,8 +143,8 @@ def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:
 
     A spike leaves the median of the nights before it, and that of those after it, to the same side
     by more than `sigmas` robust sigmas (of the differences of successive nights). The first night
-    has none before it, and is held against those after it alone. The last has none after it:
-    whether it is a spike is not known yet, and it stays.
+    has none before it, and is held against those after it alone. Whether one of the last two is a
+    spike is not known yet: they stay.
     """
     if len(values) < 4:
         return values.copy()
@@ -138,7 +152,7 @@ def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:
     limit = sigmas * _MAD_TO_SIGMA * float(np.median(steps)) / math.sqrt(2)
     before = _medians_before(values)
     after = _medians_before(values[::-1])[::-1]
-    before[0], after[-1] = after[0], values[-1]
+    before[0], after[-2:] = after[0], values[-2:]
     above = (values > before + limit) & (values > after + limit)
     below = (values < before - limit) & (values < after - limit)
     result = values.copy()

@@ -32,6 +32,7 @@ class Settings:
     floor: float = 0.02
     sigmas: float = 4.0  # robust ones: 1.4826 times the median absolute deviation
     confirm_nights: int = 2
+    agreement: float = 0.5  # how far apart the first nights of a change may lie, in such limits
 
     # The change points (E-divisive).
     change_window: int = 50
@@ -39,7 +40,6 @@ class Settings:
     change_floor: float = 0.015
     points_before: int = 5
     points_after: int = 2
-    agreement: float = 0.5  # of the change, that each of few nights behind it must show
     spike_sigmas: float = 3.0
 
     # The machine.
