@@ -2,8 +2,8 @@
 
 What it "measures" stands in the JSON file beside it, NAME.json for a program called NAME:
 `rows` (seconds by name), `noise` (of a process, relative, at most), `gpu` (is there one),
-`device_kind`, `context`, `counters`, `failed`, `skipped` (reasons by name), `sleep` (seconds before it writes),
-`log` (a file that says who measured).
+`device_kind`, `context`, `counters`, `failed` and `skipped` (reasons by name), `sleep` (seconds
+before it writes), `log` (a file that says who measured).
 """
 
 import json
