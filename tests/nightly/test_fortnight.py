@@ -13,12 +13,7 @@ from gpubench_reports.nightly.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 DEVICE = ROOT / "harness/devices/h200-sxm.json"
-# scripts/nightly, where the tests run in the environment that it makes; else what it calls.
-SCRIPT = (
-    [str(ROOT / "scripts/nightly")]
-    if Path(sys.prefix) == ROOT / ".venv"
-    else [sys.executable, "-m", "gpubench_reports.nightly"]
-)
+COMMAND = [sys.executable, "-m", "gpubench_reports.nightly"]  # what scripts/nightly becomes
 MEMORY_BOUND = "stream/copy/dtype:fp32/bytes:16/unroll:8"
 
 
@@ -30,7 +25,7 @@ def built() -> Path:
 
 
 def nightly(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*SCRIPT, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
 
 
 def test_a_fortnight_with_a_slow_down(built: Path, tmp_path: Path) -> None:
