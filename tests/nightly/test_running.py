@@ -185,7 +185,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_a_killed_night_is_taken_up_again(run, fake, tmp_path: Path) -> None:
-    program = fake(rows=ROWS, sleep=0.03)
+    log = tmp_path / "log"
+    program = fake(rows=ROWS, sleep=0.03, log=str(log))
     for stop, signal_ in ((1, signal.SIGKILL), (4, signal.SIGTERM), (6, signal.SIGKILL)):
         process = subprocess.Popen(
             command(tmp_path, program), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
@@ -199,13 +200,15 @@ def test_a_killed_night_is_taken_up_again(run, fake, tmp_path: Path) -> None:
     assert not night.has("done.json")
     kept = {path.name: path.stat().st_mtime_ns for path in night.results()}
     assert 6 <= len(kept) < 10
+    log.unlink()
     code, _, err = run(program)
     assert code == 0
     assert "night 1 was killed: going on with it" in err
+    assert len(log.read_text()) == 10 - len(kept)  # nothing was measured twice
     (night,) = opened(tmp_path).nights("lab")
     after = {path.name: path.stat().st_mtime_ns for path in night.results()}
     assert len(after) == 10
-    assert kept.items() <= after.items()  # nothing was measured twice
+    assert kept.items() <= after.items()
     assert {(v[1], v[6]) for v in values(opened(tmp_path))} == {(name, 5) for name in ROWS}
 
 

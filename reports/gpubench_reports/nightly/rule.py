@@ -92,10 +92,11 @@ def _confirmed(
     first: np.ndarray, rerun: np.ndarray, values: np.ndarray, settings: Settings
 ) -> Change | None:
     nights = settings.confirm_nights
-    if len(values) < settings.min_nights + nights or np.isnan(rerun[-nights:]).any():
+    if len(values) < settings.min_nights + nights:
         return None
     baseline = values[:-nights][-settings.window :]
     bounds = limits(baseline, settings)
+    # A night without a rerun is confirmed on neither side: NaN is not beyond a limit.
     sides = {_side(value, *bounds) for value in (*first[-nights:], *rerun[-nights:])}
     if sides not in ({1}, {-1}) or not _agree(values[-nights:], baseline, settings):
         return None
@@ -126,7 +127,8 @@ def _change_point(values: np.ndarray, settings: Settings) -> Change | None:
         return None
     left = [0, *points][-2]
     baseline, since = series[left : points[-1]], series[points[-1] :]
-    # With two nights behind it a step cannot be told from a spike; nor do means tell of spikes.
+    # Near the end a step cannot be told from spikes: two nights have to agree, and each of three to
+    # stand apart.
     if len(since) <= 2 and not _agree(since, baseline, settings):
         return None
     change = Change(
@@ -135,6 +137,10 @@ def _change_point(values: np.ndarray, settings: Settings) -> Change | None:
         after=float(np.median(since)),
         how="change point",
     )
+    shares = (since - change.before) / (change.after - change.before or math.inf)
+    if len(since) <= 3 and shares.min() < 0.5:
+        return None
+    # Otava compares means, which a spike moves.
     return change if abs(math.log(change.ratio)) > math.log1p(settings.change_floor) else None
 
 
