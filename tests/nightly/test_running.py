@@ -154,6 +154,30 @@ def test_an_unfit_machine_is_not_measured(run, fake, tmp_path: Path, monkeypatch
                               "utilisation_percent": 0.0, "clock_reasons": 1}  # fmt: skip
 
 
+def test_memory_errors_during_a_night_spoil_it_and_heat_does_not(
+    run, fake, tmp_path: Path, monkeypatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-5,GPU-7")
+    for after, expected in (
+        ("580, 95, 1980, 690, 90, 0, 0x4", 0),
+        ("580, 60, 1980, 90, 0, 1, 0", 2),
+    ):
+        seen = tmp_path / "seen"
+        seen.unlink(missing_ok=True)
+        (folder / "nvidia-smi").write_text(
+            f"#!/bin/sh\n[ $1 = --id=GPU-5 ] || exit 1\n"
+            f"if [ -e {seen} ]; then echo '{after}'; else touch {seen};"
+            " echo '580, 40, 345, 90, 0, 0, 0x1'; fi\n"
+        )
+        (folder / "nvidia-smi").chmod(0o755)
+        code, out, _ = run(fake(rows=ROWS))
+        assert code == expected
+    assert "night 2 is invalid: 1 uncorrected memory errors" in out
+
+
 def test_a_row_that_fails_cannot_be_judged(run, fake) -> None:
     run(fake(rows=ROWS))
     left = {name: seconds for name, seconds in ROWS.items() if name != "gather/n:4"}

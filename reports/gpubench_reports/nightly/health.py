@@ -1,5 +1,6 @@
 """The first question of a night: is the machine fit to be measured?"""
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,7 +23,15 @@ _BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80
 
 def gpu_of(device: str) -> int:
     """The GPU's number in `--device=cuda:N`."""
-    return int(device.partition(":")[2] or 0)
+    number = device.partition(":")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def _id_of(device: str) -> str:
+    """What nvidia-smi calls that GPU: it does not look at CUDA_VISIBLE_DEVICES, CUDA does."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    number = gpu_of(device)
+    return visible[number].strip() if visible[0] and number < len(visible) else str(number)
 
 
 def look(device: str) -> dict[str, Any]:
@@ -31,7 +40,7 @@ def look(device: str) -> dict[str, Any]:
         return {}
     try:
         done = subprocess.run(
-            ["nvidia-smi", f"--id={gpu_of(device)}", f"--query-gpu={','.join(_FIELDS.values())}",
+            ["nvidia-smi", f"--id={_id_of(device)}", f"--query-gpu={','.join(_FIELDS.values())}",
              "--format=csv,noheader,nounits"],
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
@@ -51,11 +60,17 @@ def look(device: str) -> dict[str, Any]:
     return found
 
 
+def harmed(seen: dict[str, Any]) -> str:
+    """Why a night after which `look` says this is worth nothing; empty if it is."""
+    errors = seen.get("uncorrected_errors", 0)
+    return f"{errors:.0f} uncorrected memory errors" if errors > 0 else ""
+
+
 def unfit(seen: dict[str, Any], settings: Settings) -> str:
     """Why a machine of which `look` says this cannot be measured now; empty if it can."""
     why = []
-    if seen.get("uncorrected_errors", 0) > 0:
-        why.append(f"{seen['uncorrected_errors']:.0f} uncorrected memory errors since its reset")
+    if harmed(seen):
+        why.append(harmed(seen))
     busy = seen.get("utilisation_percent", 0) / 100
     if busy > settings.max_utilisation:
         why.append(f"the GPU is {busy:.0%} busy with something else")

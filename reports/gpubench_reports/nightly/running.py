@@ -148,6 +148,8 @@ class NightRun:
             why = health.unfit(seen, self.settings)
             if why:
                 raise CannotJudgeError(self.machine, f"is not fit to be measured: {why}")
+            if not seen and not self.store.rehearsal:
+                self.say("no nvidia-smi answers: what the machine does besides is not known")
             names = self.program.names(self.settings.filter)
             night = self._unfinished() or self._new(names, seen)
             plan = night.document("plan.json") or {}
@@ -162,7 +164,7 @@ class NightRun:
             after = health.look(self.program.device)
             night.close(
                 {"ended": now(), "failures": self.failures, "health": after,
-                 "unhealthy": health.unfit(after | {"utilisation_percent": 0}, self.settings)}
+                 "unhealthy": health.harmed(after)}
             )  # fmt: skip
             return night
 
