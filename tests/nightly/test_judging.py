@@ -248,6 +248,9 @@ def test_the_page_shows_the_worst_first_and_escapes_everything(regressed: Store)
     assert "<b>&\"'" not in text
     assert "&lt;b&gt;&amp;" in text
     assert text.index("Regressions (1)") < text.index("Quiet (1)")
+    assert "night 13, 2026-01-13, 120.0 µs, commit 0123456789: regression, 2 nights running" in text
+    assert "night 14 of 2026-01-14: 1.90 GHz" in text
+    assert text.count("commit 0123456789") == 14 + 1  # in the strip, and at the change
     assert "+20.0 %" in text
     assert text.count("<svg") == 3  # two series, one strip
     assert "http" not in text  # it needs nothing else

@@ -43,6 +43,7 @@ class Point:
     seconds: float
     cycles: float
     clock_hz: float
+    temperature_c: float
     throttled: float
     limits: str
 
@@ -82,7 +83,8 @@ class Machine:
         self.points: dict[Key, list[Point]] = defaultdict(list)
         for device, mode, name, *columns in index.rows(
             "select s.device, s.mode, s.name, v.night, v.environment, v.first, v.rerun, v.seconds,"
-            " v.cycles, v.clock_hz, v.throttled, v.limits from value v join series s"
+            " v.cycles, v.clock_hz, v.temperature_c, v.throttled, v.limits"
+            " from value v join series s"
             " on s.id = v.series where s.machine = ? and v.night > ? and v.night <= ?"
             " order by v.series, v.night",
             (machine, last - HORIZON, last),

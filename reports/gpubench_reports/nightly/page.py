@@ -6,7 +6,7 @@ is a step of the thick line. The health strip below shows the machine over the s
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -193,19 +193,22 @@ def _figure(card: _Card, history: Machine, nights: Sequence[tuple]) -> str:
         svg.append(f'<line x1="{_x(start, nights):.1f}" x2="{_x(end, nights):.1f}" '
                    f'y1="{y(level):.1f}" y2="{y(level):.1f}" stroke="#222" stroke-width="2" '
                    'stroke-opacity=".45"/>')  # fmt: skip
+    # One path of dots: a circle a night would make a page of many series heavy.
+    dots = "".join(f"M{_x(p.night, nights):.1f} {y(p.seconds):.1f}h0" for p in points)
+    svg.append(f'<path d="{dots}" stroke="#0072b2" stroke-width="2.8" stroke-linecap="round"/>')
     changed = {event["first_night"]: event for event in card.events}
     for point in points:
-        _, date, _, _, commit = dates.get(point.night, (0, "", "", "", ""))
         event = changed.get(point.night)
-        colour = "#0072b2"
-        if event is not None:
-            colour = "#d55e00" if event["slower"] else "#009e73"
-        text = f"night {point.night}, {date[:10]}, {si(point.seconds, 's', 4)}, {commit[:10]}"
-        if event is not None:
-            text += f": {event['kind']}, {event['how']}, {event['class']}"
+        if event is None:
+            continue
+        _, date, _, _, commit = dates.get(point.night, (0, "", "", "", ""))
+        colour = "#d55e00" if event["slower"] else "#009e73"
+        text = (
+            f"night {point.night}, {date[:10]}, {si(point.seconds, 's', 4)}, commit {commit[:10]}: "
+            f"{event['kind']}, {event['how']}, {event['class']}"
+        )
         svg.append(f'<circle cx="{_x(point.night, nights):.1f}" cy="{y(point.seconds):.1f}" '
-                   f'r="{3 if event else 1.4}" fill="{colour}"><title>{escape(text)}</title>'
-                   "</circle>")  # fmt: skip
+                   f'r="3.2" fill="{colour}"><title>{escape(text)}</title></circle>')  # fmt: skip
     svg.append(f'<text x="2" y="9">{percent(high)}</text>'
                f'<text x="2" y="{_HEIGHT - 2:.0f}">{percent(low)}</text></svg>')  # fmt: skip
     device, mode, name = card.key
@@ -235,41 +238,57 @@ def _levels(card: _Card) -> Iterable[tuple[int, int, float]]:
 
 
 def _strip(history: Machine, nights: Sequence[tuple]) -> str:
-    """Clock, temperature before the night, share of throttled processes; invalid nights."""
-    clocks: dict[int, list[float]] = {}
-    throttled: dict[int, list[float]] = {}
+    """The machine over the same nights: clock, temperature, throttling, nights not valid, commits.
+
+    A bar's height is its share of the largest one; the darker commits take turns with the lighter.
+    """
+    first = nights[0][0]
+    seen: dict[str, dict[int, list[float]]] = {"clock": {}, "temperature": {}, "throttled": {}}
     for points in history.points.values():
-        for point in points:
-            if not math.isnan(point.clock_hz):
-                clocks.setdefault(point.night, []).append(point.clock_hz)
-            throttled.setdefault(point.night, []).append(point.throttled)
-    height, rows = 18.0, []
-    label = '<text x="{x}" y="{y}">{text}</text>'
-    medians = {night: float(np.median(values)) for night, values in clocks.items()}
-    top = max(medians.values(), default=0.0)
-    rows.append(("SM clock", {n: (v / top, si(v, "Hz")) for n, v in medians.items()}))
-    rows.append(("throttled", {n: (float(np.mean(v)), f"{np.mean(v):.0%} of the processes")
-                               for n, v in throttled.items() if np.mean(v) > 0}))  # fmt: skip
-    total = height * 3
+        for p in points:
+            for name, value in (("clock", p.clock_hz), ("temperature", p.temperature_c),
+                                ("throttled", p.throttled)):  # fmt: skip
+                if p.night >= first and not math.isnan(value):
+                    seen[name].setdefault(p.night, []).append(value)
+    clock = {n: float(np.median(v)) for n, v in seen["clock"].items()}
+    heat = {n: float(np.max(v)) for n, v in seen["temperature"].items()}
+    slowed = {n: m for n, v in seen["throttled"].items() if (m := float(np.mean(v))) > 0}
+    commits, shade = {}, 0.35
+    for (number, _, _, _, commit), before in zip(nights, (nights[0], *nights), strict=False):
+        shade = 1.05 - shade if commit != before[4] else shade
+        commits[number] = (shade, f"commit {commit[:10] or 'not known'}")
+    rows = {
+        ("SM clock", "#56b4e9"): _shares(clock, lambda v: si(v, "Hz")),
+        ("temperature", "#e69f00"): _shares(heat, lambda v: f"{v:.0f} degrees C at most"),
+        ("throttled", "#d55e00"): {n: (v, f"{v:.0%} of the processes") for n, v in slowed.items()},
+        ("not valid", "#cc79a7"): {
+            number: (1.0, f"{state}: {note}")
+            for number, _, state, note, _ in nights
+            if state != "ok"
+        },
+        ("commit", "#6b6b6b"): commits,
+    }
+    dates = {number: date[:10] for number, date, *_ in nights}
+    height = 18.0
+    total = height * len(rows)
     svg = [f'<svg viewBox="0 0 {_WIDTH + 80:.0f} {total:.0f}" width="760" height="{2 * total:.0f}" '
            'role="img"><title>health of the machine</title>']  # fmt: skip
-    width = max(0.6, (_WIDTH - 2 * _MARGIN) / (nights[-1][0] - nights[0][0] + 1) - 0.4)
-    colours = {"SM clock": "#56b4e9", "throttled": "#d55e00"}
-    for line, (title, values) in enumerate(rows):
-        bottom = height * (line + 1)
-        svg.append(label.format(x=_WIDTH + 4, y=f"{bottom - 5:.0f}", text=title))
+    width = max(0.6, (_WIDTH - 2 * _MARGIN) / (nights[-1][0] - first + 1) - 0.4)
+    for line, ((title, colour), values) in enumerate(rows.items(), start=1):
+        bottom = height * line
+        svg.append(f'<text x="{_WIDTH + 4:.0f}" y="{bottom - 5:.0f}">{title}</text>')
         for night, (share, text) in values.items():
-            if night < nights[0][0]:
-                continue
             tall = max(1.0, share * (height - 4))
+            words = escape(f"night {night} of {dates.get(night, '')}: {text}")
             svg.append(f'<rect x="{_x(night, nights) - width / 2:.1f}" y="{bottom - tall:.1f}" '
-                       f'width="{width:.1f}" height="{tall:.1f}" fill="{colours[title]}">'
-                       f"<title>night {night}: {escape(text)}</title></rect>")  # fmt: skip
-    svg.append(label.format(x=_WIDTH + 4, y=f"{total - 5:.0f}", text="not valid"))
-    for number, date, state, note, _ in nights:
-        if state != "ok":
-            text = escape(f"night {number} of {date[:10]}: {state}: {note}")
-            svg.append(f'<rect x="{_x(number, nights) - width / 2:.1f}" y="{total - 12:.0f}" '
-                       f'width="{width:.1f}" height="12" fill="#cc79a7"><title>{text}</title>'
-                       "</rect>")  # fmt: skip
+                       f'width="{width:.1f}" height="{tall:.1f}" fill="{colour}">'
+                       f"<title>{words}</title></rect>")  # fmt: skip
     return "".join(svg) + "</svg>"
+
+
+def _shares(
+    values: dict[int, float], words: Callable[[float], str]
+) -> dict[int, tuple[float, str]]:
+    """By night, the value over the largest, and what it says."""
+    top = max(values.values(), default=1.0)
+    return {night: (value / top, words(value)) for night, value in values.items()}
