@@ -4,6 +4,7 @@ import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gpubench_reports.errors import ReportError
 from gpubench_reports.reader import Checker, Context, open_document, seconds_of
@@ -22,8 +23,7 @@ class Environment:
     flags: str
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """One row of one process. What the file does not say is NaN."""
 
     seconds: float
@@ -114,5 +114,7 @@ def _timing(check: Checker, row: dict, where: str) -> Timing:
 
 
 def _middle(repeated: list[Timing]) -> Timing:
+    if len(repeated) == 1:
+        return repeated[0]
     middle = statistics.median_low(timing.seconds for timing in repeated)
     return next(timing for timing in repeated if timing.seconds == middle)

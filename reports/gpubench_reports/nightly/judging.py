@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ Key = tuple[str, str, str]  # device, mode, name: a series of one machine
 REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One night of one series; NaN is not known."""
 
     night: int
