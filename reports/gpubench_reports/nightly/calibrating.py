@@ -291,6 +291,7 @@ def draw(outcome: Outcome, noise: Noise, folder: Path) -> list[Path]:
     axes.axvline(_WEEK, color=style.GREY, lw=0.8, ls=":")
     axes.set(xlabel="nights since the step", ylabel="share of the series alerted",
              ylim=(-0.02, 1.04), xlim=(0.5, _AFTER + 0.5))  # fmt: skip
+    axes.set_xticks([1, 2, 3, 5, _WEEK, 10, 14, _AFTER])
     axes.legend(title="step", loc="center left", bbox_to_anchor=(1.02, 0.5))
     figure.text(0.012, 0.975, "What the judge finds, and how soon", size=12, weight="bold",
                 va="top", color=style.INK)  # fmt: skip
