@@ -33,6 +33,11 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
         return next(night for night in store.nights(at) if night.number == number)
     if known != {("", 0)}:
         raise ReportError(paths[0], "or another of the files is part of a night already")
+    for night in store.nights(machine):
+        # One that was killed before it was complete.
+        if not night.has("done.json") and {checksum(p) for p in night.results()} == set(sums):
+            night.close({"ended": now()})
+            return night
     plan = {"began": min(file.context.date for file in files) or now(), "units": [],
             "added": [str(path.name) for path in paths]}  # fmt: skip
     copies = {
