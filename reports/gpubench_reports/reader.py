@@ -9,12 +9,13 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import reason
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 
@@ -129,10 +130,10 @@ class ResultFile:
 
     path: Path
     context: Context
-    rows: pd.DataFrame
+    rows: "pd.DataFrame"
 
     @property
-    def ok(self) -> pd.DataFrame:
+    def ok(self) -> "pd.DataFrame":
         return self.rows[self.rows["status"] == "ok"]
 
 
@@ -178,6 +179,8 @@ def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
 
 def clean(text: str) -> str:
     """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
 
 
@@ -373,10 +376,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         }
     if aggregate not in ("", "mean", "median"):
         return record  # stddev and cv may be 0, and cv is no time
-    unit = check.text(row, "time_unit", where, "ns")
-    if unit not in _TIME_UNITS:
-        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
-    record["seconds"] = check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+    record["seconds"] = seconds_of(check, row, where)
     for counter in COUNTERS:
         if counter not in row:
             continue
@@ -405,6 +405,14 @@ def _terms(check: Checker, terms: Any, where: str) -> dict[str, float]:
     }
 
 
+def seconds_of(check: Checker, row: dict[str, Any], where: str) -> float:
+    """The row's time [s]."""
+    unit = check.text(row, "time_unit", where, "ns")
+    if unit not in _TIME_UNITS:
+        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
+    return check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+
+
 def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | str]:
     if not isinstance(arguments, dict):
         raise check.fail(where, f"'arguments' must be an object, not {_shown(arguments)}")
@@ -416,13 +424,15 @@ def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | 
     }
 
 
-def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
+def _table(records: list[dict[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd  # who only checks a file need not wait for it
+
     by_name: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
-    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "roof", *WORDS, "seconds",
-               *COUNTERS, "terms", "raw"]  # fmt: skip
+    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "roof", *WORDS,
+               "seconds", *COUNTERS, "terms", "raw"]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 
