@@ -19,7 +19,6 @@ inline constexpr unsigned rounds = 7;
 
 template <unsigned how_many = rounds>
 __host__ __device__ inline Words words(Words counter, std::uint32_t key0, std::uint32_t key1) {
-#pragma unroll
   for (unsigned r = 0; r < how_many; ++r) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter.of[0];
     const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * counter.of[2];
