@@ -7,7 +7,7 @@
 //           in L2: the law takes L2 to keep all that is asked for again, so that DRAM brings each
 //           distinct row once. (The model extrapolates reuse as if all rows that it met were as
 //           popular, and brings fewer.)
-// Units     table [bytes], row [bytes]. Useful bytes: 2^28 of rows, 16 of which are added into one.
+// Units     table [bytes], row [bytes]. Useful bytes: 2^28 of rows, 8 of which are added into one.
 //           law_per_request is of both loads, index and row.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <algorithm>

@@ -96,7 +96,7 @@ Rung by_levels(Kernel kernel, Blocks blocks) {
       words = count;
       in = to;
       to = next;
-      next += words;
+      next += blocks(words);
     }
   };
 }

@@ -21,10 +21,18 @@ __global__ void histogram(const unsigned* keys, unsigned* counts, unsigned bins,
     __syncthreads();
   }
   unsigned* const into = privatised ? own : counts;
+  const auto count = [&](unsigned key) { atomicAdd(&into[key & (bins - 1)], 1u); };
+  const auto* vectors = reinterpret_cast<const uint4*>(keys);
   const std::size_t step = gridDim.x * std::size_t{threads};
-  for (std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x; i < n; i += step) {
-    atomicAdd(&into[keys[i] & (bins - 1)], 1u);
+  const std::size_t me = blockIdx.x * std::size_t{threads} + threadIdx.x;
+  for (std::size_t v = me; v < n / 4; v += step) {
+    const uint4 got = vectors[v];
+    count(got.x);
+    count(got.y);
+    count(got.z);
+    count(got.w);
   }
+  if (n / 4 * 4 + me < n) count(keys[n / 4 * 4 + me]);
   if constexpr (privatised) {
     __syncthreads();
     for (unsigned b = threadIdx.x; b < bins; b += threads) {

@@ -11,8 +11,8 @@
 
 namespace embedding {
 
-inline constexpr unsigned threads = 256;
-inline constexpr unsigned pool = 16;  // rows a bag
+inline constexpr unsigned threads = 128;
+inline constexpr unsigned pool = 8;  // rows a bag
 inline constexpr unsigned vector_bytes = sizeof(float4);
 
 // Bag b is the sum of rows indices[pool * b ...] of `table`; a row has `vectors` of 16 bytes, and a

@@ -221,6 +221,7 @@ __global__ void look(const T* in, float2* known, unsigned packs, unsigned rows) 
   float2 of_this = {0, 0};
   if (number > 0 && at.packs > 0) of_this = known[at.row];
   Norm::template pass<number, Pack<T>::size>(row, of_this);
+  __syncwarp();  // all have read what is overwritten (of a longer row at of_row's barrier)
   if (at.packs > 0 && threadIdx.x == 0) known[at.row] = of_this;
 }
 template <class T, class Norm>
