@@ -9,7 +9,7 @@
 //           speaks of rows that fit in L1, and of none between.
 // Units     columns [numbers of a row]; the matrix has 2^26 numbers in every row of results. Useful
 //           bytes: it is read once and written once.
-// Confirm   ncu --metrics dram__bytes.sum,l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct
+// Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
 #include <cuda_bf16.h>
 
 #include <algorithm>

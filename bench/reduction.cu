@@ -7,7 +7,8 @@
 //           slower. What a barrier costs the model leaves out. Thrust allocates, waits, and brings
 //           its result to the host.
 // Units     Every sum is of 2^26 fp32, to one number, all launches included.
-// Confirm   ncu --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,dram__bytes_read.sum
+// Confirm   ncu --metrics dram__bytes_read.sum,
+//           smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 #include <cmath>
 
 #include "harness/bench.hpp"
@@ -18,6 +19,7 @@
 namespace {
 
 using namespace reduction;
+using gpubench::Access;
 using gpubench::Bench;
 using gpubench::DeviceBuffer;
 using gpubench::Roofs;
@@ -112,7 +114,7 @@ void levels(Bench& bench, Kernel kernel, unsigned words_a_block, double loads_la
         return ExpectedSideBySide<Words>{words, n, words_a_block};
       },
       {.useful_bytes = n * sizeof(float),
-       .access = gpubench::Access::shared_load,
+       .access = loads_law > 0 ? Access::shared_load : Access::global_load,
        .law_per_request = loads_law},
       by_levels(kernel, blocks));
 }
@@ -167,7 +169,7 @@ void sum(Bench& bench) {
   if (by == "sequential") return tree_of<Sequential>(bench);
   if (by == "first_add") return tree_of<Sequential, 2>(bench);
   if (by == "unrolled") return tree_of<Sequential, 2, true>(bench);
-  if (by == "shuffle") return levels(bench, shuffled, 2 * threads, 1);
+  if (by == "shuffle") return levels(bench, shuffled, 2 * threads, 0);
   if (by == "cub" || by == "thrust") return library(bench, by == "thrust");
   return staying(bench, by);
 }

@@ -15,7 +15,7 @@ def rows() -> dict[str, dict]:
 
 
 def look_up(rows: dict[str, dict], indices: str, table: int, row: int) -> dict:
-    return rows[f"embedding/bag/indices:{indices}/table:{table}/row:{row}"]
+    return rows[f"embedding/{indices}/table:{table}/row:{row}"]
 
 
 def test_rows_from_dram_cost_the_pieces_they_touch(rows: dict[str, dict]) -> None:
