@@ -9,8 +9,7 @@
 //           `left_out` says so. (Nor does it know turns in shared memory; nvcc may also join equal
 //           additions of a warp.)
 // Units     bins [words that 2^24 random keys of 4 bytes are counted in].
-// Confirm   ncu --metrics
-// lts__t_sectors_op_red.sum,l1tex__t_requests_pipe_lsu_mem_global_op_red.sum
+// Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
 #include "harness/bench.hpp"
 #include "harness/gpu/stream.hpp"
 #include "kernels/atomics.cuh"
