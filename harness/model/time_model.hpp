@@ -37,6 +37,7 @@ struct KernelProfile {
   double local_words = 0;        // that warps load from and store to there, 4 bytes a lane
   Counts counts;
   std::vector<FootprintSums> footprints;
+  double host_bytes_read = 0, host_bytes_written = 0;  // of the host's memory
   Waiting waits;  // of each block's slowest warp, which it lasts as long as; summed over blocks
 
   double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
@@ -44,8 +45,9 @@ struct KernelProfile {
 
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
-  double l2_sectors = 0;  // that left the SMs for this device's L2
-  double link_bytes = 0;  // to or from other devices, whichever direction has more
+  double l2_sectors = 0;    // that left the SMs for this device's L2
+  double link_bytes = 0;    // to or from other devices, whichever direction has more
+  double link_seconds = 0;  // for these, and for what is the host's
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double l1_hit_fraction = 0;  // of the sectors read
@@ -62,6 +64,7 @@ struct Term {
 struct Prediction {
   double seconds = 0;
   std::string bound;        // the name of the largest term but queue
+  std::string roof;         // the roof of that: the same name, of `tensor` one for each type
   double utilisation = 0;   // of the busiest unit: its term over `seconds`
   std::vector<Term> terms;  // in the order above
   Occupancy occupancy;

@@ -35,6 +35,8 @@ struct BlockResult {
   std::array<std::uint64_t, warp_operation_kinds>
       warp_operations{};                                   // by WarpOperation, a warp each
   std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor
+  // Of traced blocks: of the host's memory, lane by lane.
+  std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
