@@ -139,6 +139,14 @@ def test_a_comparison_says_how_the_files_are_unlike(load, write):
     assert "A is modelled and B is measured" in text
 
 
+def test_devices_that_differ_share_a_roofline(load, write):
+    rows = roofline_rows()
+    other = read(write(make_document(rows, device="b200", device_title="NVIDIA B200"), "b.json"))
+    assert 'id="chart-devices"' in html_report.build(load(rows), [other]).decode()
+    same = read(write(make_document(rows), "same.json"))
+    assert 'id="chart-devices"' not in html_report.build(load(rows), [same]).decode()
+
+
 def test_equal_input_gives_equal_bytes(load):
     result = load(roofline_rows())
     assert html_report.build(result) == html_report.build(result)
