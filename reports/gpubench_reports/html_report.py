@@ -514,6 +514,8 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
     if any('id="comparison"' in section for section in sections):
         links.append(("#comparison", "Comparison"))
     links += [("#rows", "Rows"), *((f"#{stem}", concept) for concept, stem in concepts.items())]
+    if any('id="explained"' in section for section in sections):
+        links.append(("#explained", "Explained"))
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
