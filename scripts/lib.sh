@@ -243,7 +243,8 @@ ensure_python() {
   fi
   say "installing Python packages from ${requirements#"$root/"}"
   local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
-  quietly "${pip[@]}" -r "$requirements" || die "pip install -r $requirements failed"
+  # The lists are complete: what a package says it needs as well is not looked at.
+  quietly "${pip[@]}" --no-deps -r "$requirements" || die "pip install -r $requirements failed"
   quietly "${pip[@]}" --no-deps -e "$root/reports" || die "pip install -e $root/reports failed"
   printf '%s\n' "$state" >"$stamp"
 }

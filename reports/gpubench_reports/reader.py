@@ -9,12 +9,13 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import reason
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 
@@ -24,8 +25,14 @@ COUNTERS = (
     "moved_bytes_per_second",
     "flops_per_second",
     "items_per_second",
+    # What a stopwatch says that does not wait for the device.
+    "claimed_useful_bytes_per_second",
+    "claimed_flops_per_second",
+    "claimed_items_per_second",
     "algorithm_bytes_per_second",
     "bus_bytes_per_second",
+    "fit_latency_seconds",
+    "fit_bytes_per_second",
     "arithmetic_intensity",
     "roof_fraction",
     "law",
@@ -114,7 +121,8 @@ class ResultFile:
     """One result file.
 
     `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, WORDS, seconds (median), COUNTERS,
+    arguments (dict), status ("ok", "skipped", "failed"), reason, roof (of the label, by
+    its name), WORDS, seconds (median), COUNTERS,
     terms (the prediction's, by name [s]) and raw (the row as it stands in the file). Repetitions
     of one name are one row: the repetition whose time is the (lower) median, with the envelope of
     the repetitions' confidence intervals.
@@ -122,10 +130,10 @@ class ResultFile:
 
     path: Path
     context: Context
-    rows: pd.DataFrame
+    rows: "pd.DataFrame"
 
     @property
-    def ok(self) -> pd.DataFrame:
+    def ok(self) -> "pd.DataFrame":
         return self.rows[self.rows["status"] == "ok"]
 
 
@@ -171,6 +179,8 @@ def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
 
 def clean(text: str) -> str:
     """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
 
 
@@ -347,6 +357,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         "aggregate": aggregate,
         "status": "ok",
         "reason": "",
+        "roof": check.text(row, "roof", where, "") or check.text(row, "label", where, ""),
         **{word: check.text(row, word, where, "") for word in WORDS},
         "terms": {},
         "raw": row,
@@ -365,10 +376,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         }
     if aggregate not in ("", "mean", "median"):
         return record  # stddev and cv may be 0, and cv is no time
-    unit = check.text(row, "time_unit", where, "ns")
-    if unit not in _TIME_UNITS:
-        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
-    record["seconds"] = check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+    record["seconds"] = seconds_of(check, row, where)
     for counter in COUNTERS:
         if counter not in row:
             continue
@@ -397,6 +405,14 @@ def _terms(check: Checker, terms: Any, where: str) -> dict[str, float]:
     }
 
 
+def seconds_of(check: Checker, row: dict[str, Any], where: str) -> float:
+    """The row's time [s]."""
+    unit = check.text(row, "time_unit", where, "ns")
+    if unit not in _TIME_UNITS:
+        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
+    return check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+
+
 def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | str]:
     if not isinstance(arguments, dict):
         raise check.fail(where, f"'arguments' must be an object, not {_shown(arguments)}")
@@ -408,13 +424,15 @@ def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | 
     }
 
 
-def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
+def _table(records: list[dict[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd  # who only checks a file need not wait for it
+
     by_name: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
-    columns = ["name", "concept", "kernel", "arguments", "status", "reason", *WORDS, "seconds",
-               *COUNTERS, "terms", "raw"]  # fmt: skip
+    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "roof", *WORDS,
+               "seconds", *COUNTERS, "terms", "raw"]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

@@ -17,7 +17,10 @@ from matplotlib.figure import Figure
 from gpubench_reports import (
     concept_chart,
     levels_chart,
+    link_chart,
+    matrix_chart,
     roofline,
+    series_chart,
     style,
     timeline_chart,
     warp_chart,
@@ -27,6 +30,7 @@ from gpubench_reports.errors import ReportError
 from gpubench_reports.explanations import Explanation, explanations_beside
 from gpubench_reports.files import ensure_directory, write_atomically
 from gpubench_reports.reader import Context, ResultFile
+from gpubench_reports.series import Series, series_beside
 from gpubench_reports.traces import Trace, path_beside, read_trace
 
 _WORKERS = 2
@@ -87,11 +91,22 @@ def charts_of(result: ResultFile) -> dict[str, Builder]:
     concepts = [concept for concept, rows in sizes.items() if rows <= MOST_ROWS]
     charts: dict[str, Builder] = {"roofline": _roofline, "levels": _levels}
     for concept, name in chart_names(concepts).items():
-        charts[name] = partial(_concept, concept_chart.build, concept)
-        if result.ok.loc[result.ok["concept"] == concept, "bus_bytes_per_second"].notna().any():
+        rows = result.ok[result.ok["concept"] == concept]
+        if not matrix_chart.is_of_pairs(rows).all():  # a matrix says it better
+            charts[name] = partial(_concept, concept_chart.build, concept)
+        if matrix_chart.is_of_pairs(rows).any():
+            charts[f"{name}-matrix"] = partial(_concept, matrix_chart.build, concept)
+        if rows["fit_bytes_per_second"].notna().any():
+            charts[f"{name}-link"] = partial(_concept, link_chart.build, concept)
+        if rows["bus_bytes_per_second"].notna().any():
             charts[f"{name}-wire"] = partial(_concept, wire_chart.build, concept)
     for number, explanation in enumerate(explanations_beside(result), start=1):
         charts[f"warp-{number}"] = partial(_warp, explanation)
+    watched: dict[str, list[Series]] = {}
+    for series in series_beside(result):
+        watched.setdefault(series.name.partition("/")[0], []).append(series)
+    for concept, name in chart_names(list(watched)).items():
+        charts[f"{name}-series"] = partial(_watched, concept, watched[concept])
     traces = _traces_beside(result)
     for concept, name in chart_names(list(traces)).items():
         stem = name.replace("concept-", "timeline-", 1)
@@ -160,6 +175,10 @@ def _warp(explanation: Explanation, result: ResultFile) -> Figure | None:
 
 def _timeline(concept: str, shown: list[Trace], result: ResultFile) -> Figure | None:
     return timeline_chart.build(concept, shown, result.context)
+
+
+def _watched(concept: str, watched: list[Series], result: ResultFile) -> Figure | None:
+    return series_chart.build(concept, watched, result.context)
 
 
 def _traces_beside(result: ResultFile) -> dict[str, list[Trace]]:
