@@ -239,7 +239,7 @@ def test_what_others_recorded_decides_the_grade(write, capsys, tmp_path):
     (recorded / "broken.json").write_text("{")
     path = write(make_document(rows))
     assert main(["markdown", str(path), "--against", str(tmp_path / "results")]) == 0
-    assert "is **low**: 71.4 % of what 2 recorded runs has for it" in capsys.readouterr().out
+    assert "is **low**: 71.4 % of what is recorded for it (2 runs)" in capsys.readouterr().out
 
 
 # --- in a browser ---------------------------------------------------------------------------------
