@@ -29,6 +29,7 @@ struct Observation {
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;
   std::string bound;   // empty: not known
+  std::string roof;    // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
@@ -44,6 +45,9 @@ class Platform {
   virtual const DeviceSpec& device() const = 0;
   virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
+  // What connects two GPUs of this machine, as the driver says: "NVLink", "PCIe (one switch)", ...;
+  // "" where nobody can say.
+  virtual std::string connection(int, int) const { return {}; }
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
   // GPUs that one process can make a collective's ranks of, this one included.

@@ -36,6 +36,11 @@ class ModelPlatform final : public Platform {
   const DeviceSpec& device() const override { return device_; }
   bool has_device_file() const override { return true; }
   std::string cuda_version() const override { return {}; }
+  std::string connection(int a, int b) const override {
+    const bool linked = device_.find("nvlink_bytes_per_second").has_value() &&
+                        model::current_runtime()->same_node(a, b);
+    return linked ? "NVLink" : "";
+  }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
   int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
@@ -140,6 +145,7 @@ Observation ModelPlatform::observe(Access access) const {
     if (operation.seconds <= longest_operation) continue;
     longest_operation = operation.seconds;
     result.bound = operation.bound;
+    result.roof = operation.bound == "tensor" ? operation.roof : operation.bound;
     result.terms = operation.terms;
   }
   if (runs.empty()) return result;
@@ -176,6 +182,7 @@ Observation ModelPlatform::observe(Access access) const {
   result.occupancy = longest->prediction.occupancy.fraction;
   if (longest->prediction.seconds < longest_operation) return result;
   result.bound = longest->prediction.bound;
+  result.roof = longest->prediction.roof;
   result.terms.clear();
   for (const auto& term : longest->prediction.terms) {
     result.terms.emplace_back(term.name, term.seconds);

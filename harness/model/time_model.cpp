@@ -140,8 +140,18 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     return std::ranges::find(result.terms, name, &Term::name)->seconds;
   };
   if (traffic.link_bytes > 0) {
-    add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
+    traffic.link_seconds = traffic.link_bytes / device["nvlink_bytes_per_second"];
   }
+  // Once over the way there and back: of the first read, or of the last write, for whose arrival a
+  // kernel's end waits. Neither is cached.
+  if (profile.host_bytes_read + profile.host_bytes_written > 0) {
+    const double crossing =
+        scale * std::max(profile.host_bytes_read / device["pcie_h2d_bytes_per_second"],
+                         profile.host_bytes_written / device["pcie_d2h_bytes_per_second"]);
+    traffic.link_seconds =
+        std::max(traffic.link_seconds, device["pcie_latency_seconds"] + crossing);
+  }
+  if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;
@@ -171,12 +181,16 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
   // One unit, at a rate of its own for each type.
-  constexpr std::array<const char*, tensor_types> tensor_rates = {
-      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
-      "tensor_tf32_flops_per_clock_per_sm"};
-  double tensor_cycles = 0;
+  constexpr std::array<const char*, tensor_types> tensor_roofs = {"tensor_fp16", "tensor_bf16",
+                                                                  "tensor_tf32"};
+  double tensor_cycles = 0, most_cycles = 0;
+  std::string tensor_roof;  // of the type that it works at the longest
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+    const double cycles =
+        counts.tensor_flops[t] / device[std::string(tensor_roofs[t]) + "_flops_per_clock_per_sm"];
+    tensor_cycles += cycles;
+    if (cycles > most_cycles) tensor_roof = tensor_roofs[t];
+    most_cycles = std::max(most_cycles, cycles);
   }
   add("tensor", sm_seconds(tensor_cycles));
   // A warp's operation takes as long whoever takes part.
@@ -221,6 +235,7 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
   result.bound = largest->name;
+  result.roof = largest->name == "tensor" ? tensor_roof : largest->name;
   // A load waits q u / (1 - u) longer where the memory is busy for a fraction u of the time, which
   // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
   // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.

@@ -391,5 +391,19 @@ TEST_F(TimeModelTest, SharedReadsOfASampleAreNotScaledUp) {
   EXPECT_NEAR(cold(profile).traffic.dram_read_bytes, 32000, 320);
 }
 
+// --- the host's memory ---
+
+TEST_F(TimeModelTest, TheHostsMemoryIsReachedOverItsLink) {
+  KernelProfile profile = even_grid();
+  profile.host_bytes_read = 16 << 20;
+  const double latency = spec["pcie_latency_seconds"];
+  const double there = latency + (16 << 20) / spec["pcie_h2d_bytes_per_second"];
+  expect_bound(profile, "link", there);
+  profile.host_bytes_written = 32 << 20;
+  expect_bound(profile, "link", latency + (32 << 20) / spec["pcie_d2h_bytes_per_second"]);
+  profile.traced_blocks /= 4;  // of the traced blocks, and as much again of every other
+  expect_bound(profile, "link", latency + 4 * (32 << 20) / spec["pcie_d2h_bytes_per_second"]);
+}
+
 }  // namespace
 }  // namespace gpubench::model

@@ -724,7 +724,12 @@ void BlockRunner::check_private(const void* address, unsigned bytes, EventKind k
     return;
   }
   const HostCode host;
-  if (is_mapped_host_ && is_mapped_host_(address, bytes)) return;
+  if (is_mapped_host_ && is_mapped_host_(address, bytes)) {
+    if (is_traced_) {
+      (kind == EventKind::load ? result_.host_bytes_read : result_.host_bytes_written) += bytes;
+    }
+    return;
+  }
   const std::uint64_t beyond = at - dynamic_shared_begin();
   if (launch_->shared_bytes > 0 && beyond < 2 * launch_->shared_bytes + 4096) {
     fault("out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +

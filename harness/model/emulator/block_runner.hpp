@@ -46,6 +46,8 @@ struct BlockResult {
   // How often lanes waited for their asynchronous copies, each time by the share of a latency that
   // is left: one with n groups under way behind it has seen n of n + 1 pass.
   double copy_waits = 0;
+  // Of traced blocks: of the host's memory, lane by lane.
+  std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 

@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))  // anywhere in a declaration, as in CUDA
 // A block's shared memory: there is one block at a time on an operating-system thread.
 #define __shared__ __constinit thread_local
@@ -162,3 +163,6 @@ __forceinline__ T __ldg(const T* address) {
 }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+
+// The order that they make between blocks is the one in which the emulator runs these.
+__forceinline__ void __threadfence() {}
