@@ -2,7 +2,8 @@
 //
 // Expected  Little's law: bytes in flight = latency x bandwidth. The copy grows with resident warps
 //           x loads in flight until their product covers the latency of DRAM, and then it is flat:
-//           an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Multiply-adds
+//           an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Around there
+//           a third is lost, as loads queue for a memory that is nearly busy. Multiply-adds
 //           wait only a few cycles: 16 chains an SM are the peak of an H200, and four warps (6 %
 //           occupancy) have them, if each brings four. Block size hardly matters. Fewer registers
 //           raise the occupancy, until values are spilled and every access to them is memory's.
@@ -62,7 +63,7 @@ struct Copy {
     bench.work({.useful_bytes = bytes,
                 .moved_bytes = bytes,
                 .law = little(bench, unroll),
-                .law_tolerance = 0.25});
+                .law_tolerance = 0.4});  // where latency and bandwidth meet, loads queue
     bench.run([&](cudaStream_t s) {
       launch(kernel, static_cast<unsigned>(copied / elements_a_thread / block), block, shared, s,
              in.data(), out.data(), copied);

@@ -122,6 +122,7 @@ void Bench::take_counters(const Observation& observation) {
   row_.counts = observation.counts;
   row_.assuming = observation.assuming;
   row_.terms = observation.terms;
+  row_.instructions = observation.instructions;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
   if (work_.moved_bytes == 0) {
     const bool shared = observation.bound == "shared";

@@ -223,6 +223,11 @@ void take_prediction(Row& row, const ordered_json& prediction) {
       row.terms.emplace_back(name, seconds);
     }
   }
+  if (prediction.contains("instructions")) {
+    for (const auto& [name, count] : prediction.at("instructions").items()) {
+      row.instructions.emplace_back(name, count);
+    }
+  }
 }
 
 // A line of the table: what the device file knows, "-" where it has nothing.
@@ -338,11 +343,6 @@ int run(int argc, char** argv) {
   benchmark::Initialize(&count, arguments.data());
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
-  }
-  if (!options.trace.empty() && program_kind() != DeviceKind::model) {
-    throw UsageError(
-        "--trace needs the model device (--device=model:NAME): on a GPU, timestamps "
-        "around every operation would come between them");
   }
   const bool speaks = Processes::all().index() == 0;  // of several processes, the first
   if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {

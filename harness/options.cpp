@@ -198,8 +198,9 @@ What it says
   --explain=ROW                       on the model: runs that row alone and shows, line by line of
                                       its kernels, which lane of a warp asks for which sector or
                                       bank; --benchmark_out adds it as NAME.explain.json
-  --trace=FILE                        on the model: what happened when in one run of each row, for
-                                      ui.perfetto.dev or chrome://tracing
+  --trace=FILE                        what happened when in one more run of each row, for
+                                      ui.perfetto.dev or chrome://tracing; on a GPU, by events
+                                      around every operation
   --whole_grids                       on the model: run every block of a kernel, not a sample
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
 Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage,

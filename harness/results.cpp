@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "harness/error.hpp"
+#include "harness/explanation.hpp"
 
 namespace gpubench {
 namespace {
@@ -67,6 +68,7 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
       if (std::isfinite(value)) json[name] = value;
     }
     for (const auto& [name, seconds] : row.terms) json["terms"][name] = seconds;
+    for (const auto& [name, count] : row.instructions) json["instructions"][name] = count;
   }
   return json;
 }
@@ -324,9 +326,9 @@ std::string terms_line(const Row& row) {
   std::ostringstream text;
   text << "    ";
   for (const auto& [name, seconds] : row.terms) {
-    if (seconds > 0) text << name << ' ' << with_prefix(seconds, "s") << "  ";
+    if (seconds >= 1e-12) text << name << ' ' << with_prefix(seconds, "s") << "  ";
   }
-  text << '\n';
+  text << '\n' << instructions_text("    instructions of warps:", row.instructions);
   return text.str();
 }
 

@@ -53,6 +53,7 @@ struct Row {
   std::map<std::string, double> counters;             // SI units; absent when not known
   std::map<std::string, std::string> words;           // further keys of this row
   std::vector<std::pair<std::string, double>> terms;  // the prediction's, in seconds
+  std::vector<std::pair<std::string, double>> instructions;  // that warps execute, by class
   double median_seconds = 0;
   std::vector<double> samples;  // seconds
   std::size_t discarded = 0;

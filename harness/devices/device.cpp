@@ -55,6 +55,8 @@ constexpr FigureRule rules[] = {
     {"l2_latency_cycles", "1", required, Constraint::positive},
     {"dram_latency_cycles", "1", required, Constraint::positive},
     {"fp32_latency_cycles", "1", optional, Constraint::positive},
+    {"block_turnaround_cycles", "1", optional, Constraint::positive},
+    {"dram_queue_cycles", "1", optional, Constraint::positive},
     {"fp32_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"fp64_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"fp16x2_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},

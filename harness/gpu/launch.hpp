@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "harness/gpu/check.hpp"
+#include "harness/gpu/listener.hpp"
+#include "harness/tracks.hpp"
 
 namespace gpubench {
 
@@ -37,7 +39,14 @@ void launch_with(std::span<cudaLaunchAttribute> attributes, void (*kernel)(P...)
   config.stream = stream;
   config.attrs = attributes.data();
   config.numAttrs = static_cast<unsigned>(attributes.size());
-  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  const cudaError_t error = [&] {
+    const AnnouncedCall announced({.name = "cudaLaunchKernelEx",
+                                   .stream = stream,
+                                   .queues = true,
+                                   .kernel = reinterpret_cast<const void*>(kernel),
+                                   .engine = compute_track});
+    return cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  }();
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   const auto text = [](dim3 d) {

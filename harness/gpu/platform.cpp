@@ -5,8 +5,10 @@
 #include <charconv>
 #include <chrono>
 
+#include "harness/demangle.hpp"
 #include "harness/gpu/attributes.hpp"
 #include "harness/gpu/check.hpp"
+#include "harness/gpu/event_trace.hpp"
 #include "harness/measure/nvml.hpp"
 
 namespace gpubench {
@@ -70,7 +72,15 @@ class GpuPlatform final : public Platform {
   }
   void expect_results(bool) override {}
   void expect_timing() override {}
-  std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
+  std::vector<TracedOperation> trace(const std::function<void()>& run) override {
+    return trace_by_events(
+        run, [this] { return host_seconds(); },
+        [](const void* kernel) {
+          const char* name = nullptr;
+          CUDA_CHECK(cudaFuncGetName(&name, kernel));
+          return without_types(demangled(name));
+        });
+  }
   Observation observe(Access) const override { return {}; }
 
  private:

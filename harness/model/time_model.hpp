@@ -45,14 +45,14 @@ struct Traffic {
 
 struct Term {
   // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu,
-  // latency, launch
+  // latency, launch; and queue, what waiting for a busy memory adds to dram or latency
   std::string name;
   double seconds = 0;
 };
 
 struct Prediction {
   double seconds = 0;
-  std::string bound;        // the name of the largest term
+  std::string bound;        // the name of the largest term but queue
   double utilisation = 0;   // of the busiest unit: its term over `seconds`
   std::vector<Term> terms;  // in the order above
   Occupancy occupancy;

@@ -22,10 +22,11 @@ class FmaChain {
     std::int32_t depth = 0;
     for (std::size_t i = 0; i < remembered; ++i) depth = std::max(depth, depths[i]);
     const std::int32_t bits = word(result);
-    bits_[next_] = bits;
-    // A zero is where an accumulator begins, not somebody's result.
-    depths_[next_] = bits == 0 ? 0 : depth + 1;
-    next_ = (next_ + 1) % remembered;
+    // The oldest goes. Whole vectors are written, as a part of one would be waited for when the
+    // next call loads all of it. A zero is where an accumulator begins, not somebody's result.
+    constexpr Words shifted = {1, 2, 3, 4, 5, 6, 7, remembered};
+    bits_ = __builtin_shuffle(bits_, Words{} + bits, shifted);
+    depths_ = __builtin_shuffle(depths_, Words{} + (bits == 0 ? 0 : depth + 1), shifted);
     longest_ = std::max(longest_, depth + 1);
     if (count_ == watched / 2) longest_at_half_ = longest_;
   }
@@ -46,7 +47,6 @@ class FmaChain {
   static std::int32_t word(float value) { return std::bit_cast<std::int32_t>(value); }
 
   Words bits_{}, depths_{};
-  std::size_t next_ = 0;
   std::int32_t longest_ = 0, longest_at_half_ = 0;
   std::uint32_t count_ = 0;
 };

@@ -155,7 +155,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, i
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
-cudaError_t cudaDeviceSynchronize();
+extern "C" cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -183,8 +183,8 @@ struct cudaMemLocation {
   int id;
 };
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
-cudaError_t cudaMalloc(void** device, std::size_t bytes);
-cudaError_t cudaFree(void* device);
+extern "C" cudaError_t cudaMalloc(void** device, std::size_t bytes);
+extern "C" cudaError_t cudaFree(void* device);
 cudaError_t cudaMallocHost(void** host, std::size_t bytes);
 cudaError_t cudaHostAlloc(void** host, std::size_t bytes, unsigned int flags);
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags);
@@ -195,12 +195,13 @@ cudaError_t cudaMallocManaged(void** managed, std::size_t bytes,
                               unsigned int flags = cudaMemAttachGlobal);
 cudaError_t cudaMemPrefetchAsync(const void* managed, std::size_t bytes, cudaMemLocation location,
                                  unsigned int flags, cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream = nullptr);
-cudaError_t cudaMemset(void* device, int byte, std::size_t bytes);
-cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes,
-                            cudaStream_t stream = nullptr);
+extern "C" cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes,
+                                  cudaMemcpyKind kind);
+extern "C" cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
+                                       cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+extern "C" cudaError_t cudaMemset(void* device, int byte, std::size_t bytes);
+extern "C" cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes,
+                                       cudaStream_t stream = nullptr);
 template <class T>
 cudaError_t cudaMalloc(T** device, std::size_t bytes) {
   return cudaMalloc(reinterpret_cast<void**>(device), bytes);
@@ -237,13 +238,14 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
-cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+extern "C" cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+extern "C" cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                           unsigned int flags = 0);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-cudaError_t cudaEventSynchronize(cudaEvent_t event);
+extern "C" cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+extern "C" cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
@@ -265,7 +267,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long flags = 0);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+extern "C" cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/tracks.hpp"
+
 namespace gpubench::model {
 
 const char* engine_name(Engine engine) {
@@ -9,11 +11,11 @@ const char* engine_name(Engine engine) {
     case Engine::none:
       return "none";
     case Engine::compute:
-      return "compute";
+      return compute_track;
     case Engine::copy_to_device:
-      return "copy to device";
+      return to_device_track;
     case Engine::copy_to_host:
-      return "copy to host";
+      return to_host_track;
   }
   return "none";
 }
