@@ -130,17 +130,12 @@ void by_block(Bench& bench) {
 }
 
 // `some` of the plane of warps and what they have in flight is in the default suite, the rest in
-// the full one; `swept` is the suite of a few block sizes.
+// the full one, and so are block sizes.
 template <class Kernel>
-void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& some, Suite swept) {
+void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& some) {
   const auto planes = [&](Suite suite) {
     return gpubench::record("occupancy", name.c_str(), plane<Kernel>)
         ->ArgNames({"warps", Kernel::in_flight})
-        ->In(suite);
-  };
-  const auto blocks = [&](Suite suite) {
-    return gpubench::record("occupancy", (name + "_by_block").c_str(), by_block<Kernel>)
-        ->ArgNames({"block", "warps", Kernel::in_flight})
         ->In(suite);
   };
   planes(Suite::standard)->ArgsProduct(some);
@@ -154,16 +149,15 @@ void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& 
       }
     }
   }
-  blocks(swept)->ArgsProduct({{64, 1024}, {32}, {2}});
-  blocks(Suite::full)
+  gpubench::record("occupancy", (name + "_by_block").c_str(), by_block<Kernel>)
+      ->ArgNames({"block", "warps", Kernel::in_flight})
+      ->In(Suite::full)
       ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8}})
-      ->ArgsProduct({{128, 256, 512}, {32}, {2}})
-      ->ArgsProduct({{64, 128, 256, 512, 1024}, {32}, {1, 4, 8}})
-      ->ArgsProduct({{64, 128, 256, 512, 1024}, {64}, {1, 2, 4, 8}});
+      ->ArgsProduct({{64, 128, 256, 512, 1024}, {32, 64}, {1, 2, 4, 8}});
 }
 [[maybe_unused]] const bool added = [] {
-  add<Copy>("copy", {{4, 8, 16, 32, 64}, {1, 2, 4, 8}}, Suite::standard);
-  add<Fma>("fma", {{4, 8, 12, 16, 64}, {1, 2, 4}}, Suite::full);
+  add<Copy>("copy", {{4, 16, 32, 64}, {1, 2, 4, 8}});
+  add<Fma>("fma", {{4, 16, 64}, {1, 2, 4}});
   return true;
 }();
 

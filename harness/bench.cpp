@@ -119,6 +119,7 @@ void Bench::take_counters(const Observation& observation) {
   // A claim of the model's: on a GPU only a prediction can say it.
   const bool claimed = platform_.kind() == DeviceKind::model && !work_.bound.empty();
   row_.bound = claimed ? work_.bound : observation.bound;
+  if (!claimed && observation.roof != row_.bound) row_.roof = observation.roof;
   row_.counts = observation.counts;
   row_.assuming = observation.assuming;
   row_.terms = observation.terms;

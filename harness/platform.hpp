@@ -29,6 +29,7 @@ struct Observation {
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;
   std::string bound;   // empty: not known
+  std::string roof;    // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds

@@ -59,6 +59,7 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     json["cpu_time"] = json["real_time"];  // the device's time is the only one there is
     json["time_unit"] = unit.name;
     if (!row.bound.empty()) json["label"] = row.bound;
+    if (!row.roof.empty()) json["roof"] = row.roof;
     if (!row.verified.empty()) json["verified"] = row.verified;
     if (!row.counts.empty()) json["counts"] = row.counts;
     if (!row.assuming.empty()) json["assuming"] = row.assuming;
@@ -172,7 +173,8 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
       } catch (const std::out_of_range&) {  // a roof that nobody knows on this device
       }
     }
-    if (const auto roof = roofs.find(row.bound); roof != roofs.end()) {
+    if (const auto roof = roofs.find(row.roof.empty() ? row.bound : row.roof);
+        roof != roofs.end()) {
       // Arithmetic, or the bytes through the one memory that they are told of.
       const auto amount = row.counters.find(is_bandwidth(row.bound) ? "moved_bytes_per_second"
                                                                     : "flops_per_second");

@@ -47,6 +47,7 @@ struct Row {
   std::string reason;  // of a skip or failure
 
   std::string bound;                                  // what binds the row; empty when not known
+  std::string roof;                                   // of that; empty: called as the bound is
   std::string counts;                                 // what counters of accesses are worth
   std::string assuming;                               // what occupancy takes for granted
   std::string verified;                               // full, sampled or operation

@@ -145,6 +145,7 @@ Observation ModelPlatform::observe(Access access) const {
     if (operation.seconds <= longest_operation) continue;
     longest_operation = operation.seconds;
     result.bound = operation.bound;
+    result.roof = operation.bound == "tensor" ? operation.roof : operation.bound;
     result.terms = operation.terms;
   }
   if (runs.empty()) return result;
@@ -181,6 +182,7 @@ Observation ModelPlatform::observe(Access access) const {
   result.occupancy = longest->prediction.occupancy.fraction;
   if (longest->prediction.seconds < longest_operation) return result;
   result.bound = longest->prediction.bound;
+  result.roof = longest->prediction.roof;
   result.terms.clear();
   for (const auto& term : longest->prediction.terms) {
     result.terms.emplace_back(term.name, term.seconds);

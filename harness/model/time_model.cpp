@@ -181,12 +181,16 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
   // One unit, at a rate of its own for each type.
-  constexpr std::array<const char*, tensor_types> tensor_rates = {
-      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
-      "tensor_tf32_flops_per_clock_per_sm"};
-  double tensor_cycles = 0;
+  constexpr std::array<const char*, tensor_types> tensor_roofs = {"tensor_fp16", "tensor_bf16",
+                                                                  "tensor_tf32"};
+  double tensor_cycles = 0, most_cycles = 0;
+  std::string tensor_roof;  // of the type that it works at the longest
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+    const double cycles =
+        counts.tensor_flops[t] / device[std::string(tensor_roofs[t]) + "_flops_per_clock_per_sm"];
+    tensor_cycles += cycles;
+    if (cycles > most_cycles) tensor_roof = tensor_roofs[t];
+    most_cycles = std::max(most_cycles, cycles);
   }
   add("tensor", sm_seconds(tensor_cycles));
   // A warp's operation takes as long whoever takes part.
@@ -231,6 +235,7 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
   result.bound = largest->name;
+  result.roof = largest->name == "tensor" ? tensor_roof : largest->name;
   // A load waits q u / (1 - u) longer where the memory is busy for a fraction u of the time, which
   // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
   // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.

@@ -307,11 +307,11 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
         explanations_.push_back({launch.name, {0, 0, 0}, 0, worker.explain(), {}});
       }
       barriers += static_cast<double>(result.barriers);
-      host_bytes_read += static_cast<double>(result.host_bytes_read);
-      host_bytes_written += static_cast<double>(result.host_bytes_written);
       for (std::size_t c = 0; c < warp_operation_kinds; ++c) {
         warp_operations[c] += static_cast<double>(result.warp_operations[c]);
       }
+      host_bytes_read += static_cast<double>(result.host_bytes_read);
+      host_bytes_written += static_cast<double>(result.host_bytes_written);
       arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
       arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
       arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
@@ -389,12 +389,12 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   }
   profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
   profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
-  profile.host_bytes_read = host_bytes_read;
-  profile.host_bytes_written = host_bytes_written;
   for (std::size_t i = explained; i < explanations_.size(); ++i) {
     explanations_[i].instructions =
         instructions_of(profile.counts.scaled(1 / (profile.traced_blocks * warps_of(launch))));
   }
+  profile.host_bytes_read = host_bytes_read;
+  profile.host_bytes_written = host_bytes_written;
   profile.footprints = map.sums();
   // A kernel with atomics may order its blocks by them.
   if (fault.empty() && map.race() &&

@@ -119,6 +119,7 @@ struct PricedOperation {
   std::vector<std::pair<std::string, double>> terms;  // [s]
   double seconds = 0;
   bool computed = false;  // its results are there
+  std::string roof{};     // that binds it, if that is not called as `bound` is
 };
 
 // What is left of the host's calls; polls in a row are one record.
@@ -244,6 +245,8 @@ class Runtime {
   // One operation of several streams: starts when all of them have come to it, ends for all at
   // once.
   cudaError_t together(const std::vector<cudaStream_t>& streams, Work work);
+  // What a library runs in a kernel of its own: `work` says how long, and takes the whole device.
+  cudaError_t queue_operation(Work work, cudaStream_t stream);
   cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
   cudaError_t set_max_dynamic_shared(const void* function, int bytes);
   cudaError_t occupancy_blocks(int* blocks, const void* function, int block_threads,

@@ -88,6 +88,16 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   return enqueue(*queue, std::move(work));
 }
 
+cudaError_t Runtime::queue_operation(Work work, cudaStream_t stream) {
+  CUstream_st* const queue = find(stream);
+  if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
+  work.engine = Engine::compute;
+  work.priority = queue->priority;
+  const bool captured = queue->capture != nullptr;
+  work.hold_seconds = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"];
+  return enqueue(*queue, std::move(work));
+}
+
 cudaError_t Runtime::function_attributes(cudaFuncAttributes* attributes, const void* function) {
   if (attributes == nullptr) return cudaErrorInvalidValue;
   const KernelResources kernel = resources(function);
