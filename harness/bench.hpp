@@ -203,6 +203,12 @@ class Bench {
   double time(const Body& body);
   // A further counter of the row, in SI units; one that is not finite stays absent.
   void counter(const std::string& name, double value);
+  // Runs the body over and over for --watch_seconds, or until somebody interrupts, and notes the
+  // row's headline figure and the driver's evidence on the way; says as `verdict` what to make of
+  // them. The model keeps its pace by definition: there it is only said so.
+  void watch(const Body& body);
+  // What connects two GPUs of this machine, as the driver says ("NVLink"); "" where it does not.
+  std::string connection(int a, int b) const { return platform_.connection(a, b); }
   // The host's clock, for programs that look at it [s]; virtual on the model.
   double host_seconds() const { return platform_.host_seconds(); }
 
