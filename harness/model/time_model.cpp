@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace gpubench::model {
 namespace {
@@ -135,9 +136,22 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
+  const auto seconds_of = [&](std::string_view name) {
+    return std::ranges::find(result.terms, name, &Term::name)->seconds;
+  };
   if (traffic.link_bytes > 0) {
-    add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
+    traffic.link_seconds = traffic.link_bytes / device["nvlink_bytes_per_second"];
   }
+  // Once over the way there and back: of the first read, or of the last write, for whose arrival a
+  // kernel's end waits. Neither is cached.
+  if (profile.host_bytes_read + profile.host_bytes_written > 0) {
+    const double crossing =
+        scale * std::max(profile.host_bytes_read / device["pcie_h2d_bytes_per_second"],
+                         profile.host_bytes_written / device["pcie_d2h_bytes_per_second"]);
+    traffic.link_seconds =
+        std::max(traffic.link_seconds, device["pcie_latency_seconds"] + crossing);
+  }
+  if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;
@@ -154,35 +168,38 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
                                  lines / device["l1_tags_per_clock_per_sm"],
                                  sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
-  double wavefronts = 0, shared_requests = 0;
+  double wavefronts = 0;
   for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
-    shared_requests += counts.at(Space::shared, o).requests;
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
-  const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
-  // Only what the source names can be counted: a lower bound of the instructions issued. An
-  // asynchronous copy is one, of two requests.
-  add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
-                           counts.warp_collectives - counts.async_copies) /
-                          device["warp_schedulers_per_sm"]));
+  // Only what the source names can be counted: a lower bound of the instructions issued.
+  double instructions = 0;
+  for (const auto& [name, of_class] : instructions_of(counts)) instructions += of_class;
+  add("issue", sm_seconds(instructions / device["warp_schedulers_per_sm"]));
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
   // One unit, at a rate of its own for each type.
-  constexpr std::array<const char*, tensor_types> tensor_rates = {
-      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
-      "tensor_tf32_flops_per_clock_per_sm"};
-  double tensor_cycles = 0;
+  constexpr std::array<const char*, tensor_types> tensor_roofs = {"tensor_fp16", "tensor_bf16",
+                                                                  "tensor_tf32"};
+  double tensor_cycles = 0, most_cycles = 0;
+  std::string tensor_roof;  // of the type that it works at the longest
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+    const double cycles =
+        counts.tensor_flops[t] / device[std::string(tensor_roofs[t]) + "_flops_per_clock_per_sm"];
+    tensor_cycles += cycles;
+    if (cycles > most_cycles) tensor_roof = tensor_roofs[t];
+    most_cycles = std::max(most_cycles, cycles);
   }
   add("tensor", sm_seconds(tensor_cycles));
-  add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
+  // A warp's operation takes as long whoever takes part.
+  add("sfu", sm_seconds(counts.special * warp_lanes / device["sfu_ops_per_clock_per_sm"]));
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
   // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
-  // one a latency where they depend on each other; blocks that do not fit at once take turns.
+  // one a latency where they depend on each other; blocks that do not fit at once take turns, and
+  // what leaves is not replaced at once.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double latency = l1_hit * device["l1_latency_cycles"] +
@@ -198,8 +215,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                profile.fma_steps * fma_cycles);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  add("latency", turns * (profile.load_groups * latency + multiply_adds) * of_a_warp / clock);
-  add("launch", device["kernel_floor_seconds"]);
+  // The first block's start and the last one's end are in the launch.
+  const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
+  const double waiting =
+      (turns * (profile.load_groups * latency + multiply_adds) * of_a_warp + turnaround) / clock;
+  add("latency", waiting);
+  const double launch = device["kernel_floor_seconds"];
+  add("launch", launch);
 
   const Term* largest = &result.terms.front();
   for (const Term& term : result.terms) {
@@ -213,13 +235,25 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
   result.bound = largest->name;
-  // Filling and draining the machine cannot be hidden: the first loads come back before anything
-  // else happens.
-  const double ramp =
-      largest->name == "launch" || largest->name == "latency" ? 0 : device["kernel_floor_seconds"];
-  result.seconds = largest->seconds + ramp;
+  result.roof = largest->name == "tensor" ? tensor_roof : largest->name;
+  // A load waits q u / (1 - u) longer where the memory is busy for a fraction u of the time, which
+  // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
+  // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
+  const double busy = seconds_of("dram");
+  const double waits = turns * profile.load_groups * of_a_warp * (1 - l1_hit) * (1 - l2_hit) *
+                       device.find("dram_queue_cycles").value_or(0) / clock;
+  const double loaded =
+      (waiting + busy + std::sqrt((waiting - busy) * (waiting - busy) + 4 * waits * busy)) / 2;
+  double unit = loaded;
   for (const Term& term : result.terms) {
-    if (term.name == "latency" || term.name == "launch") continue;  // waiting is no use of a unit
+    if (term.name != "launch") unit = std::max(unit, term.seconds);
+  }
+  // Starting and filling the machine and draining it cannot be hidden, whatever binds.
+  result.seconds = launch + unit;
+  add("queue", loaded - std::max(waiting, busy));
+  for (const Term& term : result.terms) {
+    // Waiting is no use of a unit.
+    if (term.name == "latency" || term.name == "launch" || term.name == "queue") continue;
     result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
   }
   return result;

@@ -25,18 +25,28 @@ COUNTERS = (
     "moved_bytes_per_second",
     "flops_per_second",
     "items_per_second",
+    # What a stopwatch says that does not wait for the device.
+    "claimed_useful_bytes_per_second",
+    "claimed_flops_per_second",
+    "claimed_items_per_second",
     "algorithm_bytes_per_second",
     "bus_bytes_per_second",
+    "fit_latency_seconds",
+    "fit_bytes_per_second",
     "arithmetic_intensity",
     "roof_fraction",
     "law",
     "law_ratio",
     "law_per_request",
+    "law_tolerance",
     "model_seconds",
     "sectors_per_request",
     "wavefronts_per_request",
     "active_lanes",
     "occupancy",
+    "resident_blocks",
+    "registers",
+    "local_bytes",
     "min_seconds",
     "ci_low_seconds",
     "ci_high_seconds",
@@ -47,6 +57,9 @@ COUNTERS = (
     "temperature_c",
     "throttled",
 )
+
+# What a row says in words; empty where it does not.
+WORDS = ("label", "verified", "rule", "counts", "assuming", "note")
 
 # Where a roof comes from: the run itself, or the device file (its README says what each means).
 PROVENANCES_OF_RUN = ("measured", "modelled")
@@ -90,6 +103,7 @@ class Context:
     compiler: str
     git_commit: str
     git_dirty: bool
+    imported_from: str  # the program whose output was imported; empty for our own
     roofs: tuple[Roof, ...]
 
     @property
@@ -107,9 +121,11 @@ class ResultFile:
     """One result file.
 
     `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, rule, seconds
-    (median) and COUNTERS. Repetitions of one name are one row: the repetition whose time is the
-    (lower) median, with the envelope of the repetitions' confidence intervals.
+    arguments (dict), status ("ok", "skipped", "failed"), reason, roof (of the label, by
+    its name), WORDS, seconds (median), COUNTERS,
+    terms (the prediction's, by name [s]) and raw (the row as it stands in the file). Repetitions
+    of one name are one row: the repetition whose time is the (lower) median, with the envelope of
+    the repetitions' confidence intervals.
     """
 
     path: Path
@@ -288,6 +304,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         compiler=check.text(context, "compiler", "context", ""),
         git_commit=check.text(context, "git_commit", "context", ""),
         git_dirty=context.get("git_dirty", False) is True,
+        imported_from=check.text(context, "imported_from", "context", ""),
         roofs=tuple(_roof(check, index, roof) for index, roof in enumerate(roofs)),
     )
 
@@ -340,9 +357,10 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         "aggregate": aggregate,
         "status": "ok",
         "reason": "",
-        "label": check.text(row, "label", where, ""),
-        "verified": check.text(row, "verified", where, ""),
-        "rule": check.text(row, "rule", where, ""),
+        "roof": check.text(row, "roof", where, "") or check.text(row, "label", where, ""),
+        **{word: check.text(row, word, where, "") for word in WORDS},
+        "terms": {},
+        "raw": row,
         "seconds": math.nan,
         **dict.fromkeys(COUNTERS, math.nan),
     }
@@ -369,12 +387,22 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         if number < 0 and counter != "temperature_c":
             raise check.fail(where, f"'{counter}' must not be negative, it is {_shown(value)}")
         record[counter] = number
+    record["terms"] = _terms(check, row.get("terms", {}), where)
     for counter in ("model_seconds", "min_seconds", "ci_low_seconds", "ci_high_seconds"):
         if record[counter] == 0:
             raise check.fail(where, f"'{counter}' must be positive, not 0")
     if record["ci_low_seconds"] > record["ci_high_seconds"]:
         raise check.fail(where, "'ci_low_seconds' is above 'ci_high_seconds'")
     return record
+
+
+def _terms(check: Checker, terms: Any, where: str) -> dict[str, float]:
+    if not isinstance(terms, dict):
+        raise check.fail(where, f"'terms' must be an object, not {_shown(terms)}")
+    return {
+        clean(key): check.number(value, f"terms.{clean(key)}", where)
+        for key, value in terms.items()
+    }
 
 
 def seconds_of(check: Checker, row: dict[str, Any], where: str) -> float:
@@ -403,8 +431,8 @@ def _table(records: list[dict[str, Any]]) -> "pd.DataFrame":
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
-    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "label", "verified",
-               "rule", "seconds", *COUNTERS]  # fmt: skip
+    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "roof", *WORDS,
+               "seconds", *COUNTERS, "terms", "raw"]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

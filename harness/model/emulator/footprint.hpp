@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "harness/model/emulator/counts.hpp"
@@ -28,6 +29,35 @@ struct FootprintSums {
   std::uint64_t extent = 0;      // sectors from the first touched to the last
 };
 
+// What one block did to a sector. Bytes: a bit each.
+struct BlockSector {
+  std::uint64_t sector = 0;
+  std::uint32_t read = 0, written = 0;
+  Event first_read{}, first_write{};  // the accesses
+};
+
+// The sectors of global memory that one block has touched.
+class BlockSectors {
+ public:
+  void clear() {
+    ++epoch_;
+    touched_.clear();
+  }
+  BlockSector& at(std::uint64_t sector);  // valid until the next call
+  const std::vector<BlockSector>& touched() const { return touched_; }
+
+ private:
+  struct Slot {
+    std::uint64_t sector = 0, epoch = 0;
+    std::size_t place = 0;  // in touched_
+  };
+  Slot& slot_of(std::uint64_t sector);  // where it is, or would be
+
+  std::vector<BlockSector> touched_;
+  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
+  std::uint64_t epoch_ = 1;
+};
+
 // One allocation's map; safe from several threads, and its sums do not depend on their order.
 class Footprint {
  public:
@@ -39,8 +69,10 @@ class Footprint {
   bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
   // `sector`: the address divided by 32. `first_in_block`: no lane of this block read it before.
   void read(std::uint64_t sector, bool first_in_block);
-  // `bytes`: a bit for each byte of the sector that was written.
-  void write(std::uint64_t sector, std::uint32_t bytes);
+  void write() { write_requests_.fetch_add(1, std::memory_order_relaxed); }
+  // What a block has done to a sector, once it has ended: the bytes of it that another block has
+  // written as well, or that one of both has read and the other written.
+  std::uint32_t add(const BlockSector& done);
   FootprintSums sums() const;
 
  private:
@@ -50,8 +82,9 @@ class Footprint {
   unsigned fetch_sectors_;
   std::size_t sectors_;
   FootprintSums sums_;
-  std::atomic<std::uint64_t>* seen_;     // a bit a sector; pages exist once touched
-  std::atomic<std::uint32_t>* written_;  // a bit a byte
+  std::atomic<std::uint64_t>* seen_;  // a bit a sector; pages exist once touched
+  // A bit for each byte that was written, above them one for each that was read; of a sector.
+  std::atomic<std::uint64_t>* touched_;
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};
@@ -67,26 +100,22 @@ class FootprintMap {
   Footprint* at(std::uint64_t address);
   std::vector<FootprintSums> sums() const;
 
+  // Two blocks came by the same bytes of global memory, one of them to write.
+  struct Race {
+    BlockSector mine;         // of the block that was looked at later
+    std::uint64_t block = 0;  // that one, by its linear index
+    std::uint32_t bytes = 0;  // of the sector, a bit each
+  };
+  // Keeps the one at the lowest address.
+  void note(const Race& race);
+  const std::optional<Race>& race() const { return race_; }
+
  private:
   DeviceMemory& memory_;
   unsigned fetch_sectors_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Footprint>> footprints_;
-};
-
-// The sectors one block has read: what its L1 would hold.
-class SectorSet {
- public:
-  void clear() { ++epoch_, size_ = 0; }
-  bool insert(std::uint64_t sector);  // true: it was not there
-
- private:
-  struct Slot {
-    std::uint64_t sector = 0, epoch = 0;
-  };
-  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
-  std::uint64_t epoch_ = 1;
-  std::size_t size_ = 0;
+  std::optional<Race> race_;
 };
 
 }  // namespace gpubench::model
