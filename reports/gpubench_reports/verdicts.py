@@ -171,7 +171,7 @@ def _yardstick(
             share = value / middle
             if entry.quantity == "seconds":  # less is more
                 share, better, worse = 1 / share, 1 / worse, 1 / better
-            words = f"what {entry.source} has for it"
+            words = f"what is recorded for it ({entry.source})"
             return share, words, worse * (1 - limits["recorded"]), better * (1 + limits["recorded"])
     ratio = row["law_ratio"]
     if ratio > 0:

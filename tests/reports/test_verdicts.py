@@ -64,7 +64,7 @@ def test_what_was_recorded_comes_before_the_law(load):
     recorded = [Range("a/b", "useful_bytes_per_second", 4.0e12, 4.2e12, "two runs")]
     found = one(load, row, recorded)
     assert found.grade == verdicts.LOW
-    assert found.yardstick == "what two runs has for it"
+    assert found.yardstick == "what is recorded for it (two runs)"
     recorded = [Range("a/b", "seconds", 1e-3, 1.1e-3, "x")]
     assert one(load, make_row("a/b", 1.05e-3), recorded).grade == verdicts.EXPECTED
     assert one(load, make_row("a/b", 2e-3), recorded).grade == verdicts.LOW
@@ -173,6 +173,6 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
     run = read(write(make_document([bandwidth_row("a/b", 4.2e12)])))
     found = ranges_for(run, [places])
     assert [(entry.low, entry.high, entry.source) for entry in found] == [
-        (4.0e12, 4.0e12, "the recorded run"),
+        (4.0e12, 4.0e12, "1 run"),
         (4.1e12, 4.1e12, "a paper"),
     ]
