@@ -41,7 +41,7 @@ GPU_BENCHMARK(lab, correct)
 void fresh(Bench& bench) { check(bench, 3000 + bench.input<unsigned>(1).values()(0) % 5000); }
 GPU_BENCHMARK(lab, fresh);
 
-void timed(Bench& bench) { check(bench, 1u << 22); }
+void timed(Bench& bench) { check(bench, 1u << 21); }
 GPU_BENCHMARK(lab, timed);
 
 }  // namespace

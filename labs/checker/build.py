@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from .sandbox import Limits, run
 
 class CompileError(Exception):
     """The solution does not compile; the text is the compiler's."""
+
+
+Look = Callable[[Path], None]
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,14 @@ def _without(words: list[str], flag: str, count: int = 1) -> list[str]:
     return words[:at] + words[at + count :]
 
 
-def compile_solution(lab: Lab, build: Path, solution: Path, into: Path, kind: str = "") -> Program:
-    """The program lab-NN with `solution` in it, in the folder `into`. CompileError, LabError."""
+def compile_solution(
+    lab: Lab, build: Path, solution: Path, into: Path, kind: str = "", look: Look | None = None
+) -> Program:
+    """The program lab-NN with `solution` in it, in the folder `into`.
+
+    `look` sees the object file before anything is linked. CompileError; LabError; what `look` raises.
+    """
     unit, link = _commands(lab, build, kind)
-    # The compiler must see no launcher such as ccache, and write no list of dependencies.
     unit = [word for word in unit if not word.startswith("-DLAB_SOLUTION=") and word != "-MD"]
     unit = _without(_without(unit, "-MT", 2), "-MF", 2)
     old = unit[unit.index("-o") + 1]
@@ -71,12 +78,12 @@ def compile_solution(lab: Lab, build: Path, solution: Path, into: Path, kind: st
         raise CompileError(f"the compiler {done.why}")
     if done.returncode != 0:
         raise CompileError(done.stderr.strip())
+    if look:
+        look(new)
     program = into / f"lab-{lab.number}{kind}"
     link = [str(new) if word == old else word for word in link]
     link[link.index("-o") + 1] = str(program)
-    linked = subprocess.run(
-        link, cwd=build, capture_output=True, text=True, check=False, env=dict(os.environ)
-    )
+    linked = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
     if linked.returncode != 0:
         raise CompileError(linked.stderr.strip())
     return Program(program, new)

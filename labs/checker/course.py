@@ -84,7 +84,7 @@ def load(folder: Path) -> Lab:
         raise LabError(f"{path}: {error}") from None
     if sum(lab.points.values()) != 100:
         raise LabError(f"{path}: the points of {', '.join(PARTS)} must add up to 100")
-    unknown = set(lab.limits) - {"global_excess", "shared_excess"}
+    unknown = set(lab.limits) - {"global_excess", "shared_excess", "loads_a_lane"}
     if unknown:
         raise LabError(f"{path}: [limits] has no {', '.join(sorted(unknown))}")
     return lab

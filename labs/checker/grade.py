@@ -9,6 +9,7 @@ import re
 import secrets
 import tempfile
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def grade(
     device: str,
     seed: int,
     predict_first: bool = True,
+    limits: Limits | None = None,
 ) -> Report:
     """LabError for what is not the submission's fault."""
     report = Report(lab, device, seed)
@@ -89,17 +91,16 @@ def grade(
     with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
         here = Path(folder)
         try:
-            program = compile_solution(lab, build, submission.solution, here, kind)
+            look = None if kind else partial(policy.look_at, lab)
+            program = compile_solution(lab, build, submission.solution, here, kind, look)
         except CompileError as error:
             correctness.lines.append("does not compile:")
             correctness.lines += plain_errors(str(error), submission.solution)
             return report
-        if not kind:
-            faults = policy.object_faults(lab, program.unit)
-            if faults:
-                correctness.lines += [f"not run: {fault}" for fault in faults]
-                return report
-        rows = grade_correctness(program, here, device, seed, correctness)
+        except policy.Forbidden as error:
+            correctness.lines += [f"not run: {fault}" for fault in error.args]
+            return report
+        rows = grade_correctness(program, here, device, seed, correctness, limits)
         if correctness.points < correctness.of:
             return report
         grade_counters(lab, program, here, device, seed, rows, report.part("counters"), kind)
@@ -151,14 +152,16 @@ class Ran:
     diagnoses: tuple[str, ...] = ()  # the emulator's: what, where and who
 
 
-def run_rows(program: Program, here: Path, device: str, seed: int, *flags: str) -> Ran:
+def run_rows(
+    program: Program, here: Path, device: str, seed: int, *flags: str, limits: Limits | None = None
+) -> Ran:
     modelled = ["--whole_grids"] if device.startswith("model:") else []
     ended = run(
         [
             str(program.path), f"--device={device}", f"--seed={seed}", "--benchmark_format=json",
             *modelled, *flags,
         ],
-        here, Limits(),
+        here, limits,
     )  # fmt: skip
     if ended.why:
         return Ran({}, ended.why)
@@ -173,9 +176,9 @@ def run_rows(program: Program, here: Path, device: str, seed: int, *flags: str) 
 
 
 def grade_correctness(
-    program: Program, here: Path, device: str, seed: int, part: Part
+    program: Program, here: Path, device: str, seed: int, part: Part, limits: Limits | None
 ) -> dict[str, dict[str, Any]]:
-    ran = run_rows(program, here, device, seed)
+    ran = run_rows(program, here, device, seed, limits=limits)
     if ran.why:
         part.lines.append(f"the solution {ran.why}")
         return {}
@@ -235,9 +238,17 @@ def grade_counters(
     for row in (name for name in rows if name.startswith("lab/timed")):
         data, text = explained(program, here, device, seed, row)
         seen: set[str] = set()
+        words = 0.0
         for explanation in data["explanations"]:
             for access in explanation["accesses"]:
                 faults += costly(lab, access, text, seen)
+                if (access["space"], access["kind"]) == ("global", "load"):
+                    words += access["requests"] * access["bytes"] / 4
+        if words > lab.limits.get("loads_a_lane", math.inf):
+            faults.append(
+                f"{row}: a lane of the first warp loads {words:g} words of global memory, and "
+                f"{lab.limits['loads_a_lane']:g} would do: what has been loaded can be kept"
+            )
     for wanted in lab.requires:
         faults += unmet(wanted, rows)
     if faults:
@@ -297,20 +308,24 @@ def seconds_of(row: dict[str, Any]) -> float:
 def reference_seconds(
     lab: Lab, build: Path, here: Path, device: str, seed: int, kind: str
 ) -> tuple[dict[str, float], str]:
-    """The reference's times by row, and where they are from; empty, and why, where unknown."""
-    if lab.reference.exists():
-        folder = here / "reference"
-        folder.mkdir()
-        program = compile_solution(lab, build, lab.reference, folder, kind)
-        ran = run_rows(program, folder, device, seed, "--benchmark_filter=lab/timed")
-        if ran.why:
-            raise LabError(f"{lab.reference}: {ran.why}")
-        return {name: seconds_of(row) for name, row in ran.rows.items()}, "the reference, run here"
-    known = json.loads((lab.folder / "expected.json").read_text())
-    name = device.removeprefix("model:")
-    if not kind and name in known:
-        return {k: v["seconds"] for k, v in known[name].items()}, "the reference, modelled"
-    return {}, f"nothing to compare with: the handout knows {', '.join(known)}, modelled"
+    """The reference's times by row, and where they are from; empty, and why, where unknown.
+
+    What the model says of the reference does not change from run to run, so it is kept.
+    """
+    kept = lab.folder / "expected.json"
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+    if device.removeprefix("model:") in known:
+        rows = known[device.removeprefix("model:")]
+        return {name: row["seconds"] for name, row in rows.items()}, "the reference, modelled"
+    if not lab.reference.exists():
+        return {}, f"nothing to compare with: the handout knows {', '.join(known)}, modelled"
+    folder = here / "reference"
+    folder.mkdir()
+    program = compile_solution(lab, build, lab.reference, folder, kind)
+    ran = run_rows(program, folder, device, seed, "--benchmark_filter=lab/timed")
+    if ran.why:
+        raise LabError(f"{lab.reference}: {ran.why}")
+    return {name: seconds_of(row) for name, row in ran.rows.items()}, "the reference, run here"
 
 
 def grade_time(

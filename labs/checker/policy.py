@@ -13,6 +13,11 @@ from pathlib import Path
 
 from .course import Lab, LabError
 
+
+class Forbidden(Exception):
+    """The compiled solution does what it must not; the arguments are the reasons, a line each."""
+
+
 INCLUDES = {
     "cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cooperative_groups.h",
     "cuda_pipeline_primitives.h", "dynamic_shared.hpp", "math.h", "cmath", "cfloat", "climits",
@@ -89,8 +94,8 @@ def without_comments(text: str) -> str:
     return pattern.sub(blank, text)
 
 
-def object_faults(lab: Lab, unit: Path) -> list[str]:
-    """Functions that the compiled unit calls and must not, and code that would run by itself."""
+def look_at(lab: Lab, unit: Path) -> None:
+    """Forbidden: the compiled unit calls what it must not, or has code that would run by itself."""
     listed = subprocess.run(
         ["nm", "--undefined-only", "--format=posix", str(unit)],
         capture_output=True, text=True, check=True,
@@ -111,4 +116,5 @@ def object_faults(lab: Lab, unit: Path) -> list[str]:
     # The instrumentation itself has one, with a priority behind its name.
     if re.search(r"\.(init_array|ctors|preinit_array)\s", sections):
         faults.append("has code that runs before the checker does: a global that is computed")
-    return faults
+    if faults:
+        raise Forbidden(*faults)

@@ -10,6 +10,7 @@ import pytest
 from checker.course import Lab
 from checker.expected import BEGIN, END, expected, page_with, table
 from checker.grade import Report, Submission, grade
+from checker.sandbox import Limits
 
 from .conftest import BUILD, LABS
 
@@ -20,7 +21,9 @@ labs = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.folder.name)
 
 def graded(lab: Lab, solution: Path, answers: Path | None = None, seed: int = 7) -> Report:
     answers = answers or lab.folder / "reference" / "answers.toml"
-    return grade(lab, Submission(solution, answers), BUILD, device=DEVICE, seed=seed)
+    return grade(
+        lab, Submission(solution, answers), BUILD, device=DEVICE, seed=seed, limits=Limits(8)
+    )
 
 
 @labs
