@@ -63,7 +63,7 @@ def compile_solution(
 ) -> Program:
     """The program lab-NN with `solution` in it, in the folder `into`.
 
-    `look` sees the object file before anything is linked. CompileError; LabError; what `look` raises.
+    `look` sees the object file before anything is linked, and may raise. CompileError, LabError.
     """
     unit, link = _commands(lab, build, kind)
     unit = [word for word in unit if not word.startswith("-DLAB_SOLUTION=") and word != "-MD"]

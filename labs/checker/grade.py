@@ -97,7 +97,7 @@ def grade(
             correctness.lines.append("does not compile:")
             correctness.lines += plain_errors(str(error), submission.solution)
             return report
-        except policy.Forbidden as error:
+        except policy.ForbiddenError as error:
             correctness.lines += [f"not run: {fault}" for fault in error.args]
             return report
         rows = grade_correctness(program, here, device, seed, correctness, limits)

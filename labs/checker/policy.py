@@ -14,7 +14,7 @@ from pathlib import Path
 from .course import Lab, LabError
 
 
-class Forbidden(Exception):
+class ForbiddenError(Exception):
     """The compiled solution does what it must not; the arguments are the reasons, a line each."""
 
 
@@ -95,7 +95,7 @@ def without_comments(text: str) -> str:
 
 
 def look_at(lab: Lab, unit: Path) -> None:
-    """Forbidden: the compiled unit calls what it must not, or has code that would run by itself."""
+    """ForbiddenError: the compiled unit calls what it must not, or has code that would run by itself."""
     listed = subprocess.run(
         ["nm", "--undefined-only", "--format=posix", str(unit)],
         capture_output=True, text=True, check=True,
@@ -117,4 +117,4 @@ def look_at(lab: Lab, unit: Path) -> None:
     if re.search(r"\.(init_array|ctors|preinit_array)\s", sections):
         faults.append("has code that runs before the checker does: a global that is computed")
     if faults:
-        raise Forbidden(*faults)
+        raise ForbiddenError(*faults)

@@ -1,4 +1,4 @@
-// expect: correct uninitialised
+// expect: correct race
 // Nobody waits for the other warps' states.
 #pragma once
 
