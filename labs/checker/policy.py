@@ -95,7 +95,7 @@ def without_comments(text: str) -> str:
 
 
 def look_at(lab: Lab, unit: Path) -> None:
-    """ForbiddenError: the compiled unit calls what it must not, or has code that would run by itself."""
+    """ForbiddenError: the unit calls what it must not, or has code that would run by itself."""
     listed = subprocess.run(
         ["nm", "--undefined-only", "--format=posix", str(unit)],
         capture_output=True, text=True, check=True,

@@ -21,9 +21,9 @@ labs = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.folder.name)
 
 def graded(lab: Lab, solution: Path, answers: Path | None = None, seed: int = 7) -> Report:
     answers = answers or lab.folder / "reference" / "answers.toml"
-    return grade(
-        lab, Submission(solution, answers), BUILD, device=DEVICE, seed=seed, limits=Limits(8)
-    )
+    # Who is meant to be stopped is stopped soon; others may be slow on a busy machine.
+    limits = Limits(seconds=5 if solution.stem == "for_ever" else 100)
+    return grade(lab, Submission(solution, answers), BUILD, device=DEVICE, seed=seed, limits=limits)
 
 
 @labs
