@@ -143,7 +143,7 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     def device(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("--device", default=DEVICE, help=f"model:NAME or cuda[:N] ({DEVICE})")
+        sub.add_argument("--device", default=DEVICE, help=f"model:NAME ({DEVICE})")
         sub.add_argument("--student", default="", help="whose seed to use, instead of a new one")
 
     add("list", command_list, "The labs that there are; also without any command.")
@@ -194,6 +194,9 @@ def with_command(words: list[str]) -> list[str]:
 def main() -> int:
     options = parser().parse_args(with_command(sys.argv[1:]))
     try:
+        device = getattr(options, "device", DEVICE)
+        if not device.startswith("model:"):
+            raise LabError(f"--device={device}: labs run on model devices so far: model:NAME")
         return options.run(options)
     except LabError as error:
         print(f"scripts/lab: {error}", file=sys.stderr)

@@ -113,6 +113,7 @@ def test_it_lists_the_labs() -> None:
     ("words", "named"),
     [
         (["77"], "no lab '77'"),
+        (["01", "--device=cuda"], "--device=cuda"),
         (["01", "--solution=/nonexistent.cuh", "--no-predictions"], "/nonexistent.cuh"),
         (["hint", "01", "9"], "hints 1 to 3"),
         (["export", "--students", str(ROOT / "labs")], "not empty"),
