@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "kernels/common/fma_step.cuh"
 
@@ -24,15 +25,35 @@ __host__ __device__ inline float beginning(std::size_t i) {
   return static_cast<float>(i % 1021) / 1024;
 }
 
+inline constexpr unsigned steps_a_round = 32;
+inline constexpr unsigned rounds = steps / steps_a_round;  // of a thread, on the average
+
+// Unrolled by hand: the host's compiler, which checks the results, knows no #pragma unroll.
+template <class Step, std::size_t... s>
+__host__ __device__ inline float repeat(Step step, float x, std::index_sequence<s...>) {
+  ((static_cast<void>(s), x = step(x)), ...);
+  return x;
+}
+template <class Step>
+__host__ __device__ inline float a_round(Step step, float x) {
+  return repeat(step, x, std::make_index_sequence<steps_a_round>{});
+}
+
 // --- an `if` ---
 
 inline constexpr unsigned most_ways = 32;
 
 // Every path is as long as the others, but adds another number: no compiler can make one of two.
 template <unsigned path>
+struct PathStep {
+  __host__ __device__ float operator()(float x) const {
+    return fmaf(x, -0.9990234375f, 0.5f + path / 64.0f);
+  }
+};
+
+template <unsigned path>
 __host__ __device__ float walk(float x) {
-#pragma unroll 32
-  for (unsigned s = 0; s < steps; ++s) x = fmaf(x, -0.9990234375f, 0.5f + path / 64.0f);
+  for (unsigned r = 0; r < rounds; ++r) x = a_round(PathStep<path>{}, x);
   return x;
 }
 
@@ -58,9 +79,6 @@ static __global__ void branches(float* out, std::size_t n, unsigned ways, bool s
 
 // --- a loop ---
 
-inline constexpr unsigned steps_a_round = 32;
-inline constexpr unsigned rounds = steps / steps_a_round;  // of a thread, on the average
-
 // Who has work: one in `ratio` of a warp's lanes, of a block's warps, or of the grid's blocks.
 enum class Among : unsigned { lanes, warps, blocks };
 
@@ -75,12 +93,12 @@ __host__ __device__ inline unsigned rounds_of(std::size_t i, std::size_t n, Amon
   return busy ? rounds * ratio : 0;
 }
 
+struct Step {
+  __host__ __device__ float operator()(float x) const { return fma_step(x); }
+};
+
 __host__ __device__ inline float go_round(float x, unsigned times) {
-#pragma unroll 1
-  for (unsigned r = 0; r < times; ++r) {
-#pragma unroll
-    for (unsigned s = 0; s < steps_a_round; ++s) x = fma_step(x);
-  }
+  for (unsigned r = 0; r < times; ++r) x = a_round(Step{}, x);
   return x;
 }
 

@@ -288,20 +288,25 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   return key;
 }
 
-std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks,
-                                                   std::size_t count) const {
+std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks, std::size_t count) {
+  // What a kernel of a sequence reads is often what the same blocks of an earlier one have written:
+  // it runs none that those left out.
+  const auto known = sampled_.find(grid_blocks);
+  const std::uint64_t size = known == sampled_.end() ? grid_blocks : known->second.size();
+  const auto candidate = [&](std::uint64_t i) {
+    return known == sampled_.end() ? i : known->second[i];
+  };
   std::vector<std::uint64_t> chosen;
-  if (grid_blocks <= count) {
-    chosen.resize(grid_blocks);
-    std::iota(chosen.begin(), chosen.end(), 0);
+  if (size <= count) {
+    for (std::uint64_t i = 0; i < size; ++i) chosen.push_back(candidate(i));
     return chosen;
   }
   // Both ends (where edges are) and evenly between.
   for (std::size_t i = 0; i < count; ++i) {
-    chosen.push_back(
-        static_cast<std::uint64_t>(static_cast<double>(i) * static_cast<double>(grid_blocks - 1) /
-                                   static_cast<double>(count - 1)));
+    chosen.push_back(candidate(static_cast<std::uint64_t>(
+        static_cast<double>(i) * static_cast<double>(size - 1) / static_cast<double>(count - 1))));
   }
+  sampled_[grid_blocks] = chosen;
   return chosen;
 }
 
