@@ -27,20 +27,28 @@ using gpubench::Suite;
 
 constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
 
-// `spilled` words a thread are loaded and stored in every step, a wavefront each way.
-Law tile_law(const Bench& bench, double edge, double spilled) {
+// `spilled` words a thread are loaded and stored in every step, a wavefront each way; what the
+// frames of an SM's `resident` threads have beyond its L1, of which its blocks' shared memory takes
+// `shared` bytes, goes on to L2.
+Law tile_law(const Bench& bench, double edge, double spilled, double resident, double shared) {
   const auto& device = bench.device();
   const auto clock = device.find("sm_clock_hz"), sms = device.find("sm_count"),
              schedulers = device.find("warp_schedulers_per_sm"),
-             l1 = device.find("l1_bytes_per_clock_per_sm");
-  if (!clock || !sms || !schedulers || !l1) return {};
+             l1 = device.find("l1_bytes_per_clock_per_sm"),
+             l1_size = device.find("l1_bytes_per_sm");
+  if (!clock || !sms || !schedulers || !l1 || !l1_size) return {};
   const double flops = flops_a_step(edge), moved = 2 * spilled;
   const double issued = *schedulers * flops / (instructions_a_step(edge) + moved);
   const double from_l1 = moved > 0 ? *l1 / wavefront_bytes * flops / moved : issued;
   const double by_clock = *sms * *clock * std::min(issued, from_l1);
   const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
+  const double frames = resident * spilled * 4;
+  const double left = *l1_size - shared;
+  const double beyond = frames > left ? 1 - left / frames : 0;
   return [=](const Roofs& roofs) {
-    return std::min({roofs.at("fp32"), roofs.at("shared") * from_shared, by_clock});
+    const double from_l2 =
+        beyond > 0 ? roofs.at("l2") * flops / (moved * wavefront_bytes * beyond) : by_clock;
+    return std::min({roofs.at("fp32"), roofs.at("shared") * from_shared, by_clock, from_l2});
   };
 }
 
@@ -58,7 +66,9 @@ void tile_row(Bench& bench) {
   bench.verify(out, ExpectedTile{edge});
   bench.work({.flops = 2.0 * outputs * steps,
               .access = Access::shared_load,
-              .law = tile_law(bench, edge, static_cast<double>(compiled.localSizeBytes) / 4),
+              .law = tile_law(bench, edge, static_cast<double>(compiled.localSizeBytes) / 4,
+                              double{threads} * found.blocks,
+                              static_cast<double>(compiled.sharedSizeBytes) * found.blocks),
               // Not every word of the compiler's figure is needed in every step.
               .law_tolerance = compiled.localSizeBytes > 0 ? 0.25 : 0.15,
               .law_per_request = 1});
