@@ -87,6 +87,15 @@ def test_causes_that_the_row_shows_come_first_and_refuted_ones_not_at_all(load):
     assert "throttled 1" in found.why
 
 
+def test_no_clock_or_neighbour_slows_a_model(load):
+    row = bandwidth_row("a/b", DRAM / 2, DRAM, occupancy=0.25)
+    assert not all(cause.seen for cause in one(load, row).causes)
+    modelled = one(load, row, device_kind="model")
+    assert [cause.says for cause in modelled.causes] == [
+        "too few warps are resident to cover the latency"
+    ]
+
+
 def test_a_row_above_its_roof_is_suspicious_and_says_why(load):
     row = bandwidth_row("a/b/input:zeros", DRAM * 1.5, DRAM)
     found = one(load, row)
