@@ -24,6 +24,7 @@ class Prediction:
     question: str
     digits: int  # significant digits that are asked for
     hint: str
+    rounded: bool = False  # one more or less in the last digit will do
     row: str = ""  # of the reference's run, where the answer stands as `key`: tested
     key: str = ""
 
@@ -138,6 +139,9 @@ def seals(lab: Lab) -> dict[str, str]:
 
 
 def is_right(lab: Lab, prediction: Prediction, value: float, sealed: str) -> bool:
-    return any(
-        seal(lab, prediction, text) == sealed for text in neighbours(value, prediction.digits)
+    texts = (
+        neighbours(value, prediction.digits)
+        if prediction.rounded
+        else [rounded(value, prediction.digits)]
     )
+    return any(seal(lab, prediction, text) == sealed for text in texts)

@@ -263,9 +263,10 @@ def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[
     unit = "sectors" if access["space"] == "global" else "wavefronts"
     limit = lab.limits.get(f"{access['space']}_excess", math.inf)
     cost, ideal = access[f"{unit}_per_request"], access[f"ideal_{unit}_per_request"]
-    if access["where"] in seen or cost <= limit * ideal:
+    this = f"{access['where']} {access['kind']} {access['place']}"
+    if this in seen or cost <= limit * ideal:
         return []
-    seen.add(access["where"])
+    seen.add(this)
     return [
         f"{access['where']}: this {access['kind']} costs {cost:g} {unit} a request, and {ideal:g} "
         "would do:",

@@ -1,7 +1,7 @@
 """What a solution may consist of: device code, and nothing that could reach for the checker.
 
-Two looks, since each sees what the other cannot. The source, after the preprocessor has run, so
-that no macro hides a word. And the object file: whatever the source looked like, only functions on
+Two looks, since each sees what the other cannot. The source, which may have no macros, so that none
+hides a word. And the object file: whatever the source looked like, only functions on
 the list can be called, and no code can run before main().
 """
 
@@ -62,18 +62,21 @@ def source_faults(lab: Lab, solution: Path) -> list[str]:
     faults = []
     for number, line in enumerate(code.splitlines(), 1):
         where = f"{solution.name}:{number}"
+        for trick, what in (("\\", "a backslash"), ("%:", "a digraph"), ("??", "a trigraph")):
+            if trick in line:
+                faults.append(f"{where}: {what} has no place in a solution")
         directive = re.match(r"\s*#\s*(\w+)\s*(.*)", line)
         if directive:
             name, rest = directive.groups()
             included = re.match(r'[<"]([^>"]+)[>"]', rest)
             if name == "include" and included and included[1] in INCLUDES:
                 continue
-            if name in ("pragma", "define", "undef") and "##" not in rest:
+            if name == "pragma":
                 continue
             why = (
                 f"a solution may include {', '.join(sorted(INCLUDES))}"
                 if name == "include"
-                else "a solution is the same code wherever it is compiled"
+                else "a solution is what it looks like, wherever it is compiled: no macros, no #if"
             )
             faults.append(f"{where}: {line.strip()}: {why}")
             continue
