@@ -48,7 +48,7 @@ def test_libraries_are_operations_on_the_model(rows: dict[str, dict]) -> None:
 def test_own_bins_are_as_fast_as_reading(rows: dict[str, dict]) -> None:
     read = rows["stream/read/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"]
     own = rows["atomics/histogram/by:privatised/bins:1024"]
-    assert own["useful_bytes_per_second"] == pytest.approx(read, rel=0.1)
+    assert own["useful_bytes_per_second"] == pytest.approx(read, rel=0.15)
 
 
 def test_turns_of_atomics_are_not_guessed(rows: dict[str, dict]) -> None:
