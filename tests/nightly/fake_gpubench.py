@@ -4,7 +4,7 @@ What it "measures" stands in the JSON file beside it, NAME.json for a program ca
 `rows` (seconds by name), `noise` (of a process, relative, at most), `gpu` (is there one),
 `device_kind`, `context`, `counters`, `failed` and `skipped` (reasons by name), `log` (a file that
 says who measured), `kills` (the signal that the process which measures so manieth sends to the one
-that started it), `until` (a file without which it measures for ever).
+that started it), `until` (a file that it waits for before it writes, half a minute at most).
 """
 
 import json
@@ -32,7 +32,8 @@ if "log" in world:  # its name, one letter, for each process that measures
     manieth = str(os.stat(world["log"]).st_size)  # noqa: PTH116
     if manieth in world.get("kills", {}):
         os.kill(os.getppid(), world["kills"][manieth])
-while not os.path.exists(world.get("until", "/")):  # noqa: PTH110
+end = time.monotonic() + 30
+while not os.path.exists(world.get("until", "/")) and time.monotonic() < end:  # noqa: PTH110
     time.sleep(0.005)
 chance = int.from_bytes(os.urandom(4)) / 2**31 - 1  # from -1 to 1
 factor = 1 + world.get("noise", 0.0) * chance

@@ -277,12 +277,13 @@ def test_two_nights_at_once_do_not_disturb_each_other(run, fake, tmp_path: Path)
 
 def test_a_program_that_outlives_its_night_is_not_disturbed(run, fake, tmp_path: Path) -> None:
     until = tmp_path / "until"
-    world = {"rows": ROWS, "log": str(tmp_path / "log"), "kills": {1: signal.SIGKILL}}
-    program = fake(**world, until=str(until))
+    log = str(tmp_path / "log")
+    program = fake(rows=ROWS, log=log, kills={1: signal.SIGKILL}, until=str(until))
     # To a file: the program that lives on would hold a pipe.
     with (tmp_path / "out").open("w") as out:
         process = subprocess.Popen(command(tmp_path, program), stdout=out, stderr=out)
         assert process.wait() == -signal.SIGKILL
+    fake(rows=ROWS)
     code, _, err = run(program)
     assert (code, "another night is being measured here" in err) == (2, True)
     until.touch()
