@@ -8,9 +8,9 @@
 //           device reads and writes its DRAM; one to a peer crosses what connects the two (topology
 //           says what).
 // Units     size [bytes]; `managed` goes there and back, and its bytes count once. At the largest
-// default size of a path the row
-//           carries the fit over five sizes: fit_latency_seconds, fit_bytes_per_second,
-//           fit_half_bandwidth_bytes. node is the NUMA node that holds the host's end.
+//           default size of a path the row carries the fit over five sizes: fit_latency_seconds,
+//           fit_bytes_per_second, fit_half_bandwidth_bytes. node is the NUMA node that holds the
+//           host's end.
 // Confirm   nsys profile --trace=cuda (throughput of each copy); nvbandwidth
 #include <unistd.h>
 
