@@ -1,6 +1,7 @@
 // A library with CUPTI's entry points and no GPU behind them: fake_cupti_call() makes a call of the
 // driver's as a profiler sees it.
 #include <cstdint>
+#include <initializer_list>
 
 namespace {
 
