@@ -161,7 +161,7 @@ void add(const char* kernel, gpubench::BenchFunction function, bool swept) {
         ->In(suite);
   };
   if (swept) {
-    rows("fp32", Suite::standard)->ArgsProduct({{4, 8, 16}, {1, 2, 4, 8}});
+    rows("fp32", Suite::standard)->ArgsProduct({{4, 8, 16}, {1, 2, 4, 8}})->ForRoofs({16, 4});
   } else {
     rows("fp32", Suite::standard)->Args({16, 4});
     rows("fp32", Suite::full)->ArgsProduct({{4, 8}, {1, 2, 4, 8}})->ArgsProduct({{16}, {1, 2, 8}});

@@ -3,74 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace gpubench::model {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// What one allocation's reads come to on the whole grid, extrapolated from the traced blocks.
-struct Reads {
-  double leaving_l1 = 0;  // sectors
-  double from_dram = 0;   // bytes
-};
-
-Reads reads_of(const FootprintSums& f, double scale, double sms, double l1_bytes, double l2_bytes,
-               double fetch_bytes, double resident) {
-  if (f.read_requests == 0) return {};
-  const auto by_block = static_cast<double>(f.read_by_block);
-  const auto distinct = static_cast<double>(f.read_distinct);
-  const auto extent = static_cast<double>(f.extent);
-  // Blocks that met sectors of other blocks draw from one population; else each has its own.
-  const double population = estimated_population(by_block, distinct);
-  const double all_by_block = by_block * scale;
-  const double all_distinct =
-      std::min(std::isinf(population) ? all_by_block : expected_distinct(all_by_block, population),
-               std::max(extent, distinct));
-  const double working_set =
-      sector_bytes * (std::isinf(population) ? all_distinct : std::min(population, extent));
-
-  // L1: what an SM's blocks share. Accesses beyond the first find the sector with the probability
-  // that it is among the part that fits.
-  const double an_sm = all_by_block / sms;
-  const double an_sm_distinct =
-      std::isinf(population) ? an_sm : std::min(an_sm, expected_distinct(an_sm, population));
-  const double l1_hit = std::min(1.0, l1_bytes / working_set);
-  const double leaving = sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - l1_hit));
-
-  // L2: each distinct sector is fetched once unless it is still there; repeats find it with the
-  // probability that it is among the part that fits.
-  const double fetches = static_cast<double>(f.read_fetches) / distinct;  // a distinct sector
-  const double l2_hit = std::min(1.0, l2_bytes / working_set);
-  const double repeats = std::max(0.0, leaving - all_distinct);
-  const double first = all_distinct * (1 - resident);
-  Reads reads;
-  reads.leaving_l1 = leaving;
-  reads.from_dram = fetch_bytes * (first * fetches + repeats * (1 - l2_hit));
-  return reads;
+// The figure for dense matrix multiplications of this type.
+std::string tensor_rate(Tensor type) {
+  constexpr std::array<const char*, tensor_types> names = {"fp16", "bf16", "tf32",
+                                                           "fp8",  "int8", "fp64"};
+  return std::string("tensor_") + names[static_cast<std::size_t>(type)] + "_flops_per_clock_per_sm";
 }
 
 }  // namespace
-
-double expected_distinct(double draws, double population) {
-  return population <= 0 ? 0 : population * -std::expm1(-draws / population);
-}
-
-double estimated_population(double draws, double distinct) {
-  // Fewer repeats than this are taken for chance at the edges of blocks.
-  constexpr double fewest_repeats = 1e-3;
-  if (draws <= 0 || distinct <= 0 || draws - distinct < fewest_repeats * draws) return infinity;
-  // expected_distinct grows with the population, from 0 to `draws`: bisect between bounds.
-  double low = distinct, high = 2 * distinct;
-  while (expected_distinct(draws, high) < distinct) high *= 2;
-  if (expected_distinct(draws, low) > distinct) return low;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (expected_distinct(draws, middle) < distinct ? low : high) = middle;
-  }
-  return high;
-}
 
 Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                    const Residency& residency) {
@@ -96,21 +40,29 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
       std::max(device["l1_bytes_per_sm"] -
                    static_cast<double>(profile.shared_bytes) * result.occupancy.blocks_per_sm,
                static_cast<double>(line_bytes));
-  const double fetch_bytes = device["dram_fetch_bytes"];
   Traffic& traffic = result.traffic;
-  double read_sectors = 0, peer_reads = 0, peer_writes = 0;
-  for (const FootprintSums& f : profile.footprints) {
-    const double resident = residency(f);
-    const Reads reads = reads_of(f, scale, std::min(sms, profile.blocks), l1_bytes,
-                                 device["l2_bytes"], fetch_bytes, resident);
+  double read_sectors = 0, missed_sectors = 0, far_sectors = 0, peer_reads = 0, peer_writes = 0;
+  std::vector<Held> held;
+  for (const FootprintSums& f : profile.footprints) held.push_back(residency(f));
+  const std::vector<Reads> served = served_reads(
+      profile.footprints, held,
+      {scale, profile.traced_blocks, std::min(sms, profile.blocks),
+       std::min<double>(result.occupancy.blocks_per_sm, blocks_on_fullest), l1_bytes},
+      device);
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    const FootprintSums& f = profile.footprints[i];
+    const double resident = held[i].fraction;
+    const Reads& reads = served[i];
     read_sectors += reads.leaving_l1;
+    missed_sectors += reads.l2_missed;
+    far_sectors += reads.l2_far;
     if (f.device != profile.device) {  // what the peer's own memory does for it is left out
       peer_reads += sector_bytes * reads.leaving_l1;
       peer_writes += sector_bytes * static_cast<double>(f.write_requests) * scale;
       continue;
     }
     traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
-    traffic.dram_read_bytes += reads.from_dram;
+    traffic.dram_read_bytes += reads.dram_bytes;
     // What L2 still holds is overwritten in place. A sector written in part is first read.
     // Blocks may all write the same few sectors (a histogram's bins): no more than there are.
     const auto most = static_cast<double>(std::max(f.extent, f.write_distinct));
@@ -124,8 +76,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   if (loads.sectors > 0) {
     traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / loads.sectors);
     if (read_sectors > 0) {
-      traffic.l2_hit_fraction =
-          std::max(0.0, 1 - traffic.dram_read_bytes / sector_bytes / read_sectors);
+      traffic.l2_hit_fraction = 1 - missed_sectors / read_sectors;
+      const double hits = read_sectors - missed_sectors;
+      traffic.l2_far_fraction = hits > 0 ? far_sectors / hits : 0;
     }
   }
 
@@ -135,9 +88,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
-  if (traffic.link_bytes > 0) {
-    add("link", traffic.link_bytes / device["nvlink_bytes_per_second"]);
-  }
+  // Peers are reached over NVLink, the host's memory over PCIe.
+  double link = std::max(sector_bytes * counts.host_read_sectors /
+                             device["pcie_h2d_bytes_per_second"],
+                         sector_bytes * counts.host_write_sectors /
+                             device["pcie_d2h_bytes_per_second"]);
+  if (traffic.link_bytes > 0) link += traffic.link_bytes / device["nvlink_bytes_per_second"];
+  if (link > 0) add("link", link);
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;
@@ -147,20 +104,24 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                                 : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
   add("dram", dram_bytes / (device["dram_bytes_per_second"] * efficiency));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
-  // The L1 stage takes a request a cycle at best, looks tags up, and moves sectors.
+  // The L1 stage takes a request a cycle at best, looks tags up in banks, and moves data: for loads
+  // by the banks of shared memory, with its conflicts.
   const double requests = loads.requests + stores.requests + atomics.requests;
-  const double lines = loads.lines + stores.lines + atomics.lines;
-  const double sectors = loads.sectors + stores.sectors + atomics.sectors;
+  const double tags =
+      tag_banks * (loads.tag_wavefronts + stores.tag_wavefronts + atomics.tag_wavefronts);
+  const double data =
+      loads.wavefronts * line_bytes + (stores.sectors + atomics.sectors) * sector_bytes;
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
-                                 lines / device["l1_tags_per_clock_per_sm"],
-                                 sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
+                                 tags / device["l1_tags_per_clock_per_sm"],
+                                 data / device["l1_bytes_per_clock_per_sm"]})));
   double wavefronts = 0, shared_requests = 0;
   for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
     shared_requests += counts.at(Space::shared, o).requests;
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
-  const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.special;
+  const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.fma_bf16x2 +
+                     counts.mad_int32 + counts.special;
   // Only what the source names can be counted: a lower bound of the instructions issued. An
   // asynchronous copy is one, of two requests.
   add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
@@ -169,13 +130,19 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
-  // One unit, at a rate of its own for each type.
-  constexpr std::array<const char*, tensor_types> tensor_rates = {
-      "tensor_fp16_flops_per_clock_per_sm", "tensor_bf16_flops_per_clock_per_sm",
-      "tensor_tf32_flops_per_clock_per_sm"};
+  add("bf16x2", sm_seconds(4 * counts.fma_bf16x2 /
+                           device.find("bf16x2_flops_per_clock_per_sm")
+                               .value_or(device["fp16x2_flops_per_clock_per_sm"])));
+  add("int32", sm_seconds(counts.mad_int32 / device["int32_ops_per_clock_per_sm"]));
+  // One unit, at a rate of its own for each type, and at a lower one for what is not asked of it by
+  // its own generation's instruction.
+  const double of_warps = device.find("tensor_mma_sync_fraction").value_or(1);
   double tensor_cycles = 0;
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    tensor_cycles += counts.tensor_flops[t] / device[tensor_rates[t]];
+    const double by_warps = counts.tensor_flops[t] /
+                            (static_cast<Tensor>(t) == Tensor::fp64 ? 1 : of_warps);
+    const double flops = by_warps + counts.warpgroup_flops[t];
+    if (flops > 0) tensor_cycles += flops / device[tensor_rate(static_cast<Tensor>(t))];
   }
   add("tensor", sm_seconds(tensor_cycles));
   add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
@@ -185,9 +152,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // one a latency where they depend on each other; blocks that do not fit at once take turns.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
-  const double latency = l1_hit * device["l1_latency_cycles"] +
-                         (1 - l1_hit) * (l2_hit * device["l2_latency_cycles"] +
-                                         (1 - l2_hit) * device["dram_latency_cycles"]);
+  const double near_latency = device["l2_latency_cycles"];
+  const double l2_latency =
+      std::lerp(near_latency, device.find("l2_far_latency_cycles").value_or(near_latency),
+                traffic.l2_far_fraction);
+  const double latency =
+      l1_hit * device["l1_latency_cycles"] +
+      (1 - l1_hit) * (l2_hit * l2_latency + (1 - l2_hit) * device["dram_latency_cycles"]);
   const double warps_per_block =
       std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
   const double of_a_warp = profile.blocks > 0 ? scale / (profile.blocks * warps_per_block) : 0;
@@ -198,7 +169,10 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                profile.fma_steps * fma_cycles);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  add("latency", turns * (profile.load_groups * latency + multiply_adds) * of_a_warp / clock);
+  const double loads_waited =
+      std::max(profile.load_groups, profile.load_chain) * latency +
+      profile.shared_chain * device["shared_latency_cycles"];
+  add("latency", turns * (loads_waited + multiply_adds) * of_a_warp / clock);
   add("launch", device["kernel_floor_seconds"]);
 
   const Term* largest = &result.terms.front();
@@ -208,7 +182,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // A full arithmetic unit takes every issue slot too; it is the unit that binds then.
   if (largest->name == "issue") {
     for (const Term& term : result.terms) {
-      const bool unit = term.name == "fp32" || term.name == "fp64" || term.name == "fp16x2";
+      const bool unit = term.name == "fp32" || term.name == "fp64" || term.name == "fp16x2" ||
+                        term.name == "bf16x2";
       if (unit && term.seconds > 0.9 * largest->seconds) largest = &term;
     }
   }

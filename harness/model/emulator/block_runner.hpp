@@ -13,6 +13,7 @@
 
 #include "harness/model/emulator/fiber.hpp"
 #include "harness/model/emulator/fma_chain.hpp"
+#include "harness/model/emulator/load_chain.hpp"
 #include "harness/model/emulator/memory_checker.hpp"
 #include "harness/model/emulator/trace.hpp"
 #include "harness/model/executor.hpp"
@@ -26,7 +27,9 @@ inline constexpr unsigned warp_lanes = 32;
 // Arithmetic that the source spells as a call, counted a lane.
 struct ArithmeticCounts {
   std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
+  std::uint64_t fma_bf16x2 = 0, mad_int32 = 0;
   std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor, a warp each
+  std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
   // Of traced blocks, in fp32, the most of any lane, summed over warps: multiply-adds that depend
   // on each other, and all of them.
   std::uint64_t fma_chain = 0, fma_steps = 0;
@@ -40,6 +43,8 @@ struct BlockResult {
   // How often lanes waited for their asynchronous copies, each time by the share of a latency that
   // is left: one with n groups under way behind it has seen n of n + 1 pass.
   double copy_waits = 0;
+  // The longest pointer chase of any lane, summed over warps: in global and in shared memory.
+  std::uint64_t load_chain = 0, shared_chain = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
@@ -101,7 +106,11 @@ class BlockRunner {
     if (global) {
       if (!is_known_good(address, bytes)) check_global(address, bytes, kind, code);
     } else if (!is_shared(at)) {
-      check_private(address, bytes, kind, code);
+      // The host's memory takes part in requests, and in no order that is checked.
+      if (is_mapped(address, bytes, kind, code) && trace_ != nullptr) {
+        trace_->events.push(make_event(code, kind, bytes));
+        trace_->addresses.push(at);
+      }
       return;
     } else if (!is_known_good_shared(at, bytes)) {
       if (is_builtin(at)) return;
@@ -110,6 +119,10 @@ class BlockRunner {
     if (trace_ == nullptr) return;
     trace_->events.push(make_event(code, kind, bytes));
     trace_->addresses.push(at);
+    if (kind == EventKind::load && (bytes == 4 || bytes == 8)) {
+      load_chains_[current_].note(at, bytes == 8 ? word_at<std::uint64_t>(address)
+                                                 : word_at<std::uint32_t>(address), !global);
+    }
     if (bytes == 4 && kind == EventKind::load) {
       global ? check_word<true, EventKind::load>(at, code)
              : check_word<false, EventKind::load>(at, code);
@@ -126,13 +139,8 @@ class BlockRunner {
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                         int width, const void* code);
   unsigned ballot(unsigned mask, bool predicate, const void* code);
-  // A lane's own elements for multiply_matrices() (include/warp_matrix.h).
-  struct MatrixElements {
-    float* d;
-    const void *a, *b;
-    const float* c;
-  };
-  void multiply_matrices(Tensor type, MatrixElements mine, const void* code);
+  void multiply_matrices(Tensor type, bool by_warpgroup, MatrixElements mine, const void* code);
+  [[noreturn]] void no_clock(const void* code);
   void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
                            std::size_t zeros, const void* code);
   void commit_copies();
@@ -162,6 +170,12 @@ class BlockRunner {
     std::uint64_t copy_groups = 0;  // committed, the last one lowest; a bit says it holds copies
   };
 
+  template <class Word>
+  [[gnu::always_inline]] static Word word_at(const void* address) {
+    Word word;
+    __builtin_memcpy(&word, address, sizeof(word));
+    return word;
+  }
   static void lane_main();
   void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
   void resume(unsigned warp);       // from the scheduler to a ready lane, until one switches back
@@ -170,7 +184,7 @@ class BlockRunner {
   std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
                            int width, const void* code);
   void resolve(unsigned warp, unsigned mask);
-  void multiply(Tensor type, const Lane* lanes);
+  void multiply(int operation, unsigned warp);
   bool release_barrier();
   void describe_deadlock();
   [[noreturn]] void fault(std::string_view what, const void* code);
@@ -233,7 +247,9 @@ class BlockRunner {
     }
     return false;
   }
-  void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
+  // Whether an address is that of mapped host memory, and not of the lane's own stack; anything
+  // else is a fault.
+  bool is_mapped(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
 
   DeviceMemory& memory_;
@@ -245,6 +261,7 @@ class BlockRunner {
   std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;  // of each lane, of a traced block
+  std::vector<LoadChain> load_chains_;
   bool is_traced_ = false;
   LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
   const void* left_frame_ = nullptr;

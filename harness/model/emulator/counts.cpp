@@ -11,28 +11,36 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
   bytes += other.bytes;
   sectors += other.sectors;
   lines += other.lines;
+  tag_wavefronts += other.tag_wavefronts;
   wavefronts += other.wavefronts;
   ideal_wavefronts += other.ideal_wavefronts;
   return *this;
 }
 
 AccessCounts AccessCounts::scaled(double factor) const {
-  return {requests * factor, lanes * factor,      bytes * factor,           sectors * factor,
-          lines * factor,    wavefronts * factor, ideal_wavefronts * factor};
+  return {requests * factor, lanes * factor,          bytes * factor,      sectors * factor,
+          lines * factor,    tag_wavefronts * factor, wavefronts * factor, ideal_wavefronts * factor};
 }
 
 Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t s = 0; s < access.size(); ++s) {
     for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
   }
+  host_read_sectors += other.host_read_sectors;
+  host_write_sectors += other.host_write_sectors;
   barriers += other.barriers;
   warp_collectives += other.warp_collectives;
   async_copies += other.async_copies;
   fma_fp32 += other.fma_fp32;
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
+  fma_bf16x2 += other.fma_bf16x2;
+  mad_int32 += other.mad_int32;
   special += other.special;
-  for (std::size_t t = 0; t < tensor_types; ++t) tensor_flops[t] += other.tensor_flops[t];
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    tensor_flops[t] += other.tensor_flops[t];
+    warpgroup_flops[t] += other.warpgroup_flops[t];
+  }
   return *this;
 }
 
@@ -41,16 +49,30 @@ Counts Counts::scaled(double factor) const {
   for (auto& space : result.access) {
     for (AccessCounts& counts : space) counts = counts.scaled(factor);
   }
+  result.host_read_sectors *= factor;
+  result.host_write_sectors *= factor;
   result.barriers *= factor;
   result.warp_collectives *= factor;
   result.async_copies *= factor;
   result.fma_fp32 *= factor;
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;
+  result.fma_bf16x2 *= factor;
+  result.mad_int32 *= factor;
   result.special *= factor;
   for (double& flops : result.tensor_flops) flops *= factor;
+  for (double& flops : result.warpgroup_flops) flops *= factor;
   return result;
 }
+
+namespace {
+
+unsigned tag_bank(std::uint64_t line) {
+  for (unsigned bits = 32; bits >= 2; bits /= 2) line ^= line >> bits;
+  return static_cast<unsigned>(line % tag_banks);
+}
+
+}  // namespace
 
 Sectors sectors_of(const WarpRequest& request) {
   Sectors result;
@@ -74,9 +96,14 @@ Sectors sectors_of(const WarpRequest& request) {
     result.count = static_cast<unsigned>(std::unique(begin, begin + result.count) - begin);
   }
   constexpr unsigned sectors_a_line = line_bytes / sector_bytes;
+  std::array<unsigned, tag_banks> in_bank{};
   for (unsigned i = 0; i < result.count; ++i) {
-    result.lines += i == 0 || result.id[i] / sectors_a_line != result.id[i - 1] / sectors_a_line;
+    const std::uint64_t line = result.id[i] / sectors_a_line;
+    if (i > 0 && line == result.id[i - 1] / sectors_a_line) continue;
+    ++result.lines;
+    ++in_bank[tag_bank(line)];
   }
+  result.tag_wavefronts = *std::max_element(in_bank.begin(), in_bank.end());
   return result;
 }
 

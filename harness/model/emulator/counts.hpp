@@ -27,7 +27,8 @@ struct AccessCounts {
   double bytes = 0;             // what the lanes asked for
   double sectors = 0;           // global: distinct 32-byte sectors a request
   double lines = 0;             // global: distinct 128-byte lines a request
-  double wavefronts = 0;        // shared: passes over the 32 banks
+  double tag_wavefronts = 0;    // global: passes over the banks that hold L1's tags
+  double wavefronts = 0;        // passes over the 32 banks of shared memory, or of L1's data
   double ideal_wavefronts = 0;  // shared: what the same bytes cost without a conflict
 
   AccessCounts& operator+=(const AccessCounts& other);
@@ -39,7 +40,12 @@ struct Sectors {
   std::array<std::uint64_t, 2 * warp_lanes> id;
   unsigned count = 0;
   unsigned lines = 0;
+  unsigned tag_wavefronts = 0;
 };
+// A pass looks up one line's tag in each bank; which bank a line's tag is in is taken to be the
+// exclusive or of its number's pairs of bits, which is within 2.2 % of the passes that an A100
+// counts at strides of 0 to 64 words (te42kyfo/gpu-benches, gpu-strides/a100.txt).
+inline constexpr unsigned tag_banks = 4;
 Sectors sectors_of(const WarpRequest& request);
 
 // Passes over the banks that one shared-memory request takes. A pass serves all lanes of a 4-byte
@@ -51,11 +57,14 @@ unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
   std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Access]
-  double barriers = 0;                                // a warp each
+  double host_read_sectors = 0, host_write_sectors = 0;  // of the host's memory, of `access`
+  double barriers = 0;                                   // a warp each
   double warp_collectives = 0;
   double async_copies = 0;  // instructions that load and store, a warp each
   double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
-  std::array<double, tensor_types> tensor_flops{};                 // by Tensor
+  double fma_bf16x2 = 0, mad_int32 = 0;                            // likewise
+  std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
+  std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)
 
   AccessCounts& at(Space space, Access kind) {
     return access[static_cast<int>(space)][static_cast<int>(kind)];

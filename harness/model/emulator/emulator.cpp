@@ -36,6 +36,9 @@ Access access_of(EventKind kind) {
   }
 }
 
+// What the emulation of a matrix multiplication costs, beside that of an access.
+constexpr std::uint64_t tensor_flops_an_event = 64;
+
 // The bytes of one sector that a lane's access covers, a bit each.
 std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned bytes) {
   const std::uint64_t begin = sector * sector_bytes;
@@ -56,6 +59,7 @@ struct Emulator::Worker {
   void count(FootprintMap& map) {
     const std::vector<LaneTrace>& traces = runner.traces();
     block_reads.clear();
+    ranges.clear();
     const auto warp = [&](std::size_t first) {
       return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
     };
@@ -85,6 +89,12 @@ struct Emulator::Worker {
         const Sectors sectors = sectors_of(request);
         sum.sectors += sectors.count;
         sum.lines += sectors.lines;
+        sum.tag_wavefronts += sectors.tag_wavefronts;
+        if (access_of(kind) == Access::load) {
+          // Lanes that together want nothing but whole sectors, once, are served without conflict.
+          const bool dense = sectors.count * sector_bytes == active * bytes_of(request.event);
+          sum.wavefronts += dense ? ideal_wavefronts_of(request) : wavefronts_of(request);
+        }
         note_footprint(request, sectors, map);
         // Loads with nothing between them that depends on them are in flight together.
         if (kind == EventKind::load) {
@@ -95,6 +105,7 @@ struct Emulator::Worker {
         }
       });
     }
+    for (const Range& r : ranges) r.of->end_block(r.last - r.first + 1);
   }
 
   // Explains the first warp of the block that count() has just counted.
@@ -109,11 +120,21 @@ struct Emulator::Worker {
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
     const std::uint64_t address = sectors.id[0] * sector_bytes;
     Footprint* const footprint = footprint_at(address, map);
-    if (footprint == nullptr) return;
+    if (footprint == nullptr) {  // the host's memory
+      (access_of(kind_of(request.event)) == Access::load ? counts.host_read_sectors
+                                                         : counts.host_write_sectors) +=
+          sectors.count;
+      return;
+    }
     if (access_of(kind_of(request.event)) == Access::load) {
       for (unsigned i = 0; i < sectors.count; ++i) {
-        footprint->read(sectors.id[i], block_reads.insert(sectors.id[i]));
+        footprint->read(sectors.id[i], block_reads.read(sectors.id[i]));
       }
+      auto range = std::find_if(ranges.begin(), ranges.end(),
+                                [=](const Range& r) { return r.of == footprint; });
+      if (range == ranges.end()) range = ranges.insert(range, {footprint, sectors.id[0], 0});
+      range->first = std::min(range->first, sectors.id[0]);
+      range->last = std::max(range->last, sectors.id[sectors.count - 1]);
       return;
     }
     const unsigned bytes = bytes_of(request.event);
@@ -139,6 +160,7 @@ struct Emulator::Worker {
   void begin_kernel() {
     counts = {};
     load_groups = 0;
+    load_chain = shared_chain = 0;
     traced_blocks = 0;
     events = 0;
     footprints = {};
@@ -146,14 +168,22 @@ struct Emulator::Worker {
     runner.poison({});
   }
 
+  // Of one allocation's sectors, those between which the block's reads lie.
+  struct Range {
+    Footprint* of;
+    std::uint64_t first, last;
+  };
+
   BlockRunner runner;
   WarpZipper zipper;
   SectorSet block_reads;
+  std::vector<Range> ranges;
   std::array<Footprint*, 4> footprints{};  // the last that were found
   unsigned next_footprint = 0;
   std::size_t lanes = 0;
   Counts counts;
   double load_groups = 0;
+  double load_chain = 0, shared_chain = 0;
   std::uint64_t traced_blocks = 0;
   std::uint64_t events = 0;
 };
@@ -234,9 +264,16 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
       // A counted multiply-add is a call, and costs about what an event does.
       worker.events +=
-          result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 + result.arithmetic.fma_fp16x2;
+          result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 + result.arithmetic.fma_fp16x2 +
+          result.arithmetic.fma_bf16x2 + result.arithmetic.mad_int32;
+      for (std::size_t t = 0; t < tensor_types; ++t) {
+        worker.events += (result.arithmetic.tensor_flops[t] + result.arithmetic.warpgroup_flops[t]) /
+                         tensor_flops_an_event;
+      }
       worker.count(map);
       worker.load_groups += result.copy_waits / warp_lanes;
+      worker.load_chain += static_cast<double>(result.load_chain);
+      worker.shared_chain += static_cast<double>(result.shared_chain);
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
       if (explaining_ && index == 0 && execution_ != Execution::timing) {
@@ -247,9 +284,12 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
       arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
       arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
+      arithmetic.fma_bf16x2 += result.arithmetic.fma_bf16x2;
+      arithmetic.mad_int32 += result.arithmetic.mad_int32;
       arithmetic.special += result.arithmetic.special;
       for (std::size_t t = 0; t < tensor_types; ++t) {
         arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
+        arithmetic.warpgroup_flops[t] += result.arithmetic.warpgroup_flops[t];
       }
       arithmetic.fma_chain += result.arithmetic.fma_chain;
       arithmetic.fma_steps += result.arithmetic.fma_steps;
@@ -310,6 +350,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   for (const auto& worker : workers_) {
     profile.counts += worker->counts;
     profile.load_groups += worker->load_groups;
+    profile.load_chain += worker->load_chain;
+    profile.shared_chain += worker->shared_chain;
     profile.traced_blocks += static_cast<double>(worker->traced_blocks);
   }
   profile.counts.barriers = barriers;
@@ -317,9 +359,12 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.counts.fma_fp32 = static_cast<double>(arithmetic.fma_fp32);
   profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
   profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
+  profile.counts.fma_bf16x2 = static_cast<double>(arithmetic.fma_bf16x2);
+  profile.counts.mad_int32 = static_cast<double>(arithmetic.mad_int32);
   profile.counts.special = static_cast<double>(arithmetic.special);
   for (std::size_t t = 0; t < tensor_types; ++t) {
     profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
+    profile.counts.warpgroup_flops[t] = static_cast<double>(arithmetic.warpgroup_flops[t]);
   }
   profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
   profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
@@ -339,20 +384,27 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
 // L2 keeps what was used last: all of an allocation while no more than its capacity has gone
 // through since that use began, nothing after twice that, and a share in between, since its
 // replacement is not strictly by age. (Assumed; calibration belongs to the working-set sweep.)
-double Emulator::resident_fraction(const FootprintSums& f) const {
+Held Emulator::held(const FootprintSums& f) const {
   const auto found = last_use_.find(f.identity);
   if (found == last_use_.end()) return 0;
-  return std::clamp(2 - (l2_traffic_.at(f.device) - found->second) / device_["l2_bytes"], 0.0, 1.0);
+  const double since = l2_traffic_.at(f.device) - found->second;
+  const double partitions = device_.find("l2_partitions").value_or(1);
+  const L2Shares shares = l2_shares(swept_hits(since * partitions / device_["l2_bytes"]), partitions);
+  const double hits = shares.near + shares.far;
+  return {std::clamp(2 - since / device_["l2_bytes"], 0.0, 1.0),
+          hits > 0 ? shares.near / hits : 1};
 }
 
 void Emulator::remember_traffic(const KernelProfile& profile) {
   double& traffic = l2_traffic_[profile.device];
   const double begin = traffic;
+  constexpr std::uint64_t sectors_a_line = line_bytes / sector_bytes;
   for (const FootprintSums& f : profile.footprints) {
     if (f.device != profile.device) continue;
     last_use_[f.identity] = begin;
     const double touched =
-        profile.scale() * static_cast<double>(std::max(f.read_distinct, f.write_distinct));
+        profile.scale() * static_cast<double>(std::max(f.read_lines * sectors_a_line,
+                                                       f.write_distinct));
     traffic += sector_bytes * std::min(touched, static_cast<double>(f.extent));
   }
 }
@@ -378,7 +430,7 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
     }
   }
   run.prediction = predict(run.profile, device_,
-                           [this](const FootprintSums& f) { return resident_fraction(f); });
+                           [this](const FootprintSums& f) { return held(f); });
   remember_traffic(run.profile);
   const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));

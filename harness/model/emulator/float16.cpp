@@ -43,8 +43,12 @@ std::uint32_t on(Lanes lanes, Operation&& operation, Words... words) {
   return result;
 }
 
+template <SmallFloat format>
 void count_instruction() {
-  if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp16x2;
+  BlockRunner* block = running_block;
+  if (block == nullptr) return;
+  constexpr bool is_half = format.exponent_bits == half_format.exponent_bits;
+  ++(is_half ? block->arithmetic().fma_fp16x2 : block->arithmetic().fma_bf16x2);
 }
 
 // Of two numbers the one that comes first by `before`.
@@ -71,21 +75,21 @@ float round_to_tf32(float x) noexcept {
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::add(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction();
+  count_instruction<format>();
   return on<format>(
       lanes, [](double x, double y) { return fused_to_odd(x, 1, y); }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::multiply(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction();
+  count_instruction<format>();
   return on<format>(
       lanes, [](double x, double y) { return x * y; }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::fuse(Lanes lanes, Word a, Word b, Word c) noexcept {
-  count_instruction();
+  count_instruction<format>();
   return on<format>(lanes, fused_to_odd, a, b, c);
 }
 

@@ -1,6 +1,7 @@
 // Which parts of an allocation a kernel's traced blocks touched: what the caches are judged by.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,15 @@
 
 namespace gpubench::model {
 
+// Reads of a sector that its block had read before.
+struct Reuse {
+  double count = 0;
+  double distance = 0;  // sectors that the block read since, summed
+
+  double mean() const { return count > 0 ? distance / count : 0; }
+};
+inline constexpr std::size_t reuse_classes = 32;  // of a distance from 2^i to 2^(i + 1)
+
 // Sums over the traced blocks, in sectors of 32 bytes.
 struct FootprintSums {
   std::uint64_t identity = 0;  // of the allocation
@@ -22,6 +32,9 @@ struct FootprintSums {
   std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks
   std::uint64_t read_distinct = 0;  // distinct over all traced blocks
   std::uint64_t read_fetches = 0;   // distinct pieces of the size that a DRAM read fetches
+  std::uint64_t read_lines = 0;     // distinct lines of 128 bytes
+  std::uint64_t read_extents = 0;   // from a block's first to its last, summed over the blocks
+  std::array<Reuse, reuse_classes> reuses{};
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
   std::uint64_t write_full = 0;  // of those, the ones whose 32 bytes were all written
@@ -37,8 +50,11 @@ class Footprint {
   Footprint& operator=(const Footprint&) = delete;
 
   bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
-  // `sector`: the address divided by 32. `first_in_block`: no lane of this block read it before.
-  void read(std::uint64_t sector, bool first_in_block);
+  // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
+  // read this one; 0: it did not.
+  void read(std::uint64_t sector, std::uint64_t distance);
+  // Once a block that read from here: from its first sector to its last.
+  void end_block(std::uint64_t extent) { read_extents_.fetch_add(extent); }
   // `bytes`: a bit for each byte of the sector that was written.
   void write(std::uint64_t sector, std::uint32_t bytes);
   FootprintSums sums() const;
@@ -52,6 +68,8 @@ class Footprint {
   FootprintSums sums_;
   std::atomic<std::uint64_t>* seen_;     // a bit a sector; pages exist once touched
   std::atomic<std::uint32_t>* written_;  // a bit a byte
+  std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
+  std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};
@@ -74,19 +92,22 @@ class FootprintMap {
   std::vector<std::unique_ptr<Footprint>> footprints_;
 };
 
-// The sectors one block has read: what its L1 would hold.
+// The sectors one block has read, and when.
 class SectorSet {
  public:
-  void clear() { ++epoch_, size_ = 0; }
-  bool insert(std::uint64_t sector);  // true: it was not there
+  void clear() { ++epoch_, size_ = 0, reads_ = 0; }
+  // How many reads ago the sector was last read; 0: it was not.
+  std::uint64_t read(std::uint64_t sector);
 
  private:
   struct Slot {
-    std::uint64_t sector = 0, epoch = 0;
+    std::uint64_t sector = 0, epoch = 0, read = 0;
   };
+  Slot& slot_of(std::uint64_t sector);
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
   std::uint64_t epoch_ = 1;
   std::size_t size_ = 0;
+  std::uint64_t reads_ = 0;
 };
 
 }  // namespace gpubench::model
