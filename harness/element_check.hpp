@@ -4,8 +4,8 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <span>
-#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -39,16 +39,20 @@ __host__ __device__ bool is_right(T got, T expected, double relative, double abs
 }
 
 template <class T>
-std::string describe_wrong(std::size_t index, T got, T expected) {
-  std::ostringstream text;
-  text.precision(9);
-  text << "element " << index << " is ";
+std::string number_text(T number) {
   if constexpr (std::is_integral_v<T>) {
-    text << +got << ", expected " << +expected;
+    return std::to_string(+number);
   } else {
-    text << static_cast<double>(got) << ", expected " << static_cast<double>(expected);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(number));
+    return text;
   }
-  return text.str();
+}
+
+template <class T>
+std::string describe_wrong(std::size_t index, T got, T expected) {
+  return "element " + std::to_string(index) + " is " + number_text(got) + ", expected " +
+         number_text(expected);
 }
 
 // "" when all of `got`, in the host's memory, is right, else the first wrong element in words.

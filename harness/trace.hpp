@@ -1,7 +1,7 @@
 // What happened when, for ui.perfetto.dev, chrome://tracing and the reports.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "harness/row.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
@@ -376,8 +377,8 @@ class Reader {
 
 std::span<const FigureRule> figure_rules() { return rules; }
 
-DeviceSpec DeviceSpec::load(const std::filesystem::path& path) {
-  const std::string origin = path.string();
+DeviceSpec DeviceSpec::load(const std::string& origin) {
+  const std::filesystem::path path = origin;
   if (!std::filesystem::is_regular_file(path)) {
     fail(origin, std::filesystem::exists(path) ? "not a file" : "no such file");
   }

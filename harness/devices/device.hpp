@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -56,7 +55,7 @@ class DeviceSpec {
  public:
   // Reads a device file. UsageError: one line that names the file, the figure and what is wrong
   // with it.
-  static DeviceSpec load(const std::filesystem::path& path);
+  static DeviceSpec load(const std::string& path);
 
   // The same for text in memory; `origin` is what error lines call it.
   static DeviceSpec parse(std::string_view json, const std::string& origin);
