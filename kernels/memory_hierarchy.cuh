@@ -128,7 +128,7 @@ static __global__ void chase(const Link* ring, unsigned steps, const Link** end)
   const Link* at = ring;
   for (unsigned s = 0; s < steps; s += 16) {
 #pragma unroll
-    for (unsigned k = 0; k < 16; ++k) at = at->next;
+    for (unsigned k = 0; k < 16; ++k) at = load_pointer(&at->next);
   }
   *end = at;
 }
@@ -259,13 +259,13 @@ inline constexpr unsigned lines_timed = 512;
 // One thread an SM: the cycles that each of the first `lines_timed` lines takes from L2, the least
 // of eight times.
 static __global__ void line_latencies(const Link* ring, float* cycles) {
-  __shared__ volatile std::uint64_t brought;
+  [[maybe_unused]] __shared__ volatile std::uint64_t brought;
   for (unsigned i = 0; i < lines_timed; ++i) {
     long long least = 1 << 30;
     for (unsigned again = 0; again < 8; ++again) {
       const long long before = sm_cycles();
       // The store has to wait for the load, and comes before the clock's second reading.
-      brought = reinterpret_cast<std::uint64_t>(load_from_l2(&ring[i].next));
+      brought = load_from_l2(&ring[i].next);
       const long long after = sm_cycles();
       least = after - before < least ? after - before : least;
     }

@@ -10,6 +10,9 @@ long long no_clock() noexcept;
 
 __forceinline__ long long sm_cycles() { return gpubench::model::no_clock(); }
 template <class T>
-__forceinline__ T load_from_l2(const T* address) {
+__forceinline__ T* load_pointer(T* const* address) {
   return *address;
+}
+__forceinline__ unsigned long long load_from_l2(const void* address) {
+  return *static_cast<const unsigned long long*>(address);
 }
