@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from gpubench_reports import (
     concept_chart,
     roofline,
+    roofs_chart,
     style,
     timeline_chart,
     warp_chart,
@@ -62,7 +63,7 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
 def _charts(result: ResultFile) -> dict[str, Builder]:
     """What may be drawn of the file and of what lies beside it, by the stem of the chart's name."""
     concepts = list(dict.fromkeys(result.ok["concept"]))
-    charts: dict[str, Builder] = {"roofline": _roofline}
+    charts: dict[str, Builder] = {"roofline": _roofline, "roofs": _roofs}
     for concept, name in chart_names(concepts).items():
         charts[name] = partial(_concept, concept_chart.build, concept)
         if result.ok.loc[result.ok["concept"] == concept, "bus_bytes_per_second"].notna().any():
@@ -114,6 +115,10 @@ def _draw(result: ResultFile, build: Builder, stem: Path) -> list[Path]:
 
 def _roofline(result: ResultFile) -> Figure | None:
     return roofline.build(result.rows, result.context)
+
+
+def _roofs(result: ResultFile) -> Figure | None:
+    return roofs_chart.build(result.context)
 
 
 def _concept(build: ConceptBuilder, concept: str, result: ResultFile) -> Figure | None:
