@@ -78,8 +78,13 @@ struct Bf16x2 {
     return __bfloat162bfloat162(__float2bfloat16(x));
   }
   __device__ static __nv_bfloat162 step(__nv_bfloat162 x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    __trap();  // no such instruction
+    return x;
+#else
     return __hfma2(x, __bfloat162bfloat162(__ushort_as_bfloat16(0xBF7F)),
                    __bfloat162bfloat162(__ushort_as_bfloat16(0x3F00)));
+#endif
   }
   __device__ static double value(__nv_bfloat162 x) { return __bfloat162float(__high2bfloat16(x)); }
   __host__ __device__ static __nv_bfloat16 begin_alone(float x) { return __float2bfloat16(x); }

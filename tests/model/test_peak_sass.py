@@ -106,7 +106,8 @@ def test_a_round_of_chains_is_512_multiply_adds(compiled, unit: str) -> None:
             continue
         loop = max(loops(body), key=lambda loop: loop.total())
         assert loop[CHAINS[unit]] == 512, (architecture, loop)
-        assert loop.total() <= 512 / 0.98, (architecture, loop)
+        # Where a unit is slow, the compiler pads.
+        assert loop.total() - loop["NOP"] <= 512 / 0.98, (architecture, loop)
 
 
 @pytest.mark.parametrize("dtype", MATRICES)
