@@ -70,7 +70,9 @@ void fma(Bench& bench) {
          : dtype == "bf16x2" ? fma_of<Bf16x2>(bench, figure)
                              : fma_of<Int32>(bench, "int32_ops_per_clock_per_sm");
 }
-GPU_BENCHMARK(compute_peak, fma)->Axis("dtype", {"fp32", "fp64", "fp16x2", "int32", "bf16x2"})->ForRoofs();
+GPU_BENCHMARK(compute_peak, fma)
+    ->Axis("dtype", {"fp32", "fp64", "fp16x2", "int32", "bf16x2"})
+    ->ForRoofs();
 
 template <class Type>
 void mma_of(Bench& bench, const std::string& roof, double fraction) {
@@ -98,7 +100,9 @@ void mma(Bench& bench) {
          : dtype == "int8" ? mma_of<Int8>(bench, roof, share)
                            : mma_of<TensorFp64>(bench, roof, 1);
 }
-GPU_BENCHMARK(compute_peak, mma)->Axis("dtype", {"bf16", "fp16", "tf32", "int8", "fp64", "fp8"})->ForRoofs();
+GPU_BENCHMARK(compute_peak, mma)
+    ->Axis("dtype", {"bf16", "fp16", "tf32", "int8", "fp64", "fp8"})
+    ->ForRoofs();
 
 template <class Type>
 void wgmma_of(Bench& bench, const std::string& roof) {
@@ -117,6 +121,8 @@ void wgmma(Bench& bench) {
          : dtype == "fp8"  ? wgmma_of<Fp8>(bench, roof)
                            : wgmma_of<Int8>(bench, roof);
 }
-GPU_BENCHMARK(compute_peak, wgmma)->Axis("dtype", {"bf16", "fp16", "tf32", "int8", "fp8"})->ForRoofs();
+GPU_BENCHMARK(compute_peak, wgmma)
+    ->Axis("dtype", {"bf16", "fp16", "tf32", "int8", "fp8"})
+    ->ForRoofs();
 
 }  // namespace

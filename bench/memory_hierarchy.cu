@@ -38,7 +38,8 @@ std::string level_of(const DeviceSpec& device, double bytes) {
   const auto l1 = device.find("l1_bytes_per_sm"), l2 = device.find("l2_bytes");
   if (!l1 || !l2) return "";
   if (bytes <= *l1 / 2) return "l1";
-  if (bytes >= 4 * *l1 && bytes <= 0.75 * *l2 / device.find("l2_partitions").value_or(1)) return "l2";
+  if (bytes >= 4 * *l1 && bytes <= 0.75 * *l2 / device.find("l2_partitions").value_or(1))
+    return "l2";
   return bytes >= 4 * *l2 ? "dram" : "";
 }
 
@@ -130,13 +131,16 @@ class RingBuffer {
     gpubench::fill_random(words_.data(), lines_ * line / sizeof(std::uint64_t), ring);
   }
   const Link* first() const { return reinterpret_cast<const Link*>(words_.data()); }
-  const Link* after(std::size_t steps) const { return first() + steps * step_ % lines_; }
+  // A chase begins in the middle: so it is seen that one of another ring is not the same.
+  const Link* after(std::size_t steps) const {
+    return first() + (lines_ / 2 + steps * step_) % lines_;
+  }
 
   // Touches the ring, and goes along it.
   void queue(cudaStream_t s, unsigned steps, const Link** end) const {
     const auto blocks = static_cast<unsigned>((lines_ + lines_a_block - 1) / lines_a_block);
     launch(touch, blocks, touch_threads, 0, s, first(), lines_, never_.data());
-    launch(memory_hierarchy::chase, 1, 1, 0, s, first(), steps, end);
+    launch(memory_hierarchy::chase, 1, 1, 0, s, after(0), steps, end);
   }
   // Of one load [s]: what twice as many steps take longer.
   double latency(Bench& bench, double budget) const {
@@ -182,8 +186,8 @@ void chase(Bench& bench) {
   RingBuffer ring(size);
   ring.shape(size / line);
   const std::string level = level_of(bench.device(), static_cast<double>(size));
-  judge_by_latency(bench, level.empty() ? std::nullopt
-                                        : bench.device().find(level + "_latency_cycles"));
+  judge_by_latency(bench,
+                   level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
   run_chase(bench, ring);
   tell_latency(bench, ring.latency(bench, 0.2));
 }
@@ -265,9 +269,8 @@ void partitions(Bench& bench) {
     return std::string();
   });
   bench.work({.items = static_cast<double>(cycles.size())});
-  bench.run([&](cudaStream_t s) {
-    launch(line_latencies, sms, 1, 0, s, ring.first(), cycles.data());
-  });
+  bench.run(
+      [&](cudaStream_t s) { launch(line_latencies, sms, 1, 0, s, ring.first(), cycles.data()); });
   const NearAndFar groups = near_and_far(cycles.download());
   bench.counter("near_cycles", groups.near);
   bench.counter("far_cycles", groups.far);
@@ -287,10 +290,11 @@ void l1_strided(Bench& bench) {
   bench.verify(sums, ExpectedStrided<decltype(in.values())>{in.values(), stride});
   const double loads = 8.0 * strided_rounds * strided_threads / warp * blocks;
   const double wavefront = 128 / device["l1_bytes_per_clock_per_sm"];
-  bench.work({.items = loads,
-              .law = [=, passes = strided_passes(stride, wavefront)](const Roofs&) { return passes; },
-              .law_tolerance = 0.05,
-              .headline = "load_cycles"});
+  bench.work(
+      {.items = loads,
+       .law = [=, passes = strided_passes(stride, wavefront)](const Roofs&) { return passes; },
+       .law_tolerance = 0.05,
+       .headline = "load_cycles"});
   bench.run([&](cudaStream_t s) {
     launch(strided, blocks, strided_threads, 0, s, in.data(), stride, 0u, sums.data());
   });
@@ -330,7 +334,7 @@ void shared_latency(Bench& bench) {
   const auto end = bench.output<word>(1);
   bench.verify(end, Always{2 * steps_timed * shared_step % (4 * shared_words)});
   const auto chased = [&](unsigned steps) {
-    return [&, steps](cudaStream_t s) { launch(shared_chase, 1, 256, 0, s, steps, end.data()); };
+    return [&, steps](cudaStream_t s) { launch(shared_chase, 1, warp, 0, s, steps, end.data()); };
   };
   bench.run(chased(2 * steps_timed));
   tell_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);

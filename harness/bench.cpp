@@ -154,8 +154,7 @@ void Bench::take_time(const Body& body) {
   platform_.expect_timing();
   std::vector<HealthSample> health;
   if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
-  const Timing timing =
-      take_samples(body, settings_.budget_seconds, settings_.warmup_seconds);
+  const Timing timing = take_samples(body, settings_.budget_seconds, settings_.warmup_seconds);
   if (platform_.health() != nullptr) {
     health.push_back(platform_.health()->sample());
     const Health judged = judge(health);
@@ -202,9 +201,9 @@ void Bench::run(const Body& body) {
   row_.law_tolerance = work_.law_tolerance;
   row_.measures = work_.measures;
   row_.headline = !work_.headline.empty() ? work_.headline
-                  : work_.flops > 0   ? "flops_per_second"
-                  : work_.items > 0 ? "items_per_second"
-                                    : "useful_bytes_per_second";
+                  : work_.flops > 0       ? "flops_per_second"
+                  : work_.items > 0       ? "items_per_second"
+                                          : "useful_bytes_per_second";
   for (const auto& prepare : prepare_) prepare(0);
   check_results(body);
   add_cold_sets();

@@ -41,7 +41,7 @@ struct Work {
   double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
   // A counter of the row's own [counter()], lower is better, by which it is judged instead.
   std::string headline{};
-  std::string measures{};               // this row is a measurement of the roof of this name
+  std::string measures{};  // this row is a measurement of the roof of this name
   // What binds a program of several operations; empty: what binds its longest kernel.
   std::string bound{};
   // What happens when is worth a picture: the reports draw it from the file of --trace.

@@ -97,9 +97,9 @@ std::vector<Instance> Registration::instances() const {
         throw std::logic_error(topic_ + "/" + kernel_ + ": " + std::to_string(values.size()) +
                                " values for " + std::to_string(names_.size()) + " named arguments");
       }
-      const bool is_roof = for_roofs_ && (roof_values_.empty() ||
-                                          std::ranges::find(roof_values_, values) !=
-                                              roof_values_.end());
+      const bool is_roof =
+          for_roofs_ &&
+          (roof_values_.empty() || std::ranges::find(roof_values_, values) != roof_values_.end());
       Instance i{topic_ + "/" + kernel_, topic_, kernel_, {}, function_, suite_, is_roof};
       bool taste = suite_ != Suite::full;
       for (std::size_t a = 0; a < combination.size(); ++a) {

@@ -166,13 +166,14 @@ std::string roofs_text(const std::vector<StatedRoof>& stated) {
     (is_ours ? found : filed)[roof.name] = &roof;
   }
   std::ostringstream text;
-  text << std::left << std::setw(14) << "roof" << std::right << std::setw(14) << "here" << "  "
-       << std::left << std::setw(11) << "" << std::right << std::setw(14) << "device file" << "  "
-       << std::left << std::setw(11) << "" << std::right << std::setw(9) << "fraction" << "  from\n"
+  text << std::left << std::setw(14) << "roof" << std::right << std::setw(14) << "here"
+       << "  " << std::left << std::setw(11) << "" << std::right << std::setw(14) << "device file"
+       << "  " << std::left << std::setw(11) << "" << std::right << std::setw(9) << "fraction"
+       << "  from\n"
        << std::string(96, '-') << '\n';
   for (const std::string& name : names) {
     const auto ours = found.find(name), theirs = filed.find(name);
-    const std::string unit = is_bandwidth(name)                       ? "B/s"
+    const std::string unit = is_bandwidth(name)                         ? "B/s"
                              : name == "int32" || name == "tensor_int8" ? "OP/s"
                                                                         : "FLOP/s";
     const auto cells = [&](const auto& which, const auto& none) {

@@ -32,9 +32,9 @@ __host__ __device__ inline float beginning(std::size_t i, unsigned c) {
   return static_cast<float>((i * 7 + c * 37) % 128) / 128;
 }
 
-// What a chain works on: x -> 1/2 - x 255/256 turns a number over without letting it grow, or forget
-// where it began. The constants have few enough bits for every type; a result is rounded once. The
-// functions with `alone` say the same of one number, on host and device.
+// What a chain works on: x -> 1/2 - x 255/256 turns a number over without letting it grow, or
+// forget where it began. The constants have few enough bits for every type; a result is rounded
+// once. The functions with `alone` say the same of one number, on host and device.
 struct Fp32 {
   using Chain = float;
   static constexpr unsigned flops = 2;  // of a step
@@ -166,9 +166,13 @@ struct Fp16 {
   using Sum = float;
   __device__ static Element encode(int h) { return __half_as_ushort(__float2half(h / 2.0f)); }
   template <class... A>
-  __device__ static void mma(A&... a) { mma_m16n8k16_fp16(a...); }
+  __device__ static void mma(A&... a) {
+    mma_m16n8k16_fp16(a...);
+  }
   template <class... A>
-  __device__ static void wgmma(A&... a) { wgmma_m64n128_fp16(a...); }
+  __device__ static void wgmma(A&... a) {
+    wgmma_m64n128_fp16(a...);
+  }
 };
 struct Bf16 {
   using Element = std::uint16_t;
@@ -177,18 +181,26 @@ struct Bf16 {
     return __bfloat16_as_ushort(__float2bfloat16(h / 2.0f));
   }
   template <class... A>
-  __device__ static void mma(A&... a) { mma_m16n8k16_bf16(a...); }
+  __device__ static void mma(A&... a) {
+    mma_m16n8k16_bf16(a...);
+  }
   template <class... A>
-  __device__ static void wgmma(A&... a) { wgmma_m64n128_bf16(a...); }
+  __device__ static void wgmma(A&... a) {
+    wgmma_m64n128_bf16(a...);
+  }
 };
 struct Tf32 {
   using Element = float;
   using Sum = float;
   __device__ static Element encode(int h) { return h / 2.0f; }
   template <class... A>
-  __device__ static void mma(A&... a) { mma_m16n8k8_tf32(a...); }
+  __device__ static void mma(A&... a) {
+    mma_m16n8k8_tf32(a...);
+  }
   template <class... A>
-  __device__ static void wgmma(A&... a) { wgmma_m64n128_tf32(a...); }
+  __device__ static void wgmma(A&... a) {
+    wgmma_m64n128_tf32(a...);
+  }
 };
 struct Fp8 {  // E4M3: a sign, four bits of exponent with a bias of 7, three of mantissa
   using Element = std::uint8_t;
@@ -198,31 +210,42 @@ struct Fp8 {  // E4M3: a sign, four bits of exponent with a bias of 7, three of 
     return static_cast<Element>((h < 0 ? 0x80 : 0) | exponent << 3);
   }
   template <class... A>
-  __device__ static void mma(A&... a) { mma_m16n8k32_fp8(a...); }
+  __device__ static void mma(A&... a) {
+    mma_m16n8k32_fp8(a...);
+  }
   template <class... A>
-  __device__ static void wgmma(A&... a) { wgmma_m64n128_fp8(a...); }
+  __device__ static void wgmma(A&... a) {
+    wgmma_m64n128_fp8(a...);
+  }
 };
 struct Int8 {  // whole numbers: twice as much as the others
   using Element = std::int8_t;
   using Sum = int;
   __device__ static Element encode(int h) { return static_cast<Element>(h); }
   template <class... A>
-  __device__ static void mma(A&... a) { mma_m16n8k32_int8(a...); }
+  __device__ static void mma(A&... a) {
+    mma_m16n8k32_int8(a...);
+  }
   template <class... A>
-  __device__ static void wgmma(A&... a) { wgmma_m64n128_int8(a...); }
+  __device__ static void wgmma(A&... a) {
+    wgmma_m64n128_int8(a...);
+  }
 };
 struct TensorFp64 {
   using Element = double;
   using Sum = double;
   __device__ static Element encode(int h) { return h / 2.0; }
   template <class... A>
-  __device__ static void mma(A&... a) { mma_m16n8k16_fp64(a...); }
+  __device__ static void mma(A&... a) {
+    mma_m16n8k16_fp64(a...);
+  }
 };
 
 // Elements in a row of a.
 template <class Type>
-inline constexpr unsigned depth =
-    std::is_same_v<Type, TensorFp64> ? 16 : 32 / sizeof(typename Type::Element);
+inline constexpr unsigned depth = std::is_same_v<Type, TensorFp64>
+                                      ? 16
+                                      : 32 / sizeof(typename Type::Element);
 
 // Multiplications of a warp that do not wait for each other, each with its own columns of b.
 template <class Type>
@@ -230,7 +253,7 @@ inline constexpr unsigned sums_a_warp = std::is_same_v<Type, TensorFp64> ? 4 : 8
 inline constexpr unsigned mma_rounds = 512;
 
 template <class Type>
-constexpr double mma_flops_a_warp = 2.0 * 16 * 8 * depth<Type> * sums_a_warp<Type> * mma_rounds;
+constexpr double mma_flops_a_warp = 2.0 * 16 * 8 * depth<Type>* sums_a_warp<Type>* mma_rounds;
 
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) mma(double* out) {
@@ -280,7 +303,7 @@ __global__ void __launch_bounds__(matrix_threads) mma(double* out) {
 
 inline constexpr unsigned wgmma_rounds = 256;
 template <class Type>
-constexpr double wgmma_flops_a_block = 2.0 * 64 * wgmma_columns * depth<Type> * wgmma_rounds;
+constexpr double wgmma_flops_a_block = 2.0 * 64 * wgmma_columns* depth<Type>* wgmma_rounds;
 
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) wgmma(double* out) {

@@ -27,6 +27,12 @@ inline constexpr unsigned loads_a_thread = 32;
 inline constexpr unsigned loads_at_once = 8;
 inline constexpr std::size_t bytes_a_block = sizeof(uint4) * read_threads * loads_a_thread;
 
+// Which of `pieces` pieces block `block` reads: each is read once before any is read again, and
+// blocks a power of two apart read different ones.
+__host__ __device__ inline std::size_t piece_read(std::size_t block, std::size_t pieces) {
+  return (block + block / pieces * 101) % pieces;
+}
+
 // Which vector of a working set of `vectors` block `block` reads as its thread's k-th. Blocks share
 // the set in pieces as large as they read, each beginning at another place in it, so that they do
 // not all ask for the same line. A smaller set is a power of two and read several times.
@@ -35,14 +41,14 @@ __host__ __device__ inline std::size_t vector_read(std::size_t block, unsigned k
   constexpr std::size_t a_piece = read_threads * loads_a_thread;
   const std::size_t pieces = vectors / a_piece;
   const std::size_t turned = (k + block * 11) % loads_a_thread * read_threads + thread;
-  return pieces > 0 ? block % pieces * a_piece + turned : turned % vectors;
+  return pieces > 0 ? piece_read(block, pieces) * a_piece + turned : turned % vectors;
 }
 
 static __global__ void __launch_bounds__(read_threads)
     read(const uint4* in, std::size_t vectors, unsigned* sums) {
   constexpr std::size_t a_piece = read_threads * loads_a_thread;
   const std::size_t pieces = vectors / a_piece;
-  const uint4* piece = pieces > 0 ? in + blockIdx.x % pieces * a_piece : in;
+  const uint4* piece = pieces > 0 ? in + piece_read(blockIdx.x, pieces) * a_piece : in;
   const auto last = static_cast<unsigned>((pieces > 0 ? a_piece : vectors) - 1);  // all ones
   const unsigned turn = blockIdx.x * 11u;
   unsigned sum = 0;
@@ -123,9 +129,9 @@ static __global__ void touch(const Link* ring, std::size_t lines, std::uint64_t*
   if (sum == 1) *never = sum;
 }
 
-// One thread: `steps`, a multiple of 16, links from the ring's first line on.
-static __global__ void chase(const Link* ring, unsigned steps, const Link** end) {
-  const Link* at = ring;
+// One thread: `steps`, a multiple of 16, links from `begin` on.
+static __global__ void chase(const Link* begin, unsigned steps, const Link** end) {
+  const Link* at = begin;
   for (unsigned s = 0; s < steps; s += 16) {
 #pragma unroll
     for (unsigned k = 0; k < 16; ++k) at = load_pointer(&at->next);

@@ -461,13 +461,12 @@ std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
     add(level, Roof::Kind::bandwidth,
         {level + "_bytes_per_clock_per_sm", "sm_count", "sm_clock_hz"});
   }
-  for (const std::string unit : {"fp64", "fp32", "fp16x2", "bf16x2", "int32", "tensor_fp64",
-                                 "tensor_tf32", "tensor_fp16", "tensor_bf16", "tensor_fp8",
-                                 "tensor_int8"}) {
+  for (const std::string unit :
+       {"fp64", "fp32", "fp16x2", "bf16x2", "int32", "tensor_fp64", "tensor_tf32", "tensor_fp16",
+        "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
     const std::string of_sm = unit == "int32" ? "_ops_per_clock_per_sm" : "_flops_per_clock_per_sm";
     const bool computed =
-        kind_ == "gpu" &&
-        add(unit, Roof::Kind::compute, {unit + of_sm, "sm_count", "sm_clock_hz"});
+        kind_ == "gpu" && add(unit, Roof::Kind::compute, {unit + of_sm, "sm_count", "sm_clock_hz"});
     if (!computed) add(unit, Roof::Kind::compute, {unit + "_flops_per_second"});
   }
   return roofs;

@@ -61,8 +61,8 @@ std::vector<Step> steps(std::span<const CurvePoint> curve, double spread) {
   const std::vector<Plateau> flat = plateaus(curve, spread);
   std::vector<Step> found;
   for (std::size_t i = 0; i + 1 < flat.size(); ++i) {
-    found.push_back({curve[flat[i].last].size, curve[flat[i].last + 1].size, flat[i].level,
-                     flat[i + 1].level});
+    found.push_back(
+        {curve[flat[i].last].size, curve[flat[i].last + 1].size, flat[i].level, flat[i + 1].level});
   }
   return found;
 }

@@ -32,6 +32,12 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   p.of_block = by_block / grid.traced_blocks;
   // Blocks that met sectors of other blocks draw from one population; else each has its own.
   p.drawn_from = estimated_population(by_block, distinct);
+  p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
+  // What is swept over in parts is taken to be all that lies between; few parts of it were traced,
+  // and whether two of those are the same says little.
+  if (p.is_swept && grid.scale > 1.5 && !std::isinf(p.drawn_from)) {
+    p.drawn_from = std::max(p.drawn_from, extent);
+  }
   const double drawn = by_block * grid.scale;
   p.of_grid = std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from),
                        std::max(extent, distinct));
@@ -41,7 +47,6 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
     p.room = std::min(sectors_a_line * static_cast<double>(f.read_lines) / distinct,
                       std::max(1.0, extent / p.working_set));
   }
-  p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
   return p;
 }
 
@@ -145,8 +150,7 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
     }
     const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
     const double an_sm_distinct =
-        std::isinf(p.drawn_from) ? an_sm
-                                 : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
+        std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
     reads.leaving_l1 =
         again * grid.scale +
         grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - hits(l1_sectors)));
@@ -161,7 +165,8 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
     reads.l2_near = kept * held[i].near + repeats * shares.near;
     reads.l2_far = kept * (1 - held[i].near) + repeats * shares.far;
     reads.l2_missed = first - kept + repeats * shares.missed;
-    // Sectors that are swept over find their neighbours fetched; others are fetched each for itself.
+    // Sectors that are swept over find their neighbours fetched; others are fetched each for
+    // itself.
     reads.dram_bytes = fetch_bytes * ((first - kept) * fetches +
                                       repeats * shares.missed * (p.is_swept ? fetches : 1));
     all.push_back(reads);

@@ -44,11 +44,11 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   double read_sectors = 0, missed_sectors = 0, far_sectors = 0, peer_reads = 0, peer_writes = 0;
   std::vector<Held> held;
   for (const FootprintSums& f : profile.footprints) held.push_back(residency(f));
-  const std::vector<Reads> served = served_reads(
-      profile.footprints, held,
-      {scale, profile.traced_blocks, std::min(sms, profile.blocks),
-       std::min<double>(result.occupancy.blocks_per_sm, blocks_on_fullest), l1_bytes},
-      device);
+  const std::vector<Reads> served =
+      served_reads(profile.footprints, held,
+                   {scale, profile.traced_blocks, std::min(sms, profile.blocks),
+                    std::min<double>(result.occupancy.blocks_per_sm, blocks_on_fullest), l1_bytes},
+                   device);
   for (std::size_t i = 0; i < served.size(); ++i) {
     const FootprintSums& f = profile.footprints[i];
     const double resident = held[i].fraction;
@@ -89,10 +89,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     result.terms.push_back({name, seconds});
   };
   // Peers are reached over NVLink, the host's memory over PCIe.
-  double link = std::max(sector_bytes * counts.host_read_sectors /
-                             device["pcie_h2d_bytes_per_second"],
-                         sector_bytes * counts.host_write_sectors /
-                             device["pcie_d2h_bytes_per_second"]);
+  double link =
+      std::max(sector_bytes * counts.host_read_sectors / device["pcie_h2d_bytes_per_second"],
+               sector_bytes * counts.host_write_sectors / device["pcie_d2h_bytes_per_second"]);
   if (traffic.link_bytes > 0) link += traffic.link_bytes / device["nvlink_bytes_per_second"];
   if (link > 0) add("link", link);
   // Between reads alone, half of each, and writes alone: in a straight line.
@@ -139,8 +138,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double of_warps = device.find("tensor_mma_sync_fraction").value_or(1);
   double tensor_cycles = 0;
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    const double by_warps = counts.tensor_flops[t] /
-                            (static_cast<Tensor>(t) == Tensor::fp64 ? 1 : of_warps);
+    const double by_warps =
+        counts.tensor_flops[t] / (static_cast<Tensor>(t) == Tensor::fp64 ? 1 : of_warps);
     const double flops = by_warps + counts.warpgroup_flops[t];
     if (flops > 0) tensor_cycles += flops / device[tensor_rate(static_cast<Tensor>(t))];
   }
@@ -169,9 +168,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                profile.fma_steps * fma_cycles);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  const double loads_waited =
-      std::max(profile.load_groups, profile.load_chain) * latency +
-      profile.shared_chain * device["shared_latency_cycles"];
+  const double loads_waited = std::max(profile.load_groups, profile.load_chain) * latency +
+                              profile.shared_chain * device["shared_latency_cycles"];
   add("latency", turns * (loads_waited + multiply_adds) * of_a_warp / clock);
   add("launch", device["kernel_floor_seconds"]);
 

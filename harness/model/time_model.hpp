@@ -28,8 +28,8 @@ struct KernelProfile {
   double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
   double load_chain = 0;   // global loads whose address is what the load before brought, over warps
   double shared_chain = 0;  // the same in shared memory
-  double fma_chain = 0;    // fp32 multiply-adds that wait for one another, over all warps
-  double fma_steps = 0;    // those that a warp issues one after the other, over all warps
+  double fma_chain = 0;     // fp32 multiply-adds that wait for one another, over all warps
+  double fma_steps = 0;     // those that a warp issues one after the other, over all warps
 
   double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
 };

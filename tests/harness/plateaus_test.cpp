@@ -40,7 +40,8 @@ TEST(Plateaus, EdgesOfThreeLevelsAreFound) {
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_NEAR(found[i].before, s.levels[i], (0.01 + noise) * s.levels[i]) << noise;
       EXPECT_NEAR(found[i].after, s.levels[i + 1], (0.01 + noise) * s.levels[i + 1]) << noise;
-      const double edge = edge_of(found[i], [&](double size) { return s(size); }, 5);
+      const double edge = edge_of(
+          found[i], [&](double size) { return s(size); }, 5);
       EXPECT_NEAR(edge / s.edges[i], 1, 0.12) << noise << ", step " << i;
     }
   }

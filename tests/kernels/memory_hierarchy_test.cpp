@@ -13,8 +13,8 @@ class MemoryHierarchyKernels : public KernelTest {};
 
 TEST_F(MemoryHierarchyKernels, ReadsOfAnyWorkingSet) {
   constexpr std::size_t piece = bytes_a_block / sizeof(uint4);  // vectors
-  for (const std::size_t vectors : {std::size_t{64}, std::size_t{1024}, piece / 2, piece,
-                                    3 * piece}) {
+  for (const std::size_t vectors :
+       {std::size_t{64}, std::size_t{1024}, piece / 2, piece, 3 * piece}) {
     SCOPED_TRACE(vectors);
     const auto in = input<unsigned>(4 * vectors);
     const auto sums = output<unsigned>(4);
@@ -86,8 +86,7 @@ TEST_F(MemoryHierarchyKernels, StridedLoadsTakeThePassesOfTheLaw) {
     launch(strided, 1, strided_threads, 0, nullptr, in.data(), stride, 0u, sums.data());
     expect_elements(sums, ExpectedStrided<Generator<unsigned>>{values<unsigned>, stride});
     const auto& loads = counts().at(model::Space::global, model::Access::load);
-    const double counted =
-        std::max(loads.wavefronts, loads.tag_wavefronts) / loads.requests;
+    const double counted = std::max(loads.wavefronts, loads.tag_wavefronts) / loads.requests;
     EXPECT_NEAR(counted, strided_passes(stride, 1), 1e-9) << stride;
   }
 }
@@ -99,7 +98,7 @@ TEST_F(MemoryHierarchyKernels, SharedMemory) {
          sums.data());
   expect_elements(sums, ExpectedShared<Generator<unsigned>>{values<unsigned>});
   const auto end = output<unsigned>(1);
-  launch(shared_chase, 1, 256, 0, nullptr, 160u, end.data());
+  launch(shared_chase, 1, warp, 0, nullptr, 160u, end.data());
   expect_elements(end, Always{160u * shared_step % (4 * shared_words)});
   EXPECT_NEAR(emulator.runs().back().profile.shared_chain, 160, 2);
 }

@@ -168,9 +168,8 @@ TEST_F(TimeModelTest, RepeatedReadsOfFewSectorsAreBoundByL1) {
                                 128 / spec["l1_bytes_per_clock_per_sm"]})));
   // 32 lines a request, eight in each bank of tags: those bind.
   loads.tag_wavefronts = 8 * requests;
-  expect_bound(
-      repeated, "l1",
-      cycles(requests / sms * 8 * tag_banks / spec["l1_tags_per_clock_per_sm"]));
+  expect_bound(repeated, "l1",
+               cycles(requests / sms * 8 * tag_banks / spec["l1_tags_per_clock_per_sm"]));
   // All words in one bank of data.
   loads.wavefronts = 32 * requests;
   expect_bound(repeated, "l1",
@@ -243,10 +242,10 @@ TEST_F(TimeModelTest, MatrixMultiplicationsShareOneUnitAtTheirOwnRates) {
   // mma.sync gets less of this unit, but in double precision, which has no other instruction.
   profile.counts.warpgroup_flops = {};
   profile.counts.tensor_flops = {0, flops, 0, 0, 0, 5 * flops};
-  expect_bound(profile, "tensor",
-               cycles(an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] /
-                          spec["tensor_mma_sync_fraction"] +
-                      5 * an_sm / spec["tensor_fp64_flops_per_clock_per_sm"]));
+  expect_bound(
+      profile, "tensor",
+      cycles(an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] / spec["tensor_mma_sync_fraction"] +
+             5 * an_sm / spec["tensor_fp64_flops_per_clock_per_sm"]));
 }
 
 TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
@@ -267,8 +266,7 @@ TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
               1e-6 * prediction.seconds);
   const Prediction warm = predict(chase, spec, [](const FootprintSums&) { return 1.0; });
   EXPECT_NEAR(warm.seconds, cycles(1e6 * spec["l2_latency_cycles"]), 1e-6 * warm.seconds);
-  const Prediction far =
-      predict(chase, spec, [](const FootprintSums&) { return Held(1.0, 0.0); });
+  const Prediction far = predict(chase, spec, [](const FootprintSums&) { return Held(1.0, 0.0); });
   EXPECT_NEAR(far.seconds, cycles(1e6 * spec["l2_far_latency_cycles"]), 1e-6 * far.seconds);
   // The same loads in a chain that only their values show.
   chase.load_groups = 1;

@@ -23,15 +23,15 @@
 #include <cstdint>
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-#define GPUBENCH_MMA(name, instruction, Sum, constraint)                                        \
-  __device__ inline void name(Sum(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2],         \
-                              const Sum(&c)[4]) {                                               \
-    asm volatile("mma.sync.aligned." instruction                                                \
-                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"         \
-                 : "=" constraint(d[0]), "=" constraint(d[1]), "=" constraint(d[2]),            \
-                   "=" constraint(d[3])                                                         \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]),            \
-                   constraint(c[0]), constraint(c[1]), constraint(c[2]), constraint(c[3]));     \
+#define GPUBENCH_MMA(name, instruction, Sum, constraint)                                         \
+  __device__ inline void name(Sum(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2],          \
+                              const Sum(&c)[4]) {                                                \
+    asm volatile(                                                                                \
+        "mma.sync.aligned." instruction                                                          \
+        " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"                   \
+        : "=" constraint(d[0]), "=" constraint(d[1]), "=" constraint(d[2]), "=" constraint(d[3]) \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), constraint(c[0]),    \
+          constraint(c[1]), constraint(c[2]), constraint(c[3]));                                 \
   }
 #else
 #define GPUBENCH_MMA(name, instruction, Sum, constraint)                             \
@@ -71,10 +71,9 @@ __device__ inline void mma_m16n8k16_fp64(double (&d)[4], const double (&a)[8], c
   for (int k = 0; k < 4; ++k) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {  // the upper eight rows, the lower ones
-      asm volatile(
-          "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-          : "+d"(d[2 * half]), "+d"(d[2 * half + 1])
-          : "d"(a[2 * k + half]), "d"(b[k]));
+      asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                   : "+d"(d[2 * half]), "+d"(d[2 * half + 1])
+                   : "d"(a[2 * k + half]), "d"(b[k]));
     }
   }
 #else
@@ -103,19 +102,19 @@ __host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GPUBENCH_8(c, i) \
   c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), c(d[i + 7])
-#define GPUBENCH_64(c)                                                                       \
+#define GPUBENCH_64(c)                                                                         \
   GPUBENCH_8(c, 0), GPUBENCH_8(c, 8), GPUBENCH_8(c, 16), GPUBENCH_8(c, 24), GPUBENCH_8(c, 32), \
       GPUBENCH_8(c, 40), GPUBENCH_8(c, 48), GPUBENCH_8(c, 56)
-#define GPUBENCH_WGMMA(name, instruction, Sum, constraint, more)                               \
-  __device__ inline void name(Sum(&d)[64], const void* a, const void* b) {                     \
-    asm volatile(                                                                              \
-        "wgmma.mma_async.sync.aligned." instruction                                            \
-        " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "   \
+#define GPUBENCH_WGMMA(name, instruction, Sum, constraint, more)                                \
+  __device__ inline void name(Sum(&d)[64], const void* a, const void* b) {                      \
+    asm volatile(                                                                               \
+        "wgmma.mma_async.sync.aligned." instruction                                             \
+        " {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "    \
         "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, " \
         "%35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
-        "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, 1" more ";"    \
-        : GPUBENCH_64(constraint)                                                              \
-        : "l"(detail::tile_descriptor(a)), "l"(detail::tile_descriptor(b)));                   \
+        "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, 1" more ";"     \
+        : GPUBENCH_64(constraint)                                                               \
+        : "l"(detail::tile_descriptor(a)), "l"(detail::tile_descriptor(b)));                    \
   }
 namespace detail {
 // Address, the distance of a row's two pieces and that of the next eight rows, in units of 16 bytes

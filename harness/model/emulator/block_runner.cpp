@@ -45,7 +45,7 @@ class HostCode {
 // Operations of collective(): the shuffles keep their own numbers.
 constexpr int vote = 100;
 constexpr int warp_sync = 101;
-constexpr int matrices = 102;  // and the Tensor
+constexpr int matrices = 102;                                                  // and the Tensor
 constexpr int warpgroup_matrices = matrices + static_cast<int>(tensor_types);  // likewise
 
 std::uint64_t linear(dim3 extent) {
@@ -677,8 +677,7 @@ void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, 
 
 // What is neither device nor shared memory: registers and parameters on the lane's stack, constants
 // of the program, or host memory that the device may access.
-bool BlockRunner::is_mapped(const void* address, unsigned bytes, EventKind kind,
-                            const void* code) {
+bool BlockRunner::is_mapped(const void* address, unsigned bytes, EventKind kind, const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_[current_].stack);
   if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_) {

@@ -28,7 +28,7 @@ inline constexpr unsigned warp_lanes = 32;
 struct ArithmeticCounts {
   std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
   std::uint64_t fma_bf16x2 = 0, mad_int32 = 0;
-  std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor, a warp each
+  std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
   std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
   // Of traced blocks, in fp32, the most of any lane, summed over warps: multiply-adds that depend
   // on each other, and all of them.
@@ -120,8 +120,9 @@ class BlockRunner {
     trace_->events.push(make_event(code, kind, bytes));
     trace_->addresses.push(at);
     if (kind == EventKind::load && (bytes == 4 || bytes == 8)) {
-      load_chains_[current_].note(at, bytes == 8 ? word_at<std::uint64_t>(address)
-                                                 : word_at<std::uint32_t>(address), !global);
+      load_chains_[current_].note(
+          at, bytes == 8 ? word_at<std::uint64_t>(address) : word_at<std::uint32_t>(address),
+          !global);
     }
     if (bytes == 4 && kind == EventKind::load) {
       global ? check_word<true, EventKind::load>(at, code)

@@ -18,8 +18,9 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
 }
 
 AccessCounts AccessCounts::scaled(double factor) const {
-  return {requests * factor, lanes * factor,          bytes * factor,      sectors * factor,
-          lines * factor,    tag_wavefronts * factor, wavefronts * factor, ideal_wavefronts * factor};
+  return {requests * factor,   lanes * factor,           bytes * factor,
+          sectors * factor,    lines * factor,           tag_wavefronts * factor,
+          wavefronts * factor, ideal_wavefronts * factor};
 }
 
 Counts& Counts::operator+=(const Counts& other) {

@@ -56,7 +56,7 @@ unsigned wavefronts_of(const WarpRequest& request);
 unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
-  std::array<std::array<AccessCounts, 3>, 2> access;  // [Space][Access]
+  std::array<std::array<AccessCounts, 3>, 2> access;     // [Space][Access]
   double host_read_sectors = 0, host_write_sectors = 0;  // of the host's memory, of `access`
   double barriers = 0;                                   // a warp each
   double warp_collectives = 0;

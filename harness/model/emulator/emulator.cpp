@@ -263,12 +263,13 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     if (traced) {
       for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
       // A counted multiply-add is a call, and costs about what an event does.
-      worker.events +=
-          result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 + result.arithmetic.fma_fp16x2 +
-          result.arithmetic.fma_bf16x2 + result.arithmetic.mad_int32;
+      worker.events += result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 +
+                       result.arithmetic.fma_fp16x2 + result.arithmetic.fma_bf16x2 +
+                       result.arithmetic.mad_int32;
       for (std::size_t t = 0; t < tensor_types; ++t) {
-        worker.events += (result.arithmetic.tensor_flops[t] + result.arithmetic.warpgroup_flops[t]) /
-                         tensor_flops_an_event;
+        worker.events +=
+            (result.arithmetic.tensor_flops[t] + result.arithmetic.warpgroup_flops[t]) /
+            tensor_flops_an_event;
       }
       worker.count(map);
       worker.load_groups += result.copy_waits / warp_lanes;
@@ -389,10 +390,10 @@ Held Emulator::held(const FootprintSums& f) const {
   if (found == last_use_.end()) return 0;
   const double since = l2_traffic_.at(f.device) - found->second;
   const double partitions = device_.find("l2_partitions").value_or(1);
-  const L2Shares shares = l2_shares(swept_hits(since * partitions / device_["l2_bytes"]), partitions);
+  const L2Shares shares =
+      l2_shares(swept_hits(since * partitions / device_["l2_bytes"]), partitions);
   const double hits = shares.near + shares.far;
-  return {std::clamp(2 - since / device_["l2_bytes"], 0.0, 1.0),
-          hits > 0 ? shares.near / hits : 1};
+  return {std::clamp(2 - since / device_["l2_bytes"], 0.0, 1.0), hits > 0 ? shares.near / hits : 1};
 }
 
 void Emulator::remember_traffic(const KernelProfile& profile) {
@@ -402,9 +403,8 @@ void Emulator::remember_traffic(const KernelProfile& profile) {
   for (const FootprintSums& f : profile.footprints) {
     if (f.device != profile.device) continue;
     last_use_[f.identity] = begin;
-    const double touched =
-        profile.scale() * static_cast<double>(std::max(f.read_lines * sectors_a_line,
-                                                       f.write_distinct));
+    const double touched = profile.scale() * static_cast<double>(std::max(
+                                                 f.read_lines * sectors_a_line, f.write_distinct));
     traffic += sector_bytes * std::min(touched, static_cast<double>(f.extent));
   }
 }
@@ -429,8 +429,8 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
       f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
     }
   }
-  run.prediction = predict(run.profile, device_,
-                           [this](const FootprintSums& f) { return held(f); });
+  run.prediction =
+      predict(run.profile, device_, [this](const FootprintSums& f) { return held(f); });
   remember_traffic(run.profile);
   const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));

@@ -38,8 +38,8 @@ __host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {
 float round_to_tf32(float x) noexcept;
 
 // The element that a lane's i-th is (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating
-// point type", "... mma.m16n8k8" for tf32, "... mma.m16n8k32" for 8 bits). With i up to 7, those of b and c
-// go on into the next 8 columns.
+// point type", "... mma.m16n8k8" for tf32, "... mma.m16n8k32" for 8 bits). With i up to 7, those of
+// b and c go on into the next 8 columns.
 struct Place {
   unsigned row, column;
 };

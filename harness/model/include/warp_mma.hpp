@@ -4,10 +4,10 @@
 
 #include "harness/model/include/warp_matrix.h"
 
-#define GPUBENCH_MMA(name, type, Register, registers_of_a, registers_of_b, Sum)            \
-  __forceinline__ void name(Sum(&d)[4], const Register(&a)[registers_of_a],                \
-                            const Register(&b)[registers_of_b], const Sum(&c)[4]) {        \
-    gpubench::model::multiply_matrices(gpubench::model::Tensor::type, {d, a, b, c});       \
+#define GPUBENCH_MMA(name, type, Register, registers_of_a, registers_of_b, Sum)      \
+  __forceinline__ void name(Sum(&d)[4], const Register(&a)[registers_of_a],          \
+                            const Register(&b)[registers_of_b], const Sum(&c)[4]) {  \
+    gpubench::model::multiply_matrices(gpubench::model::Tensor::type, {d, a, b, c}); \
   }
 GPUBENCH_MMA(mma_m16n8k16_fp16, fp16, unsigned, 4, 2, float)
 GPUBENCH_MMA(mma_m16n8k16_bf16, bf16, unsigned, 4, 2, float)
@@ -20,8 +20,8 @@ GPUBENCH_MMA(mma_m16n8k16_fp64, fp64, double, 8, 4, double)
 using gpubench::model::tile_offset;
 inline constexpr unsigned wgmma_columns = gpubench::model::warpgroup_columns;
 
-#define GPUBENCH_WGMMA(name, type, Sum)                                              \
-  __forceinline__ void name(Sum(&d)[64], const void* a, const void* b) {             \
+#define GPUBENCH_WGMMA(name, type, Sum)                                                     \
+  __forceinline__ void name(Sum(&d)[64], const void* a, const void* b) {                    \
     gpubench::model::multiply_warpgroup_tiles(gpubench::model::Tensor::type, {d, a, b, d}); \
   }
 GPUBENCH_WGMMA(wgmma_m64n128_fp16, fp16, float)
