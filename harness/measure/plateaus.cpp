@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::size_t fewest_points = 3;
 constexpr double least_rise = 1.25;
+// Beyond this multiple of its level a plateau is over.
+constexpr double departure = 1.06;
 
 double level_of(std::span<const CurvePoint> points) {
   std::vector<double> values;
@@ -69,11 +71,10 @@ std::vector<Step> steps(std::span<const CurvePoint> curve, double spread) {
 
 double edge_of(const Step& step, const std::function<double(double size)>& value_at,
                unsigned times) {
-  const double threshold = step.before + 0.1 * (step.after - step.before);
   double low = step.last_below, high = step.first_above;
   for (unsigned i = 0; i < times; ++i) {
     const double middle = std::sqrt(low * high);
-    (value_at(middle) <= threshold ? low : high) = middle;
+    (value_at(middle) <= departure * step.before ? low : high) = middle;
   }
   return low;
 }

@@ -21,7 +21,7 @@ struct Plateau {
 
 // A rise from one plateau to the next.
 struct Step {
-  double last_below = 0;   // the last size on the lower plateau
+  double last_below = 0;   // the last size on the lower plateau, no more than 6 % above its level
   double first_above = 0;  // the first that is not on it
   double before = 0, after = 0;
 };
@@ -31,8 +31,8 @@ struct Step {
 std::vector<Plateau> plateaus(std::span<const CurvePoint> curve, double spread = 0.12);
 std::vector<Step> steps(std::span<const CurvePoint> curve, double spread = 0.12);
 
-// The largest size whose value is still that before the step, within a tenth of the step's height:
-// bisects between `last_below` and `first_above`, asking `value_at` for `times` more points.
+// The largest size whose value is still that before the step, or no more than 6 % above: bisects
+// between `last_below` and `first_above`, asking `value_at` for `times` more points.
 double edge_of(const Step& step, const std::function<double(double size)>& value_at,
                unsigned times);
 
