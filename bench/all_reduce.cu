@@ -228,9 +228,10 @@ void two_step(Bench& bench) {
 }
 GPU_BENCHMARK(all_reduce, two_step)
     ->ArgNames({"ranks", "size"})
-    ->ArgsProduct({{8}, {2048, 1 << 21, 1 << 25, 1 << 29}});
+    ->ArgsProduct({{8}, {2048, 1 << 29}});
 GPU_BENCHMARK(all_reduce, two_step)
     ->ArgNames({"ranks", "size"})
+    ->ArgsProduct({{8}, {1 << 21, 1 << 25}})
     ->ArgsProduct({{2, 4}, {2048, 1 << 21, 1 << 25, 1 << 29}})
     ->In(Suite::full);
 
@@ -290,21 +291,20 @@ void overlap(Bench& bench) {
 }
 GPU_BENCHMARK(all_reduce, overlap)
     ->ArgNames({"ranks", "bucket"})
-    ->ArgsProduct({{8}, {1 << 20, 4 << 20, 25 << 20, 100 << 20}});
+    ->ArgsProduct({{8}, {1 << 20, 4 << 20, 100 << 20}});
+GPU_BENCHMARK(all_reduce, overlap)
+    ->ArgNames({"ranks", "bucket"})
+    ->Args({8, 25 << 20})
+    ->In(Suite::full);
 
 // --- NCCL's rows ---
 
-using Sizes = std::vector<std::int64_t>;
+using RanksAndSizes = std::set<std::pair<std::int64_t, std::int64_t>>;
 
-// Of everything in `full`, the default suite takes fp32 out of place: `sizes` at 8 ranks, and
-// small, middle and large at other numbers of ranks.
-void add(const char* kernel, gpubench::BenchFunction function, const Sizes& sizes,
-         const Sizes& other_ranks) {
-  std::set<std::pair<std::int64_t, std::int64_t>> chosen;
-  for (const std::int64_t size : sizes) chosen.insert({8, size});
-  for (const std::int64_t n : other_ranks) {
-    chosen.insert({{n, sizes.front()}, {n, 1 << 21}, {n, 1 << 29}});
-  }
+// Of everything in `full`, from size `least` on, the default suite takes `chosen` of fp32 out of
+// place.
+void add(const char* kernel, gpubench::BenchFunction function, std::int64_t least,
+         const RanksAndSizes& chosen) {
   for (const char* dtype : {"fp32", "fp16", "bf16"}) {
     for (const char* place : {"out", "in"}) {
       const auto rows = [&](Suite suite) {
@@ -317,7 +317,7 @@ void add(const char* kernel, gpubench::BenchFunction function, const Sizes& size
       const bool often = dtype == std::string("fp32") && place == std::string("out");
       gpubench::Registration *usual = nullptr, *rare = nullptr;
       for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
-        for (std::int64_t size = sizes.front(); size <= std::int64_t{8} << 30; size *= 4) {
+        for (std::int64_t size = least; size <= std::int64_t{8} << 30; size *= 4) {
           const bool is_often = often && chosen.contains({ranks, size});
           auto*& into = is_often ? usual : rare;
           if (into == nullptr) into = rows(is_often ? Suite::standard : Suite::full);
@@ -329,13 +329,19 @@ void add(const char* kernel, gpubench::BenchFunction function, const Sizes& size
 }
 
 [[maybe_unused]] const bool added = [] {
-  add("all_reduce", by_dtype<Collective::all_reduce>,
-      {8, 2048, 32768, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 29, std::int64_t{8} << 30},
-      {2, 4, 16, 64});
-  const Sizes few{2048, 1 << 21, 1 << 29};
-  add("reduce_scatter", by_dtype<Collective::reduce_scatter>, few, {});
-  add("all_gather", by_dtype<Collective::all_gather>, few, {});
-  add("broadcast", by_dtype<Collective::broadcast>, few, {});
+  add("all_reduce", by_dtype<Collective::all_reduce>, 8,
+      {{8, 8},
+       {8, 32768},
+       {8, 1 << 21},
+       {8, 1 << 29},
+       {8, std::int64_t{8} << 30},
+       {2, 8},
+       {2, 1 << 29},
+       {64, 1 << 29}});
+  const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}};
+  add("reduce_scatter", by_dtype<Collective::reduce_scatter>, 2048, few);
+  add("all_gather", by_dtype<Collective::all_gather>, 2048, few);
+  add("broadcast", by_dtype<Collective::broadcast>, 2048, few);
   return true;
 }();
 

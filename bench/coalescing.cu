@@ -68,7 +68,16 @@ void misaligned_read(Bench& bench) {
     launch(coalescing::misaligned_read, blocks, threads, 0, s, in.data(), sums.data(), offset);
   });
 }
-GPU_BENCHMARK(coalescing, misaligned_read)->ArgName("offset")->DenseRange(0, 31);
+GPU_BENCHMARK(coalescing, misaligned_read)
+    ->ArgName("offset")
+    ->ArgsProduct({{0, 1, 4, 7, 8, 16, 24, 31}});
+GPU_BENCHMARK(coalescing, misaligned_read)
+    ->ArgName("offset")
+    ->In(gpubench::Suite::full)
+    ->ArgsProduct({{2, 3, 5, 6}})
+    ->DenseRange(9, 15)
+    ->DenseRange(17, 23)
+    ->DenseRange(25, 30);
 
 template <class Layout>
 void one_field(Bench& bench, const gpubench::Law& law) {

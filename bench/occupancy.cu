@@ -2,7 +2,8 @@
 //
 // Expected  Little's law: bytes in flight = latency x bandwidth. The copy grows with resident warps
 //           x loads in flight until their product covers the latency of DRAM, and then it is flat:
-//           an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Multiply-adds
+//           an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Around there
+//           a third is lost, as loads queue for a memory that is nearly busy. Multiply-adds
 //           wait only a few cycles: 16 chains an SM are the peak of an H200, and four warps (6 %
 //           occupancy) have them, if each brings four. Block size hardly matters. Fewer registers
 //           raise the occupancy, until values are spilled and every access to them is memory's.
@@ -62,7 +63,7 @@ struct Copy {
     bench.work({.useful_bytes = bytes,
                 .moved_bytes = bytes,
                 .law = little(bench, unroll),
-                .law_tolerance = 0.25});
+                .law_tolerance = 0.4});  // where latency and bandwidth meet, loads queue
     bench.run([&](cudaStream_t s) {
       launch(kernel, static_cast<unsigned>(copied / elements_a_thread / block), block, shared, s,
              in.data(), out.data(), copied);
@@ -129,17 +130,12 @@ void by_block(Bench& bench) {
 }
 
 // `some` of the plane of warps and what they have in flight is in the default suite, the rest in
-// the full one; `swept` is the suite of a few block sizes.
+// the full one, and so are block sizes.
 template <class Kernel>
-void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& some, Suite swept) {
+void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& some) {
   const auto planes = [&](Suite suite) {
     return gpubench::record("occupancy", name.c_str(), plane<Kernel>)
         ->ArgNames({"warps", Kernel::in_flight})
-        ->In(suite);
-  };
-  const auto blocks = [&](Suite suite) {
-    return gpubench::record("occupancy", (name + "_by_block").c_str(), by_block<Kernel>)
-        ->ArgNames({"block", "warps", Kernel::in_flight})
         ->In(suite);
   };
   planes(Suite::standard)->ArgsProduct(some);
@@ -153,16 +149,15 @@ void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& 
       }
     }
   }
-  blocks(swept)->ArgsProduct({{64, 1024}, {32}, {2}});
-  blocks(Suite::full)
+  gpubench::record("occupancy", (name + "_by_block").c_str(), by_block<Kernel>)
+      ->ArgNames({"block", "warps", Kernel::in_flight})
+      ->In(Suite::full)
       ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8}})
-      ->ArgsProduct({{128, 256, 512}, {32}, {2}})
-      ->ArgsProduct({{64, 128, 256, 512, 1024}, {32}, {1, 4, 8}})
-      ->ArgsProduct({{64, 128, 256, 512, 1024}, {64}, {1, 2, 4, 8}});
+      ->ArgsProduct({{64, 128, 256, 512, 1024}, {32, 64}, {1, 2, 4, 8}});
 }
 [[maybe_unused]] const bool added = [] {
-  add<Copy>("copy", {{4, 8, 16, 32, 64}, {1, 2, 4, 8}}, Suite::standard);
-  add<Fma>("fma", {{4, 8, 12, 16, 64}, {1, 2, 4}}, Suite::full);
+  add<Copy>("copy", {{4, 16, 32, 64}, {1, 2, 4, 8}});
+  add<Fma>("fma", {{4, 16, 64}, {1, 2, 4}});
   return true;
 }();
 

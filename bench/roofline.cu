@@ -64,7 +64,12 @@ void chains(Bench& bench) {
 GPU_BENCHMARK(roofline, chains)
     ->Axis("dtype", {"fp32", "fp64", "fp16x2"})
     ->ArgName("eighths")
-    ->RangeMultiplier(2)
+    ->RangeMultiplier(4)
     ->Range(1, 16384);
+GPU_BENCHMARK(roofline, chains)
+    ->Axis("dtype", {"fp32", "fp64", "fp16x2"})
+    ->ArgName("eighths")
+    ->In(gpubench::Suite::full)
+    ->ArgsProduct({{2, 8, 32, 128, 512, 2048, 8192}});
 
 }  // namespace

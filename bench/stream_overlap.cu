@@ -130,14 +130,23 @@ void pipeline(Bench& bench) {
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
     ->ArgNames({"chunks", "streams"})
-    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {1, 2, 8}});
+    ->ArgsProduct({{1, 4, 8, 16, 32}, {8}})
+    ->ArgsProduct({{1, 8, 32}, {1}});
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pageable"})
     ->ArgNames({"chunks", "streams"})
-    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {8}});
+    ->ArgsProduct({{1, 8, 32}, {8}});
 GPU_BENCHMARK(stream_overlap, pipeline)
-    ->Axis("memory", {"pinned", "pageable"})
+    ->Axis("memory", {"pinned"})
     ->ArgNames({"chunks", "streams"})
+    ->ArgsProduct({{2}, {8}})
+    ->ArgsProduct({{2, 4, 16}, {1}})
+    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {2, 4}})
+    ->In(gpubench::Suite::full);
+GPU_BENCHMARK(stream_overlap, pipeline)
+    ->Axis("memory", {"pageable"})
+    ->ArgNames({"chunks", "streams"})
+    ->ArgsProduct({{2, 4, 16}, {8}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}})
     ->In(gpubench::Suite::full);
 
@@ -172,7 +181,11 @@ void default_stream(Bench& bench) {
 GPU_BENCHMARK(stream_overlap, default_stream)
     ->Axis("default", {"none", "per_thread", "legacy"})
     ->ArgName("chunks")
-    ->Arg(4)
+    ->Arg(4);
+GPU_BENCHMARK(stream_overlap, default_stream)
+    ->Axis("default", {"none", "per_thread", "legacy"})
+    ->ArgName("chunks")
+    ->In(gpubench::Suite::full)
     ->Arg(16);
 
 void both_directions(Bench& bench) {

@@ -1,11 +1,14 @@
 #include "harness/bench.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
 #include "harness/error.hpp"
+#include "harness/gpu/event.hpp"
 #include "harness/gpu/stream.hpp"
+#include "harness/interrupt.hpp"
 #include "harness/measure/statistics.hpp"
 
 namespace gpubench {
@@ -18,6 +21,9 @@ constexpr std::size_t most_sets = 256;
 // A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
 constexpr double least_modelled_budget_seconds = 10;
+
+// A moment of a watched row: long enough for the driver to have something new to say.
+constexpr double moment_seconds = 0.1;
 
 struct Skipped {
   std::string reason;
@@ -36,6 +42,7 @@ Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& 
   row_.topic = instance.topic;
   row_.kernel = instance.kernel;
   row_.arguments = instance.arguments;
+  platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
 }
 
 std::int64_t Bench::arg(std::string_view name) const {
@@ -112,9 +119,11 @@ void Bench::take_counters(const Observation& observation) {
   // A claim of the model's: on a GPU only a prediction can say it.
   const bool claimed = platform_.kind() == DeviceKind::model && !work_.bound.empty();
   row_.bound = claimed ? work_.bound : observation.bound;
+  if (!claimed && observation.roof != row_.bound) row_.roof = observation.roof;
   row_.counts = observation.counts;
   row_.assuming = observation.assuming;
   row_.terms = observation.terms;
+  row_.instructions = observation.instructions;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
   if (work_.moved_bytes == 0) {
     const bool shared = observation.bound == "shared";
@@ -229,6 +238,46 @@ double Bench::time(const Body& body, std::optional<double> budget_seconds) {
   const double budget = budget_seconds.value_or(settings_.budget_seconds);
   const double warmup = std::min(settings_.warmup_seconds, budget / 5);
   return summarize(take_samples(body, budget, warmup).seconds).median;
+}
+
+void Bench::watch(const Body& body) {
+  const double a_run = seconds();
+  if (platform_.health() == nullptr && platform_.deterministic()) {
+    note("verdict", "none: the model has no clock to lose");
+    return;
+  }
+  struct Batch {
+    Event begin, end;
+    HealthSample health;
+  };
+  const Stream stream;
+  const auto runs = static_cast<std::size_t>(std::ceil(moment_seconds / a_run));
+  const double amount = row_.counters.at(row_.headline) * a_run * static_cast<double>(runs);
+  const double began = platform_.host_seconds();
+  const auto since = [&] { return platform_.host_seconds() - began; };
+  // One batch is queued while the other runs, so that the device is never idle.
+  std::array<Batch, 2> batches;
+  for (std::size_t n = 0;; ++n) {
+    const bool last = n > 0 && (since() >= settings_.watch_seconds || interrupted());
+    if (!last) {
+      Batch& queued = batches[n % 2];
+      queued.begin.record(stream);
+      for (std::size_t i = 0; i < runs; ++i) {
+        turn_ = (turn_ + 1) % sets_;
+        body(stream);
+      }
+      queued.end.record(stream);
+      if (platform_.health() != nullptr) queued.health = platform_.health()->sample();
+    }
+    if (n > 0) {
+      const Batch& done = batches[(n - 1) % 2];
+      done.end.synchronize();
+      row_.moments.push_back(
+          {since(), amount / seconds_between(done.begin, done.end), done.health});
+    }
+    if (last) break;
+  }
+  note("verdict", (interrupted() ? "interrupted; " : "") + judge_watch(row_.moments).words);
 }
 
 void Bench::counter(const std::string& name, double value) {

@@ -108,6 +108,17 @@ class Bench {
     return in;
   }
 
+  // Contents of the concept's own: element i is values(i), a function object that runs on host and
+  // device.
+  template <class T, class Values>
+  Operand<T> input(std::size_t elements, Values values) {
+    Operand<T> in = operand<Operand<T>, T>(elements);
+    prepare_.push_back([in, values](std::size_t set) {
+      if (in.size() > 0) fill_random((*in.sets_)[set].data(), in.size(), values);
+    });
+    return in;
+  }
+
   template <class T>
   Output<T> output(std::size_t elements) {
     Output<T> out = operand<Output<T>, T>(elements);
@@ -167,6 +178,14 @@ class Bench {
   // be none that every row has, and stands in the README.
   void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
   void note(const std::string& key, double number) { row_.counters[key] = number; }
+  // Calls `prepare` once for every set of buffers, when data() is that set's and before it is used:
+  // for what has to know addresses, such as a graph.
+  void each_set(std::function<void()> prepare) {
+    prepare_.push_back([this, prepare = std::move(prepare)](std::size_t set) {
+      turn_ = set;
+      prepare();
+    });
+  }
   // GPUs that share the row's work; the row is skipped where there are too few. It is then timed
   // without a gate, behind other work that gives the host a head start, and the slowest process
   // counts. Valid as long as this; its first device is the current one. `head_start` [s]: what the
@@ -188,6 +207,12 @@ class Bench {
   double time(const Body& body, std::optional<double> budget_seconds = {});
   // A further counter of the row, in SI units; one that is not finite stays absent.
   void counter(const std::string& name, double value);
+  // Runs the body over and over for --watch_seconds, or until somebody interrupts, and notes the
+  // row's headline figure and the driver's evidence on the way; says as `verdict` what to make of
+  // them. The model keeps its pace by definition: there it is only said so.
+  void watch(const Body& body);
+  // What connects two GPUs of this machine, as the driver says ("NVLink"); "" where it does not.
+  std::string connection(int a, int b) const { return platform_.connection(a, b); }
   // The host's clock, for programs that look at it [s]; virtual on the model.
   double host_seconds() const { return platform_.host_seconds(); }
 

@@ -97,10 +97,27 @@ std::string bank_table(const ExplainedAccess& access) {
 
 }  // namespace
 
+std::string instructions_text(const std::string& title,
+                              const std::vector<std::pair<std::string, double>>& instructions) {
+  if (instructions.empty()) return {};
+  std::string text, line = title;
+  for (const auto& [name, count] : instructions) {
+    const std::string next = ' ' + name + formatted(" %.5g", count);
+    if (line.size() + next.size() > 100) {
+      text += line + '\n';
+      line = "   ";
+    }
+    line += next;
+  }
+  return text + line + '\n';
+}
+
 std::string explanation_text(const Explanation& explanation) {
   std::string text = explanation.kernel.substr(0, 70) +
                      formatted(": warp %u of block (%u,%u,%u)\n", explanation.warp,
                                explanation.block[0], explanation.block[1], explanation.block[2]);
+  text += instructions_text("  instructions of a warp of this launch, on average:",
+                            explanation.instructions);
   for (const ExplainedAccess& access : explanation.accesses) {
     const char* unit = access.shared ? "wavefronts" : "sectors";
     text += "\n  " +
@@ -127,6 +144,7 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation) {
                                  {"block", explanation.block},
                                  {"warp", explanation.warp},
                                  {"accesses", nlohmann::ordered_json::array()}};
+  for (const auto& [name, count] : explanation.instructions) json["instructions"][name] = count;
   for (const ExplainedAccess& access : explanation.accesses) {
     nlohmann::ordered_json one = {{"where", access.where},
                                   {"space", access.shared ? "shared" : "global"},

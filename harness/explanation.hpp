@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpubench {
@@ -41,8 +42,13 @@ struct Explanation {
   std::array<unsigned, 3> block{};
   unsigned warp = 0;
   std::vector<ExplainedAccess> accesses;  // in the order of the warp's first request to each
+  // By class, of a warp of this launch, on average.
+  std::vector<std::pair<std::string, double>> instructions;
 };
 
+// `title` and every class with its number, in lines of at most 100 columns; "" if there is none.
+std::string instructions_text(const std::string& title,
+                              const std::vector<std::pair<std::string, double>>& instructions);
 // For the terminal, at most 100 columns; ends with a newline.
 std::string explanation_text(const Explanation& explanation);
 // One entry of NAME.explain.json; keys as above, with "space" instead of `shared`.

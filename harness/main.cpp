@@ -20,6 +20,7 @@
 
 #include "harness/error.hpp"
 #include "harness/explanation.hpp"
+#include "harness/interrupt.hpp"
 #include "harness/options.hpp"
 #include "harness/process.hpp"
 #include "harness/processes.hpp"
@@ -32,6 +33,8 @@ namespace gpubench {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr int interrupted_exit = 130;  // as shells have it: 128 and SIGINT
 
 // Draws "12 of 80  coalescing  0:31, about 2:40 left" over itself, on a terminal only.
 class Progress {
@@ -127,7 +130,8 @@ ordered_json context_json(const Options& options, Platform& platform, const char
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
   }
   // What not every run has, or has only at its end, is no less gpubench's own.
-  const std::set<std::string, std::less<>> not_always{"cuda_version", "driver_version", "roofs"};
+  const std::set<std::string, std::less<>> not_always{"cuda_version", "driver_version", "roofs",
+                                                      "interrupted"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
@@ -217,6 +221,11 @@ void take_prediction(Row& row, const ordered_json& prediction) {
   if (prediction.contains("terms")) {
     for (const auto& [name, seconds] : prediction.at("terms").items()) {
       row.terms.emplace_back(name, seconds);
+    }
+  }
+  if (prediction.contains("instructions")) {
+    for (const auto& [name, count] : prediction.at("instructions").items()) {
+      row.instructions.emplace_back(name, count);
     }
   }
 }
@@ -343,11 +352,6 @@ int run(int argc, char** argv) {
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
   }
-  if (!options.trace.empty() && program_kind() != DeviceKind::model) {
-    throw UsageError(
-        "--trace needs the model device (--device=model:NAME): on a GPU, timestamps "
-        "around every operation would come between them");
-  }
   const bool speaks = Processes::all().index() == 0;  // of several processes, the first
   if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {
     throw std::runtime_error("cannot open /dev/null");
@@ -355,7 +359,7 @@ int run(int argc, char** argv) {
   for (const std::string& file : {options.out, options.trace}) {
     if (!file.empty() && speaks) check_writable(file);
   }
-  for (const char* ending : {"", ".samples.jsonl", ".explain.json"}) {
+  for (const char* ending : {"", ".samples.jsonl", ".series.jsonl", ".explain.json"}) {
     std::filesystem::path beside = options.out;
     if (*ending != '\0') beside.replace_extension(ending);
     if (!options.out.empty() && beside == options.trace) {
@@ -391,6 +395,10 @@ int run(int argc, char** argv) {
     benchmark::RegisterBenchmark(
         instance.name.c_str(),
         [&, repetition = 0](benchmark::State& state) mutable {
+          if (interrupted()) {  // the rows that are left are not run
+            for (auto _ : state) state.SetIterationTime(1);
+            return;
+          }
           Row row;
           if (spoiled.contains(instance.name)) {
             row =
@@ -426,12 +434,22 @@ int run(int argc, char** argv) {
         ->Unit(benchmark::kMicrosecond);
   }
 
+  catch_interrupts();
   Collector collector;
   std::ostringstream nowhere;
   collector.SetOutputStream(&nowhere);
   benchmark::RunSpecifiedBenchmarks(&collector, nullptr, "all");
   results.aggregates = std::move(collector.aggregates);
 
+  const bool cut_short = interrupted();
+  if (cut_short) {
+    results.context["interrupted"] = true;
+    results.aggregates.clear();  // of rows that were not all run
+    if (rows.empty()) {
+      info << "interrupted before the first row was done: nothing written\n";
+      return interrupted_exit;
+    }
+  }
   const auto roofs = state_roofs(rows, *platform);
   judge_rows(rows, best_roofs(roofs));
   results.context["roofs"] = roofs_json(roofs);
@@ -454,6 +472,11 @@ int run(int argc, char** argv) {
     write_file(samples, samples_lines(results));
     write_file(options.out, text_of(options.out_format));
     info << "wrote " << options.out << " and " << samples.string() << '\n';
+    if (const std::string series = series_lines(results); !series.empty()) {
+      const auto path = std::filesystem::path(options.out).replace_extension(".series.jsonl");
+      write_file(path, series);
+      info << "wrote " << path.string() << '\n';
+    }
     if (!explanations.empty()) {
       const auto path = std::filesystem::path(options.out).replace_extension(".explain.json");
       write_file(path,
@@ -470,9 +493,12 @@ int run(int argc, char** argv) {
     skipped += row.outcome == Outcome::skipped;
     failed += row.outcome == Outcome::failed;
   }
+  if (cut_short) {
+    info << "interrupted: " << rows.size() << " of " << rows_to_run.size() << " rows\n";
+  }
   info << rows.size() - skipped - failed << " rows " << (modelled ? "modelled" : "measured") << ", "
        << skipped << " skipped, " << failed << " failed\n";
-  return failed > 0 ? 1 : 0;
+  return cut_short ? interrupted_exit : failed > 0 ? 1 : 0;
 }
 
 }  // namespace

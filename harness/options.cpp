@@ -87,6 +87,7 @@ Options parse_options(int argc, char** argv) {
          o.bench.mode = one_of<Mode>(f, v, {{"cold", Mode::cold}, {"hot", Mode::hot}});
        }},
       {"seed", [&](auto& f, auto& v) { o.bench.seed = number<std::uint64_t>(f, v); }},
+      {"watch_seconds", [&](auto& f, auto& v) { o.bench.watch_seconds = number<double>(f, v); }},
       {"profile", [&](auto& f, auto& v) { o.bench.profile = boolean(f, v); }},
       {"whole_grids", [&](auto& f, auto& v) { o.bench.whole_grids = boolean(f, v); }},
       {"predict", [&](auto& f, auto& v) { o.predict = boolean(f, v); }},
@@ -186,10 +187,12 @@ How it measures
   --benchmark_report_aggregates_only, --benchmark_display_aggregates_only
                                       only those four; display: in files all the same
   --profile                           one ungated run a row, for ncu and compute-sanitizer
+  --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
   --seed=N                            of the input data (42)
 What it says
   --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
-                                      raw samples go beside it, as NAME.samples.jsonl
+                                      raw samples go beside it, as NAME.samples.jsonl. Ctrl-C
+                                      ends a run early, with what it has in these files
   --benchmark_format=console|json|csv on standard output
   --benchmark_time_unit=ns|us|ms|s    of real_time and cpu_time in files (us)
   --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
@@ -198,11 +201,13 @@ What it says
   --explain=ROW                       on the model: runs that row alone and shows, line by line of
                                       its kernels, which lane of a warp asks for which sector or
                                       bank; --benchmark_out adds it as NAME.explain.json
-  --trace=FILE                        on the model: what happened when in one run of each row, for
-                                      ui.perfetto.dev or chrome://tracing
+  --trace=FILE                        what happened when in one more run of each row, for
+                                      ui.perfetto.dev or chrome://tracing; on a GPU, by events
+                                      around every operation
   --whole_grids                       on the model: run every block of a kernel, not a sample
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
-Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage.
+Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage,
+130 interrupted.
 )";
 }
 

@@ -29,9 +29,11 @@ struct Observation {
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;
   std::string bound;   // empty: not known
+  std::string roof;    // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
+  std::vector<std::pair<std::string, double>> instructions;  // of warps, by class, of all kernels
   bool whole = true;    // false: only a sample of the blocks was executed
   bool priced = false;  // some of it has a duration but no results: a large collective
 };
@@ -43,6 +45,9 @@ class Platform {
   virtual const DeviceSpec& device() const = 0;
   virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
+  // What connects two GPUs of this machine, as the driver says: "NVLink", "PCIe (one switch)", ...;
+  // "" where nobody can say.
+  virtual std::string connection(int, int) const { return {}; }
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
   // GPUs that one process can make a collective's ranks of, this one included.
@@ -54,8 +59,7 @@ class Platform {
   // to know what it does), or only to be timed.
   virtual void expect_results(bool whole_grids) = 0;
   virtual void expect_timing() = 0;
-  // What happened when while `run` ran; nothing where the device cannot say (a GPU: timestamps
-  // around every operation would come between them).
+  // What happened when while `run` ran: on a GPU as far as events can know (gpu/event_trace.hpp).
   virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;

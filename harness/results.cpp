@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "harness/error.hpp"
+#include "harness/explanation.hpp"
 
 namespace gpubench {
 namespace {
@@ -58,6 +59,7 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     json["cpu_time"] = json["real_time"];  // the device's time is the only one there is
     json["time_unit"] = unit.name;
     if (!row.bound.empty()) json["label"] = row.bound;
+    if (!row.roof.empty()) json["roof"] = row.roof;
     if (!row.verified.empty()) json["verified"] = row.verified;
     if (!row.counts.empty()) json["counts"] = row.counts;
     if (!row.assuming.empty()) json["assuming"] = row.assuming;
@@ -67,6 +69,7 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
       if (std::isfinite(value)) json[name] = value;
     }
     for (const auto& [name, seconds] : row.terms) json["terms"][name] = seconds;
+    for (const auto& [name, count] : row.instructions) json["instructions"][name] = count;
   }
   return json;
 }
@@ -206,9 +209,8 @@ void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
       } catch (const std::out_of_range&) {  // a roof that nobody knows on this device
       }
     }
-    // Of the Tensor Cores' roofs, the one for the type that the row says it measures.
-    const bool of_tensors = row.bound == "tensor" && row.measures.starts_with("tensor_");
-    if (const auto roof = roofs.find(of_tensors ? row.measures : row.bound); roof != roofs.end()) {
+    if (const auto roof = roofs.find(row.roof.empty() ? row.bound : row.roof);
+        roof != roofs.end()) {
       // Arithmetic, or the bytes through the one memory that they are told of.
       const auto amount = row.counters.find(is_bandwidth(row.bound) ? "moved_bytes_per_second"
                                                                     : "flops_per_second");
@@ -362,9 +364,9 @@ std::string terms_line(const Row& row) {
   std::ostringstream text;
   text << "    ";
   for (const auto& [name, seconds] : row.terms) {
-    if (seconds > 0) text << name << ' ' << with_prefix(seconds, "s") << "  ";
+    if (seconds >= 1e-12) text << name << ' ' << with_prefix(seconds, "s") << "  ";
   }
-  text << '\n';
+  text << '\n' << instructions_text("    instructions of warps:", row.instructions);
   return text.str();
 }
 
@@ -406,6 +408,34 @@ std::string samples_lines(const Results& results) {
                          {"discarded", row.discarded}}
                 .dump() +
             "\n";
+  }
+  return text;
+}
+
+std::string series_lines(const Results& results) {
+  std::string text;
+  for (const Row& row : results.rows) {
+    if (row.outcome != Outcome::measured || row.moments.empty()) continue;
+    ordered_json json = {{"name", row.name},
+                         {"repetition_index", row.repetition},
+                         {"device_kind", results.context.at("device_kind")},
+                         {"device", results.context.at("device")},
+                         {"date", results.context.at("date")},
+                         {"verdict", row.words.at("verdict")},
+                         {"figure", row.headline}};
+    const auto known = [](const std::optional<double>& value) {
+      return value ? ordered_json(*value) : ordered_json();
+    };
+    for (const Moment& moment : row.moments) {
+      json["seconds"].push_back(moment.seconds);
+      json["rate"].push_back(moment.rate);
+      json["sm_clock_hz"].push_back(known(moment.health.sm_clock_hz));
+      json["power_w"].push_back(known(moment.health.power_w));
+      json["temperature_c"].push_back(known(moment.health.temperature_c));
+      const auto& reasons = moment.health.reasons;
+      json["reasons"].push_back(reasons ? ordered_json(words_of(*reasons)) : ordered_json());
+    }
+    text += json.dump() + "\n";
   }
   return text;
 }

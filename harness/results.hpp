@@ -45,6 +45,8 @@ struct Results {
 nlohmann::ordered_json result_json(const Results& results, const Options& options);
 std::string result_csv(const Results& results, const Options& options);
 std::string samples_lines(const Results& results);
+// NAME.series.jsonl: what watched rows were like over time, a line a row; "" when there are none.
+std::string series_lines(const Results& results);
 // A line a row, prefixes and all; `width`: of the name column.
 std::string console_header(std::size_t width);
 std::string console_line(const Row& row, std::size_t width);

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "harness/measure/watch.hpp"
+
 namespace gpubench {
 
 using Argument = std::variant<std::int64_t, std::string>;
@@ -45,16 +47,19 @@ struct Row {
   std::string reason;  // of a skip or failure
 
   std::string bound;                                  // what binds the row; empty when not known
+  std::string roof;                                   // of that; empty: called as the bound is
   std::string counts;                                 // what counters of accesses are worth
   std::string assuming;                               // what occupancy takes for granted
   std::string verified;                               // full, sampled or operation
   std::map<std::string, double> counters;             // SI units; absent when not known
   std::map<std::string, std::string> words;           // further keys of this row
   std::vector<std::pair<std::string, double>> terms;  // the prediction's, in seconds
+  std::vector<std::pair<std::string, double>> instructions;  // that warps execute, by class
   double median_seconds = 0;
   std::vector<double> samples;  // seconds
   std::size_t discarded = 0;
-  std::string note;                    // on how it was timed
+  std::vector<Moment> moments;  // of a row that was watched for a while; rates as of its headline
+  std::string note;             // on how it was timed
   std::string moved_through = "dram";  // the memory that moved_bytes_per_second is about
 
   Law law;

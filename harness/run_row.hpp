@@ -17,6 +17,7 @@ struct BenchSettings {
   bool trace = false;        // one more run, and what happened in it
   std::uint64_t seed = 42;
   double budget_seconds = 0.5;  // of a row
+  double watch_seconds = 30;    // of a row that is watched
   double warmup_seconds = 0.1;  // on a device that has a clock to warm up
 };
 

@@ -66,7 +66,8 @@ __device__ float chains(std::size_t i) {
   return sum;
 }
 
-inline constexpr unsigned fma_steps = 2048;
+// Long beside the few hundred cycles in which a block that has ended is replaced.
+inline constexpr unsigned fma_steps = 8192;
 
 template <unsigned ilp>
 __global__ void fma(float* out, std::size_t n) {

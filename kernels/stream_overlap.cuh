@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "kernels/common/link.cuh"
 #include "kernels/common/paced_work.cuh"
 
 namespace stream_overlap {
@@ -12,6 +13,8 @@ namespace stream_overlap {
 using word = float;
 inline constexpr std::size_t words = std::size_t{1} << 21;
 inline constexpr double bytes = words * sizeof(word);  // one way
+using host_link::Link;
+using host_link::link_of;
 
 // One word a thread.
 [[maybe_unused]] static __global__ void transform(const word* in, word* out, unsigned rounds) {
@@ -32,29 +35,6 @@ struct ExpectedProgress {
 };
 
 // --- what theory says it costs ---
-
-// What lies between the host's memory and the device's [bytes/s and seconds].
-struct Link {
-  double to_device_rate, to_host_rate;
-  double latency;   // of a copy
-  double blocking;  // what a copy adds that blocks the host: its way there, and waking up
-  double call;      // what a call costs the host
-  bool one_engine;  // for both directions
-
-  double to_device(double amount) const { return latency + amount / to_device_rate; }
-  double to_host(double amount) const { return latency + amount / to_host_rate; }
-};
-
-// From the figures of a device file, whatever type holds them.
-template <class Device>
-Link link_of(const Device& device, bool pinned) {
-  return {device[pinned ? "pcie_h2d_bytes_per_second" : "pageable_bytes_per_second"],
-          device[pinned ? "pcie_d2h_bytes_per_second" : "pageable_bytes_per_second"],
-          device["pcie_latency_seconds"],
-          device["launch_latency_seconds"] + device["sync_host_seconds"],
-          device["launch_host_seconds"],
-          device["copy_engines"] < 2};
-}
 
 // Seconds that one chunk needs of each engine. With `one_engine` both copies need the same.
 struct Stages {

@@ -70,8 +70,23 @@ is_present() {
     libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
     python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
     shellcheck) command -v shellcheck >/dev/null ;;
+    chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     *) die "no check is known for the package $1" ;;
   esac
+}
+
+# Installs what only some tests need, or says that they will be skipped: Ubuntu has no such package,
+# and nobody should have to be root for them.
+wish_packages() {
+  local -a absent
+  mapfile -t absent < <(absent_of "$@")
+  ((${#absent[@]} > 0)) || return 0
+  if ((EUID == 0)) && command -v apt-get >/dev/null; then
+    say "installing ${absent[*]}"
+    quietly env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+      -o DPkg::Lock::Timeout=300 "${absent[@]}" 2>/dev/null && return 0
+  fi
+  say "going on without ${absent[*]}: tests that need it are skipped"
 }
 
 absent_of() {
@@ -228,7 +243,8 @@ ensure_python() {
   fi
   say "installing Python packages from ${requirements#"$root/"}"
   local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
-  quietly "${pip[@]}" -r "$requirements" || die "pip install -r $requirements failed"
+  # The lists are complete: what a package says it needs as well is not looked at.
+  quietly "${pip[@]}" --no-deps -r "$requirements" || die "pip install -r $requirements failed"
   quietly "${pip[@]}" --no-deps -e "$root/reports" || die "pip install -e $root/reports failed"
   printf '%s\n' "$state" >"$stamp"
 }

@@ -4,10 +4,13 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "harness/gpu/check.hpp"
+#include "harness/gpu/listener.hpp"
+#include "harness/tracks.hpp"
 
 namespace gpubench {
 
@@ -23,19 +26,27 @@ void allow_shared_bytes(void (*kernel)(P...), std::size_t shared_bytes) {
   }
 }
 
-// Queues `kernel` in `stream`; `arguments` are converted to its parameters' types. As in CUDA, an
-// empty grid or block is an error (cudaErrorInvalidConfiguration): whoever has nothing to do does
-// not launch.
+namespace detail {
+
 template <class... P, class... A>
-void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
-            cudaStream_t stream, A&&... arguments) {
+void launch_with(std::span<cudaLaunchAttribute> attributes, void (*kernel)(P...), dim3 grid,
+                 dim3 block, std::size_t shared_bytes, cudaStream_t stream, A&&... arguments) {
   allow_shared_bytes(kernel, shared_bytes);
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  config.attrs = attributes.data();
+  config.numAttrs = static_cast<unsigned>(attributes.size());
+  const cudaError_t error = [&] {
+    const AnnouncedCall announced({.name = "cudaLaunchKernelEx",
+                                   .stream = stream,
+                                   .queues = true,
+                                   .kernel = reinterpret_cast<const void*>(kernel),
+                                   .engine = compute_track});
+    return cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+  }();
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   const auto text = [](dim3 d) {
@@ -45,6 +56,29 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_byte
                   "launch of " + text(grid) + " blocks of " + text(block) + " threads with " +
                       std::to_string(shared_bytes) + " bytes of dynamic shared memory",
                   std::string(__FILE__) + ":" + std::to_string(__LINE__));
+}
+
+}  // namespace detail
+
+// Queues `kernel` in `stream`; `arguments` are converted to its parameters' types. As in CUDA, an
+// empty grid or block is an error (cudaErrorInvalidConfiguration): whoever has nothing to do does
+// not launch.
+template <class... P, class... A>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            cudaStream_t stream, A&&... arguments) {
+  detail::launch_with({}, kernel, grid, block, shared_bytes, stream, std::forward<A>(arguments)...);
+}
+
+// The same for a kernel that may begin before the kernel before it in the stream has ended, and
+// itself waits for that (programmatic_launch.hpp). Compute capability 9.0 and later.
+template <class... P, class... A>
+void launch_programmatic(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
+                         cudaStream_t stream, A&&... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  detail::launch_with({&attribute, 1}, kernel, grid, block, shared_bytes, stream,
+                      std::forward<A>(arguments)...);
 }
 
 }  // namespace gpubench

@@ -5,8 +5,11 @@
 #include <charconv>
 #include <chrono>
 
+#include "harness/demangle.hpp"
 #include "harness/gpu/attributes.hpp"
 #include "harness/gpu/check.hpp"
+#include "harness/gpu/event_trace.hpp"
+#include "harness/measure/nvml.hpp"
 
 namespace gpubench {
 namespace {
@@ -23,6 +26,12 @@ GpuAttributes attributes(const cudaDeviceProp& properties, int ordinal) {
                        attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal));
 }
 
+std::string bus_id(int ordinal) {
+  std::array<char, 32> text{};
+  CUDA_CHECK(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), ordinal));
+  return text.data();
+}
+
 class GpuPlatform final : public Platform {
  public:
   explicit GpuPlatform(int ordinal) {
@@ -32,9 +41,7 @@ class GpuPlatform final : public Platform {
     auto known = device_spec_for_gpu(properties.name);
     known_ = known.has_value();
     device_.emplace(known ? std::move(*known) : derived_device(attributes(properties, ordinal)));
-    std::array<char, 32> bus{};
-    CUDA_CHECK(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), ordinal));
-    health_ = open_health_monitor(bus.data());
+    health_ = open_health_monitor(bus_id(ordinal));
   }
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
@@ -44,6 +51,13 @@ class GpuPlatform final : public Platform {
     int version = 0;
     CUDA_CHECK(cudaRuntimeGetVersion(&version));
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  }
+  std::string connection(int a, int b) const override {
+    const auto nvml = Nvml::load("libnvidia-ml.so.1", nullptr);
+    if (nvml == nullptr) return {};
+    const auto first = nvml->device(bus_id(a), nullptr);
+    const auto second = nvml->device(bus_id(b), nullptr);
+    return first && second ? nvml->connection(*first, *second).value_or("") : "";
   }
   HealthMonitor* health() override { return health_.get(); }
   bool deterministic() const override { return false; }
@@ -58,7 +72,15 @@ class GpuPlatform final : public Platform {
   }
   void expect_results(bool) override {}
   void expect_timing() override {}
-  std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
+  std::vector<TracedOperation> trace(const std::function<void()>& run) override {
+    return trace_by_events(
+        run, [this] { return host_seconds(); },
+        [](const void* kernel) {
+          const char* name = nullptr;
+          CUDA_CHECK(cudaFuncGetName(&name, kernel));
+          return without_types(demangled(name));
+        });
+  }
   Observation observe(Access) const override { return {}; }
 
  private:

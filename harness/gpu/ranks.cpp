@@ -1,5 +1,7 @@
 #include "harness/gpu/ranks.hpp"
 
+#include "harness/gpu/device.hpp"
+
 namespace gpubench {
 
 std::string GpuRanks::why_not(int count, int gpus) {
@@ -28,20 +30,7 @@ GpuRanks::GpuRanks(int count, int gpus) : count_(count) {
   });
 }
 
-bool GpuRanks::let_access(int i, int j) const {
-  int can = 0;
-  CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device(i), device(j)));
-  if (can == 0) return false;
-  CUDA_CHECK(cudaSetDevice(device(i)));
-  const cudaError_t error = cudaDeviceEnablePeerAccess(device(j), 0);
-  if (error == cudaErrorPeerAccessAlreadyEnabled) {
-    static_cast<void>(cudaGetLastError());
-  } else {
-    CUDA_CHECK(error);
-  }
-  CUDA_CHECK(cudaSetDevice(device(0)));
-  return true;
-}
+bool GpuRanks::let_access(int i, int j) const { return gpubench::let_access(device(i), device(j)); }
 
 void GpuRanks::fork(cudaStream_t first) const {
   came_[0].record(first);

@@ -111,6 +111,15 @@ std::unique_ptr<HealthMonitor> open_health_monitor(const std::string& pci_bus_id
   return std::make_unique<NvmlMonitor>(std::move(nvml), *device);
 }
 
+std::string words_of(std::uint64_t reasons) {
+  std::string words;
+  for (const Reason& reason : kReasons) {
+    if (reason.effect == Effect::harmless || (reasons & reason.bit) == 0) continue;
+    words += (words.empty() ? "" : ", ") + std::string(reason.name);
+  }
+  return words;
+}
+
 bool invalidates(std::uint64_t reasons) { return (reasons & mask_of(Effect::invalidates)) != 0; }
 
 Health judge(std::span<const HealthSample> samples) {

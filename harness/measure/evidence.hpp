@@ -63,6 +63,9 @@ struct Health {
 // a thermal one by hardware or software, or the power brake.
 bool invalidates(std::uint64_t reasons);
 
+// The reasons in words, as "software power cap, sync boost"; those that cost nothing are left out.
+std::string words_of(std::uint64_t reasons);
+
 Health judge(std::span<const HealthSample> samples);
 
 struct ClockReading {

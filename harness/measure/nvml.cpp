@@ -13,6 +13,13 @@ namespace {
 constexpr int kSuccess = 0;         // NVML_SUCCESS
 constexpr int kClockSm = 1;         // NVML_CLOCK_SM
 constexpr int kTemperatureGpu = 0;  // NVML_TEMPERATURE_GPU
+constexpr int kP2pNvlink = 2;       // NVML_P2P_CAPS_INDEX_NVLINK
+constexpr int kP2pOk = 0;           // NVML_P2P_STATUS_OK
+
+// nvmlGpuTopologyLevel_t, in words.
+constexpr std::pair<int, const char*> kCommonAncestors[] = {
+    {0, "one board"},    {10, "one switch"},    {20, "several switches"},
+    {30, "host bridge"}, {40, "one NUMA node"}, {50, "between NUMA nodes"}};
 
 constexpr std::size_t kDriverVersionBytes = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
@@ -55,6 +62,8 @@ struct Nvml::Functions {
   int (*power)(NvmlDevice, unsigned* milliwatts) = nullptr;
   int (*temperature)(NvmlDevice, int sensor, unsigned* celsius) = nullptr;
   DeviceReasons* event_reasons = nullptr;
+  int (*p2p_status)(NvmlDevice, NvmlDevice, int capability, int* status) = nullptr;
+  int (*common_ancestor)(NvmlDevice, NvmlDevice, int* level) = nullptr;
 
   explicit Functions(void* library) {
     find(library, "nvmlInit_v2", init);
@@ -67,6 +76,8 @@ struct Nvml::Functions {
     find(library, "nvmlDeviceGetPowerUsage", power);
     find(library, "nvmlDeviceGetTemperature", temperature);
     find(library, "nvmlDeviceGetCurrentClocksEventReasons", event_reasons);
+    find(library, "nvmlDeviceGetP2PStatus", p2p_status);
+    find(library, "nvmlDeviceGetTopologyCommonAncestor", common_ancestor);
     // Older drivers know it by its first name only; the mask is the same.
     if (!event_reasons) find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", event_reasons);
   }
@@ -148,6 +159,15 @@ std::optional<double> Nvml::temperature_c(NvmlDevice device) const {
 
 std::optional<std::uint64_t> Nvml::clocks_event_reasons(NvmlDevice device) const {
   return query<unsigned long long>(functions_->event_reasons, device);
+}
+
+std::optional<std::string> Nvml::connection(NvmlDevice a, NvmlDevice b) const {
+  if (query<int>(functions_->p2p_status, a, b, kP2pNvlink) == kP2pOk) return "NVLink";
+  const auto level = query<int>(functions_->common_ancestor, a, b);
+  for (const auto& [value, words] : kCommonAncestors) {
+    if (level == value) return "PCIe (" + std::string(words) + ")";
+  }
+  return std::nullopt;
 }
 
 }  // namespace gpubench

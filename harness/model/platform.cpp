@@ -12,6 +12,7 @@
 #include "harness/model/runtime/runtime.hpp"
 #include "harness/model/runtime/symbols.hpp"
 #include "harness/processes.hpp"
+#include "harness/tracks.hpp"
 
 namespace gpubench {
 namespace {
@@ -35,6 +36,11 @@ class ModelPlatform final : public Platform {
   const DeviceSpec& device() const override { return device_; }
   bool has_device_file() const override { return true; }
   std::string cuda_version() const override { return {}; }
+  std::string connection(int a, int b) const override {
+    const bool linked = device_.find("nvlink_bytes_per_second").has_value() &&
+                        model::current_runtime()->same_node(a, b);
+    return linked ? "NVLink" : "";
+  }
   HealthMonitor* health() override { return nullptr; }
   bool deterministic() const override { return true; }
   int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
@@ -95,10 +101,11 @@ std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& r
   std::vector<TracedOperation> operations;
   for (const model::HostRecord& call : runtime.host_records()) {
     const std::string times = call.calls > 1 ? " x " + std::to_string(call.calls) : "";
-    operations.push_back({"host", call.name + times, "", 0, call.start - begin, call.end - begin});
+    operations.push_back(
+        {host_track, call.name + times, "", 0, call.start - begin, call.end - begin});
   }
   // Streams count from the first that this program uses.
-  std::map<int, std::string> streams{{0, "legacy default stream"}};
+  std::map<int, std::string> streams{{0, legacy_track}};
   const auto records = runtime.records();
   for (const model::Record& r : records) {
     streams.try_emplace(r.stream, "stream " + std::to_string(streams.size()));
@@ -138,18 +145,21 @@ Observation ModelPlatform::observe(Access access) const {
     if (operation.seconds <= longest_operation) continue;
     longest_operation = operation.seconds;
     result.bound = operation.bound;
+    result.roof = operation.bound == "tensor" ? operation.roof : operation.bound;
     result.terms = operation.terms;
   }
   if (runs.empty()) return result;
   const bool shared = access == Access::shared_load || access == Access::shared_store;
   const bool load = access == Access::global_load || access == Access::shared_load;
   model::AccessCounts studied;
+  model::Counts all;
   double dram = 0, wavefronts = 0;
   const model::Emulator::Run* longest = &runs.front();
   for (const auto& run : runs) {
     const auto counts = run.profile.counts.scaled(run.profile.scale());
     studied += counts.at(shared ? model::Space::shared : model::Space::global,
                          load ? model::Access::load : model::Access::store);
+    all += counts;
     dram += run.prediction.traffic.dram_read_bytes + run.prediction.traffic.dram_write_bytes;
     for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
       wavefronts += counts.at(model::Space::shared, kind).wavefronts;
@@ -165,12 +175,14 @@ Observation ModelPlatform::observe(Access access) const {
     }
     result.active_lanes = studied.lanes / studied.requests;
   }
+  result.instructions = model::instructions_of(all);
   judge_counts(access, result);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
   if (longest->prediction.seconds < longest_operation) return result;
   result.bound = longest->prediction.bound;
+  result.roof = longest->prediction.roof;
   result.terms.clear();
   for (const auto& term : longest->prediction.terms) {
     result.terms.emplace_back(term.name, term.seconds);

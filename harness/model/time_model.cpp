@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace gpubench::model {
 namespace {
 
-// The figure for dense matrix multiplications of this type.
-std::string tensor_rate(Tensor type) {
+// The roof of dense matrix multiplications of this type.
+std::string tensor_roof_of(Tensor type) {
   constexpr std::array<const char*, tensor_types> names = {"fp16", "bf16", "tf32",
                                                            "fp8",  "int8", "fp64"};
-  return std::string("tensor_") + names[static_cast<std::size_t>(type)] + "_flops_per_clock_per_sm";
+  return std::string("tensor_") + names[static_cast<std::size_t>(type)];
 }
 
 }  // namespace
@@ -88,12 +89,22 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const auto add = [&](const char* name, double seconds) {
     result.terms.push_back({name, seconds});
   };
-  // Peers are reached over NVLink, the host's memory over PCIe.
-  double link =
-      std::max(sector_bytes * counts.host_read_sectors / device["pcie_h2d_bytes_per_second"],
-               sector_bytes * counts.host_write_sectors / device["pcie_d2h_bytes_per_second"]);
-  if (traffic.link_bytes > 0) link += traffic.link_bytes / device["nvlink_bytes_per_second"];
-  if (link > 0) add("link", link);
+  const auto seconds_of = [&](std::string_view name) {
+    return std::ranges::find(result.terms, name, &Term::name)->seconds;
+  };
+  if (traffic.link_bytes > 0) {
+    traffic.link_seconds = traffic.link_bytes / device["nvlink_bytes_per_second"];
+  }
+  // Once over the way there and back: of the first read, or of the last write, for whose arrival a
+  // kernel's end waits. Neither is cached.
+  if (profile.host_bytes_read + profile.host_bytes_written > 0) {
+    const double crossing =
+        scale * std::max(profile.host_bytes_read / device["pcie_h2d_bytes_per_second"],
+                         profile.host_bytes_written / device["pcie_d2h_bytes_per_second"]);
+    traffic.link_seconds =
+        std::max(traffic.link_seconds, device["pcie_latency_seconds"] + crossing);
+  }
+  if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
   // Between reads alone, half of each, and writes alone: in a straight line.
   const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
   const double writes = dram_bytes > 0 ? traffic.dram_write_bytes / dram_bytes : 0;
@@ -113,19 +124,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
                                  tags / device["l1_tags_per_clock_per_sm"],
                                  data / device["l1_bytes_per_clock_per_sm"]})));
-  double wavefronts = 0, shared_requests = 0;
+  double wavefronts = 0;
   for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
-    shared_requests += counts.at(Space::shared, o).requests;
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
-  const double fma = counts.fma_fp32 + counts.fma_fp64 + counts.fma_fp16x2 + counts.fma_bf16x2 +
-                     counts.mad_int32 + counts.special;
-  // Only what the source names can be counted: a lower bound of the instructions issued. An
-  // asynchronous copy is one, of two requests.
-  add("issue", sm_seconds((requests + shared_requests + fma / warp_lanes + counts.barriers +
-                           counts.warp_collectives - counts.async_copies) /
-                          device["warp_schedulers_per_sm"]));
+  // Only what the source names can be counted: a lower bound of the instructions issued.
+  double instructions = 0;
+  for (const auto& [name, of_class] : instructions_of(counts)) instructions += of_class;
+  add("issue", sm_seconds(instructions / device["warp_schedulers_per_sm"]));
   add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
   add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
   add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
@@ -135,20 +142,27 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("int32", sm_seconds(counts.mad_int32 / device["int32_ops_per_clock_per_sm"]));
   // One unit, at a rate of its own for each type, and at a lower one for what is not asked of it by
   // its own generation's instruction.
-  const double of_warps = device.find("tensor_mma_sync_fraction").value_or(1);
-  double tensor_cycles = 0;
+  const double of_warps = device.find("mma_sync_efficiency").value_or(1);
+  double tensor_cycles = 0, most_cycles = 0;
+  std::string tensor_roof;  // of the type that it works at the longest
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    const double by_warps =
-        counts.tensor_flops[t] / (static_cast<Tensor>(t) == Tensor::fp64 ? 1 : of_warps);
-    const double flops = by_warps + counts.warpgroup_flops[t];
-    if (flops > 0) tensor_cycles += flops / device[tensor_rate(static_cast<Tensor>(t))];
+    const auto type = static_cast<Tensor>(t);
+    const double flops = counts.tensor_flops[t] / (type == Tensor::fp64 ? 1 : of_warps) +
+                         counts.warpgroup_flops[t];
+    if (flops == 0) continue;
+    const double cycles = flops / device[tensor_roof_of(type) + "_flops_per_clock_per_sm"];
+    tensor_cycles += cycles;
+    if (cycles > most_cycles) tensor_roof = tensor_roof_of(type);
+    most_cycles = std::max(most_cycles, cycles);
   }
   add("tensor", sm_seconds(tensor_cycles));
-  add("sfu", sm_seconds(counts.special / device["sfu_ops_per_clock_per_sm"]));
+  // A warp's operation takes as long whoever takes part.
+  add("sfu", sm_seconds(counts.special * warp_lanes / device["sfu_ops_per_clock_per_sm"]));
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
   // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
-  // one a latency where they depend on each other; blocks that do not fit at once take turns.
+  // one a latency where they depend on each other; blocks that do not fit at once take turns, and
+  // what leaves is not replaced at once.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double near_latency = device["l2_latency_cycles"];
@@ -168,10 +182,15 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                profile.fma_steps * fma_cycles);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
-  const double loads_waited = std::max(profile.load_groups, profile.load_chain) * latency +
-                              profile.shared_chain * device["shared_latency_cycles"];
-  add("latency", turns * (loads_waited + multiply_adds) * of_a_warp / clock);
-  add("launch", device["kernel_floor_seconds"]);
+  // The first block's start and the last one's end are in the launch.
+  const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
+  const double load_waits = std::max(profile.load_groups, profile.load_chain);
+  const double waited = load_waits * latency +
+                        profile.shared_chain * device["shared_latency_cycles"] + multiply_adds;
+  const double waiting = (turns * waited * of_a_warp + turnaround) / clock;
+  add("latency", waiting);
+  const double launch = device["kernel_floor_seconds"];
+  add("launch", launch);
 
   const Term* largest = &result.terms.front();
   for (const Term& term : result.terms) {
@@ -186,13 +205,25 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
   result.bound = largest->name;
-  // Filling and draining the machine cannot be hidden: the first loads come back before anything
-  // else happens.
-  const double ramp =
-      largest->name == "launch" || largest->name == "latency" ? 0 : device["kernel_floor_seconds"];
-  result.seconds = largest->seconds + ramp;
+  result.roof = largest->name == "tensor" ? tensor_roof : largest->name;
+  // A load waits q u / (1 - u) longer where the memory is busy for a fraction u of the time, which
+  // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
+  // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
+  const double busy = seconds_of("dram");
+  const double waits = turns * load_waits * of_a_warp * (1 - l1_hit) * (1 - l2_hit) *
+                       device.find("dram_queue_cycles").value_or(0) / clock;
+  const double loaded =
+      (waiting + busy + std::sqrt((waiting - busy) * (waiting - busy) + 4 * waits * busy)) / 2;
+  double unit = loaded;
   for (const Term& term : result.terms) {
-    if (term.name == "latency" || term.name == "launch") continue;  // waiting is no use of a unit
+    if (term.name != "launch") unit = std::max(unit, term.seconds);
+  }
+  // Starting and filling the machine and draining it cannot be hidden, whatever binds.
+  result.seconds = launch + unit;
+  add("queue", loaded - std::max(waiting, busy));
+  for (const Term& term : result.terms) {
+    // Waiting is no use of a unit.
+    if (term.name == "latency" || term.name == "launch" || term.name == "queue") continue;
     result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
   }
   return result;

@@ -25,6 +25,7 @@ struct KernelProfile {
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
   Counts counts;
   std::vector<FootprintSums> footprints;
+  double host_bytes_read = 0, host_bytes_written = 0;  // of the host's memory
   double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
   double load_chain = 0;   // global loads whose address is what the load before brought, over warps
   double shared_chain = 0;  // the same in shared memory
@@ -36,8 +37,9 @@ struct KernelProfile {
 
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
-  double l2_sectors = 0;  // that left the SMs for this device's L2
-  double link_bytes = 0;  // to or from other devices, whichever direction has more
+  double l2_sectors = 0;    // that left the SMs for this device's L2
+  double link_bytes = 0;    // to or from other devices, whichever direction has more
+  double link_seconds = 0;  // for these, and for what is the host's
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double l1_hit_fraction = 0;  // of the sectors read
@@ -46,15 +48,16 @@ struct Traffic {
 };
 
 struct Term {
-  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, bf16x2, int32,
-  // tensor, sfu, latency, launch
+  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, bf16x2,
+  // int32, tensor, sfu, latency, launch; and queue, what waiting for a busy memory adds to dram or latency
   std::string name;
   double seconds = 0;
 };
 
 struct Prediction {
   double seconds = 0;
-  std::string bound;        // the name of the largest term
+  std::string bound;        // the name of the largest term but queue
+  std::string roof;         // the roof of that: the same name, of `tensor` one for each type
   double utilisation = 0;   // of the busiest unit: its term over `seconds`
   std::vector<Term> terms;  // in the order above
   Occupancy occupancy;

@@ -3,10 +3,11 @@
 
 #include <cuda_runtime.h>
 
-// The sum of `value` over the block's `threads` threads (a multiple of 32), in a fixed order, is
-// written to sums[blockIdx.x]. Every thread of the block must call it.
+// The sum of `value` over the block's `threads` threads (a multiple of 32), in a fixed order, of
+// which thread 0 learns; the others get a part of it. Every thread of the block must call it, and
+// not twice without a barrier between.
 template <unsigned threads, class S>
-__device__ void write_block_sum(S value, S* sums) {
+__device__ S block_sum(S value) {
   __shared__ S partial[threads / 32];
   for (int offset = 16; offset > 0; offset /= 2) {
     value += __shfl_down_sync(0xffffffffu, value, offset);
@@ -14,8 +15,15 @@ __device__ void write_block_sum(S value, S* sums) {
   if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
   __syncthreads();
   if (threadIdx.x == 0) {
-    S sum = 0;
-    for (unsigned i = 0; i < threads / 32; ++i) sum += partial[i];
-    sums[blockIdx.x] = sum;
+    value = 0;
+    for (unsigned i = 0; i < threads / 32; ++i) value += partial[i];
   }
+  return value;
+}
+
+// The same, written to sums[blockIdx.x].
+template <unsigned threads, class S>
+__device__ void write_block_sum(S value, S* sums) {
+  const S sum = block_sum<threads>(value);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }

@@ -10,9 +10,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpubench_reports import __version__
 from gpubench_reports.errors import ReportError
+
+if TYPE_CHECKING:
+    from gpubench_reports.reader import ResultFile
 
 PROGRAM = "gpubench-report"
 
@@ -25,9 +29,15 @@ A result file comes from
 
 _EPILOG = """\
 examples:
+  gpubench-report html run.json                    everything in one page: run.html
   gpubench-report table run.json                   what was found, in the terminal
   gpubench-report render run.json                  charts into run-charts/
   gpubench-report compare monday.json today.json   what changed, and is it more than noise?
+  gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
+  gpubench-report markdown run.json monday.json    for a pull request or a job's summary
+  gpubench-report csv run.json > run.csv           every figure of every row
+  gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
+  gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report published tests/data/published   the same, against published measurements
 
@@ -41,8 +51,14 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
   roofline         rows with arithmetic intensity and FLOP/s under the device's roofs:
                    solid measured, dash-dot modelled; of the device file, dashed what is
                    known and dotted what is derived or assumed
+                   (none where no row has an intensity)
+  levels           the rows whose prediction counts bytes for several levels of memory, once a
+                   level: DRAM, L2, L1, shared memory, each under its own roof
   concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
-                   intervals, the law as a broad dashed line, the model's prediction dotted
+                   intervals, the law as a broad dashed line, the model's prediction dotted;
+                   a kernel that sweeps two axes has a heat map too, with the line where its law
+                   levels off
+  concept-NAME-wire  of collectives: algorithm and bus bandwidth by size, with the alpha-beta fit
   warp-N           one a kernel of NAME.explain.json, which --explain writes beside NAME.json:
                    which words of which sectors, or banks, each lane of a warp asks for
   timeline-NAME    what happened when in one run of the rows that are worth a picture, where
@@ -50,6 +66,26 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
 
 Names and axes come from the file: a new concept is drawn without any change here.
 Figures of the model device carry the watermark "MODELLED, not measured".
+"""
+
+_HTML = """\
+Writes one page that needs no network and no other file: device and health, roofs, the worst row and
+why, every chart with how to read it, and a table to sort, filter and open raw values from. OTHERS
+are compared with the file. A browser prints it to PDF.
+
+Rows are graded as expected, low or suspiciously high: against what --against has for the same row
+on the same device (folders of measured result files or of published points), else against the
+row's law, the model's prediction, or its roof. The rules are verdicts.toml of this package.
+"""
+
+_MARKDOWN = """\
+Prints a summary in Markdown: health, what is not as expected and why, roofs, and a paragraph a
+concept; with OTHERS how much faster or slower each concept is than there.
+"""
+
+_CSV = """\
+Prints every row with everything that it holds: arguments, figures in SI base units, words, verdict.
+A cell is empty where the row has no such figure.
 """
 
 _TABLE = """\
@@ -61,7 +97,10 @@ Prints one line a row:
   law ratio   measured over the concept's law; 1.000 means that theory holds
   of roof     fraction of the roof that binds this row
   predicted   time that the model expects, and its signed error
+  bus         bus bandwidth of a collective
   bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ...
+  note        what to know before trusting it: not converged, throttled, an unconfirmed counting
+              rule, what the prediction assumes, what the compiler made of the counted accesses
 
 Then the rows that were skipped or failed, with the reason. Columns nobody filled are left out.
 """
@@ -70,14 +109,23 @@ _COMPARE = """\
 Compares B with A, row by row: how many times as fast B is, with the 95 % interval that follows
 from the intervals of both times. An interval that holds 1 shows no difference.
 
+With more files than two, with --by or with --of-roof: the geometric means of the ratios by concept,
+kernel or type, a column a file, named by what tells the files apart (device, driver, commit, ...).
+
 Files that are unlike (modelled against measured, another device, another mode) are compared,
 and every output says so. Rows that only one file has are listed. Draws a chart of the ratios.
 """
 
 
+_ROOFLINE = """\
+Draws the roofs of several devices on one chart, each with its ridge point: of result files as they
+ran (with their rows), of device files (harness/devices/NAME.json, or one like it) as the maker or
+others state them. Solid, dashed and dotted lines are the types of --dtype.
+"""
+
 _VALIDATE = """\
-Compares predicted with measured times: of every measured row with a prediction (--predict), or
-with the same row in a modelled file of the same device and mode.
+Compares predicted with measured times, so it needs a file measured on a GPU: of every measured row
+with a prediction (--predict), or with the same row in a modelled file of the same device and mode.
 
 Prints the signed error by concept, the mean of its size (MAPE), the worst rows, and how many meet
 the target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated
@@ -85,10 +133,29 @@ on this GPU. Rows of the latter kind are fitted, all others held out. Draws pred
 time, and the errors.
 """
 
+_IMPORT = """\
+Writes a result file with the rows of FILE, which another program wrote, so that they can be drawn
+and compared like our own:
+
+  nccl-tests   what all_reduce_perf, reduce_scatter_perf, ... print, as all_reduce/KERNEL/...
+  babelstream  its --csv output, as stream/KERNEL/dtype:.../bytes:.../unroll:1
+  mixbench     what it prints, as roofline/mixbench/dtype:.../iterations:...
+  nvbandwidth  its --json output, as nvbandwidth/TESTCASE/row:.../column:...
+  nvbench      its --json output, as nvbench/BENCHMARK/AXIS:...
+
+A figure is taken as the program states it; what it does not state is absent.
+"""
+
+_GALLERY = """\
+Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program
+the files are made anew first, by the command lines that the list holds.
+"""
+
 _PUBLISHED = """\
-Runs the model for the rows that published measurements can be compared with, and prints the errors
-as Markdown. POINTS is a folder of points files: what was measured, where it was published, whether
-the device file took a figure from there ("fitted"), and what no row measures yet.
+Runs the model (--program, which must have been built) for the rows that published measurements can
+be compared with, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
+files: what was measured, where it was published, whether the device file took a figure from there
+("fitted"), and what no row measures yet.
 """
 
 
@@ -138,13 +205,49 @@ def _parser() -> argparse.ArgumentParser:
                         help="where to (default: RESULT-charts beside the file)")  # fmt: skip
     render.set_defaults(run=_run_render)
 
+    html = command("html", "write everything as one page", _HTML)
+    _one_and_others(html)
+    html.add_argument("-o", "--out", metavar="FILE", type=Path,
+                      help="where to (default: RESULT.html beside the file)")  # fmt: skip
+    html.set_defaults(run=_run_html)
+
+    markdown = command("markdown", "print a summary for a pull request", _MARKDOWN)
+    _one_and_others(markdown)
+    markdown.set_defaults(run=_run_markdown)
+
+    csv = command("csv", "print every row as CSV", _CSV)
+    csv.add_argument("result", metavar="RESULT.json", type=Path)
+    _against(csv)
+    csv.set_defaults(run=_run_csv)
+
     table = command("table", "print a result file as a table", _TABLE)
     table.add_argument("result", metavar="RESULT.json", type=Path)
     table.set_defaults(run=_run_table)
 
-    compare = command("compare", "compare two result files", _COMPARE)
+    roofline = command("roofline", "draw the roofs of several devices on one chart", _ROOFLINE)
+    roofline.add_argument("files", metavar="FILE.json", type=Path, nargs="+",
+                          help="a result file, or a device file")  # fmt: skip
+    roofline.add_argument("--dtype", metavar="NAME,...", default="tensor_bf16",
+                          help="peaks to draw, such as fp32 (default: %(default)s, or "
+                          "tensor_fp16 where a device has only that)")  # fmt: skip
+    roofline.add_argument("--out", metavar="DIR", type=Path, default=Path(),
+                          help="where to (default: here)")  # fmt: skip
+    roofline.set_defaults(run=_run_roofline)
+
+    compare = command("compare", "compare result files", _COMPARE)
     compare.add_argument("a", metavar="A.json", type=Path, help="the reference")
-    compare.add_argument("b", metavar="B.json", type=Path, help="what is compared with it")
+    compare.add_argument("others", metavar="B.json", type=Path, nargs="+",
+                         help="what is compared with it")  # fmt: skip
+    compare.add_argument(
+        "--by",
+        choices=("concept", "kernel", "dtype"),
+        help="means by this; dtype: of each file, its types with one another",
+    )
+    compare.add_argument(
+        "--of-roof",
+        action="store_true",
+        help="compare how much of its roof each row reaches, not its speed",
+    )
     compare.add_argument("--out", metavar="DIR", type=Path,
                          help="where to (default: A-vs-B-charts beside B)")  # fmt: skip
     compare.set_defaults(run=_run_compare)
@@ -165,6 +268,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     validate.set_defaults(run=_run_validate)
 
+    imported = command("import", "turn other programs' results into a result file", _IMPORT)
+    imported.add_argument("file", metavar="FILE", type=Path)
+    imported.add_argument("--from", dest="program", required=True,
+                          choices=("nccl-tests", "babelstream", "mixbench", "nvbandwidth",
+                                   "nvbench"))  # fmt: skip
+    imported.add_argument("--device", metavar="NAME", default="",
+                          help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
+    imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
+    imported.set_defaults(run=_run_import)
+
+    gallery = command("gallery", "draw the pictures of the README", _GALLERY)
+    gallery.add_argument("directory", metavar="DIR", type=Path, nargs="?",
+                         default=Path("reports/gallery"),
+                         help="(default: %(default)s)")  # fmt: skip
+    gallery.add_argument("--program", metavar="GPUBENCH", type=Path,
+                         help="run this for new result files first")  # fmt: skip
+    gallery.set_defaults(run=_run_gallery)
+
     published = command("published", "compare the model with published measurements", _PUBLISHED)
     published.add_argument("points", metavar="POINTS", type=Path)
     published.add_argument(
@@ -184,13 +305,69 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _one_and_others(command: argparse.ArgumentParser) -> None:
+    command.add_argument("result", metavar="RESULT.json", type=Path)
+    command.add_argument("others", metavar="OTHER.json", type=Path, nargs="*",
+                         help="compared with it")  # fmt: skip
+    _against(command)
+
+
+def _against(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--against", metavar="PLACE", type=Path, action="append", default=[],
+                         help="a folder or file with what was recorded or published for this "
+                         "device; may be repeated")  # fmt: skip
+
+
+def _run_html(options: argparse.Namespace) -> None:
+    from gpubench_reports.ranges import ranges_for
+    from gpubench_reports.reader import read
+
+    result = read(options.result)
+    others = [read(path) for path in options.others]
+    recorded = ranges_for(result, options.against)
+    from gpubench_reports import html_report
+    from gpubench_reports.files import ensure_directory, write_atomically
+
+    path = options.out or html_report.default_path(options.result)
+    ensure_directory(path.parent)
+    write_atomically(path, html_report.build(result, others, recorded))
+    _print_paths([path])
+
+
+def _run_markdown(options: argparse.Namespace) -> None:
+    from gpubench_reports.compare import compare
+    from gpubench_reports.markdown_report import to_markdown
+    from gpubench_reports.ranges import ranges_for
+    from gpubench_reports.reader import read
+    from gpubench_reports.verdicts import judge
+
+    result = read(options.result)
+    comparisons = [compare(read(path), result) for path in options.others]
+    verdicts = judge(result, ranges_for(result, options.against))
+    print(to_markdown(result, verdicts, comparisons), end="")
+
+
+def _run_csv(options: argparse.Namespace) -> None:
+    from gpubench_reports.csv_report import to_csv
+    from gpubench_reports.ranges import ranges_for
+    from gpubench_reports.reader import read
+    from gpubench_reports.verdicts import judge
+
+    result = read(options.result)
+    print(to_csv(result, judge(result, ranges_for(result, options.against))), end="")
+
+
 def _run_render(options: argparse.Namespace) -> None:
     from gpubench_reports.reader import read
 
     result = read(options.result)
     from gpubench_reports.render import default_directory, render
 
-    _print_paths(render(result, options.out or default_directory(options.result)))
+    paths = render(result, options.out or default_directory(options.result))
+    _print_paths(paths)
+    if not any(path.stem == "roofline" for path in paths):
+        print(f"{PROGRAM}: no roofline: no row has both an arithmetic intensity and FLOP/s",
+              file=sys.stderr)  # fmt: skip
 
 
 def _run_table(options: argparse.Namespace) -> None:
@@ -203,23 +380,57 @@ def _run_table(options: argparse.Namespace) -> None:
 
 
 def _run_compare(options: argparse.Namespace) -> None:
-    from gpubench_reports.compare import compare
     from gpubench_reports.reader import read
 
-    comparison = compare(read(options.a), read(options.b))
+    last = options.others[-1]
+    directory = options.out or last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
+    results = [read(path) for path in (options.a, *options.others)]
+    if len(results) == 2 and not options.by and not options.of_roof:
+        _compare_two(*results, directory)
+        return
+    from gpubench_reports import speedups
+
+    table = speedups.table(results, options.by or "concept", options.of_roof)
+    from gpubench_reports import speedup_chart
+    from gpubench_reports.files import ensure_directory
+    from gpubench_reports.render import save
+    from gpubench_reports.tables import print_speedups
+
+    ensure_directory(directory)
+    modelled = any(result.context.modelled for result in results)
+    paths = save(speedup_chart.build(table, modelled), directory / "speedups")
+    print_speedups(table)
+    _print_paths(paths)
+
+
+def _compare_two(a: "ResultFile", b: "ResultFile", directory: Path) -> None:
+    from gpubench_reports.compare import compare
+
+    comparison = compare(a, b)
     from gpubench_reports import compare_chart
     from gpubench_reports.files import ensure_directory
     from gpubench_reports.render import save
     from gpubench_reports.tables import print_comparison
 
-    default = options.b.parent / f"{options.a.stem}-vs-{options.b.stem}-charts"
-    directory = options.out or default
     ensure_directory(directory)
     paths = []
     for page, figure in enumerate(compare_chart.build(comparison), start=1):
         paths += save(figure, directory / (f"compare-{page}" if page > 1 else "compare"))
     print_comparison(comparison)
     _print_paths(paths)
+
+
+def _run_roofline(options: argparse.Namespace) -> None:
+    from gpubench_reports.devices import read_machine
+
+    machines = [read_machine(path) for path in options.files]
+    from gpubench_reports import devices_chart
+    from gpubench_reports.files import ensure_directory
+    from gpubench_reports.render import save
+
+    figure = devices_chart.build(machines, [name for name in options.dtype.split(",") if name])
+    ensure_directory(options.out)
+    _print_paths(save(figure, options.out / "rooflines"))
 
 
 def _run_validate(options: argparse.Namespace) -> None:
@@ -238,6 +449,25 @@ def _run_validate(options: argparse.Namespace) -> None:
     paths = save(validate_chart.build(validation), directory / "validation")
     print_validation(validation)
     _print_paths(paths)
+
+
+def _run_import(options: argparse.Namespace) -> None:
+    from gpubench_reports.files import ensure_directory, write_atomically
+    from gpubench_reports.importers import convert, to_bytes
+
+    document = convert(options.file, options.program, options.device)
+    ensure_directory(options.out.parent)
+    write_atomically(options.out, to_bytes(document))
+    _print_paths([options.out])
+
+
+def _run_gallery(options: argparse.Namespace) -> None:
+    from gpubench_reports import gallery
+
+    sources, pictures = gallery.read_list(options.directory)
+    if options.program:
+        _print_paths(gallery.run_model(options.directory, sources, options.program))
+    _print_paths(gallery.draw(options.directory, pictures))
 
 
 def _run_published(options: argparse.Namespace) -> None:

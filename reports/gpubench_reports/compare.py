@@ -112,6 +112,9 @@ def differences(a: ResultFile, b: ResultFile) -> list[str]:
     if left.device != right.device:
         titles = [context.device_title for context in (left, right)]
         found.append(f"the devices differ: A is {titles[0]}, B is {titles[1]}")
+    if left.imported_from != right.imported_from:
+        programs = [context.imported_from or "gpubench" for context in (left, right)]
+        found.append(f"the programs differ: A is by {programs[0]}, B by {programs[1]}")
     if left.mode != right.mode:
         modes = [context.mode or "(none)" for context in (left, right)]
         found.append(f"the modes differ: A is {modes[0]}, B is {modes[1]}")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -63,10 +64,8 @@ def _page(
     axes = figure.add_axes(
         (left / width, bottom / height, 5.5 / width, depth * _LINE / height)
     )  # fmt: skip
-    axes.set_xscale("log")
-    axes.set_xlim(*limits)
     axes.set_ylim(depth - 0.5, -0.5)
-    _ticks(axes, limits)
+    ratio_axis(axes, limits, "speed of B / speed of A   (← B slower | B faster →)")
     axes.axvline(1, color=style.INK, lw=1.0, zorder=2)
     for place, (_, row) in zip(places, rows.iterrows(), strict=True):
         marker, colour, _ = _VERDICTS[row["verdict"]]
@@ -105,7 +104,10 @@ def _short(name: str, concept: str) -> str:
     return style.shorten(name.removeprefix(concept + "/") or name, 60)
 
 
-def _ticks(axes, limits: tuple[float, float]) -> None:
+def ratio_axis(axes: Axes, limits: tuple[float, float], title: str) -> None:
+    """A logarithmic x axis of ratios, with ticks at round ones on both sides of 1."""
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
     reach = math.log(limits[1])
     kept = [1.0]
     for side in (_TICKS_ABOVE, _TICKS_BELOW):
@@ -118,7 +120,7 @@ def _ticks(axes, limits: tuple[float, float]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(sorted(kept)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    axes.set_xlabel("speed of B / speed of A   (← B slower | B faster →)")
+    axes.set_xlabel(title)
 
 
 def _head(

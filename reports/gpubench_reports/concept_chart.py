@@ -23,6 +23,7 @@ _MARGINS = 0.87  # inches left and right of a plotting area
 _COLOUR_BAR = 0.42  # inches of a plane's width
 _LINE = 0.17  # inches
 _LETTER = 0.066  # inches, of tick labels
+_LONGEST_NAME = 22  # letters, of a series in a legend
 # Rates that differ by more than this are drawn on a logarithmic axis.
 _LOG_FROM = 30
 
@@ -104,9 +105,16 @@ def _scales(drawn: list[Panel]) -> list[_Scale]:
 
 
 def _drawn_values(panel: Panel) -> np.ndarray:
-    columns = ["value", "law_value", "predicted", "low", "high"]
+    columns = ["value", "law_value", "predicted", "low", "high", *_claimed(panel)]
     values = np.concatenate([s.rows[columns].to_numpy(float).ravel() for s in panel.series])
     return values[np.isfinite(values) & (values > 0)]
+
+
+def _claimed(panel: Panel) -> list[str]:
+    """The column of what a stopwatch says that does not wait for the device, where rows have it."""
+    column = f"claimed_{panel.figure.column}"
+    rows = [series.rows for series in panel.series]
+    return [column] if column in rows[0] and any(r[column].notna().any() for r in rows) else []
 
 
 def _lay_out(
@@ -163,11 +171,13 @@ def _legend_columns(panel: Panel) -> int:
 
 
 def _series_names(panel: Panel) -> list[str]:
-    """What the legend calls the series: the one other axis is named once, before the first."""
-    if len(panel.series[0].others) != 1:
-        return [style.shorten(series.label, 22) for series in panel.series]
-    names = [style.shorten(series.values, 22) for series in panel.series]
-    return [f"{axis_title(next(iter(panel.series[0].others)))}: {names[0]}", *names[1:]]
+    """What the legend calls the series: one other axis, or long ones, stand before the first."""
+    axes = list(panel.series[0].others)
+    if len(axes) != 1 and all(len(series.label) <= _LONGEST_NAME for series in panel.series):
+        return [series.label for series in panel.series]
+    names = [style.shorten(series.values, _LONGEST_NAME) for series in panel.series]
+    title = axis_title(axes[0]) if len(axes) == 1 else ", ".join(axes)
+    return [f"{title}: {names[0]}" if title else names[0], *names[1:]]
 
 
 def _tick_depth(panel: Panel, width: float) -> float:
@@ -194,8 +204,11 @@ def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _
         if several and not panel.numeric:
             at = at + 0.12 * (index - (len(panel.series) - 1) / 2)  # side by side, not on top
         _draw_series(axes, series, at, colour, marker, prediction, panel.numeric)
+        for column in _claimed(panel):
+            _draw_claimed(axes, at, series.rows[column].to_numpy(float), colour, marker)
     _y_axis(axes, panel, scale)
     _roof_line(axes, panel, context)
+    _mark_alignments(axes, panel)
     rows_above = _legend_lines(panel)
     axes.set_title(style.shorten(panel.title, 62), pad=6 + rows_above * _LINE * 72)
     if several:
@@ -223,7 +236,7 @@ def _draw_series(
     value = rows["value"].to_numpy(float)
     law = rows["law_value"].to_numpy(float)
     if np.isfinite(law).any():
-        dash = joined and len(x) > 1
+        dash = joined and len(x) > 1 and np.isfinite(law).all()  # a gap would hide its neighbours
         axes.plot(x, law, ls=(0, (5, 2)) if dash else "none", lw=2.4, color=colour, alpha=0.45,
                   zorder=2, gid="law", marker=None if dash else "_", ms=18, mew=2.4)  # fmt: skip
     if prediction and rows["predicted"].notna().any():
@@ -241,6 +254,14 @@ def _draw_series(
         if mask.any():
             axes.plot(x[mask], value[mask], ls="none", marker=marker, ms=5.2, mew=1.2, color=colour,
                       mfc=face, zorder=6, gid="measured")  # fmt: skip
+
+
+def _draw_claimed(axes: Axes, x: np.ndarray, value: np.ndarray, colour: str, marker: str) -> None:
+    """Hollow and crossed out: the wrong number beside the right one."""
+    axes.plot(x, value, lw=0.8, ls=(0, (1, 2)), color=colour, marker=marker, ms=7, mew=1.0,
+              mfc="white", zorder=5, gid="claimed")  # fmt: skip
+    axes.plot(x, value, ls="none", color=colour, marker="x", ms=5, mew=1.0, zorder=6,
+              gid="crossed")  # fmt: skip
 
 
 def _doubtful(rows: pd.DataFrame) -> np.ndarray:
@@ -335,11 +356,34 @@ def _y_axis(axes: Axes, panel: Panel, scale: _Scale) -> None:
         style.linear_si_axis(axes, figure.title, figure.unit, scale.high)
 
 
+# Dimensions of matrices; further apart than this, multiples of 8 are no steps but a slope.
+_DIMENSIONS, _WIDEST = ("m", "n", "k"), 256
+
+
+def _alignments(panel: Panel) -> list[tuple[float, float]]:
+    """Where, along a matrix's dimension, 8, 16 and 64 divide it; with how strong a line."""
+    if panel.x_name not in _DIMENSIONS or not panel.numeric:
+        return []
+    values = [float(x) for series in panel.series for x in series.x]
+    low, high = int(min(values)), int(max(values))
+    if not 0 < high - low <= _WIDEST:
+        return []
+    return [
+        (float(at), 1.8 if at % 64 == 0 else 1.0 if at % 16 == 0 else 0.5)
+        for at in range(-(-low // 8) * 8, high + 1, 8)
+    ]
+
+
+def _mark_alignments(axes: Axes, panel: Panel) -> None:
+    for at, width in _alignments(panel):
+        axes.axvline(at, color=style.GREY, lw=width, alpha=0.55, zorder=1, gid="alignment")
+
+
 def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
     """The roof that binds most of the panel's rows, where it lies within sight."""
-    labels = pd.concat([series.rows["label"] for series in panel.series])
+    roofs = pd.concat([series.rows["roof"] for series in panel.series])
     kind = {"B/s": "bandwidth", "FLOP/s": "compute"}.get(panel.figure.unit)
-    named = [r for r in context.roofs if r.kind == kind and r.name == labels.mode().iloc[0]]
+    named = [r for r in context.roofs if r.kind == kind and r.name == roofs.mode().iloc[0]]
     if not named:
         return
     roof: Roof = min(named, key=lambda r: r.provenance not in PROVENANCES_OF_RUN)
@@ -390,10 +434,19 @@ def _key(
     if any(_doubtful(series.rows).any() for panel in drawn for series in panel.series):
         handles.append(Line2D([], [], **ink, ls="none", marker="o", ms=5.2, mfc="white",
                               label="not converged or throttled"))  # fmt: skip
+    if any(_claimed(panel) for panel in drawn):
+        handles.append((Line2D([], [], **ink, ls=(0, (1, 2)), lw=0.8, marker="o", ms=7, mfc="white",
+                               label="claimed, not synchronised"),
+                        Line2D([], [], **ink, ls="none", marker="x", ms=5)))  # fmt: skip
+    if any(_alignments(panel) for panel in drawn):
+        handles.append(Line2D([], [], color=style.GREY, ls="-", lw=0.9, marker="|",
+                              label="multiples of 8, 16 (broader), 64 (broadest)"))  # fmt: skip
     if planes:
         handles.append(Line2D([], [], color=style.COLOURS[1], ls=(0, (5, 2)), lw=2.2,
                               label="from here on the law is flat"))  # fmt: skip
-    figure.legend(handles=handles, loc="upper left", ncols=4, borderaxespad=0, borderpad=0,
+    labels = [(h[0] if isinstance(h, tuple) else h).get_label() for h in handles]
+    figure.legend(handles=handles, labels=labels, loc="upper left", ncols=4,
+                  borderaxespad=0, borderpad=0,
                   bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
                   handlelength=2.6, columnspacing=1.6)  # fmt: skip
 

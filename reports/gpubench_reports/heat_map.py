@@ -17,7 +17,7 @@ from gpubench_reports.units import argument_text, axis_title, si_exponent, si_pr
 _FEWEST = 3  # values of each axis
 _LETTER = 0.055  # inches, of a value in its cell
 # From paper to the first of the line colours: light is little, in print and for every eye.
-_COLOURS = LinearSegmentedColormap.from_list("rate", ["#F4F6F8", "#9CC3DF", "#0072B2", "#00304D"])
+COLOURS = LinearSegmentedColormap.from_list("rate", ["#F4F6F8", "#9CC3DF", "#0072B2", "#00304D"])
 
 
 @dataclass
@@ -100,7 +100,7 @@ def draw(plot: Axes, plane: Plane) -> None:
     x_edges, y_edges = _edges(plane.x), _edges(plane.y)
     plot.set_xscale("log", base=2)
     plot.set_yscale("log", base=2)
-    cells = plot.pcolormesh(x_edges, y_edges, plane.value, norm=norm, cmap=_COLOURS,
+    cells = plot.pcolormesh(x_edges, y_edges, plane.value, norm=norm, cmap=COLOURS,
                             edgecolors="white", linewidth=0.8, gid="cells")  # fmt: skip
     plot.grid(False)
     for axis, values, name in (

@@ -13,7 +13,6 @@ A points file (tests/data/published/*.json) holds what one publication measured 
 """
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import Any
 
 import pandas as pd
 
+from gpubench_reports import programs
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import reason, write_atomically
 from gpubench_reports.reader import COUNTERS, ResultFile, read
@@ -64,11 +64,12 @@ def read_points(directory: Path) -> list[Point]:
     paths = sorted(directory.glob("*.json"))
     if not paths:
         raise ReportError(directory, "holds no points: expected *.json files")
-    points = [point for path in paths for point in _points_of(path)]
+    points = [point for path in paths for point in points_of(path)]
     return sorted(points, key=lambda point: point.device)
 
 
-def _points_of(path: Path) -> list[Point]:
+def points_of(path: Path) -> list[Point]:
+    """The points of one file. Raises ReportError."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -162,15 +163,9 @@ def run_model(points: Sequence[Point], program: Path) -> list[ResultFile]:
         pattern = "|".join(f"^{row}$" for row in rows)
         with tempfile.TemporaryDirectory(prefix="gpubench-") as directory:
             out = Path(directory) / f"{device}.json"
-            command = [str(program), f"--device=model:{device}", "--suite=full",
-                       f"--benchmark_filter={pattern}", f"--benchmark_out={out}"]  # fmt: skip
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-            except OSError as error:
-                raise ReportError(program, f"cannot be run: {reason(error)}") from None
-            if done.returncode != 0:
-                complaint = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-                raise ReportError(program, f"failed for model:{device}: {complaint}")
+            arguments = [f"--device=model:{device}", "--suite=full",
+                         f"--benchmark_filter={pattern}", f"--benchmark_out={out}"]  # fmt: skip
+            programs.run(program, arguments, f"model:{device}")
             results.append(read(out))
     return results
 

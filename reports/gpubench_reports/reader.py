@@ -9,12 +9,13 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.errors import ReportError
 from gpubench_reports.files import reason
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 
@@ -24,8 +25,14 @@ COUNTERS = (
     "moved_bytes_per_second",
     "flops_per_second",
     "items_per_second",
+    # What a stopwatch says that does not wait for the device.
+    "claimed_useful_bytes_per_second",
+    "claimed_flops_per_second",
+    "claimed_items_per_second",
     "algorithm_bytes_per_second",
     "bus_bytes_per_second",
+    "fit_latency_seconds",
+    "fit_bytes_per_second",
     "latency_seconds",
     "latency_cycles",
     "load_cycles",
@@ -34,11 +41,15 @@ COUNTERS = (
     "law",
     "law_ratio",
     "law_per_request",
+    "law_tolerance",
     "model_seconds",
     "sectors_per_request",
     "wavefronts_per_request",
     "active_lanes",
     "occupancy",
+    "resident_blocks",
+    "registers",
+    "local_bytes",
     "min_seconds",
     "ci_low_seconds",
     "ci_high_seconds",
@@ -49,6 +60,9 @@ COUNTERS = (
     "temperature_c",
     "throttled",
 )
+
+# What a row says in words; empty where it does not.
+WORDS = ("label", "verified", "rule", "counts", "assuming", "note")
 
 # Where a roof comes from: the run itself, or the device file (its README says what each means).
 PROVENANCES_OF_RUN = ("measured", "modelled")
@@ -92,6 +106,7 @@ class Context:
     compiler: str
     git_commit: str
     git_dirty: bool
+    imported_from: str  # the program whose output was imported; empty for our own
     roofs: tuple[Roof, ...]
 
     @property
@@ -109,17 +124,19 @@ class ResultFile:
     """One result file.
 
     `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, label, verified, rule, seconds
-    (median) and COUNTERS. Repetitions of one name are one row: the repetition whose time is the
-    (lower) median, with the envelope of the repetitions' confidence intervals.
+    arguments (dict), status ("ok", "skipped", "failed"), reason, roof (of the label, by
+    its name), WORDS, seconds (median), COUNTERS,
+    terms (the prediction's, by name [s]) and raw (the row as it stands in the file). Repetitions
+    of one name are one row: the repetition whose time is the (lower) median, with the envelope of
+    the repetitions' confidence intervals.
     """
 
     path: Path
     context: Context
-    rows: pd.DataFrame
+    rows: "pd.DataFrame"
 
     @property
-    def ok(self) -> pd.DataFrame:
+    def ok(self) -> "pd.DataFrame":
         return self.rows[self.rows["status"] == "ok"]
 
 
@@ -165,6 +182,8 @@ def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
 
 def clean(text: str) -> str:
     """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
 
 
@@ -288,6 +307,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         compiler=check.text(context, "compiler", "context", ""),
         git_commit=check.text(context, "git_commit", "context", ""),
         git_dirty=context.get("git_dirty", False) is True,
+        imported_from=check.text(context, "imported_from", "context", ""),
         roofs=tuple(_roof(check, index, roof) for index, roof in enumerate(roofs)),
     )
 
@@ -340,9 +360,10 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         "aggregate": aggregate,
         "status": "ok",
         "reason": "",
-        "label": check.text(row, "label", where, ""),
-        "verified": check.text(row, "verified", where, ""),
-        "rule": check.text(row, "rule", where, ""),
+        "roof": check.text(row, "roof", where, "") or check.text(row, "label", where, ""),
+        **{word: check.text(row, word, where, "") for word in WORDS},
+        "terms": {},
+        "raw": row,
         "seconds": math.nan,
         **dict.fromkeys(COUNTERS, math.nan),
     }
@@ -358,10 +379,7 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         }
     if aggregate not in ("", "mean", "median"):
         return record  # stddev and cv may be 0, and cv is no time
-    unit = check.text(row, "time_unit", where, "ns")
-    if unit not in _TIME_UNITS:
-        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
-    record["seconds"] = check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+    record["seconds"] = seconds_of(check, row, where)
     for counter in COUNTERS:
         if counter not in row:
             continue
@@ -372,12 +390,30 @@ def _row(check: Checker, index: int, row: Any) -> dict[str, Any]:
         if number < 0 and counter != "temperature_c":
             raise check.fail(where, f"'{counter}' must not be negative, it is {_shown(value)}")
         record[counter] = number
+    record["terms"] = _terms(check, row.get("terms", {}), where)
     for counter in ("model_seconds", "min_seconds", "ci_low_seconds", "ci_high_seconds"):
         if record[counter] == 0:
             raise check.fail(where, f"'{counter}' must be positive, not 0")
     if record["ci_low_seconds"] > record["ci_high_seconds"]:
         raise check.fail(where, "'ci_low_seconds' is above 'ci_high_seconds'")
     return record
+
+
+def _terms(check: Checker, terms: Any, where: str) -> dict[str, float]:
+    if not isinstance(terms, dict):
+        raise check.fail(where, f"'terms' must be an object, not {_shown(terms)}")
+    return {
+        clean(key): check.number(value, f"terms.{clean(key)}", where)
+        for key, value in terms.items()
+    }
+
+
+def seconds_of(check: Checker, row: dict[str, Any], where: str) -> float:
+    """The row's time [s]."""
+    unit = check.text(row, "time_unit", where, "ns")
+    if unit not in _TIME_UNITS:
+        raise check.fail(where, f"time_unit is {_shown(unit)}, must be one of s, ms, us, ns")
+    return check.positive(row, "real_time", where) * _TIME_UNITS[unit]
 
 
 def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | str]:
@@ -391,13 +427,15 @@ def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | 
     }
 
 
-def _table(records: list[dict[str, Any]]) -> pd.DataFrame:
+def _table(records: list[dict[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd  # who only checks a file need not wait for it
+
     by_name: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
-    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "label", "verified",
-               "rule", "seconds", *COUNTERS]  # fmt: skip
+    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "roof", *WORDS,
+               "seconds", *COUNTERS, "terms", "raw"]  # fmt: skip
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

@@ -1,5 +1,6 @@
 """Draws every chart that a result file supports and writes it as PNG and SVG."""
 
+import gc
 import multiprocessing
 import os
 import re
@@ -8,14 +9,19 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from gpubench_reports import (
     concept_chart,
+    levels_chart,
+    link_chart,
+    matrix_chart,
     roofline,
     roofs_chart,
+    series_chart,
     style,
     timeline_chart,
     warp_chart,
@@ -25,11 +31,16 @@ from gpubench_reports.errors import ReportError
 from gpubench_reports.explanations import Explanation, explanations_beside
 from gpubench_reports.files import ensure_directory, write_atomically
 from gpubench_reports.reader import Context, ResultFile
+from gpubench_reports.series import Series, series_beside
 from gpubench_reports.traces import Trace, path_beside, read_trace
 
 _WORKERS = 2
+# More rows than this in one chart cannot be told apart, and take minutes to draw.
+MOST_ROWS = 2000
 # Draws of a result file what it stands for; None when there is nothing to draw.
 Builder = Callable[[ResultFile], Figure | None]
+# What becomes of a chart that was drawn: from its stem and the figure to anything that pickles.
+User = Callable[[str, Figure], Any]
 # A concept's own chart: its name, its rows, the file's context.
 ConceptBuilder = Callable[[str, pd.DataFrame, Context], Figure | None]
 
@@ -45,31 +56,58 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
     Raises ReportError when nothing can be drawn or written.
     """
     ensure_directory(directory)
-    jobs = [(build, directory / stem) for stem, build in _charts(result).items()]
-    workers = min(_WORKERS, os.cpu_count() or 1, len(jobs))
-    if workers > 1 and "fork" in multiprocessing.get_all_start_methods():
-        # Forked workers share the imports, which cost as much as several charts.
-        context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(workers, context, _start_worker, (result,)) as pool:
-            written = list(pool.map(_job, jobs))
-    else:
-        written = [_draw(result, *job) for job in jobs]
-    paths = [path for group in written for path in group]
+    written = draw_all(result, charts_of(result), partial(_save_in, directory))
+    paths = [path for group in written.values() for path in group]
     if not paths:
-        raise ReportError(result.path, "has nothing to draw: every row was skipped or failed")
+        raise ReportError(result.path, nothing_to_draw(result))
     return paths
 
 
-def _charts(result: ResultFile) -> dict[str, Builder]:
+def nothing_to_draw(result: ResultFile) -> str:
+    """Why a file gave no chart, in words."""
+    if result.ok.empty:
+        return "has nothing to draw: every row was skipped or failed"
+    return f"has nothing to draw: every concept has more than {MOST_ROWS} rows; filter them"
+
+
+def draw_all(result: ResultFile, charts: dict[str, Builder], use: User) -> dict[str, Any]:
+    """Draws the `charts` by two processes and gives each to `use`; its answers by stem, in order.
+    Charts that found nothing to draw are left out."""
+    workers = min(_WORKERS, os.cpu_count() or 1, len(charts))
+    if workers > 1 and "fork" in multiprocessing.get_all_start_methods():
+        # Forked workers share the imports, which cost as much as several charts.
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(workers, context, _start_worker, (result, charts, use)) as pool:
+            answers = list(pool.map(_job, charts))
+    else:
+        answers = [_draw(result, build, stem, use) for stem, build in charts.items()]
+    return {
+        stem: answer for stem, answer in zip(charts, answers, strict=True) if answer is not None
+    }
+
+
+def charts_of(result: ResultFile) -> dict[str, Builder]:
     """What may be drawn of the file and of what lies beside it, by the stem of the chart's name."""
-    concepts = list(dict.fromkeys(result.ok["concept"]))
-    charts: dict[str, Builder] = {"roofline": _roofline, "roofs": _roofs}
+    sizes = result.ok["concept"].value_counts(sort=False)
+    concepts = [concept for concept, rows in sizes.items() if rows <= MOST_ROWS]
+    charts: dict[str, Builder] = {"roofline": _roofline, "levels": _levels, "roofs": _roofs}
     for concept, name in chart_names(concepts).items():
-        charts[name] = partial(_concept, concept_chart.build, concept)
-        if result.ok.loc[result.ok["concept"] == concept, "bus_bytes_per_second"].notna().any():
+        rows = result.ok[result.ok["concept"] == concept]
+        if not matrix_chart.is_of_pairs(rows).all():  # a matrix says it better
+            charts[name] = partial(_concept, concept_chart.build, concept)
+        if matrix_chart.is_of_pairs(rows).any():
+            charts[f"{name}-matrix"] = partial(_concept, matrix_chart.build, concept)
+        if rows["fit_bytes_per_second"].notna().any():
+            charts[f"{name}-link"] = partial(_concept, link_chart.build, concept)
+        if rows["bus_bytes_per_second"].notna().any():
             charts[f"{name}-wire"] = partial(_concept, wire_chart.build, concept)
     for number, explanation in enumerate(explanations_beside(result), start=1):
         charts[f"warp-{number}"] = partial(_warp, explanation)
+    watched: dict[str, list[Series]] = {}
+    for series in series_beside(result):
+        watched.setdefault(series.name.partition("/")[0], []).append(series)
+    for concept, name in chart_names(list(watched)).items():
+        charts[f"{name}-series"] = partial(_watched, concept, watched[concept])
     traces = _traces_beside(result)
     for concept, name in chart_names(list(traces)).items():
         stem = name.replace("concept-", "timeline-", 1)
@@ -91,30 +129,41 @@ def chart_names(concepts: list[str]) -> dict[str, str]:
     return names
 
 
-_result: ResultFile | None = None
+_work: tuple[ResultFile, dict[str, Builder], User] | None = None
 
 
-def _start_worker(result: ResultFile) -> None:
-    global _result
-    _result = result
+def _start_worker(*work: Any) -> None:
+    global _work
+    _work = work
+    # Figures are many small objects: the collector would walk them over and over.
+    gc.freeze()
+    gc.set_threshold(100_000)
 
 
-def _job(job: tuple[Builder, Path]) -> list[Path]:
-    assert _result is not None
-    return _draw(_result, *job)
+def _job(stem: str) -> Any:
+    assert _work is not None
+    result, charts, use = _work
+    return _draw(result, charts[stem], stem, use)
 
 
-def _draw(result: ResultFile, build: Builder, stem: Path) -> list[Path]:
-    """One chart. Returns the paths written, none if there is nothing to draw."""
+def _draw(result: ResultFile, build: Builder, stem: str, use: User) -> Any:
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; the table has it in full.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = build(result)
-        return [] if figure is None else save(figure, stem)
+        return None if figure is None else use(stem, figure)
+
+
+def _save_in(directory: Path, stem: str, figure: Figure) -> list[Path]:
+    return save(figure, directory / stem)
 
 
 def _roofline(result: ResultFile) -> Figure | None:
     return roofline.build(result.rows, result.context)
+
+
+def _levels(result: ResultFile) -> Figure | None:
+    return levels_chart.build(result.rows, result.context)
 
 
 def _roofs(result: ResultFile) -> Figure | None:
@@ -131,6 +180,10 @@ def _warp(explanation: Explanation, result: ResultFile) -> Figure | None:
 
 def _timeline(concept: str, shown: list[Trace], result: ResultFile) -> Figure | None:
     return timeline_chart.build(concept, shown, result.context)
+
+
+def _watched(concept: str, watched: list[Series], result: ResultFile) -> Figure | None:
+    return series_chart.build(concept, watched, result.context)
 
 
 def _traces_beside(result: ResultFile) -> dict[str, list[Trace]]:

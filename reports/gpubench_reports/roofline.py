@@ -25,6 +25,8 @@ from gpubench_reports.units import argument_text, si
 
 # Up to this many points carry their swept value; more carry numbers.
 _SPELLED_OUT = 24
+# Of more than this many, only the ends and knees of sweeps are labelled: others have no room.
+_MOST_LABELLED = 200
 _WIDTH, _PLOT_HEIGHT = 11.0, 6.0  # inches
 _LEFT, _RIGHT = 0.75, 2.15  # inches beside the plot; the names of the flat roofs stand right of it
 _KEY_LINE = 0.155  # inches
@@ -59,12 +61,13 @@ class Sweep:
 
 
 def build(rows: pd.DataFrame, context: Context) -> Figure | None:
-    """The roofline of all `rows`; None when the file has neither points nor both kinds of roof."""
+    """The roofline of all `rows`; None when no row has an intensity: roofs alone say nothing of the
+    run."""
     found = find_sweeps(rows)
+    if not found:
+        return None
     bandwidths = merged([r for r in context.roofs if r.kind == "bandwidth"])
     peaks = merged([r for r in context.roofs if r.kind == "compute"])
-    if not found and not (bandwidths and peaks):
-        return None
     ridges = ridge_points(bandwidths, peaks)
     key = [_key_entry(sweep) for sweep in found]
     if ridges:
@@ -355,6 +358,8 @@ def _label(
             text = _point_label(sweep, index) if spelled else str(number)
             label = (x[index], y[index], text, style.darker(sweep.colour))
             (first if index in important else later).append(label)
+    if len(first) + len(later) > _MOST_LABELLED:
+        first, later = first[:_MOST_LABELLED], []
     ridge_labels = [(x, y, name, style.INK) for x, y, name in ridges]
     points = [(x, y) for sweep in found for x, y in zip(sweep.intensity, sweep.rate, strict=True)]
     points += [(x, y) for x, y, _ in ridges]

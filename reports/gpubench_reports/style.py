@@ -47,6 +47,7 @@ _SETTINGS = {
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # where it is anyway; found by measuring all texts, it costs a tenth
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.unicode_minus": True,
@@ -106,7 +107,7 @@ def run_line(context: Context) -> str:
         part
         for part in (
             context.device_title,
-            context.verb,
+            f"{context.verb} by {context.imported_from}" if context.imported_from else context.verb,
             context.date[:16].replace("T", " "),
             f"{context.mode} caches" if context.mode in ("cold", "hot") else context.mode,
             f"driver {context.driver_version}" if context.driver_version else "",

@@ -10,13 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison
 from gpubench_reports.figures import BY_COLUMN
 from gpubench_reports.reader import Context, ResultFile
+from gpubench_reports.speedups import Table as Speedups
 from gpubench_reports.units import si
 from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, Validation, summary, worst
 
-_NONE = "·"
+# A terminal table longer than this is read by nobody, and takes minutes to lay out.
+MOST_ROWS = 5000
 
 
 def print_result(result: ResultFile) -> None:
@@ -27,7 +30,10 @@ def print_result(result: ResultFile) -> None:
     if context.modelled:
         console.print(_bold("MODELLED, not measured: these figures are predictions."))
     if not result.ok.empty:
-        console.print(_result_table(result))
+        console.print(_result_table(result.ok[:MOST_ROWS], context))
+    more = len(result.ok) - MOST_ROWS
+    if more > 0:
+        console.print(_bold(f"and {_rows(more)} more: gpubench-report csv lists them all"))
     for status, word in (("skipped", "skipped"), ("failed", "FAILED")):
         lost = result.rows[result.rows["status"] == status]
         if not lost.empty:
@@ -48,12 +54,37 @@ def print_comparison(comparison: Comparison) -> None:
     words = {"faster": "B faster", "slower": "B slower", "same": "no difference shown",
              "unknown": "without an interval"}  # fmt: skip
     parts = [f"{counts[key]} {text}" for key, text in words.items() if key in counts]
-    console.print(Text(f"{len(comparison.rows)} rows in both: " + ", ".join(parts)))
+    console.print(Text(f"{_rows(len(comparison.rows))} in both: " + ", ".join(parts)))
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             console.print(_bold(f"{len(names)} only in {letter}"))
             for name, why in names:
                 console.print(Text(f"  {name}: {why}"))
+
+
+def print_speedups(table: Speedups) -> None:
+    """Prints the means of every group, a column a file, with their intervals."""
+    console = _console()
+    for warning in table.warnings:
+        console.print(_bold(f"!  {warning}"))
+    what = "of the fraction of the roof reached" if table.of_roof else "of speed"
+    over = "" if table.by == "dtype" else f", over {table.reference}"
+    console.print(Text(f"geometric means {what}{over}"))
+    groups = list(dict.fromkeys(g for lines in table.lines.values() for g in lines[table.by]))
+    columns = [(table.by, groups)]
+    for name, lines in table.lines.items():
+        by_group = {line[table.by]: line for line in lines.to_dict("records")}
+        columns.append((name, [_mean(by_group.get(group)) for group in groups]))
+    console.print(_table(columns))
+
+
+def _mean(line: dict | None) -> str:
+    if line is None:
+        return NONE
+    interval = ""
+    if math.isfinite(line["low"]):
+        interval = f" ({line['low']:.3f} … {line['high']:.3f})"
+    return f"{line['ratio']:.3f}{interval}, {_rows(line['rows'])}"
 
 
 def print_validation(validation: Validation) -> None:
@@ -83,12 +114,12 @@ def print_validation(validation: Validation) -> None:
                 ("measured", _si(bad["measured"], "s")),
                 ("predicted", _si(bad["predicted"], "s")),
                 ("its error", _percent(bad["error"], signed=True)),
-                ("bound", [label or _NONE for label in bad["label"]]),
+                ("bound", [label or NONE for label in bad["label"]]),
             ]
         )
     )
     console.print(
-        Text(f"{len(rows)} rows compared, {validation.unmatched} measured without a prediction")
+        Text(f"{_rows(len(rows))} compared, {validation.unmatched} measured without a prediction")
     )
 
 
@@ -110,6 +141,10 @@ def _error_table(rows: pd.DataFrame) -> Table:
     )  # fmt: skip
 
 
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
 def _console() -> Console:
     # A pipe has no width: nothing may be cut there.
     width = None if sys.stdout.isatty() else 10_000
@@ -127,10 +162,10 @@ def _run(context: Context) -> str:
 
 def _table(columns: list[tuple[str, list[str]]]) -> Table:
     """A table of the columns that say anything; the first is text, the rest are numbers."""
-    used = [column for column in columns if any(cell != _NONE for cell in column[1])]
+    used = [column for column in columns if any(cell != NONE for cell in column[1])]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, (title, _) in enumerate(used):
-        text = index == 0 or title in ("device", "bound", "verdict")
+        text = index == 0 or title in ("device", "bound", "verdict", "note")
         table.add_column(title, justify="left" if text else "right", no_wrap=index > 0,
                          overflow="fold")  # fmt: skip
     for line in zip(*(cells for _, cells in used), strict=True):
@@ -138,42 +173,16 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     return table
 
 
-def _result_table(result: ResultFile) -> Table:
-    rows = result.ok
-    columns = [
-        ("name", list(rows["name"])),
-        ("time", _si(rows["seconds"], "s")),
-        ("useful", _si(rows["useful_bytes_per_second"], "B/s")),
-        ("arithmetic", _si(rows["flops_per_second"], "FLOP/s")),
-        ("items", _si(rows["items_per_second"], "/s")),
-        ("law ratio", _fixed(rows["law_ratio"])),
-        ("of roof", _percent(rows["roof_fraction"])),
-    ]
-    if not result.context.modelled:  # on the model the prediction is the result itself
-        error = rows["model_seconds"] / rows["seconds"] - 1
-        columns += [
-            ("predicted", _si(rows["model_seconds"], "s")),
-            ("its error", _percent(error, signed=True)),
-        ]
-    columns.append(("bound", [label or _NONE for label in rows["label"]]))
-    columns.append(("note", [_note(row) for _, row in rows.iterrows()]))
-    return _table(columns)
-
-
-def _note(row: pd.Series) -> str:
-    notes = []
-    if row["converged"] == 0:
-        notes.append("not converged")
-    if row["throttled"] > 0:
-        notes.append("throttled")
-    return ", ".join(notes) or _NONE
+def _result_table(rows: pd.DataFrame, context: Context) -> Table:
+    columns = columns_of(rows, {}, context)
+    return _table([(column.title, column.texts) for column in columns])
 
 
 def _comparison_table(comparison: Comparison) -> Table:
     rows = comparison.rows
     units = [BY_COLUMN[column].unit for column in rows["headline"]]
     interval = [
-        f"{low:.3f} … {high:.3f}" if math.isfinite(low) else _NONE
+        f"{low:.3f} … {high:.3f}" if math.isfinite(low) else NONE
         for low, high in zip(rows["low"], rows["high"], strict=True)
     ]
     return _table(
@@ -189,13 +198,9 @@ def _comparison_table(comparison: Comparison) -> Table:
 
 
 def _si(values: pd.Series, unit: str) -> list[str]:
-    return [_NONE if math.isnan(value) else si(value, unit) for value in values]
-
-
-def _fixed(values: pd.Series) -> list[str]:
-    return [_NONE if math.isnan(value) else f"{value:.3f}" for value in values]
+    return [NONE if math.isnan(value) else si(value, unit) for value in values]
 
 
 def _percent(values: pd.Series, signed: bool = False) -> list[str]:
     form = "+.1f" if signed else ".1f"
-    return [_NONE if math.isnan(value) else f"{value * 100:{form}} %" for value in values]
+    return [NONE if math.isnan(value) else f"{value * 100:{form}} %" for value in values]

@@ -9,7 +9,7 @@ from .conftest import rows_of
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict]:
-    return rows_of("--device=model:h100-sxm", "--benchmark_filter=^coalescing/")
+    return rows_of("--device=model:h100-sxm", "--suite=full", "--benchmark_filter=^coalescing/")
 
 
 @pytest.mark.parametrize("kernel", ["strided_read", "strided_write"])

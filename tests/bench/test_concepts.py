@@ -12,12 +12,17 @@ def rows() -> dict[str, dict[str, dict]]:
     by_concept: dict[str, dict[str, dict]] = {concept: {} for concept in concepts()}
     for name, row in rows_of("--device=model:h200-sxm").items():
         by_concept[row["concept"]][name] = row
+    for concept, found in by_concept.items():
+        if not found:  # too long for every day
+            found |= rows_of(
+                "--device=model:h200-sxm", "--suite=full", f"--benchmark_filter=^{concept}/"
+            )
     return by_concept
 
 
 @pytest.mark.parametrize("concept", concepts())
 def test_it_registers(concept: str) -> None:
-    done = run("--benchmark_list_tests", f"--benchmark_filter=^{concept}/")
+    done = run("--benchmark_list_tests", "--suite=full", f"--benchmark_filter=^{concept}/")
     names = done.stdout.split()
     assert done.returncode == 0
     assert names
@@ -59,5 +64,6 @@ def test_requests_cost_what_the_law_says(concept: str, rows: dict[str, dict[str,
 @pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm"])
 def test_every_device_runs_the_quick_suite(device: str) -> None:
     rows = rows_of(f"--device=model:{device}", "--suite=quick")
-    assert {row["concept"] for row in rows.values()} == set(concepts())
+    daily = {name.partition("/")[0] for name in run("--benchmark_list_tests").stdout.split()}
+    assert {row["concept"] for row in rows.values()} == daily
     assert not [name for name, row in rows.items() if row.get("error_occurred")]

@@ -30,7 +30,7 @@ def idle(rows: dict[str, dict], by: str, us: int = 20, every: int = 1) -> float:
 def test_the_gpu_idles_for_a_round_trip(rows: dict[str, dict], figures: dict[str, float]) -> None:
     launch, wake = figures["launch_latency_seconds"], figures["sync_host_seconds"]
     copy, call = figures["pcie_latency_seconds"], figures["launch_host_seconds"]
-    for every in (1, 2, 4, 8):
+    for every in (1, 8):
         for by in ("memcpy", "pinned"):
             assert idle(rows, by, every=every) == pytest.approx(copy + wake + launch, rel=0.01)
         assert idle(rows, "mapped", every=every) == pytest.approx(wake + launch, rel=0.01)

@@ -10,8 +10,10 @@ import pytest
 
 from .conftest import ROOT, rows_of
 
-DRAM_LATENCY = 689 / 1.98e9  # seconds, of the h200-sxm's device file
+# Of the h200-sxm's device file, in seconds.
+DRAM_LATENCY, TURNAROUND, QUEUE = (cycles / 1.98e9 for cycles in (689, 464, 225))
 SMS, MOST_WARPS = 132, 64
+LOADS_A_THREAD = 64
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +56,21 @@ def test_bytes_in_flight_are_latency_times_bandwidth(rows: dict[str, dict]) -> N
     for (warps, unroll), row in plane(rows, "copy").items():
         in_flight = warps * 32 * unroll * 4
         covered = 2 * SMS * in_flight / DRAM_LATENCY  # read and written
-        expected = min(best, covered)
-        assert row["useful_bytes_per_second"] == pytest.approx(expected, rel=0.1), row["name"]
         if not 0.9 < covered / best < 1.1:
             assert row["label"] == ("latency" if covered < best else "dram"), row["name"]
+        # A busy memory makes each load wait longer: what one comes to in seconds, of the latency,
+        # of the bandwidth alone, and of both.
+        moved = 2 * SMS * in_flight
+        waits, busy = DRAM_LATENCY + TURNAROUND * unroll / LOADS_A_THREAD, moved / best
+        both = (waits + busy + math.sqrt((waits - busy) ** 2 + 4 * QUEUE * busy)) / 2
+        assert row["useful_bytes_per_second"] == pytest.approx(moved / both, rel=0.06), row["name"]
 
 
 def test_warps_and_loads_in_flight_are_interchangeable(rows: dict[str, dict]) -> None:
     copies = plane(rows, "copy")
     times = [copies[32 // unroll, unroll]["real_time"] for unroll in (1, 2, 4, 8)]
-    assert max(times) == pytest.approx(min(times), rel=0.01)
+    # Not quite: blocks with more loads in flight end sooner, and have to be replaced more often.
+    assert max(times) == pytest.approx(min(times), rel=0.05)
 
 
 def test_the_compute_bound_kernel_is_fast_at_low_occupancy(rows: dict[str, dict]) -> None:
@@ -71,7 +78,9 @@ def test_the_compute_bound_kernel_is_fast_at_low_occupancy(rows: dict[str, dict]
     peak = chains[64, 8]["flops_per_second"]
     busy = chains[4, 4]
     assert busy["occupancy"] == pytest.approx(1 / 16)
-    assert busy["flops_per_second"] == pytest.approx(peak, rel=0.02)
+    # Of one block at a time, each time the next has to be started.
+    steps = 8192 / 1.98e9
+    assert busy["flops_per_second"] == pytest.approx(peak * steps / (steps + TURNAROUND), rel=0.02)
     assert chains[4, 1]["flops_per_second"] == pytest.approx(peak / 4, rel=0.05)
     # The copy at the same occupancy and the same number in flight is nowhere near its own.
     copies = plane(rows, "copy")

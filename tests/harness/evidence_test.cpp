@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/measure/nvml.hpp"
 #include "tests/harness/fake_nvml.hpp"
 
 namespace gpubench {
@@ -98,6 +99,25 @@ TEST_F(Monitor, WhatTheDriverRefusesIsAbsentNotZero) {
   EXPECT_FALSE(sample.temperature_c);
   EXPECT_FALSE(monitor->max_sm_clock_hz());
   EXPECT_FALSE(monitor->driver_version());
+}
+
+TEST_F(Monitor, TwoGpusAreConnectedAsTheDriverSays) {
+  std::string why_absent;
+  const auto library = Nvml::load(FAKE_NVML_PATH, &why_absent);
+  ASSERT_TRUE(library) << why_absent;
+  const auto gpu = library->device(fake_nvml_pci_bus_id, &why_absent);
+  ASSERT_TRUE(gpu) << why_absent;
+  EXPECT_EQ(library->connection(*gpu, *gpu).value(), "PCIe (host bridge)");
+  nvml->common_ancestor = 10;
+  EXPECT_EQ(library->connection(*gpu, *gpu).value(), "PCIe (one switch)");
+  nvml->nvlink_status = 0;
+  EXPECT_EQ(library->connection(*gpu, *gpu).value(), "NVLink");
+  nvml->nvlink_status = 5;
+  nvml->common_ancestor = 35;
+  EXPECT_FALSE(library->connection(*gpu, *gpu)) << "a level that nobody has heard of";
+  nvml->common_ancestor = 10;
+  nvml->topology_status = fake_nvml_not_supported;
+  EXPECT_FALSE(library->connection(*gpu, *gpu));
 }
 
 TEST_F(Monitor, AnOldDriverKnowsTheReasonsByTheirFirstNameAndLacksTheRest) {

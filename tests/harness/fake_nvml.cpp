@@ -70,6 +70,20 @@ int nvmlDeviceGetTemperature(void* device, int sensor, unsigned* celsius) {
   return checked(device, fake_nvml_state.temperature_status);
 }
 
+int nvmlDeviceGetP2PStatus(void* device, void* peer, int capability, int* status) {
+  constexpr int nvlink = 2;
+  if (capability != nvlink) return gpubench::fake_nvml_invalid_argument;
+  *status = fake_nvml_state.nvlink_status;
+  const int mine = checked(device, fake_nvml_state.topology_status);
+  return mine != gpubench::fake_nvml_success ? mine : checked(peer, mine);
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(void* device, void* peer, int* level) {
+  *level = fake_nvml_state.common_ancestor;
+  const int mine = checked(device, fake_nvml_state.topology_status);
+  return mine != gpubench::fake_nvml_success ? mine : checked(peer, mine);
+}
+
 #ifdef FAKE_NVML_OLD
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* mask) {

@@ -23,12 +23,15 @@ struct FakeNvml {
   int temperature_status = fake_nvml_success;
   int reasons_status = fake_nvml_success;
   int driver_version_status = fake_nvml_success;
+  int topology_status = fake_nvml_success;
 
   unsigned sm_clock_mhz = 1755;
   unsigned max_sm_clock_mhz = 1980;
   unsigned power_mw = 412'345;
   unsigned temperature_c = 61;
   unsigned long long reasons = 0x4;
+  int nvlink_status = 1;     // nvmlGpuP2PStatus_t: not supported by the chip set
+  int common_ancestor = 30;  // nvmlGpuTopologyLevel_t: a host bridge
 
   int started = 0;  // successful nvmlInit_v2 less nvmlShutdown
   int shutdowns = 0;

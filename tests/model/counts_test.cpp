@@ -151,6 +151,8 @@ TEST(Counts, ScaledAndSummed) {
   a.barriers = 8;
   a.fma_fp32 = 9;
   a.special = 10;
+  a.at(WarpOperation::vote) = 11;
+  a.async_loads = 12;
   Counts sum = a.scaled(2);
   sum += a;
   const AccessCounts& stores = sum.at(Space::shared, Access::store);
@@ -165,6 +167,8 @@ TEST(Counts, ScaledAndSummed) {
   EXPECT_EQ(sum.barriers, 24);
   EXPECT_EQ(sum.fma_fp32, 27);
   EXPECT_EQ(sum.special, 30);
+  EXPECT_EQ(sum.at(WarpOperation::vote), 33);
+  EXPECT_EQ(sum.async_loads, 36);
 }
 
 }  // namespace

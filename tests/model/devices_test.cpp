@@ -135,6 +135,22 @@ TEST_F(DevicesTest, PeersAreThoseOfTheNode) {
   EXPECT_EQ(cudaDeviceEnablePeerAccess(8, 0), cudaErrorPeerAccessUnsupported);
 }
 
+TEST_F(DevicesTest, TheDriverReportsWhatConnectsThem) {
+  int value = -1;
+  ASSERT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrPerformanceRank, 0, 7), cudaSuccess);
+  EXPECT_EQ(value, 0);
+  ASSERT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrNativeAtomicSupported, 0, 7),
+            cudaSuccess);
+  EXPECT_EQ(value, 1);
+  ASSERT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrNativeAtomicSupported, 0, 8),
+            cudaSuccess);
+  EXPECT_EQ(value, 0) << "on another node";
+  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrPerformanceRank, 3, 3),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrPerformanceRank, 0, 16),
+            cudaErrorInvalidDevice);
+}
+
 TEST_F(DevicesTest, IssuingToAnotherNodeIsItsOwnHostsTime) {
   const cudaStream_t here = stream_on(0), there = stream_on(8);
   const double start = current_runtime()->host_seconds();

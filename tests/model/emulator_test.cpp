@@ -340,7 +340,7 @@ TEST_F(EmulatorTest, ShufflesOfEveryKindWidthAndDistance) {
       for (int how = 0; how < 4; ++how) {
         const Counts counts = counts_of(
             [&] { kernels::exchange(static_cast<kernels::Exchange>(how), out, argument, width); });
-        ASSERT_EQ(counts.warp_collectives, 1);
+        ASSERT_EQ(counts.at(WarpOperation::shuffle), 1);
         const std::vector<unsigned> values = download(out, 32);
         for (int lane = 0; lane < 32; ++lane) {
           ASSERT_EQ(values[static_cast<std::size_t>(lane)], 100 + sources[how](lane))
@@ -361,7 +361,8 @@ TEST_F(EmulatorTest, ShufflesOfEightBytes) {
 TEST_F(EmulatorTest, Votes) {
   unsigned* out = make<unsigned>(96);
   const Counts counts = counts_of([&] { kernels::votes(out); });
-  EXPECT_EQ(counts.warp_collectives, 5);
+  EXPECT_EQ(counts.at(WarpOperation::vote), 4);
+  EXPECT_EQ(counts.at(WarpOperation::warp_barrier), 1);
   const std::vector<unsigned> values = download(out, 96);
   for (unsigned lane = 0; lane < 32; ++lane) {
     EXPECT_EQ(values[lane], 0x1fu);
@@ -394,7 +395,7 @@ TEST_F(EmulatorTest, ReductionByShuffles) {
   for (unsigned block = 0; block < 4; ++block) {
     EXPECT_EQ(download(out, 4)[block], 256 * (256 * block) + 255 * 128);
   }
-  EXPECT_EQ(counts.warp_collectives, 4 * 8 * 5);
+  EXPECT_EQ(counts.at(WarpOperation::shuffle), 4 * 8 * 5);
   EXPECT_EQ(counts.barriers, 4 * 8);
   // One lane of each warp stores, one lane of a block loads.
   expect_access(counts.at(Space::shared, Access::store), 4 * 8, 4 * 8, 4 * 8 * 4);
@@ -495,7 +496,9 @@ TEST_F(EmulatorTest, ASampleExtrapolatesToTheWholeGrid) {
       }
     }
     EXPECT_DOUBLE_EQ(whole.barriers, scaled.barriers);
-    EXPECT_DOUBLE_EQ(whole.warp_collectives, scaled.warp_collectives);
+    for (std::size_t c = 0; c < warp_operation_kinds; ++c) {
+      EXPECT_DOUBLE_EQ(whole.warp_operations[c], scaled.warp_operations[c]);
+    }
     EXPECT_NEAR(emulator.runs()[0].prediction.seconds, sampling.runs()[0].prediction.seconds,
                 0.02 * sampling.runs()[0].prediction.seconds);
   }

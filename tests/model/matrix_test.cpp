@@ -65,7 +65,7 @@ class MatrixTest : public EmulatorTest {
                   t == static_cast<std::size_t>(type) ? 2 * 256 * depth : 0);
       }
       // An instruction for each half of the columns.
-      EXPECT_EQ(counts.warp_collectives, 2 * depth / step);
+      EXPECT_EQ(counts.at(WarpOperation::matrices), 2 * depth / step);
       // Neighbours that share a register come by one access.
       const double bytes_a = layouts.a_by_rows ? joined_bytes : single_bytes;
       const double bytes_b = layouts.b_by_rows ? single_bytes : joined_bytes;
@@ -89,7 +89,7 @@ class MatrixTest : public EmulatorTest {
         download(to, 128), a, b, [&](unsigned i, unsigned j) { return c[i * 8 + j]; }, 8, depth,
         {true, false, true}, 1);
     EXPECT_EQ(counts.tensor_flops[static_cast<std::size_t>(type)], 2 * 128 * depth);
-    EXPECT_EQ(counts.warp_collectives, 1);
+    EXPECT_EQ(counts.at(WarpOperation::matrices), 1);
   }
 
  private:

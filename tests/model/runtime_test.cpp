@@ -74,6 +74,20 @@ class RuntimeTest : public testing::Test {
     return cudaLaunchKernelEx(&config, kernel, arguments...);
   }
 
+  template <class... P, class... A>
+  static cudaError_t launch_early(cudaStream_t stream, void (*kernel)(P...), A... arguments) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config;
+    config.gridDim = dim3(1);
+    config.blockDim = dim3(32);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+  }
+
   static cudaStream_t stream(unsigned flags = cudaStreamNonBlocking) {
     cudaStream_t created = nullptr;
     EXPECT_EQ(cudaStreamCreateWithFlags(&created, flags), cudaSuccess);
@@ -244,6 +258,35 @@ TEST_F(RuntimeTest, ShortKernelsAreSpacedAsTheFrontEndIs) {
   ASSERT_EQ(kernels.size(), 3U);
   EXPECT_NEAR(kernels[1].start - kernels[0].start, figure("launch_stream_seconds"), nanosecond);
   EXPECT_NEAR(kernels[2].start - kernels[1].start, figure("launch_stream_seconds"), nanosecond);
+}
+
+TEST_F(RuntimeTest, WhatMayComeEarlyComesAsSoonAsTheHostLetsIt) {
+  executor_.seconds[address(tiny)] = figure("kernel_floor_seconds");
+  const cudaStream_t s = stream();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(launch_early(s, tiny), cudaSuccess);
+  const auto kernels = named("tiny");
+  EXPECT_NEAR(kernels[1].start - kernels[0].start, figure("launch_host_seconds"), nanosecond);
+  EXPECT_LT(figure("launch_host_seconds"), figure("launch_stream_seconds"));
+}
+
+TEST(EarlyLaunches, NeedADeviceThatHasThem) {
+  const DeviceSpec ampere = device_spec("a100-80-sxm");
+  DeviceMemory memory{std::size_t{1} << 20};
+  FakeExecutor executor;
+  install_runtime(std::make_unique<Runtime>(ampere, memory, executor));
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config;
+  config.gridDim = config.blockDim = dim3(1);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  EXPECT_EQ(cudaLaunchKernelEx(&config, tiny), cudaErrorNotSupported);
+  attribute.val.programmaticStreamSerializationAllowed = 0;
+  EXPECT_EQ(cudaLaunchKernelEx(&config, tiny), cudaSuccess);
+  attribute.id = static_cast<cudaLaunchAttributeID>(7);
+  EXPECT_EQ(cudaLaunchKernelEx(&config, tiny), cudaErrorInvalidValue);
+  install_runtime(nullptr);
 }
 
 TEST_F(RuntimeTest, WithoutAGateTheHostSetsThePace) {
@@ -730,6 +773,49 @@ TEST_F(CaptureTest, NodesOfAGraphAreCloserThanLaunchesInAStream) {
   EXPECT_LT(figure("launch_graph_seconds"), figure("launch_stream_seconds"));
 }
 
+TEST_F(CaptureTest, NodesOverlapWithWhatAnEmptyKernelTakesBetweenEvents) {
+  const double floor = figure("kernel_floor_seconds"), spacing = figure("launch_graph_seconds");
+  ASSERT_GT(floor, spacing);
+  executor_.seconds[address(tiny)] = floor;
+  const cudaStream_t s = begin();
+  for (const auto kernel : {tiny, tiny, small, tiny}) {
+    ASSERT_EQ(launch(s, 1, kernel), cudaSuccess);
+  }
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(s, &graph), cudaSuccess);
+  const cudaEvent_t end = event();
+  ASSERT_EQ(cudaGraphLaunch(instantiate(graph), s), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(end, s), cudaSuccess);
+  const auto kernels = named("tiny");
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_NEAR(kernels[1].start - kernels[0].start, spacing, nanosecond);
+  const auto between = named("small");
+  EXPECT_NEAR(kernels[2].start - between[0].start, 10e-6 - (floor - spacing), nanosecond);
+  const auto events = named("event");
+  EXPECT_DOUBLE_EQ(events.back().end, kernels[2].end) << "nobody comes after part of a kernel";
+}
+
+TEST_F(CaptureTest, WhatMayComeEarlyDoes) {
+  const double floor = figure("kernel_floor_seconds");
+  const double early = figure("launch_programmatic_seconds");
+  executor_.seconds[address(tiny)] = floor;
+  const cudaStream_t s = begin();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(launch_early(s, tiny), cudaSuccess);
+  ASSERT_EQ(launch(s, 1, tiny), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(s, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphLaunch(instantiate(graph), s), cudaSuccess);
+  const auto kernels = named("tiny");
+  ASSERT_EQ(kernels.size(), 4U);
+  EXPECT_NEAR(kernels[1].start - kernels[0].start, early, nanosecond);
+  EXPECT_NEAR(kernels[2].start - kernels[1].start, early, nanosecond);
+  EXPECT_NEAR(kernels[3].start - kernels[2].start, figure("launch_graph_seconds"), nanosecond)
+      << "a launch like any other";
+  const auto launched = named("graph launch");
+  EXPECT_NEAR(kernels[0].start - launched[0].start, figure("launch_graph_seconds"), nanosecond)
+      << "it is early for kernels only";
+}
+
 TEST_F(CaptureTest, AnEmptyGraphStillCostsItsLaunch) {
   const cudaStream_t s = begin();
   cudaGraph_t graph = nullptr;
@@ -773,7 +859,9 @@ TEST_F(CaptureTest, ForkedBranchesRunSideBySideAndJoin) {
   ASSERT_EQ(launch(origin, 1, tiny), cudaSuccess);
   const auto branches = named("large");
   EXPECT_DOUBLE_EQ(branches[0].start, branches[1].start);
-  EXPECT_DOUBLE_EQ(named("small")[0].start, std::max(branches[0].end, branches[1].end));
+  const double lead = figure("kernel_floor_seconds") - figure("launch_graph_seconds");
+  EXPECT_NEAR(named("small")[0].start, std::max(branches[0].end, branches[1].end) - lead,
+              nanosecond);
   EXPECT_GE(named("tiny")[0].start, named("small")[0].end);
 }
 
@@ -1018,6 +1106,113 @@ TEST_F(RuntimeTest, EntryPointsAreThereOrSaidNotToBe) {
   EXPECT_EQ(entry_point("cuStreamWaitValue32"), nullptr);
 }
 
+// --- managed and registered memory ---
+
+class PrefetchTest : public RuntimeTest {
+ protected:
+  static constexpr std::size_t page = 4096, bytes = 1000 * page;
+  static constexpr cudaMemLocation device0{cudaMemLocationTypeDevice, 0};
+  static constexpr cudaMemLocation host{cudaMemLocationTypeHost, 0};
+
+  double crossing(double amount, const char* rate) const {
+    return figure("pcie_latency_seconds") + amount / figure(rate);
+  }
+  static double seconds(const Record& record) { return record.end - record.start; }
+};
+
+TEST_F(PrefetchTest, MovesWhatIsNotThereYet) {
+  char* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, bytes), cudaSuccess);
+  managed[bytes - 1] = 42;
+  const cudaStream_t s = stream();
+  ASSERT_EQ(cudaMemPrefetchAsync(managed, 10 * page, device0, 0, s), cudaSuccess);
+  ASSERT_EQ(cudaMemPrefetchAsync(managed, bytes, device0, 0, s), cudaSuccess);
+  ASSERT_EQ(cudaMemPrefetchAsync(managed, bytes, device0, 0, s), cudaSuccess);
+  ASSERT_EQ(cudaMemPrefetchAsync(managed + page - 1, 2, host, 0, s), cudaSuccess);
+  const auto there = named("prefetch to device");
+  ASSERT_EQ(there.size(), 3U);
+  EXPECT_EQ(there[0].engine, Engine::copy_to_device);
+  EXPECT_NEAR(seconds(there[0]), crossing(10 * page, "pcie_h2d_bytes_per_second"), nanosecond);
+  EXPECT_NEAR(seconds(there[1]), crossing(990 * page, "pcie_h2d_bytes_per_second"), nanosecond);
+  EXPECT_NEAR(seconds(there[2]), crossing(0, "pcie_h2d_bytes_per_second"), nanosecond);
+  const auto back = named("prefetch to host");
+  EXPECT_EQ(back[0].engine, Engine::copy_to_host);
+  EXPECT_NEAR(seconds(back[0]), crossing(2 * page, "pcie_d2h_bytes_per_second"), nanosecond)
+      << "two bytes of two pages";
+  EXPECT_EQ(managed[bytes - 1], 42);
+  EXPECT_EQ(cudaFree(managed), cudaSuccess);
+  EXPECT_EQ(cudaFree(managed), cudaErrorInvalidValue);
+}
+
+TEST_F(PrefetchTest, TheHostGoesOnAtOnce) {
+  char* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, bytes), cudaSuccess);
+  const double before = runtime().host_seconds();
+  ASSERT_EQ(cudaMemPrefetchAsync(managed, bytes, device0, 0, stream()), cudaSuccess);
+  EXPECT_NEAR(runtime().host_seconds() - before, figure("launch_host_seconds"), nanosecond);
+}
+
+TEST_F(PrefetchTest, TakesManagedMemoryOnly) {
+  char *managed = nullptr, *pinned = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, bytes), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+  EXPECT_EQ(cudaMemPrefetchAsync(pinned, bytes, device0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, bytes + 1, device0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 0, device0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, bytes, device0, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, bytes, {cudaMemLocationTypeDevice, 1}, 0),
+            cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, bytes, {cudaMemLocationTypeInvalid, 0}, 0),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFreeHost(managed), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(pinned), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMallocManaged(&managed, 0), cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeTest, RegisteredMemoryIsPinnedUntilItIsNot) {
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  std::vector<char> pageable(2 * bytes);
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  const auto blocks_for = [&](char* from) {
+    const double before = runtime().host_seconds();
+    EXPECT_EQ(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, stream()), cudaSuccess);
+    return runtime().host_seconds() - before;
+  };
+  ASSERT_EQ(cudaHostRegister(pageable.data(), bytes, cudaHostRegisterDefault), cudaSuccess);
+  EXPECT_NEAR(blocks_for(pageable.data()), figure("launch_host_seconds"), nanosecond);
+  EXPECT_GT(blocks_for(pageable.data() + bytes), 10e-6) << "the other half is pageable";
+  EXPECT_EQ(cudaHostRegister(pageable.data() + bytes - 1, 2, cudaHostRegisterDefault),
+            cudaErrorHostMemoryAlreadyRegistered);
+  EXPECT_EQ(cudaFreeHost(pageable.data()), cudaErrorInvalidValue);
+  ASSERT_EQ(cudaHostUnregister(pageable.data()), cudaSuccess);
+  EXPECT_EQ(cudaHostUnregister(pageable.data()), cudaErrorHostMemoryNotRegistered);
+  EXPECT_GT(blocks_for(pageable.data()), 10e-6);
+}
+
+TEST_F(RuntimeTest, LongCopiesAreOnlyPricedWhereNobodyAsksForResults) {
+  constexpr std::size_t little = std::size_t{1} << 20, much = little + 1;
+  char *pinned = nullptr, *device = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, much), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&device, much), cudaSuccess);
+  const auto arrives = [&](std::size_t bytes, char value) {
+    EXPECT_EQ(cudaMemset(device, 0, much), cudaSuccess);
+    std::memset(pinned, value, much);
+    EXPECT_EQ(cudaMemcpy(device, pinned, bytes, cudaMemcpyHostToDevice), cudaSuccess);
+    char first = 0;
+    EXPECT_EQ(cudaMemcpy(&first, device, 1, cudaMemcpyDeviceToHost), cudaSuccess);
+    return first == value;
+  };
+  EXPECT_TRUE(arrives(much, 1));
+  runtime().expect_results(false);
+  const double before = runtime().host_seconds();
+  EXPECT_FALSE(arrives(much, 2));
+  EXPECT_GT(runtime().host_seconds() - before, much / figure("pcie_h2d_bytes_per_second"));
+  EXPECT_TRUE(arrives(little, 3)) << "flags and scalars are always carried out";
+  runtime().expect_results(true);
+  EXPECT_TRUE(arrives(much, 4));
+}
+
 // --- every call ---
 
 // Every function of the API, called rightly.
@@ -1060,6 +1255,14 @@ class EveryCallTest : public RuntimeTest {
         {"cudaHostGetDevicePointer",
          [this] { return cudaHostGetDevicePointer(&pointer_, pinned_, 0); }},
         {"cudaFreeHost", [] { return cudaFreeHost(nullptr); }},
+        {"cudaHostRegister",
+         [this] { return cudaHostRegister(text_.data(), 1, cudaHostRegisterDefault); }},
+        {"cudaHostUnregister", [this] { return cudaHostUnregister(text_.data()); }},
+        {"cudaMallocManaged", [this] { return cudaMallocManaged(&managed_, 4); }},
+        {"cudaMemPrefetchAsync",
+         [this] {
+           return cudaMemPrefetchAsync(managed_, 4, {cudaMemLocationTypeDevice, 0}, 0, stream_);
+         }},
         {"cudaMemcpy", [this] { return cudaMemcpy(device_place_, pinned_, 4, cudaMemcpyDefault); }},
         {"cudaMemcpyAsync",
          [this] { return cudaMemcpyAsync(device_place_, pinned_, 4, cudaMemcpyDefault, stream_); }},
@@ -1132,6 +1335,7 @@ class EveryCallTest : public RuntimeTest {
   int* device_place_ = nullptr;
   void* pinned_ = nullptr;
   void* pointer_ = nullptr;
+  void* managed_ = nullptr;
   cudaStream_t stream_ = nullptr, new_stream_ = nullptr;
   cudaEvent_t event_ = nullptr, later_ = nullptr, new_event_ = nullptr;
   cudaGraph_t graph_ = nullptr, new_graph_ = nullptr;

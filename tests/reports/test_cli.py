@@ -151,7 +151,7 @@ def test_table_lists_skipped_and_failed_rows_and_says_modelled(write, capsys):
 def test_table_marks_rows_to_doubt(write, capsys):
     lines = table(write, capsys, [make_row("a/b", converged=0, throttled=1), make_row("a/c")])
     (line,) = [line for line in lines if " a/b" in line]
-    assert line.rstrip().endswith("not converged, throttled")
+    assert line.rstrip().endswith("not converged; throttled")
 
 
 def test_markup_in_names_is_text(write, capsys):

@@ -244,3 +244,58 @@ def test_legends_stay_within_the_figure(load):
     legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
     assert len(legends) == 3
     assert all(legend.get_window_extent().x1 <= figure.bbox.x1 for legend in legends)
+
+
+def test_a_law_of_some_rows_is_seen_at_each_of_them(load):
+    stated = {"law": 6e14, "law_ratio": 5 / 6}
+    rows = [compute_row(f"g/k/n:{n}", 1e3, 5e14, **(stated if n % 2 else {})) for n in (1, 2, 3)]
+    (axes,) = build(load(rows), "g").axes
+    (law,) = lines(axes, "law")
+    assert (law.get_linestyle(), law.get_marker()) == ("None", "_")
+
+
+def test_long_names_of_series_name_their_axes_once(load):
+    rows = [
+        compute_row(f"g/k/dtype:{dtype}/pass:{way}/n:{n}", 1e3, 5e14)
+        for dtype in ("bf16", "fp16") for way in ("forward", "input_gradient") for n in (1, 2)
+    ]  # fmt: skip
+    (axes,) = build(load(rows), "g").axes
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert shown == ["dtype, pass: bf16, forward", "bf16, input_gradient", "fp16, forward",
+                     "fp16, input_gradient"]  # fmt: skip
+
+
+def test_what_a_stopwatch_claims_stands_beside_what_it_took(load):
+    rows = [make_row(f"c/never/us:{us}", 1.0 * us, items_per_second=8 / us,
+                     claimed_items_per_second=1e3) for us in (5, 20, 100)]  # fmt: skip
+    rows += [make_row(f"c/each/us:{us}", 2.0 * us, items_per_second=4 / us) for us in (5, 20)]
+    figure = build(load(rows), "c")
+    never, each = figure.axes
+    (claimed,) = lines(never, "claimed")
+    np.testing.assert_allclose(claimed.get_ydata(), [1e3] * 3)
+    assert claimed.get_markerfacecolor() == "white"
+    assert never.get_ylim()[1] > 1e3, "within sight"
+    assert not lines(each, "claimed")
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "claimed, not synchronised" in words
+
+
+def test_dimensions_are_marked_where_rows_align(load):
+    rows = [compute_row(f"g/odd_n/n:{n}", 1e3, 5e14) for n in (4032, 4033, 4040, 4048, 4096)]
+    rows += [compute_row(f"g/wide/m:{m}", 1e3, 5e14) for m in (256, 512, 4096)]
+    figure = build(load(rows), "g")
+    marks = {
+        line.get_xdata()[0]: line.get_linewidth() for line in lines(figure.axes[0], "alignment")
+    }
+    assert sorted(marks) == list(range(4032, 4097, 8))
+    assert marks[4032] == marks[4096] > marks[4048] > marks[4040]
+    assert not lines(figure.axes[1], "alignment")
+
+
+def test_the_roof_may_have_another_name_than_the_bound(load):
+    rows = [
+        compute_row(f"g/k/n:{n}", 1e3, 5e14, label="tensor", roof="tensor_bf16") for n in (1, 2)
+    ]
+    (axes,) = build(load(rows), "g").axes
+    (roof,) = lines(axes, "roof")
+    assert set(roof.get_ydata()) == {8.0e14}

@@ -48,6 +48,13 @@ constexpr int warp_sync = 101;
 constexpr int matrices = 102;                                                  // and the Tensor
 constexpr int warpgroup_matrices = matrices + static_cast<int>(tensor_types);  // likewise
 
+WarpOperation warp_operation_of(int operation) {
+  return operation >= matrices    ? WarpOperation::matrices
+         : operation == warp_sync ? WarpOperation::warp_barrier
+         : operation == vote      ? WarpOperation::vote
+                                  : WarpOperation::shuffle;
+}
+
 std::uint64_t linear(dim3 extent) {
   return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
 }
@@ -161,6 +168,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   live_ = lanes;
   ready_.assign((lanes + warp_lanes - 1) / warp_lanes, ~0u);
   if (lanes % warp_lanes != 0) ready_.back() = (1u << lanes % warp_lanes) - 1;
+  waiting_.assign(ready_.size(), 0);
   if (traced) {
     traces_.resize(lanes);
     for (LaneTrace& trace : traces_) trace.clear();
@@ -256,6 +264,7 @@ void BlockRunner::resume(unsigned warp) {
     --live_;
     stacks_.give_back(lane.stack);
     lane.stack = nullptr;
+    if (waiting_[warp] != 0) resolve_without_ended(warp);
   }
 }
 
@@ -345,9 +354,7 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
   const unsigned warp = current_ / warp_lanes;
   const unsigned own = 1u << current_ % warp_lanes;
   // Lanes beyond the block's end do not exist; CUDA lets a full mask name them.
-  const auto in_warp =
-      std::min<unsigned>(warp_lanes, static_cast<unsigned>(lanes_.size()) - warp * warp_lanes);
-  if (in_warp < warp_lanes) mask &= (1u << in_warp) - 1;
+  if (lanes_in(warp) < warp_lanes) mask &= (1u << lanes_in(warp)) - 1;
   if ((mask & own) == 0) fault("warp collective whose mask leaves out its own lane", code);
 
   Lane& lane = lanes_[current_];
@@ -358,46 +365,73 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
   lane.operation = operation;
   lane.argument = argument;
   lane.width = width;
-  // From the highest lane down: lanes run in ascending order, so who is missing is found at once.
-  bool all_here = true;
-  for (unsigned rest = mask; rest != 0 && all_here;) {
-    const unsigned highest = warp_lanes - 1 - static_cast<unsigned>(std::countl_zero(rest));
-    rest &= ~(1u << highest);
-    const Lane& other = lanes_[warp * warp_lanes + highest];
-    if (other.state == LaneState::done) {
-      fault("warp collective that names a lane which has already ended,", code);
-    }
-    all_here = other.state == LaneState::at_collective && other.mask == mask &&
-               other.operation == operation;
-  }
-  if (all_here) {
+  waiting_[warp] |= own;
+  if (has_arrived(warp, mask, operation)) {
     resolve(warp, mask);
-    if (is_traced_ && operation == warp_sync) {
-      checker_.sync_warp(warp, mask, in_warp < warp_lanes ? (1u << in_warp) - 1 : ~0u);
-      checker_.enter(current_);
-    }
+    if (is_traced_ && operation == warp_sync) checker_.enter(current_);
   } else {
     suspend();
+  }
+  if (lanes_[current_].lacks_ended) {
+    fault(operation >= matrices
+              ? "matrix multiplication by a warp of which a lane has already ended,"
+              : "shuffle that reads from a lane which has already ended,",
+          code);
   }
   if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective));
   return lanes_[current_].answer;
 }
 
+// Lanes that have ended are not waited for.
+bool BlockRunner::has_arrived(unsigned warp, unsigned mask, int operation) const {
+  // From the highest lane down: lanes run in ascending order, so who is missing is found at once.
+  for (unsigned rest = mask; rest != 0;) {
+    const unsigned highest = warp_lanes - 1 - static_cast<unsigned>(std::countl_zero(rest));
+    rest &= ~(1u << highest);
+    const Lane& other = lanes_[warp * warp_lanes + highest];
+    if (other.state == LaneState::done) continue;
+    if (other.state != LaneState::at_collective || other.mask != mask ||
+        other.operation != operation) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A lane of `warp` has ended: those that waited for nobody else go on.
+void BlockRunner::resolve_without_ended(unsigned warp) {
+  for (unsigned rest = waiting_[warp]; rest != 0; rest &= waiting_[warp] & (rest - 1)) {
+    const Lane& lane = lanes_[warp * warp_lanes + static_cast<unsigned>(std::countr_zero(rest))];
+    if (has_arrived(warp, lane.mask, lane.operation)) resolve(warp, lane.mask);
+  }
+}
+
 void BlockRunner::resolve(unsigned warp, unsigned mask) {
-  ++result_.warp_collectives;
   Lane* lanes = &lanes_[warp * warp_lanes];
-  if (const int operation = lanes_[current_].operation; operation >= matrices) {
+  unsigned present = mask;
+  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    if (lanes[i].state == LaneState::done) present &= ~(1u << i);
+  }
+  waiting_[warp] &= ~present;
+  const int operation = lanes[std::countr_zero(present)].operation;
+  ++result_.warp_operations[static_cast<std::size_t>(warp_operation_of(operation))];
+  if (operation >= matrices && present == ~0u) {
     multiply(operation, warp);
   }
+  if (is_traced_ && operation == warp_sync) {
+    checker_.sync_warp(warp, mask, ~0u >> (warp_lanes - lanes_in(warp)));
+  }
   unsigned votes = 0;
-  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+  for (unsigned rest = present; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
     votes |= static_cast<unsigned>(lanes[i].value & 1) << i;
   }
-  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+  for (unsigned rest = present; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
     Lane& lane = lanes[i];
-    if (lane.operation >= vote) {
+    lane.lacks_ended = operation >= matrices && present != ~0u;
+    if (operation >= vote) {
       lane.answer = votes;
     } else {
       // A source outside the segment, or not taking part, gives the lane its own value back.
@@ -418,7 +452,8 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
           source = (i ^ argument) >= segment + lane.width ? i : i ^ argument;
           break;
       }
-      lane.answer = (mask >> source & 1) != 0 ? lanes[source].value : lane.value;
+      lane.lacks_ended = ((mask & ~present) >> source & 1) != 0;
+      lane.answer = (present >> source & 1) != 0 ? lanes[source].value : lane.value;
     }
     lane.state = LaneState::ready;
     if (warp * warp_lanes + static_cast<unsigned>(i) != current_) ready_[warp] |= 1u << i;
@@ -677,14 +712,19 @@ void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, 
 
 // What is neither device nor shared memory: registers and parameters on the lane's stack, constants
 // of the program, or host memory that the device may access.
-bool BlockRunner::is_mapped(const void* address, unsigned bytes, EventKind kind, const void* code) {
+void BlockRunner::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_[current_].stack);
   if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_) {
-    return false;
+    return;
   }
   const HostCode host;
-  if (is_mapped_host_ && is_mapped_host_(address, bytes)) return true;
+  if (is_mapped_host_ && is_mapped_host_(address, bytes)) {
+    if (is_traced_) {
+      (kind == EventKind::load ? result_.host_bytes_read : result_.host_bytes_written) += bytes;
+    }
+    return;
+  }
   const std::uint64_t beyond = at - dynamic_shared_begin();
   if (launch_->shared_bytes > 0 && beyond < 2 * launch_->shared_bytes + 4096) {
     fault("out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +

@@ -2,6 +2,7 @@
 // reach a barrier or need the rest of their warp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,13 @@ namespace gpubench::model {
 
 inline constexpr unsigned warp_lanes = 32;
 
+// What a warp does together, but for the block's barrier.
+enum class WarpOperation : std::uint8_t { shuffle, vote, warp_barrier, matrices };
+inline constexpr std::size_t warp_operation_kinds = 4;
+
 // Arithmetic that the source spells as a call, counted a lane.
 struct ArithmeticCounts {
-  std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;
+  std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0;
   std::uint64_t fma_bf16x2 = 0, mad_int32 = 0;
   std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
   std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
@@ -37,14 +42,17 @@ struct ArithmeticCounts {
 
 struct BlockResult {
   unsigned lanes = 0;
-  std::uint64_t barriers = 0;          // block-wide, counted once a warp
-  std::uint64_t warp_collectives = 0;  // shuffles, votes, __syncwarp
+  std::uint64_t barriers = 0;  // block-wide, counted once a warp
+  std::array<std::uint64_t, warp_operation_kinds>
+      warp_operations{};  // by WarpOperation, a warp each
   ArithmeticCounts arithmetic;
   // How often lanes waited for their asynchronous copies, each time by the share of a latency that
   // is left: one with n groups under way behind it has seen n of n + 1 pass.
   double copy_waits = 0;
   // The longest pointer chase of any lane, summed over warps: in global and in shared memory.
   std::uint64_t load_chain = 0, shared_chain = 0;
+  // Of traced blocks: of the host's memory, lane by lane.
+  std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
@@ -106,11 +114,7 @@ class BlockRunner {
     if (global) {
       if (!is_known_good(address, bytes)) check_global(address, bytes, kind, code);
     } else if (!is_shared(at)) {
-      // The host's memory takes part in requests, and in no order that is checked.
-      if (is_mapped(address, bytes, kind, code) && trace_ != nullptr) {
-        trace_->events.push(make_event(code, kind, bytes));
-        trace_->addresses.push(at);
-      }
+      check_private(address, bytes, kind, code);
       return;
     } else if (!is_known_good_shared(at, bytes)) {
       if (is_builtin(at)) return;
@@ -148,6 +152,10 @@ class BlockRunner {
   void wait_for_copies(std::size_t groups_left);
   std::byte* dynamic_shared();
   ArithmeticCounts& arithmetic() { return result_.arithmetic; }
+  // A function that takes so many operations of the special-function unit.
+  void on_special(unsigned operations, const void* code) {
+    if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::special, operations));
+  }
   void on_fma(float a, float b, float c, float result) {
     ++result_.arithmetic.fma_fp32;
     if (is_traced_) chains_[current_].note(a, b, c, result);
@@ -167,6 +175,7 @@ class BlockRunner {
     std::uint32_t ended_in = 0;  // the interval between barriers, once done
     unsigned argument = 0;
     int width = 0;
+    bool lacks_ended = false;  // its collective needs what a lane that has ended would have given
     bool has_open_copies = false;   // that no group was committed for
     std::uint64_t copy_groups = 0;  // committed, the last one lowest; a bit says it holds copies
   };
@@ -181,10 +190,15 @@ class BlockRunner {
   void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
   void resume(unsigned warp);       // from the scheduler to a ready lane, until one switches back
   void suspend();                   // from a lane to the warp's next one, else to the scheduler
-  // Waits until every lane of `mask` has arrived; the last one resolves for all.
+  // Waits until every lane of `mask` has arrived or ended; the last one resolves for all.
   std::uint64_t collective(unsigned mask, int operation, std::uint64_t value, unsigned argument,
                            int width, const void* code);
+  bool has_arrived(unsigned warp, unsigned mask, int operation) const;
   void resolve(unsigned warp, unsigned mask);
+  void resolve_without_ended(unsigned warp);
+  unsigned lanes_in(unsigned warp) const {  // a partial last warp has fewer
+    return std::min(warp_lanes, static_cast<unsigned>(lanes_.size()) - warp * warp_lanes);
+  }
   void multiply(int operation, unsigned warp);
   bool release_barrier();
   void describe_deadlock();
@@ -248,9 +262,7 @@ class BlockRunner {
     }
     return false;
   }
-  // Whether an address is that of mapped host memory, and not of the lane's own stack; anything
-  // else is a fault.
-  bool is_mapped(const void* address, unsigned bytes, EventKind kind, const void* code);
+  void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
 
   DeviceMemory& memory_;
@@ -259,7 +271,8 @@ class BlockRunner {
   std::vector<Lane> lanes_;
   std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_
   dim3 thread_index_of_{0, 0, 0};
-  std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
+  std::vector<std::uint32_t> ready_;    // a bit a lane, a word a warp
+  std::vector<std::uint32_t> waiting_;  // for their warp; likewise
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;  // of each lane, of a traced block
   std::vector<LoadChain> load_chains_;

@@ -27,11 +27,11 @@ Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t s = 0; s < access.size(); ++s) {
     for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
   }
-  host_read_sectors += other.host_read_sectors;
-  host_write_sectors += other.host_write_sectors;
   barriers += other.barriers;
-  warp_collectives += other.warp_collectives;
+  for (std::size_t c = 0; c < warp_operation_kinds; ++c)
+    warp_operations[c] += other.warp_operations[c];
   async_copies += other.async_copies;
+  async_loads += other.async_loads;
   fma_fp32 += other.fma_fp32;
   fma_fp64 += other.fma_fp64;
   fma_fp16x2 += other.fma_fp16x2;
@@ -50,11 +50,10 @@ Counts Counts::scaled(double factor) const {
   for (auto& space : result.access) {
     for (AccessCounts& counts : space) counts = counts.scaled(factor);
   }
-  result.host_read_sectors *= factor;
-  result.host_write_sectors *= factor;
   result.barriers *= factor;
-  result.warp_collectives *= factor;
+  for (double& operations : result.warp_operations) operations *= factor;
   result.async_copies *= factor;
+  result.async_loads *= factor;
   result.fma_fp32 *= factor;
   result.fma_fp64 *= factor;
   result.fma_fp16x2 *= factor;
@@ -63,6 +62,34 @@ Counts Counts::scaled(double factor) const {
   result.special *= factor;
   for (double& flops : result.tensor_flops) flops *= factor;
   for (double& flops : result.warpgroup_flops) flops *= factor;
+  return result;
+}
+
+std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts) {
+  std::vector<std::pair<std::string, double>> result;
+  const auto add = [&](const char* name, double instructions) {
+    if (instructions > 0) result.emplace_back(name, instructions);
+  };
+  const auto requests = [&](Space space, Access kind) { return counts.at(space, kind).requests; };
+  // An asynchronous copy is one instruction, of two requests or more.
+  add("global_load", requests(Space::global, Access::load) - counts.async_loads);
+  add("global_store", requests(Space::global, Access::store));
+  add("global_atomic", requests(Space::global, Access::atomic));
+  add("shared_load", requests(Space::shared, Access::load));
+  add("shared_store", requests(Space::shared, Access::store) - counts.async_copies);
+  add("shared_atomic", requests(Space::shared, Access::atomic));
+  add("async_copy", counts.async_copies);
+  add("fma_fp32", counts.fma_fp32 / warp_lanes);
+  add("fma_fp64", counts.fma_fp64 / warp_lanes);
+  add("fma_fp16x2", counts.fma_fp16x2 / warp_lanes);
+  add("fma_bf16x2", counts.fma_bf16x2 / warp_lanes);
+  add("mad_int32", counts.mad_int32 / warp_lanes);
+  add("special", counts.special);
+  add("tensor", counts.at(WarpOperation::matrices));
+  add("shuffle", counts.at(WarpOperation::shuffle));
+  add("vote", counts.at(WarpOperation::vote));
+  add("barrier", counts.barriers);
+  add("warp_barrier", counts.at(WarpOperation::warp_barrier));
   return result;
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/model/emulator/warp_requests.hpp"
 
@@ -56,13 +58,14 @@ unsigned wavefronts_of(const WarpRequest& request);
 unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
-  std::array<std::array<AccessCounts, 3>, 2> access;     // [Space][Access]
-  double host_read_sectors = 0, host_write_sectors = 0;  // of the host's memory, of `access`
-  double barriers = 0;                                   // a warp each
-  double warp_collectives = 0;
+  std::array<std::array<AccessCounts, 3>, 2> access;           // [Space][Access]
+  double barriers = 0;                                         // a warp each
+  std::array<double, warp_operation_kinds> warp_operations{};  // by WarpOperation, a warp each
   double async_copies = 0;  // instructions that load and store, a warp each
-  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, special = 0;  // lane operations
-  double fma_bf16x2 = 0, mad_int32 = 0;                            // likewise
+  double async_loads = 0;   // the global requests among `access` that they made
+  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0;  // lane operations
+  double special = 0;                                 // operations of the unit, a warp each
+  double fma_bf16x2 = 0, mad_int32 = 0;                // lane operations
   std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
   std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)
 
@@ -72,8 +75,15 @@ struct Counts {
   const AccessCounts& at(Space space, Access kind) const {
     return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
+  double& at(WarpOperation kind) { return warp_operations[static_cast<std::size_t>(kind)]; }
+  double at(WarpOperation kind) const { return warp_operations[static_cast<std::size_t>(kind)]; }
   Counts& operator+=(const Counts& other);
   Counts scaled(double factor) const;
 };
+
+// The instructions of warps that the source names, by class; classes of which there were none are
+// left out. Integer and address arithmetic, comparisons, branches and operators on floating-point
+// numbers are not among them: nobody calls them by a name.
+std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts);
 
 }  // namespace gpubench::model

@@ -3,19 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <sstream>
 #include <thread>
 
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/explain.hpp"
+#include "harness/model/emulator/source_location.hpp"
 
 namespace gpubench::model {
 namespace {
 
 std::uint64_t linear(dim3 extent) {
   return static_cast<std::uint64_t>(extent.x) * extent.y * extent.z;
+}
+
+double warps_of(const KernelLaunch& launch) {  // a block
+  return std::ceil(static_cast<double>(linear(launch.block)) / warp_lanes);
 }
 
 dim3 block_at(std::uint64_t index, dim3 grid) {
@@ -49,6 +56,25 @@ std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned
   return static_cast<std::uint32_t>(mask << from);
 }
 
+std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& launch,
+                          const BlockRunner& runner) {
+  const bool wrote = (race.mine.written & race.bytes) != 0;
+  const Event access = wrote ? race.mine.first_write : race.mine.first_read;
+  const auto first = static_cast<unsigned>(std::countr_zero(race.bytes));
+  const auto last = 31 - static_cast<unsigned>(std::countl_zero(race.bytes));
+  const std::uint64_t sector = race.mine.sector * sector_bytes;
+  const auto [home, begin] = runner.home_of(sector + first);
+  const dim3 at = block_at(race.block, launch.grid);
+  std::ostringstream text;
+  text << "race between blocks: bytes " << sector + first - begin << ".." << sector + last - begin
+       << " of " << home << (wrote ? " are written" : " are read") << " by block (" << at.x << ','
+       << at.y << ',' << at.z << ") at "
+       << source_location(reinterpret_cast<const void*>(code_address_of(access))) << ", and "
+       << (wrote ? "read or written" : "written")
+       << " by another, which nothing orders within a launch";
+  return text.str();
+}
+
 }  // namespace
 
 // What one host thread keeps from block to block.
@@ -56,9 +82,9 @@ struct Emulator::Worker {
   Worker(DeviceMemory& memory, const MappedHost& is_mapped_host) : runner(memory, is_mapped_host) {}
 
   // Counts the block whose traces the runner holds.
-  void count(FootprintMap& map) {
+  void count(std::uint64_t block, FootprintMap& map) {
     const std::vector<LaneTrace>& traces = runner.traces();
-    block_reads.clear();
+    block_sectors.clear();
     ranges.clear();
     const auto warp = [&](std::size_t first) {
       return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
@@ -68,6 +94,10 @@ struct Emulator::Worker {
       bool waiting = false;  // for loads that nothing has used yet
       zipper.zip(warp(first), [&](const WarpRequest& request) {
         const EventKind kind = kind_of(request.event);
+        if (kind == EventKind::special) {
+          counts.special += bytes_of(request.event);
+          return;
+        }
         const std::uint64_t address =
             request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
         const Space space = runner.is_shared(address) ? Space::shared : Space::global;
@@ -100,10 +130,18 @@ struct Emulator::Worker {
         if (kind == EventKind::load) {
           if (!waiting) load_groups += 1;
           waiting = true;
-        } else if (kind != EventKind::copied_from) {
+        } else if (kind == EventKind::copied_from) {
+          counts.async_loads += 1;
+        } else {
           waiting = false;
         }
       });
+    }
+    for (const BlockSector& mine : block_sectors.touched()) {
+      Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
+      const std::uint32_t bytes = footprint->add(mine);
+      if (mine.read != 0) extend(footprint, mine.sector);
+      if (bytes != 0) map.note({mine, block, bytes});
     }
     for (const Range& r : ranges) r.of->end_block(r.last - r.first + 1);
   }
@@ -113,32 +151,55 @@ struct Emulator::Worker {
     Explainer explainer([this](std::uint64_t address) { return runner.is_shared(address); },
                         [this](std::uint64_t address) { return runner.home_of(address); });
     zipper.zip(std::span(runner.traces()).first(std::min<std::size_t>(warp_lanes, lanes)),
-               [&](const WarpRequest& request) { explainer.add(request); });
+               [&](const WarpRequest& request) {
+                 if (is_access(request.event)) explainer.add(request);
+               });
     return std::move(explainer).accesses();
   }
 
+  void extend(Footprint* footprint, std::uint64_t sector) {
+    auto range = std::find_if(ranges.begin(), ranges.end(),
+                              [=](const Range& r) { return r.of == footprint; });
+    if (range == ranges.end()) range = ranges.insert(range, {footprint, sector, sector});
+    range->first = std::min(range->first, sector);
+    range->last = std::max(range->last, sector);
+  }
+
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
-    const std::uint64_t address = sectors.id[0] * sector_bytes;
-    Footprint* const footprint = footprint_at(address, map);
-    if (footprint == nullptr) {  // the host's memory
-      (access_of(kind_of(request.event)) == Access::load ? counts.host_read_sectors
-                                                         : counts.host_write_sectors) +=
-          sectors.count;
-      return;
-    }
-    if (access_of(kind_of(request.event)) == Access::load) {
-      for (unsigned i = 0; i < sectors.count; ++i) {
-        footprint->read(sectors.id[i], block_reads.read(sectors.id[i]));
+    Footprint* const footprint = footprint_at(sectors.id[0] * sector_bytes, map);
+    if (footprint == nullptr) return;
+    const bool reads = access_of(kind_of(request.event)) == Access::load;
+    const auto covered = covered_bytes(request, sectors);
+    for (unsigned i = 0; i < sectors.count; ++i) {
+      BlockSector& mine = block_sectors.at(sectors.id[i]);
+      if (reads) {
+        footprint->read(sectors.id[i], block_sectors.read(mine));
+        if (mine.read == 0) mine.first_read = request.event;
+        mine.read |= covered[i];
+      } else {
+        footprint->write();
+        if (mine.written == 0) mine.first_write = request.event;
+        mine.written |= covered[i];
       }
-      auto range = std::find_if(ranges.begin(), ranges.end(),
-                                [=](const Range& r) { return r.of == footprint; });
-      if (range == ranges.end()) range = ranges.insert(range, {footprint, sectors.id[0], 0});
-      range->first = std::min(range->first, sectors.id[0]);
-      range->last = std::max(range->last, sectors.id[sectors.count - 1]);
-      return;
     }
+  }
+
+  // The bytes of each of its sectors that a request asks for, a bit each.
+  static std::array<std::uint32_t, 2 * warp_lanes> covered_bytes(const WarpRequest& request,
+                                                                 const Sectors& sectors) {
+    std::array<std::uint32_t, 2 * warp_lanes> covered;
     const unsigned bytes = bytes_of(request.event);
-    std::array<std::uint32_t, 2 * warp_lanes> covered{};
+    bool in_a_row = request.lanes == ~0u;  // by far the usual case
+    for (unsigned lane = 1; lane < warp_lanes && in_a_row; ++lane) {
+      in_a_row = request.address[lane] == request.address[lane - 1] + bytes;
+    }
+    if (in_a_row) {
+      for (unsigned i = 0; i < sectors.count; ++i) {
+        covered[i] = bytes_within(sectors.id[i], request.address[0], warp_lanes * bytes);
+      }
+      return covered;
+    }
+    std::fill_n(covered.begin(), sectors.count, 0);
     for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
       const std::uint64_t at = request.address[static_cast<std::size_t>(std::countr_zero(rest))];
       const auto end = sectors.id.begin() + sectors.count;
@@ -147,7 +208,7 @@ struct Emulator::Worker {
         covered[static_cast<std::size_t>(s - sectors.id.begin())] |= bytes_within(*s, at, bytes);
       }
     }
-    for (unsigned i = 0; i < sectors.count; ++i) footprint->write(sectors.id[i], covered[i]);
+    return covered;
   }
 
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map) {
@@ -176,8 +237,8 @@ struct Emulator::Worker {
 
   BlockRunner runner;
   WarpZipper zipper;
-  SectorSet block_reads;
   std::vector<Range> ranges;
+  BlockSectors block_sectors;
   std::array<Footprint*, 4> footprints{};  // the last that were found
   unsigned next_footprint = 0;
   std::size_t lanes = 0;
@@ -248,7 +309,10 @@ std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks,
 Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string& fault) {
   FootprintMap map(memory_, static_cast<unsigned>(device_["dram_fetch_bytes"]) / sector_bytes);
   std::mutex fault_mutex;
-  double barriers = 0, collectives = 0;
+  double barriers = 0;
+  std::array<double, warp_operation_kinds> warp_operations{};
+  const std::size_t explained = explanations_.size();
+  double host_bytes_read = 0, host_bytes_written = 0;
   ArithmeticCounts arithmetic;
   for (const auto& worker : workers_) worker->begin_kernel();
 
@@ -271,23 +335,26 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
             (result.arithmetic.tensor_flops[t] + result.arithmetic.warpgroup_flops[t]) /
             tensor_flops_an_event;
       }
-      worker.count(map);
+      worker.count(index, map);
       worker.load_groups += result.copy_waits / warp_lanes;
       worker.load_chain += static_cast<double>(result.load_chain);
       worker.shared_chain += static_cast<double>(result.shared_chain);
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
       if (explaining_ && index == 0 && execution_ != Execution::timing) {
-        explanations_.push_back({launch.name, {0, 0, 0}, 0, worker.explain()});
+        explanations_.push_back({launch.name, {0, 0, 0}, 0, worker.explain(), {}});
       }
       barriers += static_cast<double>(result.barriers);
-      collectives += static_cast<double>(result.warp_collectives);
+      for (std::size_t c = 0; c < warp_operation_kinds; ++c) {
+        warp_operations[c] += static_cast<double>(result.warp_operations[c]);
+      }
+      host_bytes_read += static_cast<double>(result.host_bytes_read);
+      host_bytes_written += static_cast<double>(result.host_bytes_written);
       arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
       arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
       arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
       arithmetic.fma_bf16x2 += result.arithmetic.fma_bf16x2;
       arithmetic.mad_int32 += result.arithmetic.mad_int32;
-      arithmetic.special += result.arithmetic.special;
       for (std::size_t t = 0; t < tensor_types; ++t) {
         arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
         arithmetic.warpgroup_flops[t] += result.arithmetic.warpgroup_flops[t];
@@ -356,20 +423,30 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     profile.traced_blocks += static_cast<double>(worker->traced_blocks);
   }
   profile.counts.barriers = barriers;
-  profile.counts.warp_collectives = collectives;
+  profile.counts.warp_operations = warp_operations;
   profile.counts.fma_fp32 = static_cast<double>(arithmetic.fma_fp32);
   profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
   profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
   profile.counts.fma_bf16x2 = static_cast<double>(arithmetic.fma_bf16x2);
   profile.counts.mad_int32 = static_cast<double>(arithmetic.mad_int32);
-  profile.counts.special = static_cast<double>(arithmetic.special);
   for (std::size_t t = 0; t < tensor_types; ++t) {
     profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
     profile.counts.warpgroup_flops[t] = static_cast<double>(arithmetic.warpgroup_flops[t]);
   }
   profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
   profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
+  for (std::size_t i = explained; i < explanations_.size(); ++i) {
+    explanations_[i].instructions =
+        instructions_of(profile.counts.scaled(1 / (profile.traced_blocks * warps_of(launch))));
+  }
+  profile.host_bytes_read = host_bytes_read;
+  profile.host_bytes_written = host_bytes_written;
   profile.footprints = map.sums();
+  // A kernel with atomics may order its blocks by them.
+  if (fault.empty() && map.race() &&
+      profile.counts.at(Space::global, Access::atomic).requests == 0) {
+    fault = describe_race(*map.race(), launch, workers_[0]->runner);
+  }
   profile.device = launch.device;
   for (const FootprintSums& f : profile.footprints) {
     if (f.device == launch.device) continue;
@@ -420,6 +497,10 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
     measured.identities = identities;
     found = measured_.insert_or_assign(shape, std::move(measured)).first;
   }
+  if (execution_ == Execution::timing && found->second.settled) {
+    const Prediction& settled = *found->second.settled;
+    return {settled.seconds, {}, settled.utilisation};
+  }
   Run run{found->second.profile, {}, found->second.whole};
   // The same footprints on the allocations that this launch was given.
   const std::vector<std::uint64_t>& then = found->second.identities;
@@ -431,6 +512,7 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
   }
   run.prediction =
       predict(run.profile, device_, [this](const FootprintSums& f) { return held(f); });
+  if (run.profile.footprints.empty()) found->second.settled = run.prediction;
   remember_traffic(run.profile);
   const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +71,8 @@ class Emulator final : public KernelExecutor {
     KernelProfile profile;
     bool whole = false;
     std::vector<std::uint64_t> identities;  // of the allocations it was measured on
+    // Of a kernel that touches none: it does not depend on what the caches hold.
+    std::optional<Prediction> settled{};
   };
 
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;

@@ -1,8 +1,6 @@
 // How long a lane's multiply-adds make each other wait.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,19 +13,7 @@ namespace gpubench::model {
 class FmaChain {
  public:
   void note(float a, float b, float c, float result) {
-    if (++count_ > watched) return;
-    // All comparisons at once: this is called for every multiply-add.
-    const Words is_operand = (bits_ == word(a)) | (bits_ == word(b)) | (bits_ == word(c));
-    const Words depths = depths_ & is_operand;
-    std::int32_t depth = 0;
-    for (std::size_t i = 0; i < remembered; ++i) depth = std::max(depth, depths[i]);
-    const std::int32_t bits = word(result);
-    bits_[next_] = bits;
-    // A zero is where an accumulator begins, not somebody's result.
-    depths_[next_] = bits == 0 ? 0 : depth + 1;
-    next_ = (next_ + 1) % remembered;
-    longest_ = std::max(longest_, depth + 1);
-    if (count_ == watched / 2) longest_at_half_ = longest_;
+    if (++count_ <= watched) watch(a, b, c, result);
   }
   std::uint32_t longest() const {
     const auto seen = static_cast<std::uint32_t>(longest_);
@@ -41,12 +27,12 @@ class FmaChain {
   static constexpr std::size_t remembered = 8;
   static constexpr std::uint32_t watched = 256;
 
-  using Words [[gnu::vector_size(4 * remembered)]] = std::int32_t;
+  // Aligned as its words are: what allocates may know of no larger alignment.
+  using Words [[gnu::vector_size(4 * remembered), gnu::aligned(4)]] = std::int32_t;
 
-  static std::int32_t word(float value) { return std::bit_cast<std::int32_t>(value); }
+  void watch(float a, float b, float c, float result);
 
-  Words bits_{}, depths_{};
-  std::size_t next_ = 0;
+  Words bits_{}, depths_{};  // of the last results, the newest first
   std::int32_t longest_ = 0, longest_at_half_ = 0;
   std::uint32_t count_ = 0;
 };

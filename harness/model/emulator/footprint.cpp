@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <new>
-#include <utility>
 
 namespace gpubench::model {
 namespace {
@@ -29,12 +28,12 @@ Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
   sums_.device = allocation.device;
   sums_.allocation_bytes = allocation.bytes;
   seen_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
-  written_ = static_cast<std::atomic<std::uint32_t>*>(lazy_zeros(sectors_ * 4));
+  touched_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ * 8));
 }
 
 Footprint::~Footprint() {
   munmap(seen_, sectors_ / 8);
-  munmap(written_, sectors_ * 4);
+  munmap(touched_, sectors_ * 8);
 }
 
 void Footprint::extend(std::uint64_t index) {
@@ -71,15 +70,20 @@ void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
   extend(index);
 }
 
-void Footprint::write(std::uint64_t sector, std::uint32_t bytes) {
-  write_requests_.fetch_add(1, relaxed);
-  const std::uint64_t index = sector - begin_ / sector_bytes;
-  const std::uint32_t before = written_[index].fetch_or(bytes, relaxed);
-  if (before == 0) {
-    write_distinct_.fetch_add(1, relaxed);
-    extend(index);
+std::uint32_t Footprint::add(const BlockSector& done) {
+  const std::uint64_t index = done.sector - begin_ / sector_bytes;
+  const std::uint64_t before =
+      touched_[index].fetch_or(static_cast<std::uint64_t>(done.read) << 32 | done.written, relaxed);
+  const auto written = static_cast<std::uint32_t>(before);
+  const auto read = static_cast<std::uint32_t>(before >> 32);
+  if (done.written != 0) {
+    if (written == 0) {
+      write_distinct_.fetch_add(1, relaxed);
+      extend(index);
+    }
+    if (written != ~0u && (written | done.written) == ~0u) write_full_.fetch_add(1, relaxed);
   }
-  if (before != ~0u && (before | bytes) == ~0u) write_full_.fetch_add(1, relaxed);
+  return (done.written & (written | read)) | (done.read & written);
 }
 
 FootprintSums Footprint::sums() const {
@@ -112,6 +116,11 @@ Footprint* FootprintMap::at(std::uint64_t address) {
   return footprints_.back().get();
 }
 
+void FootprintMap::note(const Race& race) {
+  const std::lock_guard lock(mutex_);
+  if (!race_ || race.mine.sector < race_->mine.sector) race_ = race;
+}
+
 std::vector<FootprintSums> FootprintMap::sums() const {
   const std::lock_guard lock(mutex_);
   std::vector<FootprintSums> all;
@@ -122,7 +131,7 @@ std::vector<FootprintSums> FootprintMap::sums() const {
   return all;
 }
 
-SectorSet::Slot& SectorSet::slot_of(std::uint64_t sector) {
+BlockSectors::Slot& BlockSectors::slot_of(std::uint64_t sector) {
   std::size_t at = (sector * 0x9e3779b97f4a7c15u) >> 20 & (slots_.size() - 1);
   while (slots_[at].epoch == epoch_ && slots_[at].sector != sector) {
     at = (at + 1) & (slots_.size() - 1);
@@ -130,21 +139,18 @@ SectorSet::Slot& SectorSet::slot_of(std::uint64_t sector) {
   return slots_[at];
 }
 
-std::uint64_t SectorSet::read(std::uint64_t sector) {
-  if (2 * size_ >= slots_.size()) {
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.epoch == epoch_) slot_of(slot.sector) = slot;
+BlockSector& BlockSectors::at(std::uint64_t sector) {
+  Slot& slot = slot_of(sector);
+  if (slot.epoch == epoch_) return touched_[slot.place];
+  slot = {sector, epoch_, touched_.size()};
+  touched_.push_back({sector, 0, 0, {}, {}, 0});
+  if (2 * touched_.size() >= slots_.size()) {
+    slots_.assign(2 * slots_.size(), Slot{});
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+      slot_of(touched_[i].sector) = {touched_[i].sector, epoch_, i};
     }
   }
-  Slot& slot = slot_of(sector);
-  const std::uint64_t last = std::exchange(slot.read, ++reads_);
-  if (slot.epoch == epoch_) return reads_ - last;
-  slot.sector = sector;
-  slot.epoch = epoch_;
-  ++size_;
-  return 0;
+  return touched_.back();
 }
 
 }  // namespace gpubench::model

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/model/emulator/counts.hpp"
@@ -41,6 +43,43 @@ struct FootprintSums {
   std::uint64_t extent = 0;      // sectors from the first touched to the last
 };
 
+// What one block did to a sector. Bytes: a bit each.
+struct BlockSector {
+  std::uint64_t sector = 0;
+  std::uint32_t read = 0, written = 0;
+  Event first_read{}, first_write{};  // the accesses
+  std::uint64_t last_read = 0;        // which of the block's reads of sectors that was, from 1
+};
+
+// The sectors of global memory that one block has touched.
+class BlockSectors {
+ public:
+  void clear() {
+    ++epoch_;
+    touched_.clear();
+    reads_ = 0;
+  }
+  BlockSector& at(std::uint64_t sector);  // valid until the next call
+  const std::vector<BlockSector>& touched() const { return touched_; }
+  // Notes a read; how many reads of sectors ago the last one was, 0 for the first.
+  std::uint64_t read(BlockSector& mine) {
+    const std::uint64_t last = std::exchange(mine.last_read, ++reads_);
+    return last == 0 ? 0 : reads_ - last;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t sector = 0, epoch = 0;
+    std::size_t place = 0;  // in touched_
+  };
+  Slot& slot_of(std::uint64_t sector);  // where it is, or would be
+
+  std::vector<BlockSector> touched_;
+  std::uint64_t reads_ = 0;
+  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
+  std::uint64_t epoch_ = 1;
+};
+
 // One allocation's map; safe from several threads, and its sums do not depend on their order.
 class Footprint {
  public:
@@ -55,8 +94,10 @@ class Footprint {
   void read(std::uint64_t sector, std::uint64_t distance);
   // Once a block that read from here: from its first sector to its last.
   void end_block(std::uint64_t extent) { read_extents_.fetch_add(extent); }
-  // `bytes`: a bit for each byte of the sector that was written.
-  void write(std::uint64_t sector, std::uint32_t bytes);
+  void write() { write_requests_.fetch_add(1, std::memory_order_relaxed); }
+  // What a block has done to a sector, once it has ended: the bytes of it that another block has
+  // written as well, or that one of both has read and the other written.
+  std::uint32_t add(const BlockSector& done);
   FootprintSums sums() const;
 
  private:
@@ -66,8 +107,9 @@ class Footprint {
   unsigned fetch_sectors_;
   std::size_t sectors_;
   FootprintSums sums_;
-  std::atomic<std::uint64_t>* seen_;     // a bit a sector; pages exist once touched
-  std::atomic<std::uint32_t>* written_;  // a bit a byte
+  std::atomic<std::uint64_t>* seen_;  // a bit a sector; pages exist once touched
+  // A bit for each byte that was written, above them one for each that was read; of a sector.
+  std::atomic<std::uint64_t>* touched_;
   std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
   std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
@@ -85,29 +127,22 @@ class FootprintMap {
   Footprint* at(std::uint64_t address);
   std::vector<FootprintSums> sums() const;
 
+  // Two blocks came by the same bytes of global memory, one of them to write.
+  struct Race {
+    BlockSector mine;         // of the block that was looked at later
+    std::uint64_t block = 0;  // that one, by its linear index
+    std::uint32_t bytes = 0;  // of the sector, a bit each
+  };
+  // Keeps the one at the lowest address.
+  void note(const Race& race);
+  const std::optional<Race>& race() const { return race_; }
+
  private:
   DeviceMemory& memory_;
   unsigned fetch_sectors_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Footprint>> footprints_;
-};
-
-// The sectors one block has read, and when.
-class SectorSet {
- public:
-  void clear() { ++epoch_, size_ = 0, reads_ = 0; }
-  // How many reads ago the sector was last read; 0: it was not.
-  std::uint64_t read(std::uint64_t sector);
-
- private:
-  struct Slot {
-    std::uint64_t sector = 0, epoch = 0, read = 0;
-  };
-  Slot& slot_of(std::uint64_t sector);
-  std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
-  std::uint64_t epoch_ = 1;
-  std::size_t size_ = 0;
-  std::uint64_t reads_ = 0;
+  std::optional<Race> race_;
 };
 
 }  // namespace gpubench::model

@@ -18,6 +18,7 @@ enum class EventKind : std::uint8_t {
   copied_from,  // the two accesses of an asynchronous copy: a load that no register waits for,
   copied_to,    // and a store that needs none
   collective,   // a barrier or a warp exchange, on return from it; the block's barrier has size 1
+  special,      // a function of the special-function unit; its size is that of its operations there
 };
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
@@ -36,6 +37,8 @@ constexpr bool is_access(Event e) {
          kind_of(e) == EventKind::atomic || kind_of(e) == EventKind::copied_from ||
          kind_of(e) == EventKind::copied_to;
 }
+// What a warp's lanes do together, each of them once a request.
+constexpr bool is_request(Event e) { return is_access(e) || kind_of(e) == EventKind::special; }
 // What it does to memory, however it gets there.
 constexpr EventKind as_plain(EventKind access) {
   return access == EventKind::copied_from ? EventKind::load

@@ -15,11 +15,11 @@
 
 namespace gpubench::model {
 
-// One memory instruction executed once by a warp.
+// One memory instruction, or special function, executed once by a warp.
 struct WarpRequest {
   Event event;  // where, what kind, and the size of a lane's access
   std::uint32_t lanes = 0;
-  std::array<std::uint64_t, warp_lanes> address{};  // of the lanes that take part
+  std::array<std::uint64_t, warp_lanes> address{};  // of the lanes that take part in an access
 };
 
 // Zips the traces of up to 32 lanes (in lane order) and calls `sink(const WarpRequest&)` for each
@@ -43,12 +43,14 @@ class WarpZipper {
         addresses[lane] = warp[lane].addresses.data();
       }
       for (const Event e : events(warp[0])) {
-        if (!is_access(e)) continue;
+        if (!is_request(e)) continue;
         request.event = e;
-        for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-          request.address[lane] = addresses[lane][access];
+        if (is_access(e)) {
+          for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+            request.address[lane] = addresses[lane][access];
+          }
+          ++access;
         }
-        ++access;
         sink(std::as_const(request));
       }
       return;
@@ -60,9 +62,9 @@ class WarpZipper {
       graph_.keys(trace, keys_);
       std::size_t keyed = 0, access = 0;
       for (const Event e : trace) {
-        if (kind_of(e) != EventKind::collective && !is_access(e)) continue;
+        if (kind_of(e) != EventKind::collective && !is_request(e)) continue;
         const std::uint64_t key = keys_[keyed++];
-        if (!is_access(e)) continue;
+        if (!is_request(e)) continue;
         const auto [found, added] = by_key_.try_emplace(key, requests_.size());
         if (added) {
           requests_.emplace_back();
@@ -71,9 +73,9 @@ class WarpZipper {
         WarpRequest& request = requests_[found->second];
         for (const unsigned lane : group.lanes) {
           request.lanes |= 1u << lane;
-          request.address[lane] = warp[lane].addresses[access];
+          if (is_access(e)) request.address[lane] = warp[lane].addresses[access];
         }
-        ++access;
+        access += is_access(e) ? 1 : 0;
       }
     }
     for (const WarpRequest& request : requests_) sink(request);

@@ -41,6 +41,10 @@
   X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")                 \
   X(cudaErrorLaunchTimeout, 702, "the launch timed out and was terminated")                        \
   X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                      \
+  X(cudaErrorHostMemoryAlreadyRegistered, 712,                                                     \
+    "part or all of the requested memory range is already mapped")                                 \
+  X(cudaErrorHostMemoryNotRegistered, 713,                                                         \
+    "pointer does not correspond to a registered memory region")                                   \
   X(cudaErrorMisalignedAddress, 716, "misaligned address")                                         \
   X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                     \
   X(cudaErrorNotPermitted, 800, "operation not permitted")                                         \
@@ -132,6 +136,7 @@ enum cudaDeviceAttr {
   cudaDevAttrComputeCapabilityMinor = 76,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+  cudaDevAttrConcurrentManagedAccess = 89,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
   cudaDevAttrMaxBlocksPerMultiprocessor = 106,
   cudaDevAttrReservedSharedMemoryPerBlock = 111,
@@ -141,10 +146,16 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+enum cudaDeviceP2PAttr {
+  cudaDevP2PAttrPerformanceRank = 1,  // lower is faster
+  cudaDevP2PAttrNativeAtomicSupported = 3,
+};
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                      int peer);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
-cudaError_t cudaDeviceSynchronize();
+extern "C" cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -153,6 +164,8 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 #define cudaHostAllocPortable 0x01
 #define cudaHostAllocMapped 0x02
 #define cudaHostAllocWriteCombined 0x04
+#define cudaHostRegisterDefault 0x00
+#define cudaMemAttachGlobal 0x01
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
@@ -160,19 +173,35 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4,
 };
+enum cudaMemLocationType {
+  cudaMemLocationTypeInvalid = 0,
+  cudaMemLocationTypeDevice = 1,  // `id` is its ordinal
+  cudaMemLocationTypeHost = 2,    // `id` is ignored
+};
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
-cudaError_t cudaMalloc(void** device, std::size_t bytes);
-cudaError_t cudaFree(void* device);
+extern "C" cudaError_t cudaMalloc(void** device, std::size_t bytes);
+extern "C" cudaError_t cudaFree(void* device);
 cudaError_t cudaMallocHost(void** host, std::size_t bytes);
 cudaError_t cudaHostAlloc(void** host, std::size_t bytes, unsigned int flags);
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags);
 cudaError_t cudaFreeHost(void* host);
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream = nullptr);
-cudaError_t cudaMemset(void* device, int byte, std::size_t bytes);
-cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes,
-                            cudaStream_t stream = nullptr);
+cudaError_t cudaHostRegister(void* host, std::size_t bytes, unsigned int flags);
+cudaError_t cudaHostUnregister(void* host);
+cudaError_t cudaMallocManaged(void** managed, std::size_t bytes,
+                              unsigned int flags = cudaMemAttachGlobal);
+cudaError_t cudaMemPrefetchAsync(const void* managed, std::size_t bytes, cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream = nullptr);
+extern "C" cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes,
+                                  cudaMemcpyKind kind);
+extern "C" cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
+                                       cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+extern "C" cudaError_t cudaMemset(void* device, int byte, std::size_t bytes);
+extern "C" cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes,
+                                       cudaStream_t stream = nullptr);
 template <class T>
 cudaError_t cudaMalloc(T** device, std::size_t bytes) {
   return cudaMalloc(reinterpret_cast<void**>(device), bytes);
@@ -184,6 +213,11 @@ cudaError_t cudaMallocHost(T** host, std::size_t bytes) {
 template <class T>
 cudaError_t cudaHostAlloc(T** host, std::size_t bytes, unsigned int flags) {
   return cudaHostAlloc(reinterpret_cast<void**>(host), bytes, flags);
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** managed, std::size_t bytes,
+                              unsigned int flags = cudaMemAttachGlobal) {
+  return cudaMallocManaged(reinterpret_cast<void**>(managed), bytes, flags);
 }
 template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
@@ -204,13 +238,14 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
-cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+extern "C" cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+extern "C" cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                           unsigned int flags = 0);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-cudaError_t cudaEventSynchronize(cudaEvent_t event);
+extern "C" cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+extern "C" cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
@@ -232,7 +267,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long flags = 0);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+extern "C" cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
@@ -277,7 +312,16 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T functio
       blocks, reinterpret_cast<const void*>(function), block_threads, dynamic_shared_bytes);
 }
 
-struct cudaLaunchAttribute;  // the suite sets none
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+};
+union cudaLaunchAttributeValue {
+  int programmaticStreamSerializationAllowed;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
 struct cudaLaunchConfig_t {
   dim3 gridDim;
   dim3 blockDim;

@@ -10,11 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "harness/model/include/special_functions.h"
+
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))  // anywhere in a declaration, as in CUDA
 // A block's shared memory: there is one block at a time on an operating-system thread.
 #define __shared__ __constinit thread_local
@@ -100,7 +103,9 @@ inline constexpr int warpSize = 32;
 void __syncthreads() noexcept;
 void __syncwarp(unsigned mask = 0xffffffffu) noexcept;
 
-// Warp exchanges. `width` divides the warp into segments, a power of two up to 32.
+// Warp exchanges. A source that takes no part gives the lane its own value back, where CUDA's is
+// undefined; one that has ended is an error. `width` divides the warp into segments, a power of two
+// up to 32.
 namespace gpubench::model {
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
@@ -132,6 +137,7 @@ GPUBENCH_SHUFFLE(__shfl_down_sync, down, unsigned)
 GPUBENCH_SHUFFLE(__shfl_xor_sync, exclusive_or, int)
 #undef GPUBENCH_SHUFFLE
 
+// Votes count the lanes of `mask` that exist and have not ended.
 __forceinline__ unsigned __ballot_sync(unsigned mask, bool predicate) {
   return gpubench::model::ballot(mask, predicate);
 }
@@ -139,7 +145,7 @@ __forceinline__ bool __any_sync(unsigned mask, bool predicate) {
   return gpubench::model::ballot(mask, predicate) != 0;
 }
 __forceinline__ bool __all_sync(unsigned mask, bool predicate) {
-  return gpubench::model::ballot(mask, predicate) == mask;
+  return gpubench::model::ballot(mask, !predicate) == 0;
 }
 
 int atomicAdd(int* address, int value) noexcept;
@@ -157,3 +163,6 @@ __forceinline__ T __ldg(const T* address) {
 }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+
+// The order that they make between blocks is the one in which the emulator runs these.
+__forceinline__ void __threadfence() {}

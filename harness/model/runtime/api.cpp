@@ -53,12 +53,20 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
                    const std::uint64_t* argument_words, std::size_t argument_word_count) {
   return call("cudaLaunchKernelEx", [&](Runtime& r) {
     if (config == nullptr) return cudaErrorInvalidValue;
-    if (config->numAttrs != 0) return cudaErrorNotSupported;
+    bool programmatic = false;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const cudaLaunchAttribute& attribute = config->attrs[i];
+      if (attribute.id != cudaLaunchAttributeProgrammaticStreamSerialization) {
+        return cudaErrorInvalidValue;
+      }
+      programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
+    }
     return r.launch({.function = function,
                      .name = readable_name(function),
                      .grid = config->gridDim,
                      .block = config->blockDim,
                      .shared_bytes = config->dynamicSmemBytes,
+                     .programmatic = programmatic,
                      .invoke = invoke,
                      .arguments = std::move(arguments),
                      .argument_words = {argument_words, argument_word_count}},
@@ -145,6 +153,12 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   });
 }
 
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                      int peer) {
+  return call(__func__,
+              [&](Runtime& r) { return r.peer_attribute(value, attribute, device, peer); });
+}
+
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return call(__func__, [&](Runtime& r) { return r.can_access_peer(can, device, peer); });
 }
@@ -202,6 +216,29 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int fla
 
 cudaError_t cudaFreeHost(void* host) {
   return call(__func__, [&](Runtime& r) { return r.free_host(host); });
+}
+
+cudaError_t cudaHostRegister(void* host, std::size_t bytes, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == cudaHostRegisterDefault ? r.host_register(host, bytes) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaHostUnregister(void* host) {
+  return call(__func__, [&](Runtime& r) { return r.host_unregister(host); });
+}
+
+cudaError_t cudaMallocManaged(void** managed, std::size_t bytes, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == cudaMemAttachGlobal ? r.malloc_managed(managed, bytes) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* managed, std::size_t bytes, cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.prefetch(managed, bytes, location, stream) : cudaErrorInvalidValue;
+  });
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {

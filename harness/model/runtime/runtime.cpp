@@ -56,12 +56,19 @@ std::string Runtime::last_diagnostic() const {
 
 bool Runtime::is_mapped_host(const void* address, std::size_t bytes) const {
   const std::lock_guard lock(host_mutex_);
+  return host_allocation(address, bytes) != nullptr;
+}
+
+// The one that holds the range, or nullptr; under host_mutex_.
+const Runtime::HostAllocation* Runtime::host_allocation(const void* address,
+                                                        std::size_t bytes) const {
   const auto* p = static_cast<const std::byte*>(address);
   auto after = host_allocations_.upper_bound(p);
-  if (after == host_allocations_.begin()) return false;
+  if (after == host_allocations_.begin()) return nullptr;
   const auto& [begin, allocation] = *std::prev(after);
   const auto offset = static_cast<std::size_t>(p - begin);
-  return offset <= allocation.bytes && bytes <= allocation.bytes - offset;
+  const bool holds = offset <= allocation.bytes && bytes <= allocation.bytes - offset;
+  return holds ? &allocation : nullptr;
 }
 
 void Runtime::fail_call(const std::string& function, std::size_t nth, cudaError_t error) {

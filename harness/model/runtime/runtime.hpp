@@ -119,6 +119,7 @@ struct PricedOperation {
   std::vector<std::pair<std::string, double>> terms;  // [s]
   double seconds = 0;
   bool computed = false;  // its results are there
+  std::string roof{};     // that binds it, if that is not called as `bound` is
 };
 
 // What is left of the host's calls; polls in a row are one record.
@@ -188,6 +189,7 @@ class Runtime {
   int current_device() const;  // of the calling thread
   cudaError_t memory_info(std::size_t* free, std::size_t* total) const;
   cudaError_t can_access_peer(int* can, int device, int peer) const;
+  cudaError_t peer_attribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer) const;
   cudaError_t enable_peer_access(int peer);
   bool may_access(int device, int peer) const;  // as enabled
   // NVLink connects the GPUs of a node with each other, in the device files of those that have it.
@@ -203,6 +205,11 @@ class Runtime {
   cudaError_t malloc_host(void** host, std::size_t bytes);
   cudaError_t host_device_pointer(void** device, void* host);
   cudaError_t free_host(void* host);
+  cudaError_t host_register(void* host, std::size_t bytes);
+  cudaError_t host_unregister(void* host);
+  cudaError_t malloc_managed(void** managed, std::size_t bytes);
+  cudaError_t prefetch(const void* managed, std::size_t bytes, cudaMemLocation location,
+                       cudaStream_t stream);
   cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                    cudaStream_t stream, bool asynchronous);
   cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream);
@@ -238,6 +245,8 @@ class Runtime {
   // One operation of several streams: starts when all of them have come to it, ends for all at
   // once.
   cudaError_t together(const std::vector<cudaStream_t>& streams, Work work);
+  // What a library runs in a kernel of its own: `work` says how long, and takes the whole device.
+  cudaError_t queue_operation(Work work, cudaStream_t stream);
   cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
   cudaError_t set_max_dynamic_shared(const void* function, int bytes);
   cudaError_t occupancy_blocks(int* blocks, const void* function, int block_threads,
@@ -323,7 +332,12 @@ class Runtime {
   struct HostAllocation {
     std::unique_ptr<std::byte, void (*)(void*)> begin;
     std::size_t bytes;
+    enum class Kind { pinned, registered, managed } kind = Kind::pinned;
+    mutable std::vector<bool> on_device{};  // of managed memory, by page: where it lies now
   };
+  cudaError_t allocate_host(void** host, std::size_t bytes, HostAllocation::Kind kind);
+  bool release_host(void* host, HostAllocation::Kind kind);
+  const HostAllocation* host_allocation(const void* address, std::size_t bytes) const;
   std::map<const std::byte*, HostAllocation> host_allocations_;
 };
 

@@ -31,6 +31,24 @@ cudaError_t Runtime::can_access_peer(int* can, int device, int peer) const {
   return cudaSuccess;
 }
 
+cudaError_t Runtime::peer_attribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                    int peer) const {
+  int can = 0;
+  if (value == nullptr || device == peer) return cudaErrorInvalidValue;
+  if (const cudaError_t error = can_access_peer(&can, device, peer); error != cudaSuccess) {
+    return error;
+  }
+  switch (attribute) {
+    case cudaDevP2PAttrPerformanceRank:  // all links are alike
+      *value = 0;
+      return cudaSuccess;
+    case cudaDevP2PAttrNativeAtomicSupported:
+      *value = can;
+      return cudaSuccess;
+  }
+  return cudaErrorInvalidValue;
+}
+
 cudaError_t Runtime::enable_peer_access(int peer) {
   const int device = current_device();
   int can = 0;
@@ -97,6 +115,8 @@ cudaError_t Runtime::attribute(int* value, cudaDeviceAttr attribute, int device)
         return figure("registers_per_sm");
       case cudaDevAttrMaxSharedMemoryPerBlockOptin:
         return figure("shared_bytes_per_block_optin");
+      case cudaDevAttrConcurrentManagedAccess:
+        return 1;
       case cudaDevAttrMaxBlocksPerMultiprocessor:
         return figure("max_blocks_per_sm");
       case cudaDevAttrReservedSharedMemoryPerBlock:

@@ -165,7 +165,7 @@ cudaError_t Runtime::graph_launch(cudaGraphExec_t executable, cudaStream_t strea
     return cudaSuccess;
   }
   const auto last = add_nodes(*executable->nodes, queue->number, earliest, {queue->last});
-  queue->last = timeline_.add({.name = "graph end"}, queue->number, earliest, last);
+  queue->last = timeline_.add({.name = "graph end", .marker = true}, queue->number, earliest, last);
   return cudaSuccess;
 }
 

@@ -48,6 +48,10 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
       blocks_per_sm(launch.function, block.x * block.y * block.z, launch.shared_bytes);
   if (resident == 0) return cudaErrorLaunchOutOfResources;
 
+  // Before compute capability 9.0 there is no such figure.
+  const auto early = device_.find("launch_programmatic_seconds");
+  if (launch.programmatic && !early) return cudaErrorNotSupported;
+
   const bool captured = queue->capture != nullptr;
   if (!captured && options_.lazy_loading && !loaded_.contains(launch.function)) {
     if (const cudaError_t error = wait_until_idle(); error != cudaSuccess) return error;
@@ -60,13 +64,20 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   // to keep busy when it last ran on a grid of this size.
   const auto identity = std::make_pair(launch.function, blocks);
   const auto seen = utilisation_.find(identity);
+  // Part of what an empty kernel takes between two events overlaps with the next one's start.
+  const double floor = device_["kernel_floor_seconds"];
+  const double spacing = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"];
   Work work{
       .name = launch.name,
       .engine = Engine::compute,
       .share = std::max(std::min(1.0, blocks / (resident * device_["sm_count"])),
                         seen == utilisation_.end() ? 0.0 : seen->second),
       .priority = queue->priority,
-      .hold_seconds = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"],
+      .hold_seconds = spacing,
+      .lead_seconds = std::max(floor - spacing, 0.0),
+      .early_hold_seconds = early.value_or(spacing),
+      .early_lead_seconds = std::max(floor - early.value_or(spacing), 0.0),
+      .early = launch.programmatic,
   };
   work.carry_out = [this, identity, launch = std::move(launch)] {
     const KernelOutcome outcome = executor_.execute(launch);
@@ -74,6 +85,16 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
     utilisation_[identity] = std::min(1.0, outcome.utilisation);
     return outcome.seconds;
   };
+  return enqueue(*queue, std::move(work));
+}
+
+cudaError_t Runtime::queue_operation(Work work, cudaStream_t stream) {
+  CUstream_st* const queue = find(stream);
+  if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
+  work.engine = Engine::compute;
+  work.priority = queue->priority;
+  const bool captured = queue->capture != nullptr;
+  work.hold_seconds = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"];
   return enqueue(*queue, std::move(work));
 }
 

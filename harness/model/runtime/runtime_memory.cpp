@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t host_alignment = 4096;  // pinned memory comes in pages
 
+// Where nobody asks for results, copies up to this are carried out all the same: flags and scalars
+// that a program looks at.
+constexpr std::size_t copied_when_timing = std::size_t{1} << 20;
+
 }  // namespace
 
 cudaError_t Runtime::malloc_device(void** device, std::size_t bytes) {
@@ -28,25 +32,42 @@ cudaError_t Runtime::free_device(void* device) {
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   if (device == nullptr) return cudaSuccess;
   if (const cudaError_t error = wait_until_idle(); error != cudaSuccess) return error;
-  return memory_.release(device) ? cudaSuccess : cudaErrorInvalidValue;
+  return memory_.release(device) || release_host(device, HostAllocation::Kind::managed)
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
 }
 
 cudaError_t Runtime::malloc_host(void** host, std::size_t bytes) {
+  return allocate_host(host, bytes, HostAllocation::Kind::pinned);
+}
+
+cudaError_t Runtime::allocate_host(void** host, std::size_t bytes, HostAllocation::Kind kind) {
   if (host == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["sync_host_seconds"]);
   *host = nullptr;
-  if (bytes == 0) return cudaSuccess;
+  if (bytes == 0)
+    return kind == HostAllocation::Kind::managed ? cudaErrorInvalidValue : cudaSuccess;
   if (bytes > std::numeric_limits<std::size_t>::max() - host_alignment) {
     return cudaErrorMemoryAllocation;
   }
   const std::size_t rounded = (bytes + host_alignment - 1) / host_alignment * host_alignment;
   auto* begin = static_cast<std::byte*>(std::aligned_alloc(host_alignment, rounded));
   if (begin == nullptr) return cudaErrorMemoryAllocation;
+  HostAllocation made{{begin, &std::free}, bytes, kind};
+  if (kind == HostAllocation::Kind::managed) made.on_device.resize(rounded / host_alignment);
   const std::lock_guard lock(host_mutex_);
-  host_allocations_.emplace(begin, HostAllocation{{begin, &std::free}, bytes});
+  host_allocations_.emplace(begin, std::move(made));
   *host = begin;
   return cudaSuccess;
+}
+
+bool Runtime::release_host(void* host, HostAllocation::Kind kind) {
+  const std::lock_guard lock(host_mutex_);
+  const auto found = host_allocations_.find(static_cast<std::byte*>(host));
+  if (found == host_allocations_.end() || found->second.kind != kind) return false;
+  host_allocations_.erase(found);
+  return true;
 }
 
 // One address space: the device reaches pinned memory under the host's own address.
@@ -60,9 +81,73 @@ cudaError_t Runtime::free_host(void* host) {
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   if (host == nullptr) return cudaSuccess;
   if (const cudaError_t error = wait_until_idle(); error != cudaSuccess) return error;
+  return release_host(host, HostAllocation::Kind::pinned) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t Runtime::host_register(void* host, std::size_t bytes) {
+  if (host == nullptr || bytes == 0) return cudaErrorInvalidValue;
+  if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
+  pay(device_["sync_host_seconds"]);
+  auto* const begin = static_cast<std::byte*>(host);
   const std::lock_guard lock(host_mutex_);
-  return host_allocations_.erase(static_cast<std::byte*>(host)) == 1 ? cudaSuccess
-                                                                     : cudaErrorInvalidValue;
+  const auto after = host_allocations_.lower_bound(begin);
+  const bool overlaps = (after != host_allocations_.end() && after->first < begin + bytes) ||
+                        host_allocation(host, 1) != nullptr;
+  if (overlaps) return cudaErrorHostMemoryAlreadyRegistered;
+  constexpr auto keep = [](void*) {};  // it belongs to whoever registered it
+  host_allocations_.emplace(begin,
+                            HostAllocation{{begin, keep}, bytes, HostAllocation::Kind::registered});
+  return cudaSuccess;
+}
+
+cudaError_t Runtime::host_unregister(void* host) {
+  if (host == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
+  if (const cudaError_t error = wait_until_idle(); error != cudaSuccess) return error;
+  return release_host(host, HostAllocation::Kind::registered) ? cudaSuccess
+                                                              : cudaErrorHostMemoryNotRegistered;
+}
+
+// Both sides reach it under one address, always; what moves is where it is said to lie. Only
+// prefetches move it: what a page that is touched elsewhere would cost is not modelled.
+cudaError_t Runtime::malloc_managed(void** managed, std::size_t bytes) {
+  return allocate_host(managed, bytes, HostAllocation::Kind::managed);
+}
+
+cudaError_t Runtime::prefetch(const void* managed, std::size_t bytes, cudaMemLocation location,
+                              cudaStream_t stream) {
+  CUstream_st* const queue = find(stream);
+  if (queue == nullptr) return cudaErrorInvalidResourceHandle;
+  const bool to_device = location.type == cudaMemLocationTypeDevice;
+  if (!to_device && location.type != cudaMemLocationTypeHost) return cudaErrorInvalidValue;
+  if (to_device && !is_device(location.id)) return cudaErrorInvalidDevice;
+  {
+    const std::lock_guard lock(host_mutex_);
+    const HostAllocation* found = host_allocation(managed, bytes);
+    if (found == nullptr || found->kind != HostAllocation::Kind::managed || bytes == 0) {
+      return cudaErrorInvalidValue;
+    }
+  }
+  Work work{.name = to_device ? "prefetch to device" : "prefetch to host",
+            .engine = to_device ? Engine::copy_to_device : Engine::copy_to_host,
+            .bytes = static_cast<double>(bytes)};
+  work.carry_out = [=, this] {  // whole pages, and only those that are not there yet
+    const std::lock_guard lock(host_mutex_);
+    const HostAllocation* const found = host_allocation(managed, bytes);
+    if (found == nullptr) return 0.0;
+    const auto offset =
+        static_cast<std::size_t>(static_cast<const std::byte*>(managed) - found->begin.get());
+    std::size_t moved = 0;
+    for (std::size_t page = offset / host_alignment; page <= (offset + bytes - 1) / host_alignment;
+         ++page) {
+      moved += found->on_device[page] != to_device;
+      found->on_device[page] = to_device;
+    }
+    const double rate =
+        device_[to_device ? "pcie_h2d_bytes_per_second" : "pcie_d2h_bytes_per_second"];
+    return device_["pcie_latency_seconds"] + static_cast<double>(moved * host_alignment) / rate;
+  };
+  return enqueue(*queue, std::move(work));
 }
 
 bool Runtime::is_device_range(const void* address, std::size_t bytes) const {
@@ -114,13 +199,19 @@ cudaError_t Runtime::copy(void* to, const void* from, std::size_t bytes, cudaMem
     case cudaMemcpyHostToDevice: {
       const double seconds = over_link("pcie_h2d_bytes_per_second");
       work = {.name = "copy to device", .engine = Engine::copy_to_device, .bytes = amount};
-      work.carry_out = [=, this] { return memory_.write(to, from, bytes), seconds; };
+      work.carry_out = [=, this] {
+        if (results_ || bytes <= copied_when_timing) memory_.write(to, from, bytes);
+        return seconds;
+      };
       break;
     }
     case cudaMemcpyDeviceToHost: {
       const double seconds = over_link("pcie_d2h_bytes_per_second");
       work = {.name = "copy to host", .engine = Engine::copy_to_host, .bytes = amount};
-      work.carry_out = [=, this] { return memory_.read(to, from, bytes), seconds; };
+      work.carry_out = [=, this] {
+        if (results_ || bytes <= copied_when_timing) memory_.read(to, from, bytes);
+        return seconds;
+      };
       break;
     }
     case cudaMemcpyDeviceToDevice: {
@@ -136,7 +227,10 @@ cudaError_t Runtime::copy(void* to, const void* from, std::size_t bytes, cudaMem
       work = {.name = source == target ? "copy on device" : "copy to peer",
               .engine = source == target ? Engine::compute : Engine::copy_to_device,
               .bytes = amount};
-      work.carry_out = [=, this] { return memory_.copy(to, from, bytes), seconds; };
+      work.carry_out = [=, this] {
+        if (results_ || bytes <= copied_when_timing) memory_.copy(to, from, bytes);
+        return seconds;
+      };
       host_waits = false;
       break;
     }

@@ -3,7 +3,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
-#include <cxxabi.h>
 #include <elf.h>
 #include <link.h>
 
@@ -11,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -22,6 +20,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "harness/demangle.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -73,15 +73,6 @@ std::map<std::uintptr_t, std::string> read_functions() {
   return functions;
 }
 
-// What is no C++ name stays as it is.
-std::string demangled(const char* linker_name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(linker_name, nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : linker_name;
-  std::free(text);
-  return name;
-}
-
 // Types that are aliases here and types of their own in CUDA: as CUDA spells them.
 std::string with_cuda_types(std::string name) {
   static const auto types = [] {
@@ -102,25 +93,6 @@ std::string with_cuda_types(std::string name) {
     }
   }
   return name;
-}
-
-// "void k::copy<float>(float*, int)" -> "k::copy<float>". The return type is there for templates
-// only; a bracket counts outside others only.
-std::string without_types(const std::string& signature) {
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i < signature.size(); ++i) {
-    const char c = signature[i];
-    if (c == '<') ++depth;
-    if (c == '>') --depth;
-    if (depth != 0) continue;
-    if (c == ' ') begin = i + 1;
-    if (c == '(' && signature.compare(i, 21, "(anonymous namespace)") != 0) {
-      return signature.substr(begin, i - begin);
-    }
-    if (c == '(') i += 20;
-  }
-  return signature;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/tracks.hpp"
+
 namespace gpubench::model {
 
 const char* engine_name(Engine engine) {
@@ -9,11 +11,11 @@ const char* engine_name(Engine engine) {
     case Engine::none:
       return "none";
     case Engine::compute:
-      return "compute";
+      return compute_track;
     case Engine::copy_to_device:
-      return "copy to device";
+      return to_device_track;
     case Engine::copy_to_host:
-      return "copy to host";
+      return to_host_track;
   }
   return "none";
 }
@@ -22,6 +24,7 @@ OperationPtr Timeline::add(Work work, int stream, double earliest,
                            const std::vector<OperationPtr>& after) {
   auto operation = std::make_shared<Operation>();
   operation->marker = work.marker;
+  operation->early = work.early;
   operation->work = std::move(work);
   operation->stream = stream;
   operation->number = next_number_++;
@@ -40,7 +43,8 @@ OperationPtr Timeline::add(Work work, int stream, double earliest,
 
 void Timeline::come_after(Operation& later, const Operation& finished) {
   const bool marks = later.marker && !finished.marker;
-  later.ready = std::max(later.ready, marks ? finished.end : finished.release);
+  const double release = later.early ? finished.early_release : finished.release;
+  later.ready = std::max(later.ready, marks ? finished.end : release);
   if (marks) later.held_until = std::max(later.held_until, finished.release);
 }
 
@@ -112,14 +116,19 @@ bool Timeline::step(double until) {
 void Timeline::finish(const OperationPtr& operation, double start, double seconds) {
   operation->finished = true;
   operation->end = start + seconds;
-  operation->release =
-      std::max(start + std::max(seconds, operation->work.hold_seconds), operation->held_until);
-  last_end_ = std::max(last_end_, operation->end);
   const Work& work = operation->work;
+  const auto release = [&](double hold, double lead) {
+    return std::max(start + std::max(seconds - lead, hold), operation->held_until);
+  };
+  operation->release = release(work.hold_seconds, work.lead_seconds);
+  operation->early_release = work.early_hold_seconds > 0
+                                 ? release(work.early_hold_seconds, work.early_lead_seconds)
+                                 : operation->release;
+  last_end_ = std::max(last_end_, operation->end);
   if (work.engine != Engine::none) {
     std::vector<Running>& busy = running(work);
     std::erase_if(busy, [&](const Running& other) { return other.end <= now_; });
-    busy.push_back({operation->end, work.share});
+    busy.push_back({operation->end - work.lead_seconds, work.share});
   }
   if (records_.size() == max_records) records_.pop_front();
   records_.push_back(

@@ -32,8 +32,12 @@ struct Work {
   double share = 1;         // of the engine while it runs, (0, 1]
   int priority = 0;         // lower comes first where both could start now
   double bytes = 0;         // that it copies or sets
-  double hold_seconds = 0;  // what comes after starts at least this long after the start
-  bool marker = false;      // right after work: takes the time at its end, before its hold is over
+  double hold_seconds = 0;  // what comes after starts at least this long after the start,
+  double lead_seconds = 0;  // and may start so long before the end
+  // The same for what comes after and need not wait for all of this (`early`); 0: it waits too.
+  double early_hold_seconds = 0, early_lead_seconds = 0;
+  bool early = false;
+  bool marker = false;  // right after work: takes the time at its end, before its hold is over
   std::function<double()>
       carry_out{};                    // does it and returns its duration [s]; empty: nothing to do
   std::function<bool()> condition{};  // not to start before this holds; empty: always holds
@@ -45,13 +49,15 @@ struct Operation {
   std::uint64_t number = 0;  // order of issue
   double ready = 0;          // earliest start as far as is known
   bool marker = false;       // as the work says, which is gone once it is done
+  bool early = false;        // likewise
   double held_until = 0;     // of a marker: the hold that it passes on
   std::size_t waits_for = 0;
   std::vector<std::shared_ptr<Operation>> before;  // those that come after this one
   bool blocked = false;   // was ready once while its condition did not hold
   bool finished = false;  // carried out: the following two are known
   double end = 0;
-  double release = 0;  // when what comes after may start, >= end
+  double release = 0;  // when what comes after may start
+  double early_release = 0;
 };
 using OperationPtr = std::shared_ptr<Operation>;
 

@@ -1,0 +1,76 @@
+// atomics: what do atomic additions to the same words cost?
+//
+// Expected  Keys that are counted in shared memory first cost their reading: a block's own words
+// are
+//           near, and only sums go further. Counted one by one in global memory they are bound by
+//           the atomic unit of L2, the more so the fewer the words: equal ones take turns. What a
+//           turn costs stands in no device file, since no figure was found for these GPUs; such
+//           rows have no law, and the model, which lets L2 take any number at once, is too fast:
+//           `left_out` says so. (Nor does it know turns in shared memory; nvcc may also join equal
+//           additions of a warp.)
+// Units     bins [words that 2^24 random keys of 4 bytes are counted in].
+// Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
+#include "harness/bench.hpp"
+#include "harness/gpu/stream.hpp"
+#include "kernels/atomics.cuh"
+
+namespace {
+
+using namespace atomics;
+using gpubench::Bench;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t n = std::size_t{1} << 24;
+// Counted again, whole, where the model has executed but some blocks of the timed shape.
+constexpr std::size_t few = 8191;
+
+template <bool privatised>
+void count_by(Bench& bench) {
+  const auto bins = static_cast<unsigned>(bench.arg("bins"));
+  const auto keys = bench.input<unsigned>(n);
+  const auto counts = bench.output<unsigned>(bins);
+  const auto stay =
+      static_cast<unsigned>(gpubench::residency(histogram<privatised>, threads, 0).blocks *
+                            gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+  const auto count = [=](cudaStream_t s, unsigned blocks, unsigned* to, std::size_t how_many) {
+    CUDA_CHECK(cudaMemsetAsync(to, 0, bins * sizeof(unsigned), s));
+    launch(histogram<privatised>, blocks, threads, 0, s, keys.data(), to, bins, how_many);
+  };
+  bench.check([=](bool only_written) {
+    const auto expected = [&](std::size_t how_many) {
+      return ExpectedCount<decltype(keys.values())>{keys.values(), bins, how_many};
+    };
+    if (!only_written) {
+      return gpubench::check_elements(counts.data(), bins, expected(n), 0, 0, false);
+    }
+    const gpubench::DeviceBuffer<unsigned> of_few(bins);
+    const gpubench::Stream s;
+    count(s, 7, of_few.data(), few);
+    s.synchronize();
+    return gpubench::check_elements(of_few.data(), bins, expected(few), 0, 0, false);
+  });
+  gpubench::Law law;
+  if (privatised) law = [](const Roofs& roofs) { return roofs.at("dram"); };
+  bench.work({.useful_bytes = n * sizeof(unsigned), .law = law, .law_tolerance = 0.25});
+  if (bench.modelled() && !privatised) bench.note("left_out", "turns of atomics at equal words");
+  bench.run([&](cudaStream_t s) { count(s, stay, counts, n); });
+}
+
+void histogram(Bench& bench) {
+  return bench.axis("by") == "global" ? count_by<false>(bench) : count_by<true>(bench);
+}
+GPU_BENCHMARK(atomics, histogram)->Axis("by", {"global"})->ArgName("bins")->Args({1})->Args({1024});
+GPU_BENCHMARK(atomics, histogram)->Axis("by", {"privatised"})->ArgName("bins")->Args({1024});
+GPU_BENCHMARK(atomics, histogram)
+    ->Axis("by", {"global", "privatised"})
+    ->ArgName("bins")
+    ->In(Suite::full)
+    ->ArgsProduct({{2, 4, 8, 16, 32, 64, 128, 256, 512}});
+GPU_BENCHMARK(atomics, histogram)
+    ->Axis("by", {"privatised"})
+    ->ArgName("bins")
+    ->In(Suite::full)
+    ->Args({1});
+
+}  // namespace

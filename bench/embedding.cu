@@ -1,0 +1,91 @@
+// embedding: table look-ups: what does a row cost?
+//
+// Expected  Rows that are all as likely, in a table beyond L2: the bytes of the pieces that DRAM
+//           fetches, whole. A row of 64 bytes and more wastes nothing where pieces have 64 and rows
+//           begin on them; one of 32 wastes half, one of 96 a quarter. In a table inside L2 it is
+//           L2's bandwidth, whatever the row. Popular rows (Zipf) are fetched once and then found
+//           in L2: the law takes it to keep all that is asked for again, so that DRAM brings each
+//           distinct row once. (The model extrapolates reuse as if all rows that it met were as
+//           popular, and brings fewer.) Of a table inside L2 most of that comes from L1: no law.
+// Units     table [bytes], row [bytes]. Useful bytes: 2^28 of rows, 8 of which are added into one.
+//           law_per_request is of both loads, index and row.
+// Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "harness/bench.hpp"
+#include "kernels/embedding.cuh"
+
+namespace {
+
+using namespace embedding;
+using gpubench::Bench;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t gathered = std::size_t{1} << 28;
+
+template <class Indices>
+void look_up(Bench& bench) {
+  const auto row = static_cast<std::uint64_t>(bench.arg("row"));
+  const Indices which{static_cast<std::uint64_t>(bench.arg("table")) / row};
+  const std::size_t bags = gathered / row / pool, words = row / sizeof(float);
+  const auto vectors = static_cast<unsigned>(row / vector_bytes);
+  const auto table = bench.input<float>(which.rows * words);
+  const auto indices = bench.input<unsigned>(bags * pool, which);
+  const auto out = bench.output<float>(bags * words);
+  bench.verify(out, ExpectedBag<decltype(table.values()), Indices>{table.values(), which, words});
+
+  const auto draws = static_cast<double>(bags * pool), bytes = draws * static_cast<double>(row);
+  const bool is_uniform = std::is_same_v<Indices, Uniform>;
+  const bool is_beyond = table.size() * sizeof(float) > bench.device().find("l2_bytes").value_or(0);
+  const auto fetch = bench.device().find("dram_fetch_bytes");
+  gpubench::Law law;
+  if (fetch && (is_uniform || is_beyond)) {
+    const double of_row = fetched_bytes(row, static_cast<std::uint64_t>(*fetch));
+    const double others = draws * sizeof(unsigned) + bytes / pool;  // indices in, bags out
+    const double from_dram = distinct_rows(which, draws) * of_row + others;
+    law = [=](const Roofs& roofs) {
+      return bytes / std::max(from_dram / roofs.at("dram"), (bytes + others) / roofs.at("l2"));
+    };
+  }
+  bench.work({.useful_bytes = bytes,
+              .law = law,
+              .law_tolerance = is_uniform ? 0.25 : 0.35,
+              .law_per_request = is_uniform && is_beyond && std::has_single_bit(row)
+                                     ? sectors_a_request(static_cast<double>(row))
+                                     : 0});
+  const auto blocks = static_cast<unsigned>((bags * vectors + threads - 1) / threads);
+  bench.run([&](cudaStream_t s) {
+    launch(embedding::bag, blocks, threads, 0, s, reinterpret_cast<const float4*>(table.data()),
+           indices.data(), reinterpret_cast<float4*>(out.data()), vectors, bags);
+  });
+}
+
+void uniform(Bench& bench) { look_up<Uniform>(bench); }
+void zipf(Bench& bench) { look_up<Zipf>(bench); }
+
+using Sizes = std::vector<std::int64_t>;
+
+[[maybe_unused]] const bool added = [] {
+  constexpr std::int64_t inside = 16 << 20, beyond = std::int64_t{8} << 30;
+  const auto rows = [](const char* kernel, Suite suite, std::int64_t table, const Sizes& sizes) {
+    const bool is_uniform = kernel == std::string("uniform");
+    gpubench::record("embedding", kernel, is_uniform ? uniform : zipf)
+        ->ArgNames({"table", "row"})
+        ->In(suite)
+        ->ArgsProduct({{table}, sizes});
+  };
+  rows("uniform", Suite::standard, beyond, {64, 32, 96, 256, 4096});
+  rows("uniform", Suite::standard, inside, {64, 4096});
+  rows("zipf", Suite::standard, beyond, {64, 4096});
+  rows("zipf", Suite::standard, inside, {64});
+  rows("uniform", Suite::full, beyond, {128, 512, 1024, 2048, 160});
+  rows("uniform", Suite::full, inside, {128, 256, 512, 1024, 2048});
+  rows("zipf", Suite::full, beyond, {128, 256, 512, 1024, 2048});
+  rows("zipf", Suite::full, inside, {128, 256, 512, 1024, 2048, 4096});
+  return true;
+}();
+
+}  // namespace

@@ -1,0 +1,273 @@
+// launch_overhead: what does a launch cost?
+//
+// Expected  a row of n takes a call + (n - 1) x spacing + what an empty kernel takes between two
+//           events. The spacing is a few us in a stream, where host and front end take turns at
+//           being the slower, about half in a graph, and a fraction where programmatic dependent
+//           launch lets the next kernel begin early (unless the host cannot keep up: hence by graph
+//           too). A kernel that is 19 times as long as its launch costs loses 5 % to it. The first
+//           launch of a kernel loads its code and costs a hundred others.
+// Units     launches [in a row], us [of arithmetic in each of 64 kernels], size [bytes of arguments
+//           beside a pointer of 8: 4088 fills CUDA's old limit, 32756 that of 12.1]. Items are
+//           launches. Nothing is gated: the host is part of the cost. event_pair_seconds and
+//           empty_kernel_seconds, taken behind other work, are the floor under all other rows.
+// Confirm   nsys profile --trace=cuda (the gaps between kernels)
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "harness/bench.hpp"
+#include "harness/gpu/event.hpp"
+#include "harness/gpu/graph.hpp"
+#include "harness/gpu/stream.hpp"
+#include "kernels/common/paced_work.cuh"
+#include "kernels/launch_overhead.cuh"
+
+namespace {
+
+using namespace launch_overhead;
+using gpubench::Bench;
+using gpubench::Body;
+using gpubench::Event;
+
+constexpr unsigned blocks_an_sm = 16;  // enough to keep its arithmetic busy
+
+// `queue` as it is, or as a graph.
+Body issued(By by, const Body& queue) {
+  if (by == By::stream) return queue;
+  const auto graph = std::make_shared<const gpubench::ExecutableGraph>(queue);
+  return [graph](cudaStream_t s) { graph->launch(s); };
+}
+
+By by_of(const Bench& bench) { return bench.axis("by") == "graph" ? By::graph : By::stream; }
+
+gpubench::Work launches_of(double launches, const gpubench::Law& law) {
+  return {.items = launches, .law = law, .law_tolerance = 0.02, .bound = "launch"};
+}
+
+gpubench::Law launches_over(double launches, double seconds) {
+  return [=](const gpubench::Roofs&) { return launches / seconds; };
+}
+
+double median_of(std::vector<double> seconds) {
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+// What lies between two events that wait behind other work, so that the host's pace does not show.
+template <class Between>
+double behind_other_work(Bench& bench, const Between& between) {
+  const auto pace = paced_work::pace_of(bench.device());
+  const auto blocks = blocks_an_sm * static_cast<unsigned>(pace.sms);
+  const gpubench::DeviceBuffer<float> in(std::size_t{blocks} * paced_work::threads);
+  const gpubench::DeviceBuffer<float> out(in.size());
+  gpubench::fill_random(in.data(), in.size(), gpubench::Generator<float>{42});
+  const gpubench::Stream stream;
+  const Event before, after;
+  std::vector<double> seconds;
+  for (int i = 0; i < 21; ++i) {
+    launch(busy, blocks, paced_work::threads, 0, stream, in.data(), out.data(),
+           pace.rounds(50e-6, blocks));
+    before.record(stream);
+    between(stream);
+    after.record(stream);
+    stream.synchronize();
+    seconds.push_back(gpubench::seconds_between(before, after));
+  }
+  return median_of(std::move(seconds));
+}
+
+// `queue(stream, launches, count)` queues a row of empty kernels that count themselves.
+template <class Queue>
+void run_empty(Bench& bench, const gpubench::Law& law, const Queue& queue) {
+  const auto launches = static_cast<unsigned>(bench.arg("launches"));
+  const By by = by_of(bench);
+  bench.blocks_host();
+  const auto row = [&](unsigned n, unsigned* count) {
+    return issued(by, [=](cudaStream_t s) { queue(s, n, count); });
+  };
+  bench.check([&](bool) -> std::string {
+    const gpubench::DeviceBuffer<unsigned> count(1);
+    CUDA_CHECK(cudaMemset(count.data(), 0, sizeof(unsigned)));
+    const gpubench::Stream stream;
+    row(launches, count.data())(stream);
+    stream.synchronize();
+    const unsigned counted = count.download()[0];
+    return counted == launches ? ""
+                               : std::to_string(counted) + " of " + std::to_string(launches) +
+                                     " launches ran, one after the other";
+  });
+  bench.work(launches_of(launches, law));
+  bench.run(row(launches, nullptr));
+  if (launches == 1) return;
+  const double one = bench.time(row(1, nullptr));
+  bench.counter("spacing_seconds", (bench.seconds() - one) / (launches - 1));
+}
+
+void empty_row(Bench& bench) {
+  const auto launches = static_cast<double>(bench.arg("launches"));
+  const By by = by_of(bench);
+  run_empty(bench, launches_over(launches, costs_of(bench.device()).row(by, launches, 0)),
+            [](cudaStream_t s, unsigned n, unsigned* count) {
+              for (unsigned i = 0; i < n; ++i) launch(empty, 1, threads, 0, s, count);
+            });
+  if (launches > 1 || by == By::graph) return;
+  const double events = behind_other_work(bench, [](cudaStream_t) {});
+  if (events > 0) bench.counter("event_pair_seconds", events);  // in the model it is no time at all
+  bench.counter("empty_kernel_seconds", behind_other_work(bench, [](cudaStream_t s) {
+                  launch(empty, 1, threads, 0, s, nullptr);
+                }));
+}
+GPU_BENCHMARK(launch_overhead, empty_row)
+    ->Axis("by", {"stream", "graph"})
+    ->ArgName("launches")
+    ->ArgsProduct({{1, 64, 4096}});
+GPU_BENCHMARK(launch_overhead, empty_row)
+    ->Axis("by", {"stream", "graph"})
+    ->ArgName("launches")
+    ->ArgsProduct({{2, 4, 8, 16, 32, 128, 256, 512, 1024, 2048}})
+    ->In(gpubench::Suite::full);
+
+void programmatic_row(Bench& bench) {
+  const auto [major, minor] = bench.device().compute_capability();
+  if (major < 9) {
+    bench.skip("programmatic dependent launch needs compute capability 9.0; this is " +
+               std::to_string(major) + "." + std::to_string(minor));
+  }
+  const auto launches = static_cast<double>(bench.arg("launches"));
+  gpubench::Law law;
+  if (bench.device().find("launch_programmatic_seconds")) {
+    law = launches_over(launches, early_costs_of(bench.device()).row(by_of(bench), launches, 0));
+  }
+  run_empty(bench, law, [](cudaStream_t s, unsigned n, unsigned* count) {
+    for (unsigned i = 0; i < n; ++i) {
+      gpubench::launch_programmatic(empty_early, 1, threads, 0, s, count);
+    }
+  });
+}
+GPU_BENCHMARK(launch_overhead, programmatic_row)
+    ->Axis("by", {"stream", "graph"})
+    ->ArgName("launches")
+    ->ArgsProduct({{64, 4096}});
+GPU_BENCHMARK(launch_overhead, programmatic_row)
+    ->Axis("by", {"stream", "graph"})
+    ->ArgName("launches")
+    ->ArgsProduct({{1, 2, 4, 8, 16, 32, 128, 256, 512, 1024, 2048}})
+    ->In(gpubench::Suite::full);
+
+// Kernels with something to do: from which length on do their launches stop mattering?
+void work_row(Bench& bench) {
+  constexpr unsigned launches = 64;
+  constexpr double share = 0.05;
+  const auto pace = paced_work::pace_of(bench.device());
+  const auto blocks = blocks_an_sm * static_cast<unsigned>(pace.sms);
+  const unsigned rounds = pace.rounds(1e-6 * static_cast<double>(bench.arg("us")), blocks);
+  const double work = pace.seconds(blocks, rounds) - pace.floor_seconds;
+  const auto in = bench.input<float>(std::size_t{blocks} * paced_work::threads);
+  const auto out = bench.output<float>(in.size());
+  const auto row = [&](unsigned n, unsigned of_rounds) {
+    return [=](cudaStream_t s) {
+      for (unsigned i = 0; i < n; ++i) {
+        launch(busy, blocks, paced_work::threads, 0, s, in.data(), out.data(), of_rounds);
+      }
+    };
+  };
+  bench.verify(out, paced_work::Expected<decltype(in.values())>{in.values(), rounds});
+  bench.blocks_host();
+  const By by = by_of(bench);
+  bench.work(launches_of(
+      launches, launches_over(launches, costs_of(bench.device()).row(by, launches, work))));
+  bench.run(issued(by, row(launches, rounds)));
+  // Twice the work less once: what is left has no launch in it.
+  const double in_kernel = bench.time(row(1, 2 * rounds)) - bench.time(row(1, rounds));
+  const double overhead = bench.seconds() / launches - in_kernel;
+  bench.counter("overhead_seconds", overhead);
+  bench.counter("length_for_5_percent_seconds", length_for_share(overhead, share));
+}
+GPU_BENCHMARK(launch_overhead, work_row)
+    ->Axis("by", {"stream", "graph"})
+    ->ArgName("us")
+    ->ArgsProduct({{5}});
+GPU_BENCHMARK(launch_overhead, work_row)
+    ->Axis("by", {"stream", "graph"})
+    ->ArgName("us")
+    ->ArgsProduct({{1, 2, 10, 20, 50, 100}})
+    ->In(gpubench::Suite::full);
+
+template <unsigned bytes>
+void pass(Bench& bench) {
+  constexpr unsigned launches = 64, last = bytes / sizeof(unsigned) - 1;
+  const auto payload = std::make_unique<Payload<bytes>>();
+  payload->words[last] = bytes + 20261;
+  const auto arrived = bench.output<unsigned>(1);
+  bench.verify(arrived, ExpectedPayload{payload->words[last]});
+  bench.blocks_host();
+  bench.work(launches_of(launches, {}));
+  bench.run([&](cudaStream_t s) {
+    for (unsigned i = 0; i < launches; ++i) {
+      launch(with_arguments<bytes>, 1, threads, 0, s, arrived.data(), *payload);
+    }
+  });
+}
+
+void arguments(Bench& bench) {
+  switch (bench.arg("size")) {
+    case 4:
+      return pass<4>(bench);
+    case 64:
+      return pass<64>(bench);
+    case 256:
+      return pass<256>(bench);
+    case 1024:
+      return pass<1024>(bench);
+    case 4088:
+      return pass<4088>(bench);
+    default:
+      return pass<32756>(bench);
+  }
+}
+GPU_BENCHMARK(launch_overhead, arguments)->ArgName("size")->Arg(4)->Arg(4088)->Arg(32756);
+GPU_BENCHMARK(launch_overhead, arguments)
+    ->ArgName("size")
+    ->Arg(64)
+    ->Arg(256)
+    ->Arg(1024)
+    ->In(gpubench::Suite::full);
+
+// Launch and wait, for the first time and once more. A kernel has one first time in a process:
+// further repetitions of the row are told what it was.
+void first_launch(Bench& bench) {
+  if (bench.modelled()) bench.skip("the model loads no code: a first launch costs it nothing more");
+  const auto out = bench.output<unsigned>(fresh_kernels);
+  const auto wait_for = [&](auto kernel) {
+    const double begin = bench.host_seconds();
+    launch(kernel, 1, threads, 0, nullptr, out.data());
+    CUDA_CHECK(cudaStreamSynchronize(nullptr));
+    return bench.host_seconds() - begin;
+  };
+  struct Times {
+    std::vector<double> first, again;
+  };
+  static const Times times = [&] {
+    Times taken;
+    for (const auto kernel : fresh_ones) {
+      taken.first.push_back(wait_for(kernel));
+      taken.again.push_back(wait_for(kernel));
+    }
+    return taken;
+  }();
+  bench.verify(out, ExpectedFresh{});
+  bench.blocks_host();
+  bench.work(launches_of(fresh_kernels, {}));
+  bench.run([&](cudaStream_t s) {
+    for (const auto kernel : fresh_ones) launch(kernel, 1, threads, 0, s, out.data());
+  });
+  bench.counter("first_launch_seconds", median_of(times.first));
+  bench.counter("first_of_all_seconds", times.first.front());
+  bench.counter("later_launch_seconds", median_of(times.again));
+  const char* loading = std::getenv("CUDA_MODULE_LOADING");
+  bench.note("module_loading", loading != nullptr ? loading : "default");
+}
+GPU_BENCHMARK(launch_overhead, first_launch);
+
+}  // namespace

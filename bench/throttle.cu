@@ -1,0 +1,52 @@
+// throttle: is the silicon slowing down, or is it the code?
+//
+// Expected  the same pace from the first second to the last. Dense arithmetic draws the most power:
+//           where the pace falls with the clock, the driver's reasons say whether a power cap, heat
+//           or a brake is behind it; where it falls at the same clock, it is the code, or who
+//           shares the machine with it. Memory traffic hardly follows the SMs' clock.
+// Units     FLOP of bf16 matrix products with operands in registers; bytes read and written. The
+//           first time is as in every row; then comes the watch, --watch_seconds long, and its
+//           verdict. The model computes both programs and has no clock to lose.
+// Confirm   nvidia-smi dmon -s puct beside it
+#include "harness/bench.hpp"
+#include "kernels/throttle.cuh"
+
+namespace {
+
+using namespace throttle;
+using gpubench::Bench;
+using gpubench::Suite;
+
+void gemm(Bench& bench) {
+  const auto [major, minor] = bench.device().compute_capability();
+  if (major < 8) bench.skip("mma.sync of bfloat16 needs compute capability 8.0");
+  const unsigned blocks = gpubench::residency(multiply, threads, 0).blocks *
+                          static_cast<unsigned>(bench.device()["sm_count"]);
+  const auto out = bench.output<float>(std::size_t{blocks} * threads);
+  bench.verify(out, ExpectedProducts{});
+  bench.work({.flops = flops_a_warp * blocks * (threads / warp_lanes),
+              .law = [](const gpubench::Roofs& roofs) { return roofs.at("tensor_bf16"); }});
+  const auto body = [&](cudaStream_t s) { launch(multiply, blocks, threads, 0, s, out.data()); };
+  bench.run(body);
+  bench.watch(body);
+}
+GPU_BENCHMARK(throttle, gemm)->In(Suite::full);
+
+void stream(Bench& bench) {
+  constexpr std::size_t n = std::size_t{1} << 26;
+  const auto in = bench.input<copy_words::word>(n);
+  const auto out = bench.output<copy_words::word>(n);
+  bench.verify(out, in.values());
+  bench.work({.useful_bytes = 2.0 * n * sizeof(copy_words::word),
+              .law = [](const gpubench::Roofs& roofs) { return roofs.at("dram"); },
+              .law_tolerance = 0.15});  // a copy does not reach the data sheet's figure
+  const auto body = [&](cudaStream_t s) {
+    launch(copy_words::copy, copy_words::blocks(n), copy_words::threads, 0, s, in.data(),
+           out.data(), n);
+  };
+  bench.run(body);
+  bench.watch(body);
+}
+GPU_BENCHMARK(throttle, stream)->In(Suite::full);
+
+}  // namespace

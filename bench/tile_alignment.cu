@@ -1,0 +1,206 @@
+// tile_alignment: what does an odd dimension cost the Tensor Cores?
+//
+// Expected  steps, not slopes. Rows that begin at 16 bytes (n and k multiples of 8 in 16 bits, of
+//           16 in 8) run at full speed; others at that of an older kernel with narrow loads. Along
+//           m there is nothing to align. A tile begun is a tile paid, and so is a wave of tiles,
+//           one an SM: the sawtooth of `waves`. So padding costs less than it saves (pad_cost
+//           against penalty): 50304 for 50257. At edges lanes idle, and zeros are multiplied either
+//           way.
+// Units     m, n, k [elements]: D[m][n] = sum of A[m][k] * B[n][k], as activations and weights lie.
+//           align [bytes at which rows begin]. `penalty` is the row's time over that of the same
+//           padded to multiples of 64, less 1; `pad_cost` what padding multiplies in addition.
+//           wasted_fraction: of an own kernel's multiplications, those with padding.
+// Confirm   `unit` and `tile` are the library's word; nsys names the kernel (align1, align2, ...);
+//           ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads a load of `edges`
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+#include "harness/gemm_row.hpp"
+#include "kernels/tile_alignment.cuh"
+
+namespace {
+
+using namespace tile_alignment;
+using gpubench::Bench;
+using gpubench::DeviceBuffer;
+using gpubench::Gemm;
+using gpubench::GemmShape;
+using gpubench::GemmType;
+using gpubench::Generator;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+// What is needed of what the library's tiles multiply, at its best rate. Only where rows are
+// aligned, and for tiles large enough that L2 keeps up with them.
+gpubench::Law law_of(const Bench& bench, const Gemm& gemm) {
+  const auto [type, m, n, k, lda, ldb, ldd] = gemm.shape();
+  const auto& choice = gemm.choice();
+  const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
+  const std::size_t in = gemm_operand_bytes(type), out = gemm_result_bytes(type);
+  const bool aligned = (k * in | lda * in | ldb * in | n * out | ldd * out) % 16 == 0;
+  if (!aligned || choice.tile_m * choice.tile_n < 128 * 128 || !sms || !best) return {};
+  const double share = *best * useful_share(static_cast<double>(m), static_cast<double>(n),
+                                            choice.tile_m, choice.tile_n, *sms);
+  return [=, roof = std::string("tensor_") + gemm_type_name(type)](const Roofs& roofs) {
+    return roofs.at(roof) * share;
+  };
+}
+
+template <class In, class Out>
+void row_of(Bench& bench, const GemmShape& shape) {
+  const auto up = [](std::size_t n) { return rounded_up(n, 64); };
+  const GemmShape padded = GemmShape::dense(shape.type, up(shape.m), up(shape.n), up(shape.k));
+  const Gemm gemm = gpubench::gemm_of(bench, shape), even = gpubench::gemm_of(bench, padded);
+  const auto a = bench.input<In>(std::max(shape.m * shape.lda, padded.m * padded.lda));
+  const auto b = bench.input<In>(std::max(shape.n * shape.ldb, padded.n * padded.ldb));
+  const auto d = bench.output<Out>(std::max(shape.m * shape.ldd, padded.m * padded.ldd));
+  note(bench, gemm.choice());
+  verify_product(bench, shape, a, b, d);
+  bench.work({.moved_bytes = shape.bytes(), .flops = shape.flops(), .law = law_of(bench, gemm)});
+  bench.run([&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); });
+  if (padded.flops() == shape.flops() && shape.lda == padded.lda) return;
+  const double even_seconds =
+      bench.time([&](cudaStream_t s) { even.queue(s, a.data(), b.data(), d.data()); });
+  bench.counter("penalty", bench.seconds() / even_seconds - 1);
+  bench.counter("pad_cost", padded.flops() / shape.flops() - 1);
+}
+
+using Shaped = GemmShape (*)(Bench&, GemmType);
+template <Shaped shape>
+void by_dtype(Bench& bench) {
+  const std::string& dtype = bench.axis("dtype");
+  return dtype == "bf16" ? row_of<__nv_bfloat16, __nv_bfloat16>(bench, shape(bench, GemmType::bf16))
+         : dtype == "fp16" ? row_of<__half, __half>(bench, shape(bench, GemmType::fp16))
+         : dtype == "tf32" ? row_of<float, float>(bench, shape(bench, GemmType::tf32))
+         : dtype == "fp8" ? row_of<__nv_fp8_e4m3, __nv_bfloat16>(bench, shape(bench, GemmType::fp8))
+                          : row_of<std::int8_t, std::int32_t>(bench, shape(bench, GemmType::int8));
+}
+
+constexpr std::int64_t base = 4032;  // 63 x 64: another 16 begin no tile
+std::size_t size_of(const Bench& bench, const char* name) {
+  return static_cast<std::size_t>(bench.arg(name));
+}
+GemmShape odd_m(Bench& bench, GemmType type) {
+  return GemmShape::dense(type, size_of(bench, "m"), base, base);
+}
+GemmShape odd_n(Bench& bench, GemmType type) {
+  return GemmShape::dense(type, base, size_of(bench, "n"), base);
+}
+GemmShape odd_k(Bench& bench, GemmType type) {
+  return GemmShape::dense(type, base, base, size_of(bench, "k"));
+}
+// 4096 tokens by 1024 features: the output layer of GPT-2, and the gradient that it hands back,
+// which sums over the vocabulary.
+GemmShape vocabulary(Bench& bench, GemmType type) {
+  const std::size_t words = size_of(bench, "n");
+  return bench.axis("pass") == "forward" ? GemmShape::dense(type, 4096, words, 1024)
+                                         : GemmShape::dense(type, 4096, 1024, words);
+}
+GemmShape waves(Bench& bench, GemmType type) {
+  return GemmShape::dense(type, size_of(bench, "m"), 4096, 4096);
+}
+GemmShape leading_dimension(Bench& bench, GemmType type) {
+  GemmShape shape = GemmShape::dense(type, 4096, 4096, 4096);
+  const std::size_t beyond = size_of(bench, "align") / gemm_operand_bytes(type);
+  if (beyond == 0) bench.skip("an element of this type has more bytes");
+  shape.lda += beyond;
+  shape.ldb += beyond;
+  return shape;
+}
+
+// An own kernel on matrices of 4096 x k and 1000 x k.
+void edges(Bench& bench) {
+  if (bench.device().compute_capability() < std::pair{8, 0}) {
+    bench.skip("mma.sync of bf16 needs compute capability 8.0");
+  }
+  const bool pads = bench.axis("edges") == "padded";
+  const std::size_t m = 4096, n = 1000, k = size_of(bench, "k");
+  const std::size_t rows = pads ? rounded_up(n, tile) : n, ld = pads ? rounded_up(k, depth) : k;
+  const DeviceBuffer<element> a(m * ld), b(rows * ld);
+  const Padded<Generator<element>> of_a{{1}, m, k, ld}, of_b{{2}, n, k, ld};
+  gpubench::fill_random(a.data(), a.size(), of_a);
+  gpubench::fill_random(b.data(), b.size(), of_b);
+  const auto d = bench.output<float>(m * rows);
+  const GemmShape shape{GemmType::bf16, m, rows, k, ld, ld, rows};
+  bench.verify(d, gpubench::expected_product<float>(shape, of_a, of_b),
+               {.relative = 1e-5, .absolute = 1e-4});
+  bench.work({.flops = GemmShape::dense(GemmType::bf16, m, n, k).flops()});
+  const dim3 grid(static_cast<unsigned>(rounded_up(n, tile) / tile), m / tile);
+  const auto kernel = pads         ? multiply<8, false>
+                      : k % 8 == 0 ? multiply<8, true>
+                                   : multiply<1, true>;
+  const auto depth_of_kernel = static_cast<unsigned>(pads ? ld : k);
+  bench.run([&, columns = static_cast<unsigned>(rows),
+             stride = static_cast<unsigned>(ld)](cudaStream_t s) {
+    launch(kernel, grid, threads, 0, s, a.data(), b.data(), d.data(), static_cast<unsigned>(m),
+           columns, depth_of_kernel, stride, stride, columns);
+  });
+  const double multiplied = static_cast<double>(m * rounded_up(n, tile) * rounded_up(k, depth));
+  bench.counter("wasted_fraction", 1 - static_cast<double>(m * n * k) / multiplied);
+}
+GPU_BENCHMARK(tile_alignment, edges)
+    ->Axis("edges", {"predicated", "padded"})
+    ->ArgName("k")
+    ->Arg(249);
+GPU_BENCHMARK(tile_alignment, edges)
+    ->Axis("edges", {"predicated", "padded"})
+    ->ArgName("k")
+    ->ArgsProduct({{225, 240, 248, 256}})
+    ->In(Suite::full);
+
+// --- the library's rows ---
+
+using Values = std::vector<std::int64_t>;
+
+// `some` in bf16 are in the default suite, `all` in all types in the full one.
+void add(const char* kernel, gpubench::BenchFunction function, const char* argument,
+         const Values& some, const Values& all) {
+  for (const char* dtype : {"bf16", "fp16", "tf32", "fp8", "int8"}) {
+    const auto rows = [&](Suite suite) {
+      return gpubench::record("tile_alignment", kernel, function)
+          ->Axis("dtype", {dtype})
+          ->ArgName(argument)
+          ->In(suite);
+    };
+    const bool often = dtype == std::string("bf16");
+    if (often) rows(Suite::standard)->ArgsProduct({some});
+    auto* const rest = rows(Suite::full);
+    for (const std::int64_t value : all) {
+      if (!often || std::find(some.begin(), some.end(), value) == some.end()) rest->Arg(value);
+    }
+  }
+}
+
+void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
+  gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
+      ->Axis("dtype", {dtype})
+      ->Axis("pass", {pass})
+      ->ArgName("n")
+      ->Arg(50257)
+      ->Arg(50304)
+      ->In(suite);
+}
+
+[[maybe_unused]] const bool added = [] {
+  Values off, ms;
+  for (std::int64_t beyond = 0; beyond <= 16; ++beyond) off.push_back(base + beyond);
+  for (std::int64_t m = 256; m <= 4352; m += 256) ms.push_back(m);
+  add("odd_m", by_dtype<odd_m>, "m", {base, base + 1}, off);
+  add("odd_n", by_dtype<odd_n>, "n", {base, base + 1, base + 7, base + 8}, off);
+  add("odd_k", by_dtype<odd_k>, "k", {base, base + 1, base + 7, base + 8}, off);
+  add("leading_dimension", by_dtype<leading_dimension>, "align", {2, 16}, {2, 4, 8, 16});
+  add("waves", by_dtype<waves>, "m", {2048, 2304, 3072, 3328}, ms);
+  for (const char* pass : {"forward", "input_gradient"}) {
+    add_vocabulary("bf16", pass, Suite::standard);
+    for (const char* dtype : {"tf32", "fp8", "int8"}) add_vocabulary(dtype, pass, Suite::full);
+  }
+  add_vocabulary("fp16", "forward", Suite::standard);
+  add_vocabulary("fp16", "input_gradient", Suite::full);
+  return true;
+}();
+
+}  // namespace

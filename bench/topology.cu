@@ -1,0 +1,160 @@
+// topology: who talks to whom?
+//
+// Expected  bytes cross NVLink at one rate between any two GPUs of a node, PCIe at a tenth of it or
+//           less, and stay on one GPU at half of its memory's bandwidth. A kernel that fetches from
+//           a peer reaches what the driver's copy does. A copy of 4 bytes costs the same few us
+//           everywhere but through the host. What is measured agrees with what the driver reports.
+// Units     from, to [GPU]: bytes go from one to the other; all pairs are in the full suite.
+//           `connection` and `agrees` are the driver's report and the comparison with it;
+//           p2p_performance_rank is the driver's order of links, 0 the fastest.
+// Confirm   nvidia-smi topo -m; p2pBandwidthLatencyTest of the CUDA samples
+#include "harness/bench.hpp"
+#include "harness/gpu/device.hpp"
+#include "kernels/topology.cuh"
+
+namespace {
+
+using namespace topology;
+using gpubench::Bench;
+using gpubench::CurrentDevice;
+
+constexpr std::size_t bulk = std::size_t{64} << 20;
+constexpr std::size_t little = sizeof(word);
+
+// The two GPUs of a row, of which the row's own stream belongs to `mine`.
+struct Pair {
+  int from, to;
+
+  bool same() const { return from == to; }
+};
+
+Pair pair_of(Bench& bench) {
+  const Pair pair{static_cast<int>(bench.arg("from")), static_cast<int>(bench.arg("to"))};
+  int gpus = 0;
+  CUDA_CHECK(cudaGetDeviceCount(&gpus));
+  const int needed = std::max(pair.from, pair.to) + 1;
+  if (needed > gpus) {
+    bench.skip("needs " + std::to_string(needed) + " GPUs; there " +
+               (gpus == 1 ? "is 1" : "are " + std::to_string(gpus)));
+  }
+  return pair;
+}
+
+// What the driver says of the pair.
+void report(Bench& bench, const Pair& pair) {
+  if (pair.same()) {
+    bench.note("connection", "same GPU");
+    return;
+  }
+  if (const std::string words = bench.connection(pair.from, pair.to); !words.empty()) {
+    bench.note("connection", words);
+  }
+  const auto attribute = [&](const char* name, cudaDeviceP2PAttr which) {
+    int value = 0;
+    CUDA_CHECK(cudaDeviceGetP2PAttribute(&value, which, pair.from, pair.to));
+    bench.note(name, value);
+  };
+  attribute("p2p_performance_rank", cudaDevP2PAttrPerformanceRank);
+  attribute("p2p_native_atomics", cudaDevP2PAttrNativeAtomicSupported);
+}
+
+// What the measured rate says of that.
+void compare(Bench& bench, const Pair& pair, double size) {
+  if (pair.same()) return;
+  const std::string agrees = agreement(bench.connection(pair.from, pair.to), size / bench.seconds(),
+                                       bench.device()["pcie_h2d_bytes_per_second"]);
+  if (!agrees.empty()) bench.note("agrees", agrees);
+}
+
+gpubench::Law law_of(const Bench& bench, const Pair& pair, double size) {
+  const auto& d = bench.device();
+  const auto link = d.find("nvlink_bytes_per_second");
+  if (!pair.same() && !link) return {};
+  const double seconds =
+      copy_seconds(size, pair.same(), d["kernel_floor_seconds"],
+                   d["dram_bytes_per_second"] * d["dram_mixed_efficiency"], link.value_or(0));
+  return [=](const gpubench::Roofs&) { return size / seconds; };
+}
+
+// `move(stream, from, to, words)` is queued on the GPU `mine`.
+template <class Move>
+void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move& move) {
+  const std::size_t n = size / sizeof(word);
+  const gpubench::Generator<word> values{42};
+  const auto on = [&](int gpu) {
+    const CurrentDevice there(gpu);
+    return gpubench::DeviceBuffer<word>(n);
+  };
+  const auto source = on(pair.from), target = on(pair.to);
+  {
+    const CurrentDevice there(pair.from);
+    gpubench::fill_random(source.data(), n, values);
+    CUDA_CHECK(cudaDeviceSynchronize());
+  }
+  CUDA_CHECK(cudaMemset(target.data(), gpubench::poison_byte, target.bytes()));
+  bench.check([&](bool only_written) {
+    const CurrentDevice there(pair.to);
+    return gpubench::check_elements(target.data(), n, values, 0, 0, only_written);
+  });
+  report(bench, pair);
+  const auto amount = static_cast<double>(size);
+  bench.work({.useful_bytes = amount,
+              .moved_bytes = amount,
+              .law = law_of(bench, pair, amount),
+              .law_tolerance = 0.05,
+              .bound = size == little ? "launch"
+                       : pair.same()  ? "dram"
+                                      : "link"});
+  const CurrentDevice here(mine);
+  bench.run([&](cudaStream_t s) { move(s, source.data(), target.data(), n); });
+}
+
+void by_driver(Bench& bench, std::size_t size) {
+  const Pair pair = pair_of(bench);
+  if (!pair.same()) {
+    const bool direct = gpubench::let_access(pair.from, pair.to);
+    bench.note("peer_access", direct ? "direct" : "through the host");
+  }
+  run(bench, pair, pair.from, size, [](cudaStream_t s, const word* from, word* to, std::size_t n) {
+    CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(word), cudaMemcpyDeviceToDevice, s));
+  });
+  if (size == bulk) compare(bench, pair, static_cast<double>(size));
+}
+
+void copy(Bench& bench) { by_driver(bench, bulk); }
+
+// Copies of one word: what is left is the time to get there.
+void latency(Bench& bench) { by_driver(bench, little); }
+
+// A kernel of the GPU that the bytes are for.
+void load(Bench& bench) {
+  const Pair pair = pair_of(bench);
+  if (!pair.same() && !gpubench::let_access(pair.to, pair.from)) {
+    bench.skip("GPU " + std::to_string(pair.to) + " cannot access the memory of GPU " +
+               std::to_string(pair.from));
+  }
+  run(bench, pair, pair.to, bulk, [](cudaStream_t s, const word* from, word* to, std::size_t n) {
+    launch(copy_words::copy, copy_words::blocks(n), copy_words::threads, 0, s, from, to, n);
+  });
+  compare(bench, pair, bulk);
+}
+
+[[maybe_unused]] const bool added = [] {
+  constexpr std::int64_t gpus = 8;
+  const std::pair<const char*, gpubench::BenchFunction> kernels[] = {
+      {"copy", copy}, {"load", load}, {"latency", latency}};
+  for (const auto& [name, function] : kernels) {
+    auto* daily = gpubench::record("topology", name, function)->ArgNames({"from", "to"});
+    auto* others = gpubench::record("topology", name, function)
+                       ->ArgNames({"from", "to"})
+                       ->In(gpubench::Suite::full);
+    for (std::int64_t from = 0; from < gpus; ++from) {
+      for (std::int64_t to = 0; to < gpus; ++to) {
+        (from == 0 && to < 2 ? daily : others)->Args({from, to});
+      }
+    }
+  }
+  return true;
+}();
+
+}  // namespace

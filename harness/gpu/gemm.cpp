@@ -1,0 +1,205 @@
+#include "harness/gpu/gemm.hpp"
+
+#include "harness/gpu/check.hpp"
+
+#ifdef GPUBENCH_CUBLASLT
+
+#include <cublasLt.h>
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "harness/gpu/buffer.hpp"
+
+namespace gpubench {
+namespace {
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw std::runtime_error(std::string(call) + ": " + cublasLtGetStatusString(status));
+}
+
+#define CUBLAS_CHECK(...) check((__VA_ARGS__), #__VA_ARGS__)
+
+// What NVIDIA's documentation of cuBLAS gives the library itself on Hopper (cublasSetWorkspace).
+constexpr std::size_t most_workspace = std::size_t{32} << 20;
+
+struct Types {
+  cudaDataType_t operand, result;
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+};
+Types types_of(GemmType type) {
+  switch (type) {
+    case GemmType::bf16:
+      return {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::fp16:
+      return {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::tf32:
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    case GemmType::fp8:
+      return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::int8:
+      break;
+  }
+  return {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
+}
+
+// A handle of the library's, destroyed with this.
+template <class Handle, cublasStatus_t (*destroy)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (handle_ != nullptr) static_cast<void>(destroy(handle_));
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Handle* place() { return &handle_; }
+  operator Handle() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+// Columns of the library's tiles are rows of ours.
+std::pair<unsigned, unsigned> tile_of(int id) {
+  struct Named {
+    int id;
+    unsigned columns, rows;
+  };
+  constexpr std::array known{
+      Named{CUBLASLT_MATMUL_TILE_32x32, 32, 32},     Named{CUBLASLT_MATMUL_TILE_32x64, 32, 64},
+      Named{CUBLASLT_MATMUL_TILE_64x32, 64, 32},     Named{CUBLASLT_MATMUL_TILE_32x128, 32, 128},
+      Named{CUBLASLT_MATMUL_TILE_64x64, 64, 64},     Named{CUBLASLT_MATMUL_TILE_128x32, 128, 32},
+      Named{CUBLASLT_MATMUL_TILE_64x128, 64, 128},   Named{CUBLASLT_MATMUL_TILE_128x64, 128, 64},
+      Named{CUBLASLT_MATMUL_TILE_64x256, 64, 256},   Named{CUBLASLT_MATMUL_TILE_128x128, 128, 128},
+      Named{CUBLASLT_MATMUL_TILE_256x64, 256, 64},   Named{CUBLASLT_MATMUL_TILE_128x256, 128, 256},
+      Named{CUBLASLT_MATMUL_TILE_256x128, 256, 128}, Named{CUBLASLT_MATMUL_TILE_64x96, 64, 96},
+      Named{CUBLASLT_MATMUL_TILE_96x64, 96, 64},     Named{CUBLASLT_MATMUL_TILE_96x128, 96, 128},
+      Named{CUBLASLT_MATMUL_TILE_128x160, 128, 160}, Named{CUBLASLT_MATMUL_TILE_160x128, 160, 128},
+      Named{CUBLASLT_MATMUL_TILE_192x128, 192, 128}, Named{CUBLASLT_MATMUL_TILE_128x192, 128, 192},
+      Named{CUBLASLT_MATMUL_TILE_128x96, 128, 96},
+  };
+  for (const Named& tile : known) {
+    if (tile.id == id) return {tile.rows, tile.columns};
+  }
+  return {0, 0};
+}
+
+std::string unit_of(std::uint64_t flags) {
+  return (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA) != 0   ? "hmma"
+         : (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_IMMA) != 0 ? "imma"
+         : (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_DMMA) != 0 ? "dmma"
+         : (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA) != 0  ? "fma"
+                                                             : "";
+}
+
+}  // namespace
+
+struct Gemm::State {
+  GemmShape shape;
+  GemmChoice choice;
+  Owned<cublasLtHandle_t, cublasLtDestroy> library;
+  Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> multiplication;
+  Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> a, b, d;
+  cublasLtMatmulAlgo_t algorithm{};
+  DeviceBuffer<char> workspace;
+};
+
+Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.shape = shape;
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0) return;
+  const Types types = types_of(shape.type);
+  CUBLAS_CHECK(cublasLtCreate(s.library.place()));
+  CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
+  // By columns, D is n by m: B, transposed, times A.
+  const cublasOperation_t transposed = CUBLAS_OP_T;
+  CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSA,
+                                              &transposed, sizeof transposed));
+  const auto columns = [](std::size_t ld) { return static_cast<std::int64_t>(ld); };
+  CUBLAS_CHECK(
+      cublasLtMatrixLayoutCreate(s.a.place(), types.operand, shape.k, shape.m, columns(shape.lda)));
+  CUBLAS_CHECK(
+      cublasLtMatrixLayoutCreate(s.b.place(), types.operand, shape.k, shape.n, columns(shape.ldb)));
+  CUBLAS_CHECK(
+      cublasLtMatrixLayoutCreate(s.d.place(), types.result, shape.n, shape.m, columns(shape.ldd)));
+  Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+  CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.place()));
+  CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference,
+                                                    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                    &most_workspace, sizeof most_workspace));
+  cublasLtMatmulHeuristicResult_t best{};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      s.library, s.multiplication, s.b, s.a, s.d, s.d, preference, 1, &best, &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
+    throw GemmUnavailable(std::string("cuBLASLt has no algorithm for ") +
+                          gemm_type_name(shape.type) + " in this shape on this device");
+  }
+  CUBLAS_CHECK(status);
+  s.algorithm = best.algo;
+  s.workspace = DeviceBuffer<char>(best.workspaceSize);
+
+  const auto configured = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    int value = 0;
+    CUBLAS_CHECK(cublasLtMatmulAlgoConfigGetAttribute(&s.algorithm, attribute, &value, sizeof value,
+                                                      nullptr));
+    return value;
+  };
+  std::uint64_t implementation = 0;
+  CUBLAS_CHECK(cublasLtMatmulAlgoCapGetAttribute(&s.algorithm,
+                                                 CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
+                                                 &implementation, sizeof implementation, nullptr));
+  s.choice.algorithm = "cuBLASLt " + std::to_string(configured(CUBLASLT_ALGO_CONFIG_ID));
+  std::tie(s.choice.tile_m, s.choice.tile_n) = tile_of(configured(CUBLASLT_ALGO_CONFIG_TILE_ID));
+  s.choice.workspace_bytes = static_cast<double>(best.workspaceSize);
+  s.choice.unit = unit_of(implementation);
+}
+
+void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) const {
+  const State& s = *state_;
+  if (s.shape.m == 0 || s.shape.n == 0) return;
+  if (s.shape.k == 0) {
+    const std::size_t bytes = gemm_result_bytes(s.shape.type);
+    CUDA_CHECK(cudaMemset2DAsync(d, s.shape.ldd * bytes, 0, s.shape.n * bytes, s.shape.m, stream));
+    return;
+  }
+  constexpr float one = 1, zero = 0;
+  constexpr std::int32_t whole_one = 1, whole_zero = 0;
+  const bool whole = s.shape.type == GemmType::int8;
+  const void* const alpha = whole ? static_cast<const void*>(&whole_one) : &one;
+  const void* const beta = whole ? static_cast<const void*>(&whole_zero) : &zero;
+  CUBLAS_CHECK(cublasLtMatmul(s.library, s.multiplication, alpha, b, s.b, a, s.a, beta, d, s.d, d,
+                              s.d, &s.algorithm, s.workspace.data(), s.workspace.bytes(), stream));
+}
+
+}  // namespace gpubench
+
+#else
+
+namespace gpubench {
+
+struct Gemm::State {
+  GemmShape shape;
+  GemmChoice choice;
+};
+
+Gemm::Gemm(const GemmShape&) { throw GemmUnavailable("built without cuBLASLt"); }
+void Gemm::queue(cudaStream_t, const void*, const void*, void*) const {}
+
+}  // namespace gpubench
+
+#endif
+
+namespace gpubench {
+
+Gemm::~Gemm() = default;
+Gemm::Gemm(Gemm&&) noexcept = default;
+const GemmShape& Gemm::shape() const { return state_->shape; }
+const GemmChoice& Gemm::choice() const { return state_->choice; }
+
+}  // namespace gpubench

@@ -1,0 +1,85 @@
+// A matrix multiplication by cuBLASLt. (Defined in gemm.cpp for a GPU, and in
+// harness/model/gemm/gemm.cpp for the model device, where it is an operation: priced, and computed
+// where it is small.)
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace gpubench {
+
+// What A and B hold, and so which unit multiplies. Sums are fp32 (int8: int32). D holds the same
+// type, except: tf32 is fp32 in memory; of fp8 (e4m3) D is bf16; of int8 it is int32.
+enum class GemmType { bf16, fp16, tf32, fp8, int8 };
+
+constexpr const char* gemm_type_name(GemmType type) {
+  constexpr const char* names[] = {"bf16", "fp16", "tf32", "fp8", "int8"};
+  return names[static_cast<std::size_t>(type)];
+}
+constexpr std::size_t gemm_operand_bytes(GemmType type) {
+  return type == GemmType::tf32 ? 4 : type == GemmType::fp8 || type == GemmType::int8 ? 1 : 2;
+}
+constexpr std::size_t gemm_result_bytes(GemmType type) {
+  return type == GemmType::tf32 || type == GemmType::int8 ? 4 : 2;
+}
+
+// D[m][n] = sum over k of A[m][k] * B[n][k], all by rows: the operands side by side along k, as a
+// linear layer has its activations and its weights (cuBLAS, which counts by columns, calls this
+// TN). From one row to the next it is lda, ldb, ldd elements.
+struct GemmShape {
+  GemmType type = GemmType::bf16;
+  std::size_t m = 0, n = 0, k = 0;
+  std::size_t lda = 0, ldb = 0, ldd = 0;
+
+  // Rows without gaps.
+  static constexpr GemmShape dense(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
+    return {type, m, n, k, k, k, n};
+  }
+  double flops() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+  // That A, B and D hold.
+  double bytes() const {
+    const auto rows = static_cast<double>(m), columns = static_cast<double>(n),
+               depth = static_cast<double>(k);
+    return (rows + columns) * depth * static_cast<double>(gemm_operand_bytes(type)) +
+           rows * columns * static_cast<double>(gemm_result_bytes(type));
+  }
+};
+
+// What the library decided on.
+struct GemmChoice {
+  std::string algorithm;            // the library's number for it
+  unsigned tile_m = 0, tile_n = 0;  // of D, a block's; 0: not said
+  double workspace_bytes = 0;
+  std::string unit;  // that multiplies: "hmma", "imma", "fma", ...
+};
+
+// This library, device or shape does not go; says which.
+struct GemmUnavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Gemm {
+ public:
+  // Asks the library for its best algorithm. GemmUnavailable, CudaError.
+  explicit Gemm(const GemmShape& shape);
+  ~Gemm();
+  Gemm(Gemm&&) noexcept;
+
+  const GemmShape& shape() const;
+  const GemmChoice& choice() const;
+  // Queues the multiplication. Addresses on the current device, aligned as cudaMalloc gives them;
+  // an empty sum (k = 0) is zero.
+  void queue(cudaStream_t s, const void* a, const void* b, void* d) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpubench

@@ -1,0 +1,108 @@
+// cuBLASLt on the model device: an operation on the timeline that costs what cost.hpp says. Its
+// result, where it is asked for and small enough, is computed by plain loops.
+#include "harness/gpu/gemm.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "harness/gpu/check.hpp"
+#include "harness/model/gemm/cost.hpp"
+#include "harness/model/runtime/runtime.hpp"
+
+namespace gpubench {
+namespace {
+
+// Results of more multiplications than this are not computed.
+constexpr double most_computed = 1 << 22;
+
+template <class T>
+std::vector<double> values_of(const model::DeviceMemory& memory, const void* from, std::size_t rows,
+                              std::size_t columns, std::size_t ld) {
+  std::vector<double> values;
+  std::vector<T> row(columns);
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (columns == 0) break;
+    memory.read(row.data(), static_cast<const T*>(from) + r * ld, columns * sizeof(T));
+    for (const T& element : row) values.push_back(static_cast<double>(element));
+  }
+  return values;
+}
+
+// Products and sums in double, rounded once. TF32 ignores the lowest bits of its operands, which
+// those of the suite's inputs do not use.
+template <class In, class Out>
+void compute(const GemmShape& s, model::DeviceMemory& memory, const void* a, const void* b,
+             void* d) {
+  const std::vector<double> left = values_of<In>(memory, a, s.m, s.k, s.lda);
+  const std::vector<double> right = values_of<In>(memory, b, s.n, s.k, s.ldb);
+  std::vector<Out> row(s.n);
+  for (std::size_t m = 0; m < s.m; ++m) {
+    for (std::size_t n = 0; n < s.n; ++n) {
+      double sum = 0;
+      for (std::size_t k = 0; k < s.k; ++k) sum += left[m * s.k + k] * right[n * s.k + k];
+      row[n] = static_cast<Out>(sum);
+    }
+    memory.write(static_cast<Out*>(d) + m * s.ldd, row.data(), s.n * sizeof(Out));
+  }
+}
+
+void compute_any(const GemmShape& s, model::DeviceMemory& memory, const void* a, const void* b,
+                 void* d) {
+  switch (s.type) {
+    case GemmType::bf16:
+      return compute<__nv_bfloat16, __nv_bfloat16>(s, memory, a, b, d);
+    case GemmType::fp16:
+      return compute<__half, __half>(s, memory, a, b, d);
+    case GemmType::tf32:
+      return compute<float, float>(s, memory, a, b, d);
+    case GemmType::fp8:
+      return compute<__nv_fp8_e4m3, __nv_bfloat16>(s, memory, a, b, d);
+    case GemmType::int8:
+      return compute<std::int8_t, std::int32_t>(s, memory, a, b, d);
+  }
+}
+
+}  // namespace
+
+struct Gemm::State {
+  GemmShape shape;
+  GemmChoice choice;
+  model::GemmCost cost;
+};
+
+Gemm::Gemm(const GemmShape& shape) {
+  if (const std::string why = model::why_no_gemm(shape); !why.empty()) throw GemmUnavailable(why);
+  const model::GemmCost cost = model::gemm_cost(shape, model::current_runtime()->device());
+  const GemmChoice choice{"model", cost.tile_m, cost.tile_n, 0,
+                          shape.type == GemmType::int8 ? "imma" : "hmma"};
+  state_ = std::make_unique<State>(State{shape, choice, cost});
+}
+Gemm::~Gemm() = default;
+Gemm::Gemm(Gemm&&) noexcept = default;
+const GemmShape& Gemm::shape() const { return state_->shape; }
+const GemmChoice& Gemm::choice() const { return state_->choice; }
+
+void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d) const {
+  const GemmShape& shape = state_->shape;
+  if (shape.m == 0 || shape.n == 0) return;
+  model::Runtime& runtime = *model::current_runtime();
+  const std::string name = std::string("GEMM ") + gemm_type_name(shape.type);
+  model::Work work{.name = name};
+  work.carry_out = [=, cost = state_->cost, &runtime] {
+    const bool computed = shape.flops() / 2 <= most_computed && runtime.expects_results();
+    if (computed) compute_any(shape, runtime.memory(), a, b, d);
+    runtime.note_operation({name, cost.bound, cost.terms, cost.seconds, computed,
+                            std::string("tensor_") + gemm_type_name(shape.type)});
+    return cost.seconds;
+  };
+  CUDA_CHECK(
+      runtime.call("cublasLtMatmul", [&] { return runtime.queue_operation(std::move(work), s); }));
+}
+
+}  // namespace gpubench

@@ -1,0 +1,101 @@
+"use strict";
+// Sorting, filtering, the dialog of raw values and the theme. The page reads without this script.
+(() => {
+  const byId = (id) => document.getElementById(id);
+
+  const themes = ["auto", "light", "dark"];
+  const theme = byId("theme");
+  const setTheme = (name) => {
+    if (name === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = name;
+    theme.textContent = `Theme: ${name}`;
+    theme.dataset.name = name;
+  };
+  theme.hidden = false;
+  setTheme("auto");
+  theme.addEventListener("click", () => {
+    setTheme(themes[(themes.indexOf(theme.dataset.name) + 1) % themes.length]);
+  });
+
+  const table = byId("rows-table")?.querySelector("table");
+  if (!table) return;
+  const body = table.tBodies[0];
+  const rows = Array.from(body.rows);
+  const raw = JSON.parse(byId("raw").textContent);
+
+  // --- filters: every control whose name is a column's key, and words that the row must contain
+  const controls = Array.from(document.querySelectorAll(".filters [data-filter]"));
+  const words = byId("words");
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const apply = () => {
+    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    rows.forEach((row, index) => {
+      const fits =
+        controls.every((c) => !c.value || row.dataset[c.dataset.filter] === c.value) &&
+        wanted.every((word) => texts[index].includes(word));
+      row.hidden = !fits;
+      if (fits) shown += 1;
+    });
+    byId("count").textContent =
+      shown === rows.length ? `${rows.length} rows` : `${shown} of ${rows.length} rows`;
+  };
+  controls.forEach((control) => control.addEventListener("change", apply));
+  words.addEventListener("input", apply);
+  byId("clear").addEventListener("click", () => {
+    controls.forEach((control) => (control.value = ""));
+    words.value = "";
+    apply();
+  });
+  // A count in the summary shows its rows.
+  document.querySelectorAll("[data-show]").forEach((button) => {
+    button.addEventListener("click", () => {
+      const { show: key, value } = button.dataset;
+      controls.forEach((c) => (c.value = c.dataset.filter === key ? value : ""));
+      words.value = "";
+      apply();
+      byId("rows").scrollIntoView();
+      byId("rows").focus({ preventScroll: true });
+    });
+  });
+
+  // --- sorting: numbers by value with what is absent last, words by the alphabet
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent.trim();
+  };
+  const sort = (header, column) => {
+    const falling = header.getAttribute("aria-sort") === "ascending";
+    table.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
+    header.setAttribute("aria-sort", falling ? "descending" : "ascending");
+    const keyed = rows.map((row, index) => [value(row, column), index, row]);
+    keyed.sort(([a, i], [b, j]) => {
+      if (a === "" || b === "") return (a === "") - (b === "") || i - j;
+      const order = typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true });
+      return (falling ? -order : order) || i - j;
+    });
+    keyed.forEach(([, , row]) => body.append(row));
+  };
+  table.querySelectorAll("thead th").forEach((header, column) => {
+    header.querySelector("button")?.addEventListener("click", () => sort(header, column));
+  });
+
+  // --- raw values
+  const dialog = byId("details");
+  const show = (index) => {
+    const entry = raw[index];
+    byId("details-name").textContent = entry.raw.name;
+    byId("details-verdict").textContent = entry.words;
+    byId("details-raw").textContent = JSON.stringify(entry.raw, null, 2);
+    dialog.showModal();
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-row]");
+    if (button) show(Number(button.dataset.row));
+  });
+  byId("details-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  apply();
+})();

@@ -1,0 +1,550 @@
+"""One HTML page that holds everything about a result file: no network, no other file.
+
+The page reads without its script, which sorts, filters and opens raw values. All text goes through
+markup.py, which escapes it; a Content-Security-Policy forbids every request and every script but
+the page's own.
+"""
+
+import base64
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from gpubench_reports import __version__, compare_chart, paragraphs, speedup_chart, style
+from gpubench_reports.columns import columns_of
+from gpubench_reports.compare import Comparison, compare
+from gpubench_reports.figures import with_headline
+from gpubench_reports.inline_svg import png_element, to_inline_svg
+from gpubench_reports.markup import Markup, data_block, tag, text
+from gpubench_reports.ranges import Range
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
+from gpubench_reports.render import chart_names, charts_of, draw_all
+from gpubench_reports.speedups import Table, table
+from gpubench_reports.units import si
+from gpubench_reports.verdicts import (
+    EXPECTED,
+    HIGH,
+    LOW,
+    UNGRADED,
+    Verdict,
+    headline_text,
+    health,
+    judge,
+    rules,
+    wall_means,
+    worst,
+)
+
+# A chart larger than this as SVG becomes a picture; all together must leave room for the table.
+_LARGEST_SVG, _ALL_CHARTS = 350_000, 5_500_000  # bytes
+_MOST_ROWS = 1500  # of the table, and with raw values
+_MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
+_GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn chart: `kind` and `concept` (empty: of the whole file) say where it stands."""
+
+    stem: str
+    kind: str
+    concept: str
+    content: Markup
+
+
+def build(
+    result: ResultFile, others: Sequence[ResultFile] = (), recorded: Sequence[Range] = ()
+) -> bytes:
+    """The page about `result`, compared with `others`; `recorded` are ranges of its device.
+
+    Raises ReportError when another file has no row in common with this one.
+    """
+    comparisons = [compare(other, result) for other in others]
+    verdicts = judge(result, recorded)
+    means = table([result, *others]) if len(others) > 1 else None
+    charts = _draw(result, comparisons, means)
+    listed = _listed_rows(result, verdicts)
+    sections = [
+        _summary(result, verdicts),
+        *_rooflines(result, charts),
+        *_comparisons(comparisons, charts),
+        *_concepts(result, verdicts, charts),
+        _table_section(result, verdicts, listed),
+    ]
+    return _page(result, sections, _raw(listed, verdicts)).encode("utf-8")
+
+
+# --- charts ---------------------------------------------------------------------------------------
+
+
+def _draw(
+    result: ResultFile, comparisons: Sequence[Comparison], means: Table | None
+) -> list[Chart]:
+    """All charts of the page, no more bytes together than it has room for."""
+    builders = charts_of(result)
+    if means is not None:
+        builders["means"] = partial(_means, means)
+    for number, comparison in enumerate(comparisons, start=1):
+        builders[f"compare-{number}"] = partial(_forest, comparison)
+    drawn = draw_all(result, builders, partial(_embed, result.context))
+    names = chart_names(list(dict.fromkeys(result.rows["concept"])))
+    found = [Chart(stem, *_belongs(stem, names), content) for stem, content in drawn.items()]
+    room = _ALL_CHARTS
+    kept = []
+    for chart in found:
+        room -= len(chart.content)
+        note = tag("p", f"{chart.stem} is left out to keep this page small: gpubench-report render "
+                   "draws it.", class_="small")  # fmt: skip
+        kept.append(chart if room >= 0 else replace(chart, content=note))
+    return kept
+
+
+def _embed(context: Context, stem: str, figure: Figure) -> Markup:
+    """The figure as an element of the page."""
+    words = f"Chart {stem}, {context.verb}. Its figures are in the table of rows."
+    content = to_inline_svg(figure, stem, stem.replace("-", ": ", 1), words)
+    return content if len(content) <= _LARGEST_SVG else png_element(figure, words)
+
+
+def _means(means: Table, result: ResultFile) -> Figure | None:
+    return speedup_chart.build(means, result.context.modelled)
+
+
+def _forest(comparison: Comparison, _: ResultFile) -> Figure | None:
+    return compare_chart.build(_largest(comparison))[0]
+
+
+def _largest(comparison: Comparison) -> Comparison:
+    """The comparison with its rows that changed most, in the file's order."""
+    rows = comparison.rows
+    change = rows["ratio"].apply(math.log).abs()
+    kept = change.sort_values(ascending=False, kind="stable").index[:_MOST_RATIOS]
+    return replace(comparison, rows=rows.loc[sorted(kept)])
+
+
+def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
+    """(kind, concept) of a chart by its name: ("wire", "all_reduce") of concept-all_reduce-wire."""
+    first, _, rest = stem.partition("-")
+    owners = {name.removeprefix("concept-"): concept for concept, name in names.items()}
+    for name in sorted(owners, key=len, reverse=True):
+        if rest == name:
+            return first, owners[name]
+        if rest.startswith(f"{name}-"):
+            return rest.removeprefix(f"{name}-"), owners[name]
+    return first, ""
+
+
+def _figure(chart: Chart, words: str) -> Markup:
+    scroll = tag("div", chart.content, class_="scroll", tabindex="0", role="group",
+                 aria_label=f"Chart {chart.stem}")  # fmt: skip
+    return tag("figure", tag("figcaption", words), scroll, id=f"chart-{chart.stem}")
+
+
+# --- summary --------------------------------------------------------------------------------------
+
+
+def _summary(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
+    return tag(
+        "section",
+        tag("h2", "Summary"),
+        tag("div",
+            tag("div", _device_card(result), _health_card(result)),
+            tag("div", _worst_card(result, verdicts), _counts_card(result, verdicts)),
+            _roofs_card(result.context),
+            class_="first"),
+        id="summary",
+    )  # fmt: skip
+
+
+def _card(title: str, *content: object) -> Markup:
+    return tag("section", tag("h3", title), *content, class_="card")
+
+
+def _device_card(result: ResultFile) -> Markup:
+    context, rows = result.context, result.rows
+    counts = rows["status"].value_counts()
+    found = [f"{counts.get('ok', 0)} {context.verb}"]
+    found += [f"{counts[s]} {s}" for s in ("skipped", "failed") if s in counts]
+    commit = context.git_commit[:10] + (" (modified)" if context.git_dirty else "")
+    entries = (
+        ("Device", context.device_title),
+        ("Known as", f"{context.device} ({context.device_kind})"),
+        ("Rows", ", ".join(found)),
+        ("Date", context.date[:16].replace("T", " ")),
+        ("Suite, mode", ", ".join(filter(None, (context.suite, context.mode)))),
+        ("Driver", context.driver_version),
+        ("CUDA", context.cuda_version),
+        ("Compiler", context.compiler),
+        ("Commit", commit if context.git_commit else ""),
+        ("Imported from", context.imported_from),
+        ("File", result.path.name),
+    )
+    known = [(tag("dt", name), tag("dd", value)) for name, value in entries if value]
+    return _card("Device", tag("dl", known))
+
+
+def _health_card(result: ResultFile) -> Markup:
+    found = health(result)
+    word, look = {
+        True: ("✓ healthy", "good"),
+        False: ("✗ not well", "bad"),
+        None: ("? not observed", "doubt"),
+    }[found.well]
+    return _card(
+        "Is it healthy?",
+        tag("p", word, class_=f"state {look}"),
+        tag("ul", [tag("li", sentence) for sentence in found.sentences], class_="plain"),
+    )
+
+
+def _roofs_card(context: Context) -> Markup:
+    """Every roof once: as this run has it, as the device file has it, and how the two compare."""
+    lines = []
+    for kind, unit in (("bandwidth", "B/s"), ("compute", "FLOP/s")):
+        roofs = [roof for roof in context.roofs if roof.kind == kind]
+        for name in dict.fromkeys(roof.name for roof in roofs):
+            ours = [r for r in roofs if r.name == name and r.provenance in PROVENANCES_OF_RUN]
+            known = [r for r in roofs if r.name == name and r.provenance not in PROVENANCES_OF_RUN]
+            share = f"{ours[0].value / known[0].value * 100:.0f} %" if ours and known else ""
+            said = (
+                f"{si(known[0].value, unit)}, {style.ROOF_WORDS[known[0].provenance]}"
+                if known
+                else ""
+            )
+            lines.append(
+                tag("tr", tag("th", name.replace("_", " "), scope="row", class_="text"),
+                    tag("td", si(ours[0].value, unit) if ours else "not run"), tag("td", said),
+                    tag("td", share))
+            )  # fmt: skip
+    if not lines:
+        return _card("Its roofs", tag("p", "The file states no roof."))
+    titles = ("roof", context.verb, "known", "reached")
+    head = tag("tr", [tag("th", title, scope="col", class_="text" if title == "roof" else None)
+                      for title in titles])  # fmt: skip
+    table = tag("table", tag("thead", head), tag("tbody", lines))
+    return _card("Its roofs", tag("div", table, class_="scroll", tabindex="0", role="group",
+                                  aria_label="Roofs"))  # fmt: skip
+
+
+def _counts_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
+    failed = int((result.rows["status"] == "failed").sum())
+    grades = pd.Series([v.grade for v in verdicts.values()], dtype=object).value_counts()
+    walls = pd.Series([v.wall or "unknown" for v in verdicts.values()], dtype=object)
+    counts = [
+        tag("li", _show(f"{grades[grade]} {grade}", "grade", grade), class_=look)
+        for grade, look in _GRADE_LOOKS.items()
+        if grade in grades
+    ]
+    if failed:
+        counts.insert(0, tag("li", _show(f"{failed} failed", "grade", "failed"), class_="bad"))
+    bound = [
+        tag("li", _show(f"{count} by {wall}", "wall", wall), title=wall_means(wall) or None)
+        for wall, count in walls.value_counts().items()
+    ]
+    return _card(
+        "All rows",
+        tag("ul", counts, class_="plain"),
+        tag("p", "What binds them:", class_="small"),
+        tag("ul", bound, class_="plain"),
+    )
+
+
+def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
+    failed = result.rows[result.rows["status"] == "failed"]
+    found = worst(verdicts.values())
+    if not failed.empty:
+        row = failed.iloc[0]
+        return _card(
+            "Worst row",
+            tag("p", tag("span", row["name"], class_="row-name")),
+            tag("p", tag("span", "failed", class_="state bad"), f": {row['reason']}"),
+        )
+    if found is None:
+        words = "No row was graded: the file has neither laws, nor predictions, nor roofs."
+        return _card("Worst row", tag("p", words))
+    row = with_headline(result.ok[result.ok["name"] == found.name]).iloc[0]
+    every = "All graded rows are as expected; this one is the nearest to being low. "
+    parts = [
+        tag("p", tag("span", found.name, class_="row-name"), f" at {headline_text(row)}"),
+        tag("p", every if found.grade == EXPECTED else None,
+            tag("span", found.grade, class_=f"state {_GRADE_LOOKS[found.grade]}"),
+            f": {found.sentence}."),
+    ]  # fmt: skip
+    if found.grade != EXPECTED:
+        parts.append(tag("p", tag("strong", "Why: "), f"{found.why}."))
+        seen = [cause.change for cause in found.causes if cause.seen]
+        steps = seen or [cause.change for cause in found.causes[:1]]
+        if steps:
+            parts.append(tag("p", tag("strong", "Next: "), f"{'; '.join(steps)}."))
+    if found.change:
+        parts.append(tag("p", tag("strong", "To be faster: "), f"{found.change}. ",
+                         tag("strong", "Would not help: "), f"{found.no_help}."))  # fmt: skip
+    return _card("Worst row", *parts)
+
+
+def _show(words: str, key: str, value: str) -> Markup:
+    """A button that shows the rows of that kind."""
+    return tag("button", words, class_="link", type="button", data_show=key, data_value=value)
+
+
+# --- the charts' sections -------------------------------------------------------------------------
+
+
+def _rooflines(result: ResultFile, charts: Sequence[Chart]) -> list[Markup]:
+    whole = [chart for chart in charts if not chart.concept and not _is_comparison(chart)]
+    caution = paragraphs.caution(result.context)
+    parts = [_figure(c, f"{paragraphs.how_to_read(c.kind)} {caution}") for c in whole]
+    if not any(chart.kind == "roofline" for chart in whole):
+        parts.insert(
+            0, tag("p", "No roofline: no row has both an arithmetic intensity and FLOP/s.")
+        )
+    return [tag("section", tag("h2", "Rooflines"), *parts, id="rooflines")]
+
+
+def _is_comparison(chart: Chart) -> bool:
+    return chart.kind in ("compare", "means")
+
+
+def _concepts(
+    result: ResultFile, verdicts: Mapping[str, Verdict], charts: Sequence[Chart]
+) -> list[Markup]:
+    found = []
+    for concept, stem in chart_names(list(dict.fromkeys(result.rows["concept"]))).items():
+        rows = result.rows[result.rows["concept"] == concept]
+        own = [chart for chart in charts if chart.concept == concept]
+        parts = [tag("p", paragraphs.of_concept(rows, verdicts))]
+        parts += [_figure(chart, paragraphs.how_to_read(chart.kind)) for chart in own]
+        if not own:
+            why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
+            parts.append(tag("p", f"No chart: {why}.", class_="small"))
+        caution = paragraphs.caution(result.context)
+        parts.append(
+            tag("p", _show(f"Its {len(rows)} rows in the table", "concept", concept)
+                if len(rows) > 1 else _show("Its row in the table", "concept", concept),
+                tag("span", f"  {caution}", class_="small") if caution else None)
+        )  # fmt: skip
+        found.append(tag("section", tag("h2", concept), *parts, id=stem))
+    return found
+
+
+def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> list[Markup]:
+    if not comparisons:
+        return []
+    parts = [
+        _figure(chart, paragraphs.how_to_read("means")) for chart in charts if chart.kind == "means"
+    ]
+    for number, comparison in enumerate(comparisons, start=1):
+        own = [chart for chart in charts if chart.stem == f"compare-{number}"]
+        words = (
+            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')}"
+        )
+        left_out = len(comparison.rows) - _MOST_RATIOS
+        if left_out > 0:
+            words += f" The {_MOST_RATIOS} rows that changed most; {left_out} more did less."
+        parts.append(tag("h3", f"Against {comparison.a.path.name}"))
+        parts += [tag("p", warning, class_="banner") for warning in comparison.warnings]
+        parts += [_figure(chart, words) for chart in own]
+        for letter, names in (("the other file", comparison.only_a), ("this", comparison.only_b)):
+            if names:
+                parts.append(tag("p", f"{len(names)} rows only {letter} has.", class_="small"))
+    return [tag("section", tag("h2", "Comparison"), *parts, id="comparison")]
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def _listed_rows(result: ResultFile, verdicts: Mapping[str, Verdict]) -> pd.DataFrame:
+    """The rows that the table has room for: of too many, those that are not as expected first."""
+    rows = result.rows
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    order = {LOW: 1, HIGH: 1, EXPECTED: 3, UNGRADED: 3}
+    rank = [
+        0 if status == "failed" else order[verdicts[name].grade] if name in verdicts else 2
+        for name, status in zip(rows["name"], rows["status"], strict=True)
+    ]
+    kept = pd.Series(rank, index=rows.index).sort_values(kind="stable").index[:_MOST_ROWS]
+    return rows.loc[sorted(kept)]
+
+
+def _table_section(
+    result: ResultFile, verdicts: Mapping[str, Verdict], rows: pd.DataFrame
+) -> Markup:
+    columns = columns_of(rows, verdicts, result.context)
+    head = [
+        tag("th", tag("button", column.title, type="button"), scope="col",
+            class_="text" if column.is_text else None)
+        for column in columns
+    ]  # fmt: skip
+    lines = []
+    cells = [zip(column.texts, column.numbers, strict=True) for column in columns]
+    for index, (record, line) in enumerate(
+        zip(rows.to_dict("records"), zip(*cells, strict=True), strict=True)
+    ):
+        verdict = verdicts.get(record["name"])
+        grade = verdict.grade if verdict else record["status"]
+        wall = (verdict.wall or "unknown") if verdict else ""
+        written = []
+        for column, (shown, number) in zip(columns, line, strict=True):
+            if column.key == "name":
+                content: object = tag("button", _breakable(shown), class_="link row-name",
+                                      type="button", data_row=index)  # fmt: skip
+            else:
+                content = shown
+            value = None if math.isnan(number) else f"{number:.6g}"
+            look = "text note" if column.key == "note" else "text" if column.is_text else None
+            written.append(tag("td", content, data_v=value, class_=look))
+        lines.append(
+            tag("tr", *written, data_concept=record["concept"], data_wall=wall, data_grade=grade)
+        )
+    table = tag(
+        "table",
+        tag("caption", "SI units. A column's head sorts; a row's name opens its raw values."),
+        tag("thead", tag("tr", head)),
+        tag("tbody", lines),
+    )
+    more = len(result.rows) - len(rows)
+    note = f"The file has {more} more rows than this table: gpubench-report csv lists them all."
+    return tag(
+        "section",
+        tag("h2", "Rows", tabindex="-1", id="rows"),
+        _filters(result, verdicts),
+        tag("p", note, class_="banner") if more else None,
+        tag("div", table, class_="table", id="rows-table", tabindex="0", role="group",
+            aria_label="Table of rows"),
+    )  # fmt: skip
+
+
+def _breakable(name: str) -> Markup:
+    """A row's name that may be broken behind a slash."""
+    return Markup("/<wbr>".join(text(part) for part in name.split("/")))
+
+
+def _filters(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
+    concepts = list(dict.fromkeys(result.rows["concept"]))
+    walls = list(dict.fromkeys(v.wall or "unknown" for v in verdicts.values()))
+    states = [s for s in ("failed", "skipped") if (result.rows["status"] == s).any()]
+    grades = [*states, *dict.fromkeys(v.grade for v in verdicts.values())]
+
+    def choice(title: str, key: str, values: Sequence[str]) -> Markup:
+        options = [tag("option", "all", value="")]
+        options += [tag("option", value, value=value) for value in values]
+        return tag("label", title, tag("select", options, data_filter=key))
+
+    words = tag("input", type="search", id="words", autocomplete="off",
+                placeholder="words, all of them in the row")  # fmt: skip
+    return tag(
+        "div",
+        tag("label", "Search", words),
+        choice("Concept", "concept", concepts),
+        choice("Wall", "wall", walls),
+        choice("Grade", "grade", grades),
+        tag("button", "Clear", type="button", id="clear"),
+        tag("span", id="count", role="status", aria_live="polite"),
+        class_="filters",
+    )
+
+
+def _raw(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> Markup:
+    entries = []
+    for record in rows.to_dict("records"):
+        verdict = verdicts.get(record["name"])
+        words = _words(verdict) if verdict else f"{record['status']}: {record['reason']}"
+        entries.append({"raw": record["raw"], "words": words})
+    return data_block("raw", entries)
+
+
+def _words(verdict: Verdict) -> str:
+    parts = [f"{verdict.grade}: {verdict.sentence}."]
+    for cause in verdict.causes:
+        seen = f"seen ({cause.evidence})" if cause.seen else "usual"
+        parts.append(f"{cause.says} [{seen}]: {cause.change}.")
+    if verdict.change:
+        parts.append(f"To be faster: {verdict.change}. Would not help: {verdict.no_help}.")
+    return " ".join(parts)
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
+    context = result.context
+    script = _asset("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    concepts = chart_names(list(dict.fromkeys(result.rows["concept"])))
+    links = [("#summary", "Summary"), ("#rooflines", "Rooflines")]
+    if any('id="comparison"' in section for section in sections):
+        links.append(("#comparison", "Comparison"))
+    links += [("#rows", "Rows"), *((f"#{stem}", concept) for concept, stem in concepts.items())]
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="generator", content=f"gpubench-report {__version__}"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{context.device_title}: gpubench"),
+        tag("style", Markup(_asset("report.css"))),
+    )
+    banner = None
+    if context.modelled:
+        banner = tag("p", f"{style.WATERMARK}: every figure here is a prediction.", class_="banner")
+    body = tag(
+        "body",
+        tag("a", "Skip to the summary", href="#summary", class_="skip"),
+        tag("header", tag("h1", context.device_title),
+            tag("p", f"gpubench report · {style.run_line(context)}", class_="run"), banner,
+            class_="page"),
+        tag("nav", tag("div", tag("ul", [tag("li", tag("a", t, href=h)) for h, t in links]),
+                       tag("button", "Theme", type="button", id="theme", hidden=True)),
+            aria_label="Sections"),
+        tag("main", *sections),
+        tag("footer", _footer()),
+        _dialog(),
+        raw,
+        tag("script", Markup(script)),
+    )  # fmt: skip
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _footer() -> str:
+    limits = rules()["limits"]
+    return (
+        "Grades: against what was recorded or published for the row on this device (within "
+        f"{limits['recorded'] * 100:.0f} %), else against its law (within the row's tolerance), "
+        f"else the model's prediction (within {limits['prediction'] * 100:.0f} %), else its roof "
+        f"(from {limits['roof_low'] * 100:.0f} to {limits['roof_high'] * 100:.0f} %). Prefixes "
+        f"are powers of 1000. gpubench-report {__version__}."
+    )
+
+
+def _dialog() -> Markup:
+    return tag(
+        "dialog",
+        tag("button", "Close", type="button", id="details-close"),
+        tag("h2", id="details-name", class_="row-name"),
+        tag("p", id="details-verdict"),
+        tag("pre", id="details-raw", tabindex="0", aria_label="Raw values"),
+        id="details",
+        aria_labelledby="details-name",
+    )
+
+
+def _asset(name: str) -> str:
+    return files("gpubench_reports").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def default_path(result: Path) -> Path:
+    """Where the page of a result file goes unless told otherwise: NAME.html beside NAME.json."""
+    return result.with_suffix(".html")

@@ -1,0 +1,169 @@
+"""The hierarchical roofline: each row once for every level of memory, under that level's roof.
+
+After Ilic, Pratas and Sousa, "Cache-aware Roofline Model", 2014, and Yang, Kurth and Williams,
+"Hierarchical Roofline Analysis for GPUs", 2020. Bytes of DRAM are the row's own; those of the
+levels before it are the prediction's: a term is bytes over the level's bandwidth, so bytes are its
+product with the roof of the device file.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import textalloc
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from gpubench_reports import style
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
+from gpubench_reports.roofline import knee
+from gpubench_reports.units import argument_text, si
+
+LEVELS = ("dram", "l2", "l1", "shared")
+_WIDTH, _HEIGHT = 11.0, 7.0  # inches
+_MOST_LABELS = 14
+# Terms are those of a row's longest kernel: of a row of several they say nothing of the whole.
+_ONE_KERNEL = 0.1
+
+
+@dataclass(frozen=True)
+class Point:
+    """A row: its arithmetic rate [FLOP/s] and its intensity at each level [FLOP per byte]."""
+
+    name: str
+    kernel: str
+    label: str
+    rate: float
+    intensity: dict[str, float]
+
+
+def points_of(rows: pd.DataFrame, context: Context) -> list[Point]:
+    """The rows with FLOP/s and with bytes for two levels or more."""
+    roofs = {
+        roof.name: roof.value
+        for roof in context.roofs
+        if roof.kind == "bandwidth" and roof.provenance not in PROVENANCES_OF_RUN
+    }
+    found = []
+    for row in rows[(rows["status"] == "ok") & (rows["flops_per_second"] > 0)].to_dict("records"):
+        terms, seconds = row["terms"], row["model_seconds"]
+        if not terms or not seconds > 0:
+            continue
+        longest = max(value for name, value in terms.items() if name != "launch")
+        if abs(longest + terms.get("launch", 0) - seconds) > _ONE_KERNEL * seconds:
+            continue
+        flops = row["flops_per_second"] * row["seconds"]
+        intensity = {
+            level: flops / (terms[level] * roofs[level])
+            for level in LEVELS[1:]
+            if terms.get(level, 0) > 0 and level in roofs
+        }
+        if row["arithmetic_intensity"] > 0:
+            intensity["dram"] = row["arithmetic_intensity"]
+        if len(intensity) > 1:
+            name = f"{row['kernel']} {_in_short(row['arguments'])}".strip()
+            found.append(Point(name, f"{row['concept']}/{row['kernel']}", row["label"],
+                               row["flops_per_second"], intensity))  # fmt: skip
+    return found
+
+
+def _in_short(arguments: dict) -> str:
+    return " ".join(argument_text(value) for value in arguments.values())
+
+
+def build(rows: pd.DataFrame, context: Context) -> Figure | None:
+    """The figure; None when fewer than two rows have bytes for two levels."""
+    points = points_of(rows, context)
+    if len(points) < 2:
+        return None
+    figure = style.new_figure(_WIDTH, _HEIGHT)
+    axes = figure.add_axes((0.07, 0.08, 0.76, 0.77))
+    style.heading(figure, "Roofline by level of memory", context)
+    present = [level for level in LEVELS if any(level in p.intensity for p in points)]
+    colours = {level: style.COLOURS[place] for place, level in enumerate(LEVELS)}
+    x = [value for point in points for value in point.intensity.values()]
+    y = [point.rate for point in points]
+    peaks = [r for r in _preferred(context, "compute") if r.name in {p.label for p in points}]
+    peaks = peaks or _preferred(context, "compute")[:1]
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(min(x) / 3, max(x) * 3)
+    axes.set_ylim(min(y) / 3, max([*y, *(r.value for r in peaks)]) * 3)
+    style.log_si_axis(axes, "x", "arithmetic intensity at the level", "FLOP per byte")
+    style.log_si_axis(axes, "y", "arithmetic rate", "FLOP/s")
+    left, right = axes.get_xlim()
+    top = max((roof.value for roof in peaks), default=math.inf)
+    for roof in _preferred(context, "bandwidth"):
+        if roof.name in present:
+            end = min(right, top / roof.value)
+            axes.plot([left, end], [left * roof.value, end * roof.value], lw=1.4,
+                      ls=style.ROOF_LINES[roof.provenance], color=colours[roof.name],
+                      gid=f"roof:{roof.name}")  # fmt: skip
+    for roof in peaks:
+        axes.axhline(roof.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[roof.provenance])
+        axes.annotate(f"{roof.name.replace('_', ' ')} {si(roof.value, 'FLOP/s')}",
+                      (1.0, roof.value), xycoords=("axes fraction", "data"), xytext=(5, 0),
+                      textcoords="offset points", va="center", size=7.5,
+                      color=style.INK)  # fmt: skip
+    for point in points:
+        across = sorted(point.intensity.values())
+        axes.plot([across[0], across[-1]], [point.rate] * 2, color=style.GREY, lw=0.5, zorder=2,
+                  gid="row")  # fmt: skip
+    for place, level in enumerate(present):
+        own = [point for point in points if level in point.intensity]
+        axes.plot([p.intensity[level] for p in own], [p.rate for p in own], ls="none", ms=5,
+                  marker=style.MARKERS[place], color=colours[level], mec="white", mew=0.4, zorder=4,
+                  gid=f"level:{level}")  # fmt: skip
+    _label(axes, points)
+    _key(figure, context, present, colours)
+    if context.modelled:
+        style.watermark(figure)
+    return figure
+
+
+def _preferred(context: Context, kind: str) -> list[Roof]:
+    """Each roof once, the run's own before the device file's."""
+    found: dict[str, Roof] = {}
+    for roof in sorted(context.roofs, key=lambda r: r.provenance not in PROVENANCES_OF_RUN):
+        if roof.kind == kind:
+            found.setdefault(roof.name, roof)
+    return list(found.values())
+
+
+def _label(axes, points: list[Point]) -> None:
+    """Names of the ends and the knee of each kernel's rows, as many as have room."""
+    chosen: list[Point] = []
+    for kernel in dict.fromkeys(point.kernel for point in points):
+        own = [point for point in points if point.kernel == kernel]
+        x = np.array([next(iter(point.intensity.values())) for point in own])
+        y = np.array([point.rate for point in own])
+        for index in dict.fromkeys((0, len(own) - 1, knee(x, y))):
+            if index is not None:
+                chosen.append(own[index])
+    chosen = chosen[:_MOST_LABELS]
+    ends = [max(point.intensity.values()) for point in chosen]
+    everything = [(v, p.rate) for p in points for v in p.intensity.values()]
+    textalloc.allocate(
+        axes, ends, [point.rate for point in chosen], [point.name for point in chosen],
+        x_scatter=[x for x, _ in everything], y_scatter=[y for _, y in everything], textsize=7,
+        linecolor=style.GREY, linewidth=0.5, margin=0.004, min_distance=0.01, max_distance=0.1,
+        nbr_candidates=80, draw_all=False, gid="row-label", zorder=8,
+    )  # fmt: skip
+
+
+def _key(figure: Figure, context: Context, present: list[str], colours: dict[str, str]) -> None:
+    roofs = {roof.name: roof for roof in _preferred(context, "bandwidth")}
+    handles = []
+    for place, level in enumerate(present):
+        roof = roofs.get(level)
+        said = f" {si(roof.value, 'B/s')} {style.ROOF_WORDS[roof.provenance]}" if roof else ""
+        handles.append(
+            Line2D([], [], color=colours[level], marker=style.MARKERS[place], ms=5, lw=1.4,
+                   ls=style.ROOF_LINES[roof.provenance] if roof else "none",
+                   label=f"{level}{said}")
+        )  # fmt: skip
+    handles.append(Line2D([], [], color=style.GREY, lw=0.5, label="one row"))
+    figure.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0, borderpad=0,
+                  bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()), handlelength=2.6,
+                  columnspacing=1.6)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Nightly regression tracking: runs, stores, judges, reports. `scripts/nightly` is its command."""

@@ -1,0 +1,8 @@
+"""`python -m gpubench_reports.nightly`: what scripts/nightly runs."""
+
+import sys
+
+from gpubench_reports.nightly.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

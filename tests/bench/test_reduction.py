@@ -1,0 +1,55 @@
+"""What the ladder's rungs cost, and that its last ones read as fast as memory allows."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import rows_of
+
+TREES = ("divergent", "conflicting", "sequential", "first_add", "unrolled")
+LAST = ("grid_stride", "last_block", "atomic", "cub")
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    flags = "^(reduction/|atomics/|stream/read/dtype:fp32/bytes:16/unroll:4$)"
+    return rows_of("--device=model:h200-sxm", f"--benchmark_filter={flags}")
+
+
+def rung(rows: dict[str, dict], by: str) -> dict:
+    return rows[f"reduction/sum/by:{by}"]
+
+
+@pytest.mark.parametrize("by", LAST)
+def test_the_last_rungs_reach_a_plain_read(rows: dict[str, dict], by: str) -> None:
+    read = rows["stream/read/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"]
+    assert rung(rows, by)["useful_bytes_per_second"] == pytest.approx(read, rel=0.1)
+    assert rung(rows, by)["label"] == "dram"
+
+
+def test_each_step_takes_away_requests_or_conflicts(rows: dict[str, dict]) -> None:
+    wavefronts = {by: rung(rows, by)["wavefronts_per_request"] for by in TREES}
+    assert wavefronts["conflicting"] > 3
+    for by in ("divergent", "sequential", "first_add", "unrolled"):
+        assert wavefronts[by] == 1
+    assert rung(rows, "divergent")["active_lanes"] < rung(rows, "sequential")["active_lanes"]
+    times = [rung(rows, by)["real_time"] for by in ("divergent", "sequential", "first_add")]
+    assert times == sorted(times, reverse=True)
+    assert rung(rows, "sequential")["real_time"] < rung(rows, "conflicting")["real_time"]
+
+
+def test_libraries_are_operations_on_the_model(rows: dict[str, dict]) -> None:
+    for by in ("cub", "thrust"):
+        assert rung(rows, by)["verified"] == "operation"
+    # It allocates, waits and copies four bytes.
+    assert rung(rows, "thrust")["real_time"] > rung(rows, "cub")["real_time"] + 3
+
+
+def test_own_bins_are_as_fast_as_reading(rows: dict[str, dict]) -> None:
+    own = rows["atomics/histogram/by:privatised/bins:1024"]
+    assert own["law_ratio"] == pytest.approx(1, abs=own["law_tolerance"])
+    assert "left_out" not in own
+    for bins in (1, 1024):
+        row = rows[f"atomics/histogram/by:global/bins:{bins}"]
+        assert "law" not in row
+        assert row["left_out"] == "turns of atomics at equal words"

@@ -1,0 +1,178 @@
+"""What an odd dimension costs: steps at alignments, whole tiles and waves, padding against it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from .conftest import ROOT, rows_of
+
+DEVICE = "h200-sxm"
+BASE = 4032
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    return rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^tile_alignment/")
+
+
+@pytest.fixture(scope="module")
+def full() -> dict[str, dict]:
+    return rows_of(
+        f"--device=model:{DEVICE}", "--suite=full", "--benchmark_filter=^tile_alignment/[^e]"
+    )
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, float]:
+    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
+    return {name: figure["value"] for name, figure in file["figures"].items()}
+
+
+def rate(row: dict) -> float:
+    return row["flops_per_second"]
+
+
+def along(rows: dict[str, dict], dim: str, dtype: str = "bf16") -> dict[int, dict]:
+    """The rows of a dimension by how far it is beyond a multiple of 64."""
+    found = {
+        row["arguments"][dim] - BASE: row
+        for row in rows.values()
+        if row["kernel"] == f"odd_{dim}" and row["arguments"]["dtype"] == dtype
+    }
+    return dict(sorted(found.items()))
+
+
+def test_the_default_suite_is_short(rows: dict[str, dict]) -> None:
+    assert len(rows) <= 24
+    assert not [name for name, row in rows.items() if row.get("skipped")]
+
+
+def test_k_steps_at_alignments_and_at_nothing_else(full: dict[str, dict]) -> None:
+    by_dtype = {"bf16": 8, "fp16": 8, "tf32": 4, "int8": 16}
+    for dtype, elements in by_dtype.items():
+        times = {True: [], False: []}
+        for beyond, row in along(full, "k", dtype).items():
+            if not row.get("skipped"):
+                times[beyond % elements == 0].append(row["real_time"])
+        for same in times.values():
+            # An element more of k may begin another step, a percent at most.
+            assert max(same) == pytest.approx(min(same), rel=0.02), dtype
+        assert min(times[False]) > 3 * max(times[True]), dtype
+
+
+def test_n_is_slow_unless_the_results_rows_are_aligned(
+    full: dict[str, dict], figures: dict[str, float]
+) -> None:
+    by_beyond = along(full, "n")
+    whole = by_beyond[0]["real_time"]
+    for beyond, row in by_beyond.items():
+        if beyond % 8 == 0:
+            assert row["real_time"] == pytest.approx(whole, rel=0.01)
+        else:
+            slower = row["real_time"] / whole
+            assert 1 / figures["mma_sync_efficiency"] < 1.01 * slower < 1.7
+
+
+def test_m_costs_nothing_within_a_tile(full: dict[str, dict]) -> None:
+    times = [row["real_time"] for row in along(full, "m").values()]
+    assert len(times) == 17
+    assert max(times) == pytest.approx(min(times), rel=1e-6)
+
+
+def test_padding_costs_less_than_it_saves(rows: dict[str, dict]) -> None:
+    compared = {name: row for name, row in rows.items() if "penalty" in row}
+    assert len(compared) >= 8
+    for name, row in compared.items():
+        in_bytes_of_16 = row["penalty"] < 0.01
+        assert in_bytes_of_16 or row["penalty"] > 5 * row["pad_cost"], name
+    for pass_ in ("forward", "input_gradient"):
+        name = f"tile_alignment/vocabulary/dtype:bf16/pass:{pass_}/n:"
+        odd, even = rows[name + "50257"], rows[name + "50304"]
+        assert odd["pad_cost"] == pytest.approx(50304 / 50257 - 1)
+        assert odd["penalty"] == pytest.approx(odd["real_time"] / even["real_time"] - 1, rel=0.02)
+        assert odd["penalty"] > 0.3
+        assert "penalty" not in even
+
+
+def test_a_wave_begun_is_a_wave_paid(full: dict[str, dict], figures: dict[str, float]) -> None:
+    sms = figures["sm_count"]
+    peak = sms * figures["sm_clock_hz"] * figures["tensor_bf16_flops_per_clock_per_sm"]
+    seen = set()
+    for row in full.values():
+        if row["kernel"] != "waves" or row["arguments"]["dtype"] != "bf16":
+            continue
+        m, n = row["arguments"]["m"], 4096
+        tile_m, tile_n = map(int, row["tile"].split("x"))
+        tiles = math.ceil(m / tile_m) * math.ceil(n / tile_n)
+        waves = math.ceil(tiles / sms)
+        share = m * n / (waves * sms * tile_m * tile_n)
+        if tile_m * tile_n >= 128 * 128:
+            seen.add(waves)
+            expected = peak * figures["gemm_efficiency"] * share
+            assert row["law"] == pytest.approx(expected)
+            assert rate(row) == pytest.approx(expected, rel=0.1), row["name"]
+        else:
+            assert "law" not in row
+    assert len(seen) >= 3
+
+
+def test_rows_of_the_tensor_cores_have_a_roof(rows: dict[str, dict]) -> None:
+    bound = [row for row in rows.values() if row["label"] == "tensor"]
+    assert len(bound) > 15
+    for row in bound:
+        assert row["roof"] == f"tensor_{row['arguments']['dtype']}"
+        assert 0.05 < row["roof_fraction"] <= 0.742
+
+
+def test_leading_dimensions_matter_as_dimensions_do(full: dict[str, dict]) -> None:
+    for dtype in ("bf16", "fp16"):
+        times = {
+            align: full[f"tile_alignment/leading_dimension/dtype:{dtype}/align:{align}"]
+            for align in (2, 4, 8, 16)
+        }
+        assert times[16]["real_time"] < times[8]["real_time"] / 3
+        assert times[8]["real_time"] == times[4]["real_time"] == times[2]["real_time"]
+    reason = full["tile_alignment/leading_dimension/dtype:tf32/align:2"]["skip_reason"]
+    assert reason == "an element of this type has more bytes"
+
+
+def test_types_that_need_alignment_are_skipped_without(full: dict[str, dict]) -> None:
+    fp8, int8 = along(full, "k", "fp8"), along(full, "k", "int8")
+    assert [beyond for beyond, row in fp8.items() if not row.get("skipped")] == [0, 16]
+    assert [beyond for beyond, row in int8.items() if not row.get("skipped")] == [0, 4, 8, 12, 16]
+    assert fp8[8]["skip_reason"].startswith("cuBLASLt multiplies fp8 only if")
+    assert rate(fp8[0]) == pytest.approx(2 * rate(along(full, "k")[0]), rel=0.05)
+
+
+def test_everything_priced_is_checked_in_small(full: dict[str, dict]) -> None:
+    ran = [row for row in full.values() if not row.get("skipped")]
+    assert len(ran) > 150
+    assert {row["verified"] for row in ran} == {"operation"}
+    for row in ran:
+        assert row["unit"] == ("imma" if row["arguments"]["dtype"] == "int8" else "hmma")
+
+
+def test_lanes_go_to_waste_at_edges(rows: dict[str, dict]) -> None:
+    predicated, padded = (
+        rows[f"tile_alignment/edges/edges:{edges}/k:249"] for edges in ("predicated", "padded")
+    )
+    assert padded["active_lanes"] == 32
+    assert predicated["active_lanes"] < 31.5
+    for row in (predicated, padded):
+        wasted = 1 - 1000 * 249 / (1024 * 256)
+        assert row["wasted_fraction"] == pytest.approx(wasted)
+        assert row["verified"] == "sampled"
+    # A warp of single elements is one row of 64 bytes, of eight elements eight rows.
+    assert padded["sectors_per_request"] == 16
+    assert predicated["sectors_per_request"] < 3
+
+
+def test_a_device_without_such_tensor_cores_says_so() -> None:
+    [row] = rows_of(
+        "--device=model:a100-80-sxm", "--suite=full",
+        f"--benchmark_filter=^tile_alignment/odd_k/dtype:fp8/k:{BASE}$",
+    ).values()  # fmt: skip
+    assert "has no figure" in row["skip_reason"]

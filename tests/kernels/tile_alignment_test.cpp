@@ -1,0 +1,106 @@
+// The own multiplication at ragged shapes, the checks that its and the library's rows rest on, and
+// the law's arithmetic.
+#include "kernels/tile_alignment.cuh"
+
+#include <cuda_bf16.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/gemm_row.hpp"
+#include "tests/kernels/kernel_test.hpp"
+
+namespace gpubench {
+namespace {
+
+using namespace tile_alignment;
+
+class TileAlignmentTest : public KernelTest {
+ protected:
+  static dim3 grid(unsigned m, unsigned n) {
+    return {(n + tile - 1) / tile, (m + tile - 1) / tile};
+  }
+
+  template <unsigned width>
+  void expect_predicated(unsigned m, unsigned n, unsigned k) {
+    const auto a = input<element>(std::size_t{m} * k), b = input<element>(std::size_t{n} * k);
+    const auto d = output<float>(std::size_t{m} * n);
+    launch(multiply<width, true>, grid(m, n), threads, 0, nullptr, a.data(), b.data(), d.data(), m,
+           n, k, k, k, n);
+    const GemmShape shape = GemmShape::dense(GemmType::bf16, m, n, k);
+    expect_elements(d, expected_product<float>(shape, values<element>, values<element>), 1e-5);
+  }
+};
+
+TEST_F(TileAlignmentTest, PredicatedAtRaggedShapes) {
+  for (const unsigned size : {1u, 31u, 61u, 64u, 65u, 127u, 128u, 129u}) {
+    expect_predicated<1>(size, 67, 33);
+    expect_predicated<1>(67, size, 1);
+    expect_predicated<1>(33, 65, size);
+  }
+  for (const unsigned k : {8u, 24u, 32u, 40u, 136u}) expect_predicated<8>(65, 127, k);
+}
+
+TEST_F(TileAlignmentTest, PaddedWithZerosIsTheSameProduct) {
+  const unsigned m = 128, n = 61, k = 45, rows = 64, ld = 64;
+  const Padded<Generator<element>> of_a{{1}, m, k, ld}, of_b{{2}, n, k, ld};
+  const DeviceBuffer<element> a(m * ld), b(rows * ld);
+  fill_random(a.data(), a.size(), of_a);
+  fill_random(b.data(), b.size(), of_b);
+  const auto d = output<float>(m * rows);
+  launch(multiply<8, false>, grid(m, rows), threads, 0, nullptr, a.data(), b.data(), d.data(), m,
+         rows, ld, ld, ld, rows);
+  const GemmShape dense = GemmShape::dense(GemmType::bf16, m, n, k);
+  const auto want = expected_product<float>(dense, Generator<element>{1}, Generator<element>{2});
+  expect_elements(
+      d, [=](std::size_t i) { return i % rows < n ? want(i / rows * n + i % rows) : 0.0f; }, 1e-5);
+}
+
+TEST_F(TileAlignmentTest, LanesWithNothingToLoadAreSeen) {
+  const auto lanes_of = [&](unsigned n, unsigned k) {
+    expect_predicated<1>(64, n, k);
+    const model::AccessCounts& loads = counts().at(model::Space::global, model::Access::load);
+    return loads.lanes / loads.requests;
+  };
+  EXPECT_DOUBLE_EQ(lanes_of(64, 32), 32);  // a warp is one row of 32 elements
+  EXPECT_DOUBLE_EQ(lanes_of(64, 16), 16);
+  EXPECT_DOUBLE_EQ(lanes_of(64, 33), 16.5);  // two steps: 32 lanes, then one
+}
+
+TEST_F(TileAlignmentTest, FragmentsComeWithoutBankConflicts) {
+  expect_predicated<8>(128, 128, 64);
+  const model::AccessCounts& loads = counts().at(model::Space::shared, model::Access::load);
+  EXPECT_DOUBLE_EQ(loads.wavefronts, loads.requests);
+}
+
+TEST_F(TileAlignmentTest, TheCheckOfLargeProductsFindsAWrongElement) {
+  // Beyond the size up to which every element is compared; D is what a plain loop leaves.
+  const GemmShape shape{GemmType::tf32, 129, 509, 257, 260, 257, 511};
+  ASSERT_GT(shape.flops() / 2, compared_whole);
+  const auto a = input<float>(shape.m * shape.lda), b = input<float>(shape.n * shape.ldb);
+  const auto want = expected_product<float>(shape, values<float>, values<float>);
+  std::vector<float> host(shape.m * shape.ldd);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = want(i);
+  const auto check = [&] {
+    const DeviceBuffer<float> d{std::span<const float>(host)};
+    return check_product(shape, a.data(), b.data(), d.data(), values<float>, values<float>);
+  };
+  EXPECT_EQ(check(), "");
+  host[77 * shape.ldd + 300] += 3;
+  EXPECT_NE(check().find("row 77 fails Freivalds' check"), std::string::npos) << check();
+  host[77 * shape.ldd + 300] = NAN;
+  EXPECT_NE(check(), "");
+  for (float& element : host) element += 1;
+  EXPECT_NE(check().find("sampled element"), std::string::npos) << check();
+}
+
+TEST_F(TileAlignmentTest, TilesAndWavesAreWhole) {
+  EXPECT_DOUBLE_EQ(useful_share(128, 256, 128, 256, 1), 1);
+  EXPECT_DOUBLE_EQ(useful_share(129, 256, 128, 256, 1), 129.0 / 256);
+  EXPECT_DOUBLE_EQ(useful_share(128 * 133, 256, 128, 256, 132), 133.0 / 264);
+  EXPECT_EQ(rounded_up(50257, 64), 50304u);
+  EXPECT_EQ(rounded_up(64, 64), 64u);
+}
+
+}  // namespace
+}  // namespace gpubench

@@ -1,0 +1,199 @@
+// cuBLASLt on the model device: results at ragged shapes, prices by arithmetic, and what it
+// refuses.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/gpu/buffer.hpp"
+#include "harness/gpu/gemm.hpp"
+#include "harness/model/gemm/cost.hpp"
+#include "harness/model/runtime/runtime.hpp"
+#include "tests/model/fake_executor.hpp"
+
+namespace gpubench::model {
+namespace {
+
+class GemmTest : public testing::Test {
+ protected:
+  GemmTest() { install_runtime(std::make_unique<Runtime>(device_, memory_, executor_)); }
+  ~GemmTest() override { install_runtime(nullptr); }
+
+  // Small whole numbers, of which every type holds products' sums exactly.
+  template <class T>
+  static std::vector<T> matrix(std::size_t elements, unsigned seed) {
+    std::vector<T> values;
+    for (std::size_t i = 0; i < elements; ++i) {
+      values.push_back(static_cast<T>(static_cast<float>((i * 7 + seed * 5) % 3) - 1));
+    }
+    return values;
+  }
+
+  template <class In, class Out>
+  void expect_product(const GemmShape& s) {
+    const std::vector<In> a = matrix<In>(s.m * s.lda, 1), b = matrix<In>(s.n * s.ldb, 2);
+    std::vector<Out> before(s.m * s.ldd);
+    std::memset(static_cast<void*>(before.data()), 0x11, before.size() * sizeof(Out));
+    const DeviceBuffer<In> on_a{std::span<const In>(a)}, on_b{std::span<const In>(b)};
+    const DeviceBuffer<Out> on_d{std::span<const Out>(before)};
+    Gemm(s).queue(nullptr, on_a.data(), on_b.data(), on_d.data());
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    const std::vector<Out> d = on_d.download();
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      const std::size_t row = i / s.ldd, column = i % s.ldd;
+      double want = static_cast<double>(before[i]);  // beyond a row's end
+      if (column < s.n) {
+        want = 0;
+        for (std::size_t k = 0; k < s.k; ++k) {
+          want +=
+              static_cast<double>(a[row * s.lda + k]) * static_cast<double>(b[column * s.ldb + k]);
+        }
+      }
+      ASSERT_EQ(static_cast<double>(d[i]), want) << "element " << i;
+    }
+  }
+
+  GemmCost cost(const GemmShape& shape) const { return gemm_cost(shape, device_); }
+  double term(const GemmCost& cost, const std::string& name) const {
+    for (const auto& [key, seconds] : cost.terms) {
+      if (key == name) return seconds;
+    }
+    ADD_FAILURE() << name;
+    return 0;
+  }
+
+  const DeviceSpec device_ = device_spec("h200-sxm");
+  DeviceMemory memory_{std::size_t{1} << 30, 1};
+  FakeExecutor executor_;
+};
+
+TEST_F(GemmTest, MultipliesAtRaggedShapesInEveryType) {
+  for (const std::size_t size : {1u, 7u, 64u, 127u}) {
+    expect_product<__nv_bfloat16, __nv_bfloat16>(GemmShape::dense(GemmType::bf16, size, 61, 33));
+    expect_product<__half, __half>(GemmShape::dense(GemmType::fp16, 3, size, 129));
+    expect_product<float, float>(GemmShape::dense(GemmType::tf32, 31, 128, size));
+  }
+  expect_product<__nv_fp8_e4m3, __nv_bfloat16>(GemmShape::dense(GemmType::fp8, 5, 24, 48));
+  expect_product<std::int8_t, std::int32_t>(GemmShape::dense(GemmType::int8, 5, 20, 44));
+}
+
+TEST_F(GemmTest, LeavesAloneWhatLiesBetweenRows) {
+  expect_product<__half, __half>({GemmType::fp16, 17, 19, 23, 24, 29, 21});
+}
+
+TEST_F(GemmTest, AnEmptySumIsZeroAndAnEmptyResultNothing) {
+  expect_product<float, float>({GemmType::tf32, 4, 8, 0, 4, 4, 8});
+  expect_product<float, float>(GemmShape::dense(GemmType::tf32, 0, 8, 8));
+  expect_product<float, float>(GemmShape::dense(GemmType::tf32, 8, 0, 8));
+}
+
+TEST_F(GemmTest, LargeOnesArePriced) {
+  current_runtime()->expect_results(true);
+  const Gemm large(GemmShape::dense(GemmType::bf16, 4096, 4096, 4096));
+  const DeviceBuffer<char> memory(1 << 20);
+  large.queue(nullptr, memory.data(), memory.data(), memory.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  ASSERT_EQ(current_runtime()->operations().size(), 1u);
+  const PricedOperation& operation = current_runtime()->operations().front();
+  EXPECT_FALSE(operation.computed);
+  EXPECT_EQ(operation.bound, "tensor");
+  EXPECT_EQ(operation.roof, "tensor_bf16");
+  EXPECT_DOUBLE_EQ(operation.seconds, cost(large.shape()).seconds);
+}
+
+TEST_F(GemmTest, WholeWavesOfWholeTilesTakeTheUnitsTime) {
+  // 132 tiles of 128 x 256: one wave.
+  const GemmCost one = cost(GemmShape::dense(GemmType::bf16, 128 * 12, 256 * 11, 8192));
+  EXPECT_EQ(one.tile_m * one.tile_n, 128u * 256u);
+  EXPECT_EQ(one.tiles, 132);
+  EXPECT_EQ(one.waves, 1);
+  const double cycles = 2.0 * 128 * 256 * 8192 / (4096 * 0.742) + 128.0 * 256 * 2 / (32 * 16);
+  EXPECT_NEAR(term(one, "tensor"), cycles / 1.98e9, 1e-12);
+  EXPECT_DOUBLE_EQ(one.seconds, term(one, "tensor") + 2.0e-6);
+}
+
+TEST_F(GemmTest, ATileMoreIsAWaveMore) {
+  const auto seconds = [&](std::size_t m) {
+    return term(cost(GemmShape::dense(GemmType::bf16, m, 256 * 132, 4096)), "tensor");
+  };
+  EXPECT_DOUBLE_EQ(seconds(1), seconds(64));
+  EXPECT_DOUBLE_EQ(seconds(1024), 8 * seconds(128));
+  EXPECT_GT(seconds(1025), seconds(1024) + 0.4 * seconds(128));
+}
+
+TEST_F(GemmTest, AlignmentIsThatOfEveryRow) {
+  EXPECT_EQ(operand_alignment(GemmShape::dense(GemmType::bf16, 5, 7, 64)), 16u);
+  EXPECT_EQ(operand_alignment(GemmShape::dense(GemmType::bf16, 64, 64, 68)), 8u);
+  EXPECT_EQ(operand_alignment(GemmShape::dense(GemmType::fp16, 64, 64, 50257)), 2u);
+  EXPECT_EQ(operand_alignment(GemmShape::dense(GemmType::tf32, 64, 64, 65)), 4u);
+  EXPECT_EQ(operand_alignment({GemmType::bf16, 64, 64, 64, 64, 66, 64}), 4u);
+  EXPECT_EQ(result_alignment(GemmShape::dense(GemmType::bf16, 5, 50257, 64)), 2u);
+  EXPECT_EQ(result_alignment(GemmShape::dense(GemmType::bf16, 5, 50304, 64)), 16u);
+}
+
+TEST_F(GemmTest, RowsThatAreNotAlignedTakeTheSlowerKernels) {
+  const auto tensor = [&](std::size_t n, std::size_t k) {
+    const GemmShape shape = GemmShape::dense(GemmType::bf16, 12 * 128, n, k);
+    return term(cost(shape), "tensor");
+  };
+  const double whole = tensor(11 * 256, 8192);
+  // Depths of 8161 to 8192 all take 256 steps of 32; so do widths one less.
+  EXPECT_DOUBLE_EQ(tensor(11 * 256, 8184), whole);
+  const double stores = 128.0 * 256 * 2 / (32 * 16) / 1.98e9;
+  EXPECT_NEAR((tensor(11 * 256, 8188) - stores) / (whole - stores), 1 / 0.283, 1e-9);
+  EXPECT_DOUBLE_EQ(tensor(11 * 256, 8191), tensor(11 * 256, 8188));
+  const double narrow = 128.0 * 256 * 2 / (32 * 2) / 1.98e9;  // a row's odd end: 2 bytes a lane
+  EXPECT_NEAR((tensor(11 * 256 - 1, 8192) - narrow) / (whole - stores), 1 / 0.66, 1e-9);
+}
+
+TEST_F(GemmTest, SmallOnesAreBoundByWhatTheyMove) {
+  EXPECT_EQ(cost(GemmShape::dense(GemmType::bf16, 0, 64, 64)).bound, "launch");
+  EXPECT_DOUBLE_EQ(cost(GemmShape::dense(GemmType::bf16, 0, 64, 64)).seconds, 2.0e-6);
+  const GemmShape thin = GemmShape::dense(GemmType::bf16, 16, 1 << 16, 4096);
+  EXPECT_EQ(cost(thin).bound, "dram");
+  EXPECT_NEAR(term(cost(thin), "dram"), thin.bytes() / (4.8e12 * 0.896), 1e-12);
+}
+
+TEST_F(GemmTest, RefusesWhatTheLibraryRefuses) {
+  const auto why = [](const GemmShape& shape) -> std::string {
+    try {
+      Gemm gemm(shape);
+      return "";
+    } catch (const GemmUnavailable& unavailable) {
+      return unavailable.what();
+    }
+  };
+  EXPECT_EQ(why(GemmShape::dense(GemmType::fp8, 1, 8, 16)), "");
+  EXPECT_NE(why(GemmShape::dense(GemmType::fp8, 16, 16, 24)).find("multiples of 16 bytes"),
+            std::string::npos);
+  EXPECT_NE(why(GemmShape::dense(GemmType::fp8, 16, 12, 16)).find("16 bytes"), std::string::npos);
+  EXPECT_EQ(why(GemmShape::dense(GemmType::int8, 1, 4, 4)), "");
+  EXPECT_NE(why(GemmShape::dense(GemmType::int8, 4, 4, 6)).find("multiples of 4"),
+            std::string::npos);
+  EXPECT_NE(why(GemmShape::dense(GemmType::int8, 4, 6, 4)).find("multiples of 4"),
+            std::string::npos);
+}
+
+TEST_F(GemmTest, WaitsForItsStreamAndTakesTheWholeDevice) {
+  cudaStream_t one = nullptr, other = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  const Gemm gemm(GemmShape::dense(GemmType::bf16, 4096, 4096, 4096));
+  const DeviceBuffer<char> memory(1 << 20);
+  const double begin = current_runtime()->host_seconds();
+  for (const cudaStream_t s : {one, other}) {
+    gemm.queue(s, memory.data(), memory.data(), memory.data());
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_GE(current_runtime()->host_seconds() - begin, 2 * cost(gemm.shape()).seconds);
+}
+
+}  // namespace
+}  // namespace gpubench::model

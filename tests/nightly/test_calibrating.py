@@ -1,0 +1,81 @@
+"""The judge's calibration, and the speed benchmark, in small."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpubench_reports.nightly.calibrating import Noise, Task, noise_of, run, simulate
+from gpubench_reports.nightly.cli import main
+from gpubench_reports.nightly.index import Index
+from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.speed import make_night
+from gpubench_reports.nightly.store import Store
+
+S = Settings()
+
+
+def alerts(levels: list[float], noise: Noise, seed: int):
+    return [a for a in simulate(Task(seed, tuple(levels), 60, noise, S)) if a.slower]
+
+
+def test_steps_are_found_and_quiet_is_quiet() -> None:
+    noise = Noise()
+    steps = [alerts([1.0] * 60 + [1.05] * 7, noise, seed) for seed in range(12)]
+    assert all(steps)
+    assert sum(len(alerts([1.0] * 90, noise, seed)) for seed in range(12)) <= 1
+    assert alerts([1.0] * 60 + [1.05] * 7, noise, 3) == steps[3]  # repeatable
+
+
+def test_a_judge_without_the_rule_would_cry_wolf() -> None:
+    """The control: with limits of one sigma and no floor, quiet series are not quiet."""
+    loose = Settings(floor=1e-9, sigmas=0.5, change_p=0.04, change_floor=1e-9)
+    found = [
+        alert
+        for seed in range(6)
+        for alert in simulate(Task(seed, (1.0,) * 90, 60, Noise(), loose))
+    ]
+    assert len(found) > 6
+
+
+def test_the_noise_of_a_store_is_read_back(store: Store) -> None:
+    chance = np.random.default_rng(5)
+    for number in range(1, 61):
+        night = np.exp(0.006 * chance.standard_normal(40))
+        night *= np.where(chance.random(40) < 0.03, 1.06, 1.0)
+        make_night(store, number, 1e-4 * night * np.exp(0.004 * chance.standard_normal((5, 40))),
+                   verdict=True)  # fmt: skip
+    with Index(store) as index:
+        index.update(S)
+        noise = noise_of(index, S)
+    assert noise is not None
+    assert noise.within == pytest.approx(0.004 / 3.92, rel=0.05)  # of the files' own intervals
+    assert noise.process == pytest.approx(0.004, rel=0.2)
+    assert noise.night == pytest.approx(0.006, rel=0.25)
+    assert noise.outliers == pytest.approx(0.03, abs=0.02)
+
+
+def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys) -> None:
+    code = main(["calibrate-judge", f"--store={tmp_path / 'none'}", "--series=4", "--nights=20",
+                 f"--out={tmp_path / 'out'}", "--workers=1"])  # fmt: skip
+    assert code == 0
+    out = capsys.readouterr().out
+    assert "| false alerts a night |" in out
+    assert "Noise (assumed)" in out
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "calibration.md", "detection.png", "detection.svg"
+    }  # fmt: skip
+    assert main(["calibrate-judge", f"--store={tmp_path / 'none'}", "--night=7"]) == 2
+    assert "must be a fraction" in capsys.readouterr().err
+
+
+def test_the_outcome_does_not_depend_on_the_workers() -> None:
+    few = [run(Noise(), S, 3, 30, 1, workers, lambda _: None) for workers in (1, 2)]
+    assert few[0].false_slow == few[1].false_slow
+    assert all((few[0].found[s] == few[1].found[s]).all() for s in few[0].found)
+
+
+def test_the_speed_benchmark(capsys, tmp_path: Path) -> None:
+    assert main(["benchmark", "--series=20", "--nights=12", f"--folder={tmp_path}"]) == 0
+    assert "20 series x 12 nights: 240 values from 1200 rows" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

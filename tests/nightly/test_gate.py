@@ -1,0 +1,180 @@
+"""The pull-request gate, and bisection with the gate as oracle."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpubench_reports.nightly.cli import main
+from gpubench_reports.nightly.gate import statistics
+from gpubench_reports.nightly.settings import Settings
+
+from .conftest import FAKE
+
+S = Settings()
+ROWS = {"stream/read/n:1": 1e-4, "stream/copy/n:1": 2e-4, "gather/n:4": 3e-4}
+
+
+def noisy(rows: int, seed: int, noise: float = 0.005) -> tuple[np.ndarray, np.ndarray]:
+    chance = np.random.default_rng(seed)
+    a, b = 1e-4 * np.exp(noise * chance.standard_normal((2, rows, 10)))
+    return a, b
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.04])
+def test_a_against_a_is_quiet(noise: float) -> None:
+    """With the larger noise the floor holds nothing back: the correction over the rows does."""
+    refused = 0
+    for seed in range(10):
+        side = statistics(*noisy(100, seed, noise), S, seed, resamples=200).side
+        refused += bool((side != 0).any())
+    assert refused == 0  # of 1000 rows
+
+
+def test_a_drift_of_the_machine_does_it_to_both() -> None:
+    a, b = noisy(100, 1)
+    drift = np.linspace(1.0, 1.08, 10)
+    assert not statistics(a * drift, b * drift, S, 1, resamples=200).side.any()
+
+
+def test_one_slow_row_among_four_hundred_is_found() -> None:
+    a, b = noisy(400, 2)
+    b[7] *= 1.04
+    b[9] *= 0.96
+    b[11] *= 1.01  # below the floor
+    found = statistics(a, b, S, 1, resamples=400)
+    assert {int(i): int(found.side[i]) for i in np.flatnonzero(found.side)} == {7: 1, 9: -1}
+    assert found.low[7] < found.ratio[7] < found.high[7]
+    assert found.ratio[7] == pytest.approx(1.04, abs=0.01)
+    assert found.low[7] > 1.02
+
+
+def test_equal_times_are_no_change_and_unequal_ones_without_noise_are() -> None:
+    a = np.full((50, 10), 1e-4)
+    b = a.copy()
+    b[3] *= 1.05
+    found = statistics(a, b, S, 1, resamples=50)
+    assert list(np.flatnonzero(found.side)) == [3]
+    assert found.q[0] == 1
+
+
+@pytest.fixture
+def compare(fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """compare(worlds of A and B, flags...) -> exit code, the Markdown, standard error."""
+
+    def call(a: dict, b: dict, *flags: str) -> tuple[int, str, str]:
+        programs = [str(fake(name, **world)) for name, world in (("a", a), ("b", b))]
+        code = main(["compare", *programs, "--rounds=9", *flags])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_the_gate_runs_both_in_turns(compare, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    world = {"rows": ROWS, "noise": 0.005, "log": str(log)}
+    code, out, _ = compare(world, world)
+    assert log.read_text() == "ab" * 9
+    assert code == 0
+    assert "no regression: 0 slower, 0 faster, 3 unchanged of 3 rows" in out
+
+
+def test_a_slower_program_is_refused(compare, tmp_path: Path) -> None:
+    slower = {"rows": ROWS | {"gather/n:4": 3.3e-4}, "noise": 0.005}
+    code, out, _ = compare({"rows": ROWS, "noise": 0.005}, slower, f"--out={tmp_path / 'table.md'}")
+    assert code == 1
+    assert "**REGRESSION**: 1 slower, 0 faster, 2 unchanged" in out
+    assert out.splitlines()[6].startswith("| gather/n:4 | 300")
+    assert "| **slower** |" in out
+    assert (tmp_path / "table.md").read_text() == out
+
+
+def test_rows_that_the_new_program_fails_or_lacks(compare) -> None:
+    left = {name: seconds for name, seconds in ROWS.items() if name != "gather/n:4"}
+    code, out, _ = compare({"rows": ROWS}, {"rows": left, "failed": {"gather/n:4": "wrong sum"}})
+    assert code == 1
+    assert "- gather/n:4: failed: wrong sum" in out
+    code, out, _ = compare({"rows": ROWS}, {"rows": left})
+    assert code == 2
+    assert "- gather/n:4: B has no sound time" in out
+
+
+def test_the_gate_says_why_it_cannot_judge(compare, tmp_path: Path) -> None:
+    code, _, err = compare({"rows": ROWS}, {"rows": ROWS, "gpu": False})
+    assert (code, "no such GPU" in err) == (2, True)
+    code, _, err = compare({"rows": ROWS}, {"rows": ROWS, "device_kind": "model"})
+    assert (code, "is modelled" in err) == (2, True)
+    code, _, err = compare({"rows": ROWS}, {"rows": ROWS, "context": {"device": "other"}})
+    assert (code, "differ in device" in err) == (2, True)
+    code, _, err = compare({"rows": ROWS}, {"rows": ROWS}, "--device=model:h200-sxm")
+    assert (code, "modelled nights are no nights" in err) == (2, True)
+
+
+@pytest.fixture(params=[None, 3])
+def repository(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> tuple[Path, list[str], int | None]:
+    """Six commits of a program that gets slower in the fourth, and which of them does not build."""
+    broken = request.param
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git = ["git", "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@example.org",
+           "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false"]  # fmt: skip
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    commits = []
+    for number, seconds in enumerate((1.0e-4, 1.01e-4, 1.0e-4, 1.1e-4, 1.1e-4, 1.11e-4), start=1):
+        world = {"commit": number, "rows": {"a/b/n:1": seconds, "a/c/n:1": 2e-4}, "noise": 0.004}
+        (folder / "world.json").write_text(json.dumps(world))
+        build = "exit 1" if number == broken else "cp world.json gpubench.json; cp program gpubench"
+        (folder / "build.sh").write_text(f"echo cannot build >&2\n{build}\n")
+        (folder / "program").write_text(f"#!{sys.executable} -IS\n{FAKE.read_text()}")
+        (folder / "program").chmod(0o755)
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "--quiet", "-m", f"change {number}"], check=True)
+        done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
+        commits.append(done.stdout.strip())
+    return folder, commits, broken
+
+
+def bisect(repository: Path, good: str, bad: str) -> int:
+    return main(["bisect", f"--good={good}", f"--bad={bad}", f"--repository={repository}",
+                 "--build=bash build.sh", "--built=gpubench", "--rounds=8"])  # fmt: skip
+
+
+def test_bisection_finds_the_commit(repository, capsys) -> None:
+    folder, commits, broken = repository
+    assert bisect(folder, commits[0], commits[5]) == 1
+    captured = capsys.readouterr()
+    if broken is None:
+        assert captured.out.startswith(f"first bad commit: {commits[3][:7]}")
+        assert "change 4 (n, " in captured.out
+    else:  # the third could not be tried, so that it may have been that one already
+        assert captured.out.startswith(f"one of {commits[2][:12]} or {commits[3][:12]}")
+    assert "slower: a/b/n:1" in captured.out
+    assert "a/c" not in captured.out
+    listed = subprocess.run(
+        ["git", "-C", str(folder), "worktree", "list"], capture_output=True, text=True, check=True
+    )
+    assert len(listed.stdout.splitlines()) == 1  # nothing is left behind
+    done = subprocess.run(
+        ["git", "-C", str(folder), "status", "--porcelain"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("repository", [None], indirect=True)
+def test_bisection_where_there_is_nothing_to_find(repository, capsys) -> None:
+    folder, commits, _ = repository
+    for good, bad, why in (
+        (commits[3], commits[5], "is not slower than"),  # both are slow already
+        (commits[0], commits[0], "are the same commit"),
+        ("nowhere", commits[5], "git: fatal"),
+        (commits[5], commits[0], "is no ancestor of"),
+    ):
+        assert bisect(folder, good, bad) == 2
+        assert why in capsys.readouterr().err

@@ -1,0 +1,292 @@
+"""What the judge makes of stored nights, and what people may decide about it."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from gpubench_reports.errors import ReportError
+from gpubench_reports.nightly.export import junit, openmetrics, parquet
+from gpubench_reports.nightly.index import Index
+from gpubench_reports.nightly.judging import decide, judge_new
+from gpubench_reports.nightly.page import write_page
+from gpubench_reports.nightly.queries import over_index, over_parquet
+from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.store import Store
+from gpubench_reports.nightly.summary import lines
+
+from .conftest import MACHINE, judged, put_night, put_nights
+
+NAME = "a/b/n:1"
+S = Settings()
+
+
+def slow_night(store: Store, factor: float = 1.05, **more) -> None:
+    rows = {NAME: 1e-4 * factor}
+    put_night(store, rows, rerun=rows, **more)
+
+
+def names(standings) -> list[str]:
+    return [standing.event["benchmark"] for standing in standings]
+
+
+def decided(store: Store, *decision: str) -> list[str]:
+    with Index(store) as index:
+        judge_new(store, index, S)
+        return decide(store, index, S, *decision)
+
+
+def test_a_step_is_a_regression_until_it_is_accepted(store: Store) -> None:
+    put_nights(store, 12)
+    assert judged(store).exit_code == 0
+    slow_night(store)
+    assert judged(store).exit_code == 0  # provisional
+    slow_night(store)
+    one = judged(store)
+    assert one.exit_code == 1
+    assert names(one.regressions) == [NAME]
+    event = one.regressions[0].event
+    assert (event["first_night"], event["night"], event["how"]) == (13, 14, "2 nights running")
+    slow_night(store)
+    assert judged(store).exit_code == 1  # it stays open
+    assert decided(store, "accept", "a/*", "the new kernel checks its input") == [NAME]
+    slow_night(store)
+    assert judged(store).exit_code == 0
+    put_nights(store, 12, level=1.05e-4)
+    assert judged(store).exit_code == 0
+    slow_night(store, 1.12)
+    slow_night(store, 1.12)
+    one = judged(store)
+    assert one.exit_code == 1
+    assert one.regressions[0].reference == pytest.approx(1.05e-4, rel=1e-2)  # the accepted level
+
+
+def test_judging_again_changes_nothing(store: Store) -> None:
+    put_nights(store, 12)
+    slow_night(store)
+    slow_night(store)
+    judged(store)
+    verdicts = [n.document("verdict.json") for n in store.nights(MACHINE)]
+    store.index_path.unlink()
+    assert judged(store).exit_code == 1
+    assert [n.document("verdict.json") for n in store.nights(MACHINE)] == verdicts
+    # Nor does the order in which the files came here: all at once is night after night.
+    for night in store.nights(MACHINE):
+        (night.path / "verdict.json").unlink()
+    assert judged(store).exit_code == 1
+    again = [n.document("verdict.json") for n in store.nights(MACHINE)]
+    for verdict in (*again, *verdicts):
+        del verdict["judged_at"]
+    assert again == verdicts
+
+
+def test_a_regression_that_goes_away_is_closed(store: Store) -> None:
+    put_nights(store, 12)
+    for _ in range(12):
+        slow_night(store)
+    assert judged(store).exit_code == 1
+    for _ in range(2):
+        put_night(store, {NAME: 1e-4}, rerun={NAME: 1e-4})
+    one = judged(store)
+    assert one.exit_code == 0
+    assert one.verdict["events"][0]["kind"] == "return"
+
+
+def test_an_acknowledged_regression_is_quiet_until_its_day(store: Store) -> None:
+    put_nights(store, 12)
+    slow_night(store, date="2026-03-01T02:00:00+00:00")
+    slow_night(store, date="2026-03-02T02:00:00+00:00")
+    assert decided(store, "acknowledge", "*", "known, being worked on", "2026-03-05") == [NAME]
+    one = judged(store)
+    assert (one.exit_code, names(one.acknowledged)) == (0, [NAME])
+    slow_night(store, date="2026-03-06T02:00:00+00:00")
+    assert judged(store).exit_code == 1
+
+
+def test_an_acknowledgement_is_not_about_what_comes_after(store: Store) -> None:
+    put_nights(store, 12)
+    for _ in range(13):
+        slow_night(store, date="2026-03-01T02:00:00+00:00")
+    decided(store, "acknowledge", "*", "known", "2026-12-31")
+    assert judged(store).exit_code == 0
+    slow_night(store, 1.20, date="2026-03-02T02:00:00+00:00")
+    slow_night(store, 1.20, date="2026-03-03T02:00:00+00:00")
+    assert judged(store).exit_code == 1
+
+
+def test_an_improvement_is_reported_and_can_be_accepted(store: Store) -> None:
+    put_nights(store, 12)
+    for _ in range(14):
+        slow_night(store, 0.9)
+    one = judged(store)
+    assert (one.exit_code, names(one.improvements)) == (0, [NAME])
+    decided(store, "accept", NAME, "wider loads")
+    assert judged(store).improvements == []
+    slow_night(store, 1.0)  # what was normal once is a regression now
+    slow_night(store, 1.0)
+    assert judged(store).exit_code == 1
+
+
+def test_decisions_need_a_reason_and_something_open(store: Store) -> None:
+    put_nights(store, 12)
+    with pytest.raises(ReportError, match="matches nothing that is open"):
+        decided(store, "accept", "*", "why not")
+    with pytest.raises(ReportError, match="needs a reason"):
+        decided(store, "accept", "*", "  ")
+
+
+@pytest.mark.parametrize(
+    ("counters", "expected"),
+    [
+        ({"sm_clock_hz": 1.98e9}, "program"),  # the same clock: more cycles
+        ({"sm_clock_hz": 1.8e9}, "clock"),  # 10 % slower clock, 10 % more time
+        ({"sm_clock_hz": 1.8e9, "note": "software power cap in 9 of 9 samples"}, "power"),
+        ({"sm_clock_hz": 1.8e9, "note": "software thermal slow-down in 1 of 9 samples"}, "thermal"),
+        ({}, "clock not known"),
+    ],
+)
+def test_whose_doing_it_is(store: Store, counters: dict, expected: str) -> None:
+    for _ in range(12):
+        put_night(store, {NAME: {"seconds": 1e-4, "sm_clock_hz": 1.98e9}})
+    row = {NAME: {"seconds": 1.1e-4, **counters}}
+    for _ in range(2):
+        put_night(store, row, rerun=row)
+    one = judged(store)
+    assert one.exit_code == 1
+    assert one.regressions[0].event["class"] == expected
+
+
+def test_a_new_driver_starts_a_new_segment(store: Store) -> None:
+    put_nights(store, 12)
+    for _ in range(3):
+        slow_night(store, 1.2, driver_version="590.10")
+    one = judged(store)
+    assert one.exit_code == 0
+    assert one.verdict["learning"] == 1
+    first = store.nights(MACHINE)[12].document("verdict.json")
+    assert first["segments"][0]["changed"] == {"driver": ["580.65", "590.10"]}
+    assert first["segments"][0]["ratio"] == pytest.approx(1.2, rel=1e-2)
+    # Back on the old driver its own history counts again.
+    slow_night(store, 1.2)
+    slow_night(store, 1.2)
+    assert judged(store).exit_code == 1
+
+
+def test_a_benchmark_that_vanished_cannot_be_judged_until_it_is_retired(store: Store) -> None:
+    put_nights(store, 3)
+    put_night(store, {NAME: 1e-4, "a/old/n:64": 1e-4})
+    put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
+    one = judged(store)
+    assert one.exit_code == 2
+    assert one.unjudged == [
+        "a/old/n:64: vanished (last measured in night 4); is it now a/old_/n:64?"
+    ]
+    put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
+    assert judged(store).exit_code == 2  # it is not forgotten
+    assert decided(store, "accept", "a/old/*", "renamed") == ["a/old/n:64"]
+    put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
+    assert judged(store).exit_code == 0
+
+
+def test_rows_without_a_sound_time_are_named(store: Store) -> None:
+    put_nights(store, 2)
+    put_night(
+        store, {"a/c/n:1": 1e-4, NAME: {"error_occurred": True, "error_message": "wrong sum"}}
+    )
+    assert judged(store).unjudged == [f"{NAME}: failed: wrong sum (last measured in night 2)"]
+    put_night(store, {"a/c/n:1": 1e-4, NAME: {"seconds": 1e-4, "throttled": 1}},
+              rerun={"a/c/n:1": 1e-4})  # fmt: skip
+    assert judged(store, Settings(max_throttled=0.9)).unjudged == [
+        f"{NAME}: 0 of 5 processes gave a sound time (last measured in night 2)"
+    ]
+
+
+def test_a_night_that_ran_throttled_is_not_judged(store: Store) -> None:
+    put_nights(store, 12)
+    rows = {NAME: {"seconds": 2e-4, "throttled": 1}}
+    put_night(store, rows)
+    one = judged(store)
+    assert one.exit_code == 2
+    assert "100% of the rows ran throttled" in one.unjudged[0]
+
+
+def test_a_clock_that_was_set_back_changes_no_order(store: Store) -> None:
+    put_nights(store, 12)
+    for day in ("2025-01-01", "2020-01-01"):  # before every night that is there
+        slow_night(store, date=f"{day}T02:00:00+00:00")
+    one = judged(store)
+    assert (one.exit_code, one.night) == (1, 14)
+    assert one.regressions[0].event["first_night"] == 13
+
+
+def test_many_that_change_together_point_at_the_machine(store: Store) -> None:
+    rows = {f"a/b/n:{n}": 1e-4 for n in range(12)}
+    for _ in range(12):
+        put_night(store, rows)
+    slower = dict.fromkeys(rows, 0.00011)
+    for _ in range(2):
+        put_night(store, slower, rerun=slower)
+    text = "\n".join(lines(judged(store), S, rehearsal=False))
+    assert "12 of 12 series changed tonight together: look at the machine" in text
+
+
+@pytest.fixture
+def regressed(store: Store) -> Store:
+    for _ in range(12):
+        put_night(store, {NAME: 1e-4, "<b>&\"'/x": {"seconds": 1e-4, "sm_clock_hz": 1.9e9}})
+    rows = {NAME: 1.2e-4, "<b>&\"'/x": {"seconds": 1e-4, "sm_clock_hz": 1.9e9}}
+    for _ in range(2):
+        put_night(store, rows, rerun=rows)
+    judged(store)
+    return store
+
+
+def test_the_page_shows_the_worst_first_and_escapes_everything(regressed: Store) -> None:
+    with Index(regressed) as index:
+        text = write_page(regressed, index, S, regressed.root / "p.html").read_text()
+    assert "<b>&\"'" not in text
+    assert "&lt;b&gt;&amp;" in text
+    assert text.index("Regressions (1)") < text.index("Quiet (1)")
+    assert "night 13, 2026-01-13, 120.0 µs, commit 0123456789: regression, 2 nights running" in text
+    assert "night 14 of 2026-01-14: 1.90 GHz" in text
+    assert text.count("commit 0123456789") == 14 + 1  # in the strip, and at the change
+    assert "+20.0 %" in text
+    assert text.count("<svg") == 3  # two series, one strip
+    assert "http" not in text  # it needs nothing else
+    assert "REHEARSAL" not in text
+    ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
+
+
+def test_exports(regressed: Store, tmp_path: Path) -> None:
+    with Index(regressed) as index:
+        suite = ElementTree.parse(junit(regressed, index, S, tmp_path / "j.xml")).getroot()[0]
+        text = openmetrics(regressed, index, S, tmp_path / "m.txt").read_text()
+        said = parquet(regressed, index, S, tmp_path / "lake")
+        parquet(regressed, index, S, tmp_path / "lake")  # the same files again
+        here = {n: over_index(index, n, "a/%") for n in ("latest", "noisiest", "health")}
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failed == [NAME]
+    assert text.endswith("# EOF\n")
+    (shown,) = re.findall(r'gpubench_time_seconds{.*benchmark="a/b/n:1"} (\S+)', text)
+    assert float(shown) == pytest.approx(1.2e-4)
+    assert 'gpubench_open_regressions{machine="lab"} 1' in text
+    assert r'benchmark="<b>&\"' in text
+    assert said.startswith("28 rows in 14 files")
+    assert (tmp_path / "lake/device=h200-sxm/date=2026-01-01/lab.parquet").exists()
+    for question, (columns, rows) in here.items():
+        columns_there, there = over_parquet(str(tmp_path / "lake"), question, "a/%")
+        assert columns_there == columns
+        assert [tuple(map(str, row)) for row in there] == [tuple(map(str, row)) for row in rows]
+
+
+def test_measured_and_rehearsed_never_share_parquet(regressed: Store, tmp_path: Path) -> None:
+    rehearsal = Store.open(tmp_path / "rehearsal", rehearsal=True, create=True)
+    put_nights(rehearsal, 2, device_kind="model")
+    with Index(regressed) as index:
+        parquet(regressed, index, S, tmp_path / "lake")
+    with Index(rehearsal) as index:
+        index.update(S)
+        with pytest.raises(ReportError, match="never mix"):
+            parquet(rehearsal, index, S, tmp_path / "lake")

@@ -1,0 +1,129 @@
+"""Whatever a file holds: a report or one line, never a traceback."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpubench_reports import html_report
+from gpubench_reports.cli import main
+from gpubench_reports.csv_report import to_csv
+from gpubench_reports.errors import ReportError
+from gpubench_reports.markdown_report import to_markdown
+from gpubench_reports.reader import COUNTERS, WORDS, read
+from gpubench_reports.tables import MOST_ROWS
+from gpubench_reports.verdicts import judge
+
+from .factory import bandwidth_row, make_document, make_roofs, make_row
+
+COMMANDS = ("table", "csv", "markdown", "html", "render")
+NAMES = st.text(max_size=12) | st.sampled_from(["a/b/n:1", "a/b/n:2", "a/c/dtype:fp32", "λ/π/x:½"])
+NUMBERS = st.floats(allow_nan=False) | st.integers() | st.sampled_from([0, -1, 1e-30, 1e30])
+VALUES = NUMBERS | st.text(max_size=8) | st.booleans() | st.none() | st.just({}) | st.just([])
+
+
+@st.composite
+def rows(draw):
+    """A row of which some keys are as they should be, and some as nobody would write them."""
+    row = make_row("a/b/n:1", draw(st.floats(1e-9, 1e3)))
+    row["name"] = row["run_name"] = draw(NAMES)
+    for counter in draw(st.lists(st.sampled_from(COUNTERS), max_size=8)):
+        row[counter] = draw(st.floats(1e-12, 1e15))
+    for word in draw(st.lists(st.sampled_from(WORDS), max_size=4)):
+        row[word] = draw(st.text(max_size=20))
+    for key in draw(st.lists(st.sampled_from(sorted(row)), max_size=draw(st.integers(0, 1)))):
+        row[key] = draw(VALUES)
+    row["arguments"] = draw(st.dictionaries(st.text(max_size=6), NUMBERS | st.text(max_size=6),
+                                            max_size=3))  # fmt: skip
+    if draw(st.booleans()):
+        row["terms"] = draw(st.dictionaries(st.sampled_from(["dram", "l2", "launch", "x"]),
+                                            st.floats(0, 1), max_size=4))  # fmt: skip
+    return row
+
+
+@settings(max_examples=80)
+@given(st.lists(rows(), min_size=1, max_size=8), st.sampled_from(["cuda", "model"]),
+       st.sampled_from([[], make_roofs(), make_roofs("modelled")[:1]]))  # fmt: skip
+def test_any_rows_give_every_report_or_one_line(tmp_path_factory, found, kind, roofs):
+    path = tmp_path_factory.mktemp("any") / "run.json"
+    path.write_text(json.dumps(make_document(found, device_kind=kind, roofs=roofs)))
+    try:
+        result = read(path)
+    except ReportError as error:
+        assert len(str(error).splitlines()) == 1  # noqa: PT017 - either outcome is right
+        return
+    verdicts = judge(result)
+    assert set(verdicts) == set(result.ok["name"])
+    for verdict in verdicts.values():
+        assert verdict.sentence
+        assert verdict.why
+        assert math.isnan(verdict.severity) == math.isnan(verdict.share)
+    assert to_csv(result, verdicts).count("\n") >= len(result.rows)
+    assert to_markdown(result, verdicts).startswith("## ")
+
+
+@settings(max_examples=4)
+@given(st.lists(rows(), min_size=1, max_size=3))
+def test_any_rows_give_a_page(tmp_path_factory, found):
+    path = tmp_path_factory.mktemp("any") / "run.json"
+    path.write_text(json.dumps(make_document(found)))
+    try:
+        result = read(path)
+    except ReportError:
+        return
+    page = html_report.build(result).decode()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "worst row" in page.lower()
+
+
+WRONG = {
+    "empty": "",
+    "truncated": json.dumps(make_document())[:5000],
+    "foreign": json.dumps({"benchmarks": [{"name": "x"}], "context": {"date": "today"}}),
+    "not JSON": "once upon a time",
+    "no rows": json.dumps(make_document([])),
+    "NaN": json.dumps(make_document([make_row("a/b", law=math.nan)])),
+    "an array": "[1, 2, 3]",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_no_result_file_is_one_line(write, capsys, command, kind):
+    path = write(WRONG[kind])
+    assert main([command, str(path)]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert error.startswith(f"gpubench-report: {path}: ")
+
+
+@pytest.mark.parametrize("command", ["html", "markdown", "compare"])
+def test_unlike_files_are_compared_and_say_so(write, capsys, command, tmp_path):
+    one = write(make_document([bandwidth_row("a/b/n:1", 1e12)]), "one.json")
+    other = write(
+        make_document([bandwidth_row("a/b/n:1", 2e12)], device="b200", device_title="NVIDIA B200",
+                      device_kind="model"),
+        "other.json",
+    )  # fmt: skip
+    extra = ["--out", str(tmp_path / "out")] if command == "compare" else []
+    assert main([command, str(one), str(other), *extra]) == 0
+    said = capsys.readouterr().out
+    if command == "html":
+        said = one.with_suffix(".html").read_text()
+    assert "modelled" in said
+    assert "NVIDIA B200" in said
+    assert "the devices differ" in said
+
+
+def test_a_row_of_a_hundred_thousand_is_found(write, capsys, monkeypatch):
+    monkeypatch.setattr("gpubench_reports.tables.MOST_ROWS", 50)
+    assert MOST_ROWS > 50
+    path = write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12) for n in range(120)]))
+    assert main(["table", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "and 70 rows more: gpubench-report csv lists them all" in said
+    assert "a/b/n:50 " not in said
+    assert main(["csv", str(path)]) == 0
+    assert "a/b/n:119," in capsys.readouterr().out

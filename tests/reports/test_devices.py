@@ -1,0 +1,112 @@
+"""Rooflines of several devices, and of the levels of memory of one."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gpubench_reports import devices_chart, levels_chart
+from gpubench_reports.cli import main
+from gpubench_reports.devices import read_machine
+from gpubench_reports.errors import ReportError
+
+from .factory import DRAM, FP32, compute_row, make_document, roofline_rows
+
+DEVICES = Path(__file__).parents[2] / "harness" / "devices"
+
+
+def drawn(figure, start):
+    lines = figure.axes[0].get_lines()
+    return [line for line in lines if str(line.get_gid()).startswith(start)]
+
+
+def test_every_device_file_has_a_roofline():
+    files = [path for path in sorted(DEVICES.glob("*.json")) if path.name != "schema.json"]
+    machines = [read_machine(path) for path in files]
+    figure = devices_chart.build(machines, ["tensor_bf16"])
+    assert len(drawn(figure, "roof:")) == len(files) >= 10
+    names = [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "device"]
+    # Claimed in the reading behind the suite: A100 about 150, H100 about 295 FLOP a byte.
+    ridge = {name.split("\n")[0]: float(name.rsplit(" ", 1)[1]) for name in names}
+    assert ridge["NVIDIA A100 SXM4 80 GB"] == pytest.approx(153, rel=0.01)
+    assert ridge["NVIDIA H100 SXM5 80 GB"] == pytest.approx(295, rel=0.01)
+
+
+def test_names_of_devices_do_not_overlap():
+    files = [path for path in sorted(DEVICES.glob("*.json")) if path.name != "schema.json"]
+    figure = devices_chart.build([read_machine(p) for p in files], ["fp32", "tensor_fp16"])
+    renderer = figure.canvas.get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts
+             if text.get_gid() == "device"]  # fmt: skip
+    boxes.sort(key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
+
+
+def test_a_run_brings_its_rows_and_its_own_roofs(write):
+    machine = read_machine(write(make_document(roofline_rows())))
+    figure = devices_chart.build([machine, read_machine(DEVICES / "mi300x.json")], ["fp32"])
+    (points,) = drawn(figure, "row")
+    assert len(points.get_xdata()) == len(roofline_rows())
+    assert drawn(figure, "roof:0")[0].get_ydata()[-1] == FP32  # not the data sheet's
+
+
+@pytest.mark.parametrize(
+    ("figures", "said"),
+    [({}, "states no peak"), ({"fp32_flops_per_second": 3}, "must be an object"),
+     ({"fp32_flops_per_second": {"value": -1, "from": "data_sheet"}}, "must be positive"),
+     ({"fp32_flops_per_second": {"value": 1, "from": "gossip"}}, "'from' must be one of")],
+)  # fmt: skip
+def test_a_wrong_device_file_is_one_line(tmp_path, figures, said):
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps({"name": "d", "figures": figures}))
+    with pytest.raises(ReportError, match=said):
+        read_machine(path)
+
+
+def test_roofline_command(write, tmp_path, capsys):
+    path = write(make_document(roofline_rows()))
+    arguments = ["roofline", str(path), str(DEVICES / "cs-2.json"), "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    assert (tmp_path / "rooflines.svg").exists()
+    assert main([*arguments, "--dtype=nonsense"]) == 2
+    assert "known are" in capsys.readouterr().err
+
+
+def level_rows():
+    """Rows of one kernel that reuse what they load twice from L2 and eight times from L1."""
+    rows = []
+    for n in (1, 2, 4):
+        dram = 1e9  # bytes
+        seconds = 1e-3
+        terms = {"dram": dram / DRAM, "l2": 2 * dram / 1.0e13, "l1": 8 * dram / 3.1e13,
+                 "launch": 2e-6}  # fmt: skip
+        terms["fp32"] = seconds - 2e-6
+        flops = n * 1e9
+        rows.append(compute_row(f"a/b/n:{n}", flops / dram, flops / seconds, terms=terms,
+                                real_time=1e3, model_seconds=seconds))  # fmt: skip
+    return rows
+
+
+def roofs():
+    found = [("dram", DRAM), ("l2", 1.0e13), ("l1", 3.1e13)]
+    return [{"name": n, "kind": "bandwidth", "value": v, "provenance": "published", "source": ""}
+            for n, v in found]  # fmt: skip
+
+
+def test_levels_have_the_intensity_of_their_own_bytes(load):
+    result = load(level_rows(), roofs=roofs())
+    points = levels_chart.points_of(result.rows, result.context)
+    assert [p.intensity for p in points] == [
+        pytest.approx({"dram": n, "l2": n / 2, "l1": n / 8}) for n in (1, 2, 4)
+    ]
+    figure = levels_chart.build(result.rows, result.context)
+    assert len(drawn(figure, "level:")) == 3
+
+
+def test_a_row_of_several_kernels_has_no_levels(load):
+    rows = level_rows()
+    for row in rows:
+        row["model_seconds"] *= 2  # its terms are those of one of two kernels
+    result = load(rows, roofs=roofs())
+    assert levels_chart.build(result.rows, result.context) is None

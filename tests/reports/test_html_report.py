@@ -1,0 +1,379 @@
+"""The HTML report: what it says, what it must not let in, and how it behaves in a browser."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gpubench_reports import html_report, markup
+from gpubench_reports.cli import main
+from gpubench_reports.reader import read
+
+from .browser import Browser, find_browser
+from .factory import (
+    DRAM,
+    bandwidth_row,
+    coalescing_rows,
+    make_document,
+    make_large_document,
+    make_row,
+    roofline_rows,
+)
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&--><svg onload=alert(3)>"
+
+
+class Elements(HTMLParser):
+    """All elements of a page with their attributes, and its text outside of scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._inside: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style"):
+            self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside:
+            self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def page_of(load, rows=None, **context) -> str:
+    return html_report.build(load(rows, **context)).decode()
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def low_rows() -> list[dict]:
+    """Rows on their laws, and one at half of it that was throttled."""
+    slow = bandwidth_row("coalescing/strided_read/stride:3", DRAM / 6, DRAM / 3, throttled=1,
+                         sm_clock_hz=1.2e9)  # fmt: skip
+    others = [row | {"sm_clock_hz": 1.98e9, "throttled": 0} for row in coalescing_rows()]
+    return [*others, slow]
+
+
+# --- what it says ---------------------------------------------------------------------------------
+
+
+def test_the_first_screen_answers_the_four_questions(load):
+    page = Elements(page_of(load, [*low_rows(), *roofline_rows()]))
+    text = one_line(page.text)
+    assert "Device NVIDIA H200 SXM 141 GB" in text or "NVIDIA H200 SXM 141 GB" in text
+    assert "✗ not well" in text
+    assert "the clock was throttled in 1 row" in text
+    assert "4.40 TB/s" in text  # the DRAM roof of the run
+    assert "92 %" in text  # of 4.8 TB/s
+    summary = text[text.index("Worst row") : text.index("Its roofs")]
+    assert "coalescing/strided_read/stride:3" in summary
+    assert "50 % of what its law allows, bound by dram (bandwidth)" in summary
+    assert "Why: the clock was held down while the row ran" in summary
+    assert "Would not help: " in summary
+
+
+def test_a_modelled_file_says_so_and_claims_no_health(load):
+    text = one_line(Elements(page_of(load, device_kind="model")).text)
+    assert "MODELLED, not measured" in text
+    assert "nothing was measured" in text
+    assert "✓ healthy" not in text
+
+
+def test_every_chart_has_words_and_a_name_for_screen_readers(load):
+    page = page_of(load)
+    parsed = Elements(page)
+    figures = len(parsed.of("figure"))
+    assert figures == 3  # a roofline and two concepts
+    assert len(parsed.of("figcaption")) == figures
+    charts = parsed.of("svg") + parsed.of("img")
+    assert len(charts) == figures
+    identities = {a["id"] for _, a in parsed.elements if a.get("id")}
+    for chart in parsed.of("svg"):
+        assert chart["role"] == "img"
+        for name in chart["aria-labelledby"].split():
+            assert name in identities
+    assert len(re.findall(r'\bid="', page)) == len(identities), "an id stands twice"
+
+
+def test_without_intensity_the_page_says_that_there_is_no_roofline(load):
+    page = page_of(load, [make_row("a/b/n:1"), make_row("a/b/n:2")])
+    assert "No roofline: no row has both" in page
+    assert 'id="chart-roofline"' not in page
+
+
+def test_rows_that_are_not_there_are_told(load):
+    skipped = {"skipped": True, "skip_reason": "needs 64 GiB"}
+    failed = {"error_occurred": True, "error_message": "element 3 is 4"}
+    rows = [make_row("a/b/n:1"), make_row("a/c/n:1") | skipped, make_row("a/d/n:1") | failed]
+    text = one_line(Elements(page_of(load, rows)).text)
+    assert "1 measured, 1 skipped, 1 failed" in text
+    assert "failed: element 3 is 4" in text
+    assert "needs 64 GiB" in text
+
+
+def test_a_comparison_says_how_the_files_are_unlike(load, write):
+    run = load()
+    other = read(write(make_document(device_kind="model"), "model.json"))
+    text = one_line(Elements(html_report.build(run, [other]).decode()).text)
+    assert "Against model.json" in text
+    assert "A is modelled and B is measured" in text
+
+
+def test_equal_input_gives_equal_bytes(load):
+    result = load(roofline_rows())
+    assert html_report.build(result) == html_report.build(result)
+
+
+def test_too_many_rows_for_the_table_are_counted_and_the_odd_ones_kept(load):
+    # Each is a concept of its own kind of argument: too many for one chart as well.
+    rows = [bandwidth_row(f"a/b/n:{n}", DRAM, DRAM) for n in range(2100)]
+    rows[2050] = bandwidth_row("a/b/n:2050", DRAM / 4, DRAM)
+    page = page_of(load, rows)
+    assert "The file has 600 more rows than this table" in page
+    assert "No chart: it has too many rows" in page
+    assert '"name":"a/b/n:2050"' in page
+
+
+# --- what it must not let in ----------------------------------------------------------------------
+
+
+def check_harmless(page: str, evil: str) -> None:
+    """Only the page's own script runs, and nothing points outside."""
+    parsed = Elements(page)
+    scripts = parsed.of("script")
+    assert [script.get("type") for script in scripts] == ["application/json", None]
+    for name, attributes in parsed.elements:
+        assert name not in ("iframe", "object", "embed", "link", "base", "form")
+        for key, value in attributes.items():
+            assert not key.startswith("on"), (name, key)
+            if key in ("href", "src", "action", "xlink:href"):
+                assert (value or "").startswith(("#", "data:image/png;base64,")), (key, value)
+    policy = parsed.of("meta")[1]["content"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+
+
+@settings(max_examples=2)
+@given(st.text(min_size=1, max_size=40))
+@example(EVIL)
+@example("]]>{{7*7}}`${alert(1)}`\u202e\x00\ud800")
+def test_nothing_from_a_file_becomes_markup(tmp_path_factory, evil):
+    evil_text = evil.encode("utf-8", "replace").decode()
+    rows = [make_row(f"c/k/n:{n}") | {"concept": evil_text, "kernel": evil_text,
+            "label": evil_text, "rule": evil_text, "note": evil_text, "assuming": evil_text,
+            evil_text + "_own": 3, "arguments": {evil_text: n}} for n in (1, 2)]  # fmt: skip
+    rows.append(make_row("c/k/n:3") | {"skipped": True, "skip_reason": evil_text})
+    document = make_document(
+        rows, device=evil_text, device_title=evil_text, driver_version=evil_text,
+        git_commit=evil_text, mode=evil_text, compiler=evil_text,
+    )  # fmt: skip
+    path = tmp_path_factory.mktemp("evil") / "run.json"
+    path.write_text(json.dumps(document))
+    page = html_report.build(read(path)).decode()
+    check_harmless(page, evil_text)
+
+
+@given(st.text(max_size=60))
+def test_text_comes_out_of_markup_as_it_went_in(text):
+    element = markup.tag("p", text, title=text)
+    parsed = Elements(str(element))
+    assert [name for name, _ in parsed.elements] == ["p"]
+    assert html.unescape(str(markup.text(text))) == text
+
+
+@given(st.recursive(st.none() | st.booleans() | st.text(max_size=30) | st.integers(),
+                    lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(st.text(max_size=20), inner, max_size=3)))  # fmt: skip
+@example({EVIL: [EVIL, "<!--", "]]>"]})
+def test_a_data_block_is_json_and_cannot_be_left(value):
+    block = str(markup.data_block("raw", value))
+    content = block.partition(">")[2].removesuffix("</script>")
+    assert not set("<>&") & set(content)
+    assert json.loads(content) == value
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_html_goes_beside_the_file_and_is_named(write, capsys):
+    path = write(make_document(roofline_rows()))
+    assert main(["html", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path.with_suffix('.html')}\n"
+    assert path.with_suffix(".html").read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_what_others_recorded_decides_the_grade(write, capsys, tmp_path):
+    rows = [bandwidth_row("stream/read/n:1", 3.0e12)]
+    recorded = tmp_path / "results" / "h200"
+    recorded.mkdir(parents=True)
+    for name, rate in (("a", 4.1e12), ("b", 4.3e12)):
+        document = make_document([bandwidth_row("stream/read/n:1", rate)])
+        (recorded / f"{name}.json").write_text(json.dumps(document))
+    (recorded / "broken.json").write_text("{")
+    path = write(make_document(rows))
+    assert main(["markdown", str(path), "--against", str(tmp_path / "results")]) == 0
+    assert "is **low**: 71.4 % of what 2 recorded runs has for it" in capsys.readouterr().out
+
+
+# --- in a browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = find_browser()
+    if program is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    opened = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A report with good, low, skipped and hostile rows, compared with another run."""
+    directory: Path = tmp_path_factory.mktemp("report")
+    rows = [*low_rows(), *roofline_rows(),
+            make_row("other/k/n:1") | {"skipped": True, "skip_reason": EVIL},
+            make_row("other/k/n:2", label=EVIL) | {"kernel": EVIL}]  # fmt: skip
+    for name, changes in (("run", {}), ("before", {"driver_version": "570.1"})):
+        (directory / f"{name}.json").write_text(json.dumps(make_document(rows, **changes)))
+    run, before = (read(directory / f"{name}.json") for name in ("run", "before"))
+    page = directory / "run.html"
+    page.write_bytes(html_report.build(run, [before]))
+    return page.as_uri()
+
+
+SHOWN = "Array.from(document.querySelectorAll('#rows-table tbody tr')).filter(r => !r.hidden)"
+
+
+def test_the_page_opens_without_a_complaint_or_a_request(browser, address):
+    browser.resize(1400, 900)
+    browser.open(address)
+    assert browser.complaints() == []
+    outside = [u for u in browser.requests() if u != address and not u.startswith("data:image/png")]
+    assert outside == []
+    assert browser.evaluate("document.querySelectorAll('figure svg').length") >= 4
+    assert browser.evaluate("typeof alerted") == "undefined"
+
+
+def test_the_first_screen_holds_the_summary(browser, address):
+    browser.resize(1400, 900)
+    browser.open(address)
+    for title in ("Device", "Is it healthy?", "Worst row", "Its roofs"):
+        place = browser.evaluate(
+            f"Array.from(document.querySelectorAll('h3')).find(h => h.textContent === '{title}')"
+            ".getBoundingClientRect().bottom"
+        )
+        assert place < 900, title
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_width_scrolls_sideways(browser, address, width):
+    browser.resize(width, 844)
+    browser.open(address)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert len(browser.screenshot()) > 10_000
+
+
+def test_filters_and_counts(browser, address):
+    browser.open(address)
+    everything = browser.evaluate(f"{SHOWN}.length")
+    assert everything == 25
+    browser.evaluate(
+        "(() => { const w = document.getElementById('words'); w.value = 'STRIDED_read dram';"
+        "w.dispatchEvent(new Event('input')); })()"
+    )
+    assert browser.evaluate(f"{SHOWN}.length") == 7
+    assert browser.evaluate("document.getElementById('count').textContent") == "7 of 25 rows"
+    browser.evaluate("document.getElementById('clear').click()")
+    assert browser.evaluate(f"{SHOWN}.length") == everything
+    browser.evaluate("document.querySelector('[data-show=grade][data-value=low]').click()")
+    assert browser.evaluate(f"{SHOWN}.length") == 1
+    assert browser.evaluate(f"{SHOWN}[0].cells[0].textContent") == (
+        "coalescing/strided_read/stride:3"
+    )
+
+
+def test_a_head_sorts_and_says_so(browser, address):
+    browser.open(address)
+    head = "document.querySelectorAll('#rows-table th')[1]"
+    values = f"{SHOWN}.map(r => Number(r.cells[1].dataset.v)).filter(v => !isNaN(v))"
+    browser.evaluate(f"{head}.querySelector('button').focus()")
+    browser.press("Enter")  # as somebody without a mouse does
+    assert browser.evaluate(f"{head}.getAttribute('aria-sort')") == "ascending"
+    rising = browser.evaluate(values)
+    assert rising == sorted(rising)
+    browser.press("Enter")
+    assert browser.evaluate(f"{head}.getAttribute('aria-sort')") == "descending"
+    assert browser.evaluate(values) == sorted(rising, reverse=True)
+    # What has no time stands last either way.
+    assert browser.evaluate(f"{SHOWN}.at(-1).cells[1].textContent") == "·"
+
+
+def test_a_name_opens_the_raw_values(browser, address):
+    browser.open(address)
+    browser.evaluate(f"{SHOWN}[12].querySelector('button').focus()")
+    browser.press("Enter")
+    assert browser.evaluate("document.getElementById('details').open") is True
+    raw = json.loads(browser.evaluate("document.getElementById('details-raw').textContent"))
+    assert raw["name"] == "coalescing/strided_read/stride:3"
+    assert raw["throttled"] == 1
+    words = browser.evaluate("document.getElementById('details-verdict').textContent")
+    assert words.startswith("low: 50 % of what its law allows")
+    browser.press("Escape")
+    assert browser.evaluate("document.getElementById('details').open") is False
+
+
+def test_dark_light_and_paper(browser, address):
+    browser.open(address)
+    colour = "getComputedStyle(document.body).backgroundColor"
+    browser.prefer("dark")
+    dark = browser.evaluate(colour)
+    browser.prefer("light")
+    assert browser.evaluate(colour) != dark
+    browser.evaluate("document.getElementById('theme').click()")
+    browser.evaluate("document.getElementById('theme').click()")
+    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert browser.evaluate(colour) == dark
+    assert browser.pdf().startswith(b"%PDF")
+
+
+# --- size and speed -------------------------------------------------------------------------------
+
+
+def test_many_rows_take_seconds_of_work_and_stay_small(tmp_path):
+    """Half of what 1000 rows may take: 15 s on two cores. Processor time, both workers together, is
+    what a busy machine cannot change much."""
+    document = make_large_document(150)
+    rows = [row | {"concept": f"{row['concept']}{copy}", "name": f"{copy}/{row['name']}",
+                   "run_name": f"{copy}/{row['name']}"}
+            for copy in range(4) for row in document["benchmarks"]][:500]  # fmt: skip
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document | {"benchmarks": rows}))
+    before = os.times()
+    subprocess.run([sys.executable, "-m", "gpubench_reports", "html", str(path)], check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    after = os.times()
+    assert sum(after[2:4]) - sum(before[2:4]) < 15
+    page = path.with_suffix(".html").read_bytes()
+    assert page.count(b"<figure") > 25
+    assert len(page) < 4_000_000

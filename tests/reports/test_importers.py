@@ -1,0 +1,141 @@
+"""Importers: every program's format as in its documentation, and whatever else a file may hold."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpubench_reports import importers
+from gpubench_reports.cli import main
+from gpubench_reports.errors import ReportError
+from gpubench_reports.reader import read
+
+SAMPLES = Path(__file__).parent.parent / "data" / "imports"
+FILES = {"nccl-tests": "nccl-tests.txt", "babelstream": "babelstream.csv",
+         "mixbench": "mixbench.txt", "nvbandwidth": "nvbandwidth.json",
+         "nvbench": "nvbench.json"}  # fmt: skip
+
+
+def imported(tmp_path, program, path=None):
+    out = tmp_path / "out.json"
+    source = path or SAMPLES / FILES[program]
+    document = importers.convert(source, program, "h100-sxm")
+    out.write_bytes(importers.to_bytes(document))
+    return read(out)
+
+
+def row(result, name):
+    found = result.rows[result.rows["name"] == name]
+    assert len(found) == 1, list(result.rows["name"])
+    return found.iloc[0]
+
+
+def test_nccl_tests_have_the_suites_own_names(tmp_path):
+    result = imported(tmp_path, "nccl-tests")
+    assert result.context.imported_from == "nccl-tests 2.17.6"
+    assert result.context.device_title == "NVIDIA H100 80GB HBM3"
+    assert result.context.device == "h100-sxm"
+    found = row(result, "all_reduce/all_reduce/dtype:bf16/place:out/ranks:2/size:8388608")
+    assert found["seconds"] == pytest.approx(40e-6)
+    assert found["bus_bytes_per_second"] == pytest.approx(209.72e9)
+    tiny = row(result, "all_reduce/all_reduce/dtype:fp32/place:in/ranks:2/size:8")
+    assert tiny["seconds"] == pytest.approx(9.5e-6)
+    assert tiny["bus_bytes_per_second"] != tiny["bus_bytes_per_second"]  # 0.00 says nothing
+    wrong = row(result, "all_reduce/all_reduce/dtype:bf16/place:in/ranks:2/size:8388608")
+    assert (wrong["status"], wrong["reason"]) == ("failed", "3 wrong elements")
+
+
+def test_nccl_tests_that_mpirun_tagged_read_the_same(tmp_path):
+    lines = (SAMPLES / "nccl-tests.txt").read_text().splitlines()
+    tagged = tmp_path / "tagged.txt"
+    tagged.write_text("\n".join(f"[1,0]<stdout>:{line}" for line in lines))
+    assert list(imported(tmp_path, "nccl-tests", tagged).rows["name"]) == list(
+        imported(tmp_path, "nccl-tests").rows["name"]
+    )
+
+
+def test_babelstream(tmp_path):
+    result = imported(tmp_path, "babelstream")
+    assert set(result.rows["kernel"]) == {"copy", "scale", "add", "triad", "dot"}
+    found = row(result, "stream/copy/dtype:fp64/bytes:8/unroll:1")
+    # 2 TB/s is that of the fastest run; the mean took twice as long.
+    assert found["useful_bytes_per_second"] == pytest.approx(1e12)
+    assert found["seconds"] == pytest.approx(2 * found["min_seconds"])
+
+
+def test_mixbench(tmp_path):
+    result = imported(tmp_path, "mixbench")
+    assert result.context.device_title == "NVIDIA A100-SXM4-80GB"
+    found = row(result, "roofline/mixbench/dtype:fp64/iterations:256")
+    assert found["flops_per_second"] == pytest.approx(9e12)
+    assert found["arithmetic_intensity"] == pytest.approx(64.125)
+    assert found["seconds"] == pytest.approx(1e-3)
+    assert row(result, "roofline/mixbench/dtype:int32/iterations:0")["items_per_second"] == 4e11
+    # Half precision took no time that two digits could show: no row, rather than an invented one.
+    assert "roofline/mixbench/dtype:fp16/iterations:256" not in set(result.rows["name"])
+
+
+def test_nvbandwidth(tmp_path):
+    result = imported(tmp_path, "nvbandwidth")
+    assert result.context.driver_version == "570.86.10"
+    found = row(result, "nvbandwidth/host_to_device_memcpy_ce/row:0/column:1")
+    assert found["useful_bytes_per_second"] == pytest.approx(4e10)
+    assert "512 MiB" in found["note"]
+    assert row(result, "nvbandwidth/host_device_latency_sm/row:0/column:0")["seconds"] == 8e-7
+    assert (result.rows["kernel"] == "device_to_device_memcpy_read_ce").sum() == 2
+    assert list(result.rows["status"]).count("skipped") == 1
+
+
+def test_nvbench(tmp_path):
+    result = imported(tmp_path, "nvbench")
+    found = row(result, "nvbench/copy_sweep/BlockSize:64/T:I32")
+    assert found["seconds"] == pytest.approx(128e-6)
+    assert found["min_seconds"] == pytest.approx(125e-6)
+    assert found["useful_bytes_per_second"] == pytest.approx(4e12)
+    assert found["samples"] == 512
+    skipped = row(result, "nvbench/copy_sweep/BlockSize:2048/T:I32")
+    assert skipped["reason"] == "too many threads in a block"
+
+
+@pytest.mark.parametrize("program", FILES)
+def test_the_command_writes_a_file_that_every_command_reads(tmp_path, capsys, program):
+    out = tmp_path / "old.json"
+    arguments = ["import", f"--from={program}", str(SAMPLES / FILES[program]), "-o", str(out)]
+    assert main(arguments) == 0
+    for command in ("table", "csv", "markdown"):
+        assert main([command, str(out)]) == 0
+    assert json.loads(out.read_text())["context"]["device_kind"] == "cuda"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("program", FILES)
+@pytest.mark.parametrize("wrong", ["", "{}", "[1]", '{"nvbandwidth": 3}', "a,b,c\n1,2,3\n",
+                                   '{"devices": [], "benchmarks": [{"states": 3}]}'])  # fmt: skip
+def test_what_is_not_of_that_program_is_one_line(tmp_path, capsys, program, wrong):
+    source = tmp_path / "in"
+    source.write_text(wrong)
+    arguments = ["import", f"--from={program}", str(source), "-o", str(tmp_path / "out.json")]
+    assert main(arguments) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(FILES)), st.data())
+def test_a_damaged_file_gives_rows_or_one_error(tmp_path_factory, program, data):
+    """Bytes cut out, doubled or replaced anywhere in a real file."""
+    content = (SAMPLES / FILES[program]).read_bytes()
+    at = data.draw(st.integers(0, len(content)))
+    to = data.draw(st.integers(at, min(at + 60, len(content))))
+    content = content[:at] + data.draw(st.binary(max_size=20)) + content[to:]
+    path = tmp_path_factory.mktemp("damaged") / "in"
+    path.write_bytes(content)
+    out = path.with_name("out.json")
+    try:
+        out.write_bytes(importers.to_bytes(importers.convert(path, program)))
+        rows = len(read(out).rows)
+    except ReportError as error:
+        rows = len(str(error).splitlines())
+    assert rows >= 1

@@ -1,0 +1,142 @@
+"""Markdown, CSV, and speed-ups of many files."""
+
+import csv
+import io
+import math
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpubench_reports import csv_report, markdown_report, speedups
+from gpubench_reports.cli import main
+from gpubench_reports.compare import compare
+from gpubench_reports.errors import ReportError
+from gpubench_reports.reader import read
+from gpubench_reports.verdicts import judge
+
+from .factory import DRAM, bandwidth_row, coalescing_rows, make_document, make_row, roofline_rows
+
+
+def records(result):
+    text = csv_report.to_csv(result, judge(result))
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_a_line_a_row_and_a_column_for_whatever_a_row_has(load):
+    rows = [
+        bandwidth_row("a/b/stride:2", DRAM / 3, DRAM, rule="unconfirmed", counts="exact",
+                      assuming="no register limit", note="x", registers=32, lost_fraction=0.25),
+        make_row("a/c/dtype:fp32") | {"skipped": True, "skip_reason": "needs,\ncommas"},
+    ]  # fmt: skip
+    first, second = records(load(rows))
+    assert first["stride"] == "2"
+    assert first["rule"] == "unconfirmed"
+    assert first["assuming"] == "no register limit"
+    assert first["registers"] == "32"
+    assert first["lost_fraction"] == "0.25"
+    assert float(first["useful_bytes_per_second"]) == DRAM / 3
+    assert (first["wall"], first["grade"]) == ("bandwidth", "low")
+    assert (second["dtype"], second["stride"]) == ("fp32", "")
+    assert (second["status"], second["reason"]) == ("skipped", "needs,\ufffdcommas")
+    assert second["seconds"] == ""
+
+
+@pytest.mark.parametrize("evil", ["=1+1", "+1", "-1", "@SUM(A1)"])
+def test_a_spreadsheet_runs_nothing(load, evil):
+    (row,) = records(load([make_row("a/b", label=evil)]))
+    assert row["label"] == f"'{evil}"
+
+
+@given(st.text(max_size=60))
+@example("|a|`b`<script>\n# x [y](z) @everyone ~~s~~ **b**")
+def test_markdown_text_means_itself(text):
+    escaped = markdown_report.escape(text)
+    assert "\n" not in escaped
+    assert "<" not in escaped
+    assert not re.search(r"(?<!\\)[|`*_\[\]#~]", escaped.replace("\\\\", ""))
+
+
+def test_markdown_leads_with_what_is_not_as_expected(load, write, capsys):
+    slow = bandwidth_row("coalescing/strided_read/stride:3", DRAM / 6, DRAM / 3, throttled=1)
+    text = markdown_report.to_markdown(*_judged(load([*coalescing_rows(), slow])))
+    assert "`coalescing/strided_read/stride:3` is **low**: 50 % of what its law allows" in text
+    assert "the clock was held down" in text
+    assert "**not well**" in text
+    fine = markdown_report.to_markdown(*_judged(load(coalescing_rows())))
+    assert "All 12 graded rows are as expected." in fine
+    modelled = markdown_report.to_markdown(*_judged(load(device_kind="model")))
+    assert "**MODELLED, not measured**" in modelled
+
+
+def _judged(result):
+    return result, judge(result)
+
+
+def test_markdown_compares(load, write, capsys):
+    run = write(make_document([bandwidth_row("a/b/n:1", 2e12)]), "run.json")
+    before = write(make_document([bandwidth_row("a/b/n:1", 1e12)]), "before.json")
+    assert main(["markdown", str(run), str(before)]) == 0
+    text = capsys.readouterr().out
+    assert "### Against before.json" in text
+    assert "| a | 1 | 2.000 |" in text
+    assert "| `a/b/n:1` | 2.000 | faster |" in text
+
+
+# --- speed-ups ------------------------------------------------------------------------------------
+
+
+def test_means_are_geometric_with_the_rows_deviations(load, write):
+    rates = {1: 2.0, 2: 8.0}
+    a = read(write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12) for n in rates]), "a.json"))
+    b = read(write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12 * r)
+                                  for n, r in rates.items()]), "b.json"))  # fmt: skip
+    rows = compare(a, b).rows
+    (line,) = speedups.means(rows, "concept").to_dict("records")
+    assert line["ratio"] == pytest.approx(4.0)  # the root of 2 x 8
+    one = math.log(rows["high"].iloc[0] / rows["ratio"].iloc[0])
+    assert math.log(line["high"] / line["ratio"]) == pytest.approx(one / math.sqrt(2), rel=1e-6)
+    rows.loc[0, "low"] = math.nan
+    assert math.isnan(speedups.means(rows, "concept")["low"].iloc[0])
+
+
+def test_many_files_are_named_by_what_tells_them_apart(write):
+    files = [read(write(make_document(driver_version=v), f"{v}.json")) for v in ("570", "580")]
+    table = speedups.table(files)
+    assert list(table.lines) == ["driver 580"]
+    devices = [read(write(make_document(device_title=t), f"{t}.json")) for t in ("A100", "H100")]
+    assert speedups.labels([f.context for f in devices]) == ["A100", "H100"]
+    same = [read(write(make_document(), f"{n}.json")) for n in (1, 2)]
+    assert len(set(speedups.labels([f.context for f in same]))) == 2
+
+
+def test_of_roof_compares_how_well_devices_are_used(write):
+    big = bandwidth_row("a/b/n:1", 4e12, roof_fraction=0.8)
+    small = bandwidth_row("a/b/n:1", 1e12, roof_fraction=0.9)
+    files = [read(write(make_document([row]), f"{n}.json")) for n, row in enumerate((big, small))]
+    (line,) = next(iter(speedups.table(files, of_roof=True).lines.values())).to_dict("records")
+    assert line["ratio"] == pytest.approx(0.9 / 0.8)
+    bare = read(write(make_document([make_row("a/b/n:1")]), "bare.json"))
+    with pytest.raises(ReportError, match="fraction of its roof"):
+        speedups.table([files[0], bare], of_roof=True)
+
+
+def test_types_are_compared_within_a_file(write):
+    rows = [bandwidth_row(f"a/b/n:{n}/dtype:{dtype}", rate)
+            for n in (1, 2) for dtype, rate in (("fp32", 1e12), ("fp16", 2e12))]  # fmt: skip
+    result = read(write(make_document(rows)))
+    (line,) = next(iter(speedups.table([result], by="dtype").lines.values())).to_dict("records")
+    assert (line["dtype"], line["rows"]) == ("fp16 over fp32", 2)
+    assert line["ratio"] == pytest.approx(2.0)
+    with pytest.raises(ReportError, match="dtype"):
+        speedups.table([read(write(make_document(), "none.json"))], by="dtype")
+
+
+def test_compare_takes_many_files(write, capsys, tmp_path):
+    paths = [write(make_document(roofline_rows(), device_title=t, device=t), f"{t}.json")
+             for t in ("A", "B", "C")]  # fmt: skip
+    assert main(["compare", *map(str, paths), "--out", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "the devices differ: A is A, B is C" in out
+    assert (tmp_path / "out" / "speedups.png").exists()

@@ -1,0 +1,178 @@
+"""Verdicts: the wall, the distance, the grade, the causes in order, and the rules as data."""
+
+import json
+
+import pytest
+
+from gpubench_reports import verdicts
+from gpubench_reports.ranges import Range, ranges_for
+from gpubench_reports.reader import read
+
+from .factory import DRAM, bandwidth_row, compute_row, make_document, make_row
+
+
+def one(load, row, recorded=(), **context):
+    result = load([row], **context)
+    return verdicts.judge(result, recorded)[row["name"]]
+
+
+@pytest.mark.parametrize(
+    ("label", "wall"),
+    [("dram", "bandwidth"), ("shared", "bandwidth"), ("fp16x2", "compute"),
+     ("tensor_bf16", "compute"), ("issue", "compute"), ("launch", "communication / overhead"),
+     ("network", "communication / overhead"), ("", ""), ("moon", "")],
+)  # fmt: skip
+def test_the_wall_follows_the_label(load, label, wall):
+    assert one(load, make_row("a/b", label=label)).wall == wall
+
+
+@pytest.mark.parametrize(
+    ("ratio", "tolerance", "grade"),
+    [(1.0, 0.1, verdicts.EXPECTED), (0.91, 0.1, verdicts.EXPECTED), (0.89, 0.1, verdicts.LOW),
+     (1.09, 0.1, verdicts.EXPECTED), (1.11, 0.1, verdicts.HIGH), (0.75, 0.3, verdicts.EXPECTED)],
+)  # fmt: skip
+def test_a_row_may_be_as_far_from_its_law_as_it_says(load, ratio, tolerance, grade):
+    row = bandwidth_row("a/b", DRAM * ratio, DRAM, law_tolerance=tolerance)
+    found = one(load, row)
+    assert found.grade == grade
+    assert found.share == pytest.approx(ratio)
+    assert (found.severity > 1) == (grade != verdicts.EXPECTED)
+
+
+def test_a_law_that_is_a_time_is_better_below(load):
+    slow = make_row("a/b", 2e-3, law=1e-3, law_ratio=2.0)
+    assert one(load, slow).grade == verdicts.LOW
+    assert one(load, slow).share == pytest.approx(0.5)
+    rate = make_row("a/b", 2e-3, law=1e9, law_ratio=0.5)  # of a rate that the row does not state
+    assert one(load, rate).share == pytest.approx(0.5)
+
+
+def test_without_a_law_the_prediction_counts_then_the_roof(load):
+    slow = make_row("a/b", 2e-3, model_seconds=1e-3, roof_fraction=0.9)
+    assert one(load, slow).yardstick == "the speed that the model predicts"
+    assert one(load, slow).grade == verdicts.LOW
+    only_roof = make_row("a/b", 2e-3, roof_fraction=0.9)
+    assert one(load, only_roof).yardstick == "its dram roof"
+    assert one(load, only_roof).grade == verdicts.EXPECTED
+    # On the model the prediction is the result: it proves nothing.
+    assert one(load, slow, device_kind="model").yardstick == "its dram roof"
+    assert one(load, make_row("a/b")).grade == verdicts.UNGRADED
+
+
+def test_what_was_recorded_comes_before_the_law(load):
+    row = bandwidth_row("a/b", 3.0e12, 3.0e12)
+    recorded = [Range("a/b", "useful_bytes_per_second", 4.0e12, 4.2e12, "two runs")]
+    found = one(load, row, recorded)
+    assert found.grade == verdicts.LOW
+    assert found.yardstick == "what two runs has for it"
+    recorded = [Range("a/b", "seconds", 1e-3, 1.1e-3, "x")]
+    assert one(load, make_row("a/b", 1.05e-3), recorded).grade == verdicts.EXPECTED
+    assert one(load, make_row("a/b", 2e-3), recorded).grade == verdicts.LOW
+    assert one(load, make_row("a/b", 0.5e-3), recorded).grade == verdicts.HIGH
+
+
+def test_causes_that_the_row_shows_come_first_and_refuted_ones_not_at_all(load):
+    row = bandwidth_row("a/b", DRAM / 2, DRAM, throttled=1, converged=1, occupancy=0.25,
+                        temperature_c=40)  # fmt: skip
+    found = one(load, row)
+    seen = [cause.says for cause in found.causes if cause.seen]
+    assert seen == [
+        "the clock was held down while the row ran (power or temperature)",
+        "too few warps are resident to cover the latency",
+    ]
+    said = " ".join(cause.says for cause in found.causes)
+    assert "hot" not in said
+    assert "converge" not in said
+    assert found.why.startswith("the clock was held down")
+    assert "throttled 1" in found.why
+
+
+def test_a_row_above_its_roof_is_suspicious_and_says_why(load):
+    row = bandwidth_row("a/b/input:zeros", DRAM * 1.5, DRAM)
+    found = one(load, row)
+    assert found.grade == verdicts.HIGH
+    seen = [cause.says.split(":")[0] for cause in found.causes if cause.seen]
+    assert seen == [
+        "the data were zeros",
+        "the bytes counted as useful exceed what DRAM can deliver",
+    ]
+
+
+def test_advice_depends_on_what_binds_and_on_what_is_wasted(load):
+    wasted = bandwidth_row("a/b", DRAM, DRAM, sectors_per_request=32,
+                           moved_bytes_per_second=8 * DRAM)  # fmt: skip
+    assert one(load, wasted).change.startswith("use what is fetched")
+    assert one(load, bandwidth_row("a/b", DRAM, DRAM)).change.startswith("move fewer bytes")
+    compute = one(load, compute_row("a/b", 100.0, 5e13))
+    assert "bandwidth" in compute.no_help
+
+
+def test_the_worst_row_is_the_one_farthest_beyond_its_edge(load):
+    rows = [
+        bandwidth_row("a/b/n:1", DRAM * 0.5, DRAM, law_tolerance=0.45),  # just beyond
+        bandwidth_row("a/b/n:2", DRAM * 0.7, DRAM, law_tolerance=0.05),  # far beyond
+        bandwidth_row("a/b/n:3", DRAM, DRAM),
+    ]
+    found = verdicts.worst(verdicts.judge(load(rows)).values())
+    assert found.name == "a/b/n:2"
+    level = [
+        bandwidth_row("a/b/n:1", DRAM * 1.05, DRAM),
+        bandwidth_row("a/b/n:2", DRAM * 0.99, DRAM),
+    ]
+    assert verdicts.worst(verdicts.judge(load(level)).values()).name == "a/b/n:2"
+    assert verdicts.worst(verdicts.judge(load([make_row("a/b")])).values()) is None
+
+
+def test_health_is_claimed_only_where_something_was_observed(load):
+    assert verdicts.health(load([make_row("a/b")])).well is None
+    good = [make_row("a/b", throttled=0, temperature_c=60, sm_clock_hz=1.98e9, power_w=500)]
+    found = verdicts.health(load(good))
+    assert found.well is True
+    assert "no row was throttled" in found.sentences
+    hot = [make_row("a/b", throttled=0, temperature_c=91)]
+    assert verdicts.health(load(hot)).well is False
+    assert verdicts.health(load(good, device_kind="model")).well is None
+    failed = [make_row("a/b") | {"error_occurred": True, "error_message": "x"}]
+    assert verdicts.health(load([*good, *failed])).well is False
+
+
+def test_every_rule_can_be_met():
+    """A rule on a figure that no row has, or for a label that no wall has, would never speak."""
+    rules = verdicts.rules()
+    patterns = {label for wall in rules["walls"] for label in wall["labels"]}
+    for rule in (*rules["causes"], *rules["advice"]):
+        for label in rule.get("labels", []):
+            plain = label.rstrip("*")
+            assert any(p.rstrip("*").startswith(plain) or plain.startswith(p.rstrip("*"))
+                       for p in patterns), label  # fmt: skip
+        assert rule.get("says") or rule.get("change")
+    # Whatever binds a row, there is advice for it.
+    for label in ("dram", "l2", "l1", "shared", "fp32", "fp64", "fp16x2", "tensor_fp16", "issue",
+                  "latency", "launch", "link", "network", "host"):  # fmt: skip
+        assert any(verdicts._matches(label, rule) for rule in rules["advice"]), label
+
+
+def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
+    places = tmp_path / "results"
+    (places / "local").mkdir(parents=True)
+    rate = "useful_bytes_per_second"
+
+    def put(name, value, **context):
+        document = make_document([bandwidth_row("a/b", value)], **context)
+        (places / name).write_text(json.dumps(document))
+
+    put("same.json", 4.0e12)
+    put("other.json", 5.0e12, device="b200")
+    put("hot.json", 6.0e12, mode="hot")
+    put("model.json", 7.0e12, device_kind="model")
+    put("local/mine.json", 8.0e12)
+    (places / "points.json").write_text(json.dumps(
+        {"schema": 1, "device": "h200-sxm", "source": "a paper", "url": "u", "measured_on": "m",
+         "unlike": "u", "points": [{"what": "w", "value": 4.1e12, "row": "a/b", "quantity": rate,
+                                    "fitted": False}]}))  # fmt: skip
+    run = read(write(make_document([bandwidth_row("a/b", 4.2e12)])))
+    found = ranges_for(run, [places])
+    assert [(entry.low, entry.high, entry.source) for entry in found] == [
+        (4.0e12, 4.0e12, "the recorded run"),
+        (4.1e12, 4.1e12, "a paper"),
+    ]

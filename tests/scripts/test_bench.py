@@ -1,0 +1,89 @@
+"""scripts/bench with stand-ins for the build and the program: what it runs, writes and names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reports.factory import make_document, make_row
+
+ROOT = Path(__file__).resolve().parents[2]
+# What scripts/lib.sh does is tested by using it; here it has done its work already.
+LIBRARY = """
+root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
+venv="$root/.venv"
+for name in lock_checkout unlock_checkout ensure_packages configure build_targets ensure_python; do
+  eval "$name() { :; }"
+done
+die() { printf '%s\\n' "$*" >&2; exit 1; }
+"""
+PROGRAM = """#!/bin/sh
+for argument in "$@"; do
+  case "$argument" in
+    --list_devices) exit 0 ;;
+    --benchmark_out=*) out="${argument#*=}" ;;
+    --trace=*) echo "traced" ;;
+  esac
+done
+cp "$(dirname "$0")/document.json" "$out"
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for folder in ("scripts", "build", ".venv/bin", "results", "tests/data/published"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "scripts/bench").write_text((ROOT / "scripts/bench").read_text())
+    (tmp_path / "scripts/lib.sh").write_text(LIBRARY)
+    (tmp_path / "build/gpubench").write_text(PROGRAM)
+    rows = [make_row("a/b/n:1", law=1e9, law_ratio=0.5), make_row("a/b/n:2")]
+    (tmp_path / "build/document.json").write_text(json.dumps(make_document(rows)))
+    reporter = tmp_path / ".venv/bin/gpubench-report"
+    reporter.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpubench_reports "$@"\n')
+    for program in ("scripts/bench", "build/gpubench", ".venv/bin/gpubench-report"):
+        (tmp_path / program).chmod(0o755)
+    return tmp_path
+
+
+def bench(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["scripts/bench", *arguments], cwd=tree, capture_output=True, text=True,
+                          timeout=120, check=False)  # fmt: skip
+
+
+def test_it_ends_with_the_report(tree: Path) -> None:
+    done = bench(tree, "--benchmark_out=run.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-3:] == ["Written:", "  run.json", "  run.html"]
+    page = (tree / "run.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "50 % of what its law allows" in page
+
+
+def test_without_a_name_files_go_to_results_local(tree: Path) -> None:
+    done = bench(tree)
+    (result,) = (tree / "results/local").glob("*.json")
+    assert f"results/local/{result.stem}.html" in done.stdout
+
+
+def test_recorded_results_grade_the_run(tree: Path) -> None:
+    (tree / "results/h200").mkdir()
+    recorded = make_document([make_row("a/b/n:2", 1e-4)])
+    (tree / "results/h200/first.json").write_text(json.dumps(recorded))
+    assert bench(tree, "--benchmark_out=run.json").returncode == 0
+    assert "10 % of what the recorded run has for it" in (tree / "run.html").read_text()
+
+
+def test_a_csv_result_has_no_report(tree: Path) -> None:
+    done = bench(tree, "--benchmark_out=run.csv", "--benchmark_out_format=csv")
+    assert done.returncode == 0
+    assert not list(tree.glob("*.html"))
+
+
+def test_a_result_that_cannot_be_read_fails_the_run(tree: Path) -> None:
+    (tree / "build/document.json").write_text("{")
+    done = bench(tree, "--benchmark_out=run.json")
+    assert done.returncode == 1
+    assert "is truncated" in done.stderr
