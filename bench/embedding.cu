@@ -79,12 +79,11 @@ using Sizes = std::vector<std::int64_t>;
   };
   rows("uniform", Suite::standard, beyond, {64, 32, 96, 256, 4096});
   rows("uniform", Suite::standard, inside, {64, 4096});
-  rows("zipf", Suite::standard, beyond, {64, 4096});
-  rows("zipf", Suite::standard, inside, {64});
+  rows("zipf", Suite::standard, beyond, {64, 256, 4096});
   rows("uniform", Suite::full, beyond, {128, 512, 1024, 2048, 160});
   rows("uniform", Suite::full, inside, {128, 256, 512, 1024, 2048});
-  rows("zipf", Suite::full, beyond, {128, 256, 512, 1024, 2048});
-  rows("zipf", Suite::full, inside, {128, 256, 512, 1024, 2048, 4096});
+  rows("zipf", Suite::full, beyond, {128, 512, 1024, 2048});
+  rows("zipf", Suite::full, inside, {64, 128, 256, 512, 1024, 2048, 4096});
   return true;
 }();
 

@@ -1,12 +1,12 @@
 // normalization: softmax, LayerNorm, RMSNorm: what does looking at a row again cost?
 //
 // Expected  Passes over memory are time. With a kernel for each look, softmax and LayerNorm read
-// the
-//           matrix three times and write it once, RMSNorm two and one, so that they take twice and
-//           1.5 times as long as a kernel that holds the row in registers, which reads and writes
-//           once. One kernel that looks again (`passes`; `online`: one look less) pays for that
-//           only where the rows at work on an SM have outgrown its L1, and fully beyond L2: the law
-//           speaks of rows that fit in L1, and of none between.
+//           the matrix three times and write it once, RMSNorm two and one, so that they take twice
+//           and 1.5 times as long as a kernel that holds the row in registers, which reads and
+//           writes once. One kernel that looks again (`passes`; `online`: one look less) pays for
+//           that only where the rows at work on an SM have outgrown its L1, and fully beyond L2: 3
+//           + 1 and 2 + 1 passes. The law speaks of rows that fill half of L1 at most; of longer
+//           ones the model, which takes a block to find in L1 what it read before, is too fast.
 // Units     columns [numbers of a row]; the matrix has 2^26 numbers in every row of results. Useful
 //           bytes: it is read once and written once.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
@@ -41,7 +41,7 @@ struct Way {
 gpubench::Law law_of(const Bench& bench, const Way& way, double matrix) {
   const auto floor = bench.device().find("kernel_floor_seconds");
   const auto l1_bytes = bench.device().find("l1_bytes_per_sm");
-  if (!floor || !l1_bytes || way.at_work > *l1_bytes) return {};
+  if (!floor || !l1_bytes || 2 * way.at_work > *l1_bytes) return {};
   return [=](const Roofs& roofs) {
     return 2 * matrix / (way.launches * *floor + way.passes * matrix / roofs.at("dram"));
   };

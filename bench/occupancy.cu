@@ -164,17 +164,7 @@ void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& 
 template <unsigned values, unsigned blocks>
 void capped_row(Bench& bench) {
   const auto kernel = capped<values, blocks>;
-  cudaFuncAttributes attributes{};
-  const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
-  if (error == cudaErrorNotSupported) {
-    bench.skip("nobody has written down how many registers nvcc gives this kernel (scripts/audit)");
-  }
-  CUDA_CHECK(error);
-  if (bench.modelled() && attributes.localSizeBytes > 0) {
-    bench.skip("the model does not know what spilled registers cost");
-  }
-  bench.note("registers", attributes.numRegs);
-  bench.note("local_bytes", static_cast<double>(attributes.localSizeBytes));
+  bench.compiled(kernel);
   note(bench, gpubench::residency(kernel, capped_threads, 0));
   const auto out = bench.output<float>(capped_outputs);
   bench.verify(out, ExpectedChains{values, capped_steps});

@@ -1,11 +1,11 @@
 // reduction: a sum, ten ways: what does each step up the ladder buy?
 //
-// Expected  The last rungs (a grid that stays, in one launch or two, with atomics at its end, CUB,
-//           Thrust) reach stream/read: a sum reads every word once and has nothing else to do.
-//           Those before it pay for shared memory (requests and conflicts are counted, and
-//           law_per_request is exact), for barriers and for blocks: the more of these a word, the
-//           slower. What a barrier costs the model leaves out. Thrust allocates, waits, and brings
-//           its result to the host.
+// Expected  The last rungs (a grid that stays, in one launch or two, with atomics at its end, CUB)
+//           reach stream/read: a sum reads every word once and has nothing else to do. Those before
+//           pay for shared memory (requests and conflicts are counted; law_per_request is exact),
+//           for barriers and for blocks: the more of these a word, the slower. What a barrier costs
+//           the model leaves out. Thrust sums as CUB does, but allocates, waits, and brings its
+//           result to the host: it has no law.
 // Units     Every sum is of 2^26 fp32, to one number, all launches included.
 // Confirm   ncu --metrics dram__bytes_read.sum,
 //           smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
@@ -156,7 +156,9 @@ void library(Bench& bench, bool thrust) {
   const gpubench::CubSum cub(n);
   if (thrust) bench.blocks_host();
   const auto none = [](Words words) { return words; };
-  run_sum(bench, 0, none, as_stream_read(), [=, &cub](cudaStream_t s, const Sum& sum) {
+  Work work = as_stream_read();
+  if (thrust) work.law = {};
+  run_sum(bench, 0, none, work, [=, &cub](cudaStream_t s, const Sum& sum) {
     if (!thrust) return cub.queue(sum.in, sum.n, sum.out, s);
     *sum.on_host = gpubench::thrust_sum(sum.in, sum.n, s);
   });

@@ -3,9 +3,10 @@
 // Expected  steps, not slopes. Rows that begin at 16 bytes (n and k multiples of 8 in 16 bits, of
 //           16 in 8) run at full speed; others at that of an older kernel with narrow loads. Along
 //           m there is nothing to align. A tile begun is a tile paid, and so is a wave of tiles,
-//           one an SM: the sawtooth of `waves`. So padding costs less than it saves (pad_cost
-//           against penalty): 50304 for 50257. At edges lanes idle, and zeros are multiplied either
-//           way.
+//           one an SM: the sawtooth of `waves`. So where rows begin off 16 bytes padding costs
+//           less than it saves (pad_cost against penalty): 50304 for 50257. At edges lanes idle,
+//           and zeros are multiplied either way. `input_gradient` has its weights transposed, so
+//           that both operands' rows are odd.
 // Units     m, n, k [elements]: D[m][n] = sum of A[m][k] * B[n][k], as activations and weights lie.
 //           align [bytes at which rows begin]. `penalty` is the row's time over that of the same
 //           padded to multiples of 64, less 1; `pad_cost` what padding multiplies in addition.

@@ -101,7 +101,7 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
   bench.work({.useful_bytes = amount,
               .moved_bytes = amount,
               .law = law_of(bench, pair, amount),
-              .law_tolerance = 0.05,
+              .law_tolerance = 0.1,  // a kernel's loads queue where the memory is busy
               .bound = size == little ? "launch"
                        : pair.same()  ? "dram"
                                       : "link"});

@@ -247,8 +247,8 @@ void numa(Bench& bench) {
   const auto node = static_cast<int>(bench.arg("node"));
   const std::vector<int> nodes = bench.modelled() ? std::vector{0} : gpubench::numa_nodes();
   if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
-    bench.skip("no memory on NUMA node " + std::to_string(node) +
-               "; nodes that have some: " + std::to_string(nodes.size()));
+    bench.skip("no memory on NUMA node " + std::to_string(node) + ": " +
+               std::to_string(nodes.size()) + " of this machine's nodes have some");
   }
   const bool only = nodes.size() == 1;
   bench.note("numa", only ? "the only node" : "bound");

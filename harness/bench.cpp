@@ -65,6 +65,16 @@ const std::string& Bench::axis(std::string_view name) const {
 
 void Bench::skip(const std::string& reason) const { throw Skipped{reason}; }
 
+void Bench::note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required) {
+  if (error == cudaErrorNotSupported) {
+    if (!required) return;
+    skip("nobody has written down how many registers nvcc gives this kernel (scripts/audit)");
+  }
+  CUDA_CHECK(error);
+  note("registers", attributes.numRegs);
+  note("local_bytes", static_cast<double>(attributes.localSizeBytes));
+}
+
 const GpuRanks& Bench::ranks(std::int64_t count, double head_start) {
   const int wanted = static_cast<int>(count), gpus = platform_.gpus();
   if (const std::string why = GpuRanks::why_not(wanted, gpus); !why.empty()) skip(why);

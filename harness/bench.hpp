@@ -174,6 +174,14 @@ class Bench {
 
   // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
   void work(Work work) { work_ = std::move(work); }
+  // What the compiler gave the kernel, which the row notes as `registers` and `local_bytes`. Where
+  // nobody knows, the row ends, or, if it is not `required`, there are zeros and no notes.
+  template <class... P>
+  cudaFuncAttributes compiled(void (*kernel)(P...), bool required = true) {
+    cudaFuncAttributes attributes{};
+    note_compiled(cudaFuncGetAttributes(&attributes, kernel), attributes, required);
+    return attributes;
+  }
   // A key of this row's own in the result file, in words or as a number in SI units; its name must
   // be none that every row has, and stands in the README.
   void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
@@ -230,6 +238,7 @@ class Bench {
     add_set_.push_back([sets = b.sets_, elements] { sets->emplace_back(elements); });
     return b;
   }
+  void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
   void add_cold_sets();
   void check_results(const Body& body);
   Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);

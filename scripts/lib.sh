@@ -142,18 +142,23 @@ find_nvcc() {
 # it does not see a changed preset, a moved checkout, or a compiler or a GPU that came later.
 configure() {
   local preset="$1" build="$2" nvcc reason gpu=no
+  local -a halves=()
   nvcc="$(find_nvcc)" && export CUDACXX="$nvcc"
   [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]] || gpu=yes
   reason="$preset $root nvcc=$nvcc gpu=$gpu $(cksum <"$root/CMakePresets.json")"
   if [[ -f "$build/build.ninja" && "$(cat -- "$build/.configured" 2>/dev/null)" == "$reason" ]]; then
     return 0
   fi
-  if [[ -n "$nvcc" ]]; then
+  if [[ -n "$nvcc" && "$preset" == release && "$gpu" == no ]]; then
+    # It would take most of the time, and could not run.
+    say "no GPU here: building the model's half only (cmake --preset release builds both)"
+    halves=(-DGPUBENCH_CUDA=OFF)
+  elif [[ -n "$nvcc" ]]; then
     say "configuring with $nvcc"
   else
     say "configuring without nvcc: model devices only"
   fi
-  quietly cmake -S "$root" --fresh --preset "$preset" || return
+  quietly cmake -S "$root" --fresh --preset "$preset" "${halves[@]}" || return
   local library
   while read -r library; do
     say "using $library $(cat -- "$offline/$library/VERSION"), built from .offline/$library"

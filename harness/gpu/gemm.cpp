@@ -132,11 +132,17 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
   CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference,
                                                     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                     &most_workspace, sizeof most_workspace));
+  // Sums are fp32 throughout: partial sums of a split k may not be rounded to the result's type.
+  const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(
+      preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       s.library, s.multiplication, s.b, s.a, s.d, s.d, preference, 1, &best, &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
+  // Which of the three says so depends on the type and the version.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+      status == CUBLAS_STATUS_ARCH_MISMATCH || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
     throw GemmUnavailable(std::string("cuBLASLt has no algorithm for ") +
                           gemm_type_name(shape.type) + " in this shape on this device");
   }

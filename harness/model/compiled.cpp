@@ -21,8 +21,16 @@ std::map<std::string, Architecture> read_kernels() {
       CompiledKernel kernel;
       kernel.registers = entry.at("registers");
       kernel.static_shared_bytes = entry.value("static_shared_bytes", std::size_t{0});
-      kernel.local_bytes = entry.value("local_load_bytes", std::size_t{0}) +
-                           entry.value("local_store_bytes", std::size_t{0});
+      kernel.local_bytes = entry.value("local_bytes", std::size_t{0});
+      kernel.local_traffic_bytes =
+          entry.value("local_load_bytes", 0.0) + entry.value("local_store_bytes", 0.0);
+      kernel.knows_local_bytes = kernel.local_bytes > 0 || kernel.local_traffic_bytes == 0;
+      kernel.has_local_price = kernel.local_traffic_bytes == 0;
+      if (const auto loop = entry.find("spills"); loop != entry.end()) {
+        kernel.has_local_price = true;
+        kernel.multiply_adds = loop->at("multiply_adds");
+        kernel.local_loop_bytes = loop->value("load_bytes", 0.0) + loop->value("store_bytes", 0.0);
+      }
       if (entry.contains("counts")) entry.at("counts").get_to(kernel.counts);
       std::istringstream architectures(group);
       for (std::string one; architectures >> one;) result[one].emplace(name, kernel);
@@ -32,6 +40,13 @@ std::map<std::string, Architecture> read_kernels() {
 }
 
 }  // namespace
+
+double CompiledKernel::local_words(double warps, double issued) const {
+  if (!has_local_price) return 0;
+  constexpr double word = 4;
+  const double turns = multiply_adds > 0 ? issued / multiply_adds : 0;
+  return (warps * (local_traffic_bytes - local_loop_bytes) + turns * local_loop_bytes) / word;
+}
 
 const CompiledKernel* compiled_kernel(const DeviceSpec& device, const std::string& kernel) {
   static const auto kernels = read_kernels();
@@ -52,6 +67,8 @@ const char* words_for(Access access) {
       return "shared load";
     case Access::shared_store:
       return "shared store";
+    case Access::arithmetic:
+      return "arithmetic";
   }
   return "";
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "harness/model/collectives/cost.hpp"
@@ -78,7 +79,7 @@ class ModelPlatform final : public Platform {
     model::RuntimeOptions options;
     options.kernel_resources = [this](const void* function) -> model::KernelResources {
       const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
-      if (kernel == nullptr) return {};
+      if (kernel == nullptr || !kernel->knows_local_bytes) return {};
       return {kernel->registers, kernel->static_shared_bytes, kernel->local_bytes};
     };
     options.devices = gpus();
@@ -128,7 +129,9 @@ void ModelPlatform::judge_counts(Access access, Observation& observation) const 
       observation.assuming = "no register limit";
       return;
     }
-    worth.insert(model::worth_of_counts(*kernel, access));
+    if (!kernel->has_local_price) observation.assuming = "local memory costs nothing";
+    // Nobody compared the compiled code's arithmetic with the source's.
+    if (access != Access::arithmetic) worth.insert(model::worth_of_counts(*kernel, access));
   }
   if (worth.size() > 1) worth.erase("exact");
   for (const std::string& words : worth) {
@@ -167,7 +170,10 @@ Observation ModelPlatform::observe(Access access) const {
     result.whole = result.whole && run.whole;
     if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
   }
-  if (studied.requests > 0) {
+  if (access == Access::arithmetic) {
+    const double issued = std::accumulate(all.issued.begin(), all.issued.end(), 0.0);
+    if (issued > 0) result.active_lanes = all.arithmetic_lanes() / issued;
+  } else if (studied.requests > 0) {
     if (shared) {
       result.wavefronts_per_request = studied.wavefronts / studied.requests;
     } else {

@@ -17,6 +17,25 @@ std::string tensor_roof_of(Tensor type) {
 
 }  // namespace
 
+Waiting& Waiting::operator+=(const Waiting& other) {
+  load_groups += other.load_groups;
+  load_chain += other.load_chain;
+  shared_chain += other.shared_chain;
+  copy_waits += other.copy_waits;
+  fma_chain += other.fma_chain;
+  fma_steps += other.fma_steps;
+  return *this;
+}
+
+void Waiting::keep_longer(const Waiting& other) {
+  load_groups = std::max(load_groups, other.load_groups);
+  load_chain = std::max(load_chain, other.load_chain);
+  shared_chain = std::max(shared_chain, other.shared_chain);
+  copy_waits = std::max(copy_waits, other.copy_waits);
+  fma_chain = std::max(fma_chain, other.fma_chain);
+  fma_steps = std::max(fma_steps, other.fma_steps);
+}
+
 Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                    const Residency& residency) {
   Prediction result;
@@ -41,6 +60,12 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
       std::max(device["l1_bytes_per_sm"] -
                    static_cast<double>(profile.shared_bytes) * result.occupancy.blocks_per_sm,
                static_cast<double>(line_bytes));
+  // Local memory stays in L1 as far as that of all resident threads fits, and else comes from L2.
+  const double local_words = profile.local_words * scale;
+  const double local_resident = static_cast<double>(profile.local_bytes) *
+                                profile.threads_per_block * result.occupancy.blocks_per_sm;
+  const double local_beyond_l1 =
+      local_resident > l1_bytes ? local_words * (1 - l1_bytes / local_resident) : 0;
   Traffic& traffic = result.traffic;
   double read_sectors = 0, missed_sectors = 0, far_sectors = 0, peer_reads = 0, peer_writes = 0;
   std::vector<Held> held;
@@ -74,8 +99,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     traffic.dram_write_bytes += written * sector_bytes;
     traffic.dram_read_bytes += in_part * sector_bytes;
   }
-  if (loads.sectors > 0) {
-    traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / loads.sectors);
+  if (const double asked = loads.sectors + counts.bulk_loads.sectors; asked > 0) {
+    traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / asked);
     if (read_sectors > 0) {
       traffic.l2_hit_fraction = 1 - missed_sectors / read_sectors;
       const double hits = read_sectors - missed_sectors;
@@ -83,6 +108,7 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     }
   }
 
+  traffic.l2_sectors += local_beyond_l1 * line_bytes / sector_bytes;
   traffic.link_bytes = std::max(peer_reads, peer_writes);
 
   // --- terms ---
@@ -115,12 +141,12 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add("dram", dram_bytes / (device["dram_bytes_per_second"] * efficiency));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
   // The L1 stage takes a request a cycle at best, looks tags up in banks, and moves data: for loads
-  // by the banks of shared memory, with its conflicts.
-  const double requests = loads.requests + stores.requests + atomics.requests;
-  const double tags =
-      tag_banks * (loads.tag_wavefronts + stores.tag_wavefronts + atomics.tag_wavefronts);
-  const double data =
-      loads.wavefronts * line_bytes + (stores.sectors + atomics.sectors) * sector_bytes;
+  // by the banks of shared memory, with its conflicts. A word of local memory is a line to a warp.
+  const double requests = loads.requests + stores.requests + atomics.requests + local_words;
+  const double tags = tag_banks * (loads.tag_wavefronts + stores.tag_wavefronts +
+                                   atomics.tag_wavefronts + local_words);
+  const double data = (loads.wavefronts + local_words) * line_bytes +
+                      (stores.sectors + atomics.sectors) * sector_bytes;
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
                                  tags / device["l1_tags_per_clock_per_sm"],
                                  data / device["l1_bytes_per_clock_per_sm"]})));
@@ -130,16 +156,20 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   }
   add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
   // Only what the source names can be counted: a lower bound of the instructions issued.
-  double instructions = 0;
+  double instructions = profile.local_words * scale;
   for (const auto& [name, of_class] : instructions_of(counts)) instructions += of_class;
   add("issue", sm_seconds(instructions / device["warp_schedulers_per_sm"]));
-  add("fp32", sm_seconds(2 * counts.fma_fp32 / device["fp32_flops_per_clock_per_sm"]));
-  add("fp64", sm_seconds(2 * counts.fma_fp64 / device["fp64_flops_per_clock_per_sm"]));
-  add("fp16x2", sm_seconds(4 * counts.fma_fp16x2 / device["fp16x2_flops_per_clock_per_sm"]));
-  add("bf16x2", sm_seconds(4 * counts.fma_bf16x2 /
-                           device.find("bf16x2_flops_per_clock_per_sm")
-                               .value_or(device["fp16x2_flops_per_clock_per_sm"])));
-  add("int32", sm_seconds(counts.mad_int32 / device["int32_ops_per_clock_per_sm"]));
+  // A unit takes a warp's operation whole, however few of its lanes are active.
+  const auto add_unit = [&](const char* name, double operations, double flops, const char* figure) {
+    add(name, sm_seconds(flops * warp_lanes * operations / device[figure]));
+  };
+  add_unit("fp32", counts.issues(Arithmetic::fma_fp32), 2, "fp32_flops_per_clock_per_sm");
+  add_unit("fp64", counts.issues(Arithmetic::fma_fp64), 2, "fp64_flops_per_clock_per_sm");
+  add_unit("fp16x2", counts.issues(Arithmetic::fma_fp16x2), 4, "fp16x2_flops_per_clock_per_sm");
+  add_unit("bf16x2", counts.issues(Arithmetic::fma_bf16x2), 4,
+           device.find("bf16x2_flops_per_clock_per_sm") ? "bf16x2_flops_per_clock_per_sm"
+                                                        : "fp16x2_flops_per_clock_per_sm");
+  add_unit("int32", counts.issues(Arithmetic::mad_int32), 1, "int32_ops_per_clock_per_sm");
   // One unit, at a rate of its own for each type, and at a lower one for what is not asked of it by
   // its own generation's instruction.
   const double of_warps = device.find("mma_sync_efficiency").value_or(1);
@@ -147,8 +177,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   std::string tensor_roof;  // of the type that it works at the longest
   for (std::size_t t = 0; t < tensor_types; ++t) {
     const auto type = static_cast<Tensor>(t);
-    const double flops = counts.tensor_flops[t] / (type == Tensor::fp64 ? 1 : of_warps) +
-                         counts.warpgroup_flops[t];
+    const double flops =
+        counts.tensor_flops[t] / (type == Tensor::fp64 ? 1 : of_warps) + counts.warpgroup_flops[t];
     if (flops == 0) continue;
     const double cycles = flops / device[tensor_roof_of(type) + "_flops_per_clock_per_sm"];
     tensor_cycles += cycles;
@@ -156,13 +186,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     most_cycles = std::max(most_cycles, cycles);
   }
   add("tensor", sm_seconds(tensor_cycles));
-  // A warp's operation takes as long whoever takes part.
-  add("sfu", sm_seconds(counts.special * warp_lanes / device["sfu_ops_per_clock_per_sm"]));
+  add_unit("sfu", counts.special, 1, "sfu_ops_per_clock_per_sm");
 
   // Latency, by Little's law: each resident warp waits once for every run of independent loads, and
   // gets through its multiply-adds no faster than its scheduler's share of the unit takes them, or
-  // one a latency where they depend on each other; blocks that do not fit at once take turns, and
-  // what leaves is not replaced at once.
+  // one a latency where they depend on each other; meanwhile asynchronous copies are under way. A
+  // block lasts as long as its slowest warp; blocks that do not fit at once take turns, and what
+  // leaves is not replaced at once.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double near_latency = device["l2_latency_cycles"];
@@ -172,22 +202,21 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double latency =
       l1_hit * device["l1_latency_cycles"] +
       (1 - l1_hit) * (l2_hit * l2_latency + (1 - l2_hit) * device["dram_latency_cycles"]);
-  const double warps_per_block =
-      std::ceil(static_cast<double>(profile.threads_per_block) / warp_lanes);
-  const double of_a_warp = profile.blocks > 0 ? scale / (profile.blocks * warps_per_block) : 0;
+  const double of_a_block = profile.blocks > 0 ? scale / profile.blocks : 0;
   const double fma_cycles =
       2.0 * warp_lanes * device["warp_schedulers_per_sm"] / device["fp32_flops_per_clock_per_sm"];
   const double multiply_adds =
-      std::max(profile.fma_chain * device.find("fp32_latency_cycles").value_or(0),
-               profile.fma_steps * fma_cycles);
+      std::max(profile.waits.fma_chain * device.find("fp32_latency_cycles").value_or(0),
+               profile.waits.fma_steps * fma_cycles);
+  const double beside = std::max(profile.waits.copy_waits * latency, multiply_adds);
   const double turns =
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
   // The first block's start and the last one's end are in the launch.
   const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
-  const double load_waits = std::max(profile.load_groups, profile.load_chain);
-  const double waited = load_waits * latency +
-                        profile.shared_chain * device["shared_latency_cycles"] + multiply_adds;
-  const double waiting = (turns * waited * of_a_warp + turnaround) / clock;
+  const double load_waits = std::max(profile.waits.load_groups, profile.waits.load_chain);
+  const double of_loads =
+      load_waits * latency + profile.waits.shared_chain * device["shared_latency_cycles"];
+  const double waiting = (turns * (of_loads + beside) * of_a_block + turnaround) / clock;
   add("latency", waiting);
   const double launch = device["kernel_floor_seconds"];
   add("launch", launch);
@@ -210,8 +239,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
   // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
   const double busy = seconds_of("dram");
-  const double waits = turns * load_waits * of_a_warp * (1 - l1_hit) * (1 - l2_hit) *
-                       device.find("dram_queue_cycles").value_or(0) / clock;
+  const double waits = turns * (load_waits + profile.waits.copy_waits) * of_a_block * (1 - l1_hit) *
+                       (1 - l2_hit) * device.find("dram_queue_cycles").value_or(0) / clock;
   const double loaded =
       (waiting + busy + std::sqrt((waiting - busy) * (waiting - busy) + 4 * waits * busy)) / 2;
   double unit = loaded;

@@ -14,6 +14,19 @@
 
 namespace gpubench::model {
 
+// What a warp waits for: its own loads and multiply-adds.
+struct Waiting {
+  double load_groups = 0;   // runs of independent global loads, and copies that nothing hides
+  double load_chain = 0;    // global loads whose address is what the load before brought
+  double shared_chain = 0;  // the same in shared memory
+  double copy_waits = 0;    // asynchronous copies, while multiply-adds go on, in latencies
+  double fma_chain = 0;     // fp32 multiply-adds that wait for one another
+  double fma_steps = 0;     // those that it issues one after the other
+
+  Waiting& operator+=(const Waiting& other);
+  void keep_longer(const Waiting& other);  // of each
+};
+
 // A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
 struct KernelProfile {
   std::string name;
@@ -23,14 +36,12 @@ struct KernelProfile {
   unsigned threads_per_block = 0;
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
+  std::size_t local_bytes = 0;   // a thread
+  double local_words = 0;        // that warps load from and store to there, 4 bytes a lane
   Counts counts;
   std::vector<FootprintSums> footprints;
   double host_bytes_read = 0, host_bytes_written = 0;  // of the host's memory
-  double load_groups = 0;  // runs of independent global loads that a warp waits for, over all warps
-  double load_chain = 0;   // global loads whose address is what the load before brought, over warps
-  double shared_chain = 0;  // the same in shared memory
-  double fma_chain = 0;     // fp32 multiply-adds that wait for one another, over all warps
-  double fma_steps = 0;     // those that a warp issues one after the other, over all warps
+  Waiting waits;  // of each block's slowest warp, which it lasts as long as; summed over blocks
 
   double scale() const { return traced_blocks > 0 ? blocks / traced_blocks : 0; }
 };
@@ -49,7 +60,8 @@ struct Traffic {
 
 struct Term {
   // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, bf16x2,
-  // int32, tensor, sfu, latency, launch; and queue, what waiting for a busy memory adds to dram or latency
+  // int32, tensor, sfu, latency, launch; and queue, what waiting for a busy memory adds to dram or
+  // latency
   std::string name;
   double seconds = 0;
 };

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import PROVENANCES, Checker, Roof, parse, read
+from gpubench_reports.reader import PROVENANCES, Checker, ResultFile, Roof, parse, read
 
 _PEAK = "_flops_per_second"
 
@@ -32,7 +32,11 @@ def read_machine(path: Path) -> Machine:
     document = parse(path)
     if isinstance(document, dict) and isinstance(document.get("figures"), dict):
         return _of_device_file(Checker(path), document)
-    result = read(path)
+    return of_result(read(path))
+
+
+def of_result(result: ResultFile) -> Machine:
+    """The device of a result file, with the rows that ran on it."""
     context = result.context
     return Machine(context.device_title, context.roofs, result.rows, context.modelled)
 

@@ -17,9 +17,17 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from gpubench_reports import __version__, compare_chart, paragraphs, speedup_chart, style
+from gpubench_reports import (
+    __version__,
+    compare_chart,
+    devices_chart,
+    paragraphs,
+    speedup_chart,
+    style,
+)
 from gpubench_reports.columns import columns_of
 from gpubench_reports.compare import Comparison, compare
+from gpubench_reports.devices import Machine, of_result
 from gpubench_reports.figures import with_headline
 from gpubench_reports.inline_svg import png_element, to_inline_svg
 from gpubench_reports.markup import Markup, data_block, tag, text
@@ -46,6 +54,7 @@ from gpubench_reports.verdicts import (
 _LARGEST_SVG, _ALL_CHARTS = 350_000, 5_500_000  # bytes
 _MOST_ROWS = 1500  # of the table, and with raw values
 _MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
+_ROOFLINES = ("roofline", "levels", "devices")  # kinds of charts
 _GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
 
 
@@ -69,13 +78,14 @@ def build(
     comparisons = [compare(other, result) for other in others]
     verdicts = judge(result, recorded)
     means = table([result, *others]) if len(others) > 1 else None
-    charts = _draw(result, comparisons, means)
+    charts = _draw(result, others, comparisons, means)
     listed = _listed_rows(result, verdicts)
     sections = [
         _summary(result, verdicts),
         *_rooflines(result, charts),
         *_comparisons(comparisons, charts),
         *_concepts(result, verdicts, charts),
+        *_others(charts),
         _table_section(result, verdicts, listed),
     ]
     return _page(result, sections, _raw(listed, verdicts)).encode("utf-8")
@@ -85,10 +95,15 @@ def build(
 
 
 def _draw(
-    result: ResultFile, comparisons: Sequence[Comparison], means: Table | None
+    result: ResultFile,
+    others: Sequence[ResultFile],
+    comparisons: Sequence[Comparison],
+    means: Table | None,
 ) -> list[Chart]:
     """All charts of the page, no more bytes together than it has room for."""
     builders = charts_of(result)
+    if any(other.context.device != result.context.device for other in others):
+        builders["devices"] = partial(_devices, [of_result(r) for r in (result, *others)])
     if means is not None:
         builders["means"] = partial(_means, means)
     for number, comparison in enumerate(comparisons, start=1):
@@ -111,6 +126,12 @@ def _embed(context: Context, stem: str, figure: Figure) -> Markup:
     words = f"Chart {stem}, {context.verb}. Its figures are in the table of rows."
     content = to_inline_svg(figure, stem, stem.replace("-", ": ", 1), words)
     return content if len(content) <= _LARGEST_SVG else png_element(figure, words)
+
+
+def _devices(machines: Sequence[Machine], _: ResultFile) -> Figure | None:
+    stated = {roof.name for machine in machines for roof in machine.roofs if roof.kind == "compute"}
+    dtypes = [dtype for dtype in ("fp32", "tensor_bf16") if dtype in stated]
+    return devices_chart.build(machines, dtypes) if dtypes else None
 
 
 def _means(means: Table, result: ResultFile) -> Figure | None:
@@ -298,7 +319,7 @@ def _show(words: str, key: str, value: str) -> Markup:
 
 
 def _rooflines(result: ResultFile, charts: Sequence[Chart]) -> list[Markup]:
-    whole = [chart for chart in charts if not chart.concept and not _is_comparison(chart)]
+    whole = [chart for chart in charts if chart.kind in _ROOFLINES]
     caution = paragraphs.caution(result.context)
     parts = [_figure(c, f"{paragraphs.how_to_read(c.kind)} {caution}") for c in whole]
     if not any(chart.kind == "roofline" for chart in whole):
@@ -308,8 +329,14 @@ def _rooflines(result: ResultFile, charts: Sequence[Chart]) -> list[Markup]:
     return [tag("section", tag("h2", "Rooflines"), *parts, id="rooflines")]
 
 
-def _is_comparison(chart: Chart) -> bool:
-    return chart.kind in ("compare", "means")
+def _others(charts: Sequence[Chart]) -> list[Markup]:
+    """Charts of the whole file that have no section of their own, such as a warp's."""
+    placed = (*_ROOFLINES, "compare", "means")
+    own = [chart for chart in charts if not chart.concept and chart.kind not in placed]
+    if not own:
+        return []
+    figures = [_figure(chart, paragraphs.how_to_read(chart.kind)) for chart in own]
+    return [tag("section", tag("h2", "Explained"), *figures, id="explained")]
 
 
 def _concepts(
@@ -487,6 +514,8 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
     if any('id="comparison"' in section for section in sections):
         links.append(("#comparison", "Comparison"))
     links += [("#rows", "Rows"), *((f"#{stem}", concept) for concept, stem in concepts.items())]
+    if any('id="explained"' in section for section in sections):
+        links.append(("#explained", "Explained"))
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

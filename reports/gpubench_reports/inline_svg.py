@@ -15,8 +15,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
-# Text in cells that have a colour of their own keeps its colour in every theme.
-_OWN_COLOURS = ("cell", "lane")
+# Cells and bars with text in them keep their colours, and the text its own, in every theme.
+_OWN_COLOURS = ("cell", "lane", "asked", "fetched", "idle")
 _FONT_FAMILY = re.compile(r"font-family:[^;]*;\s*")
 
 # Colours of the charts, and the page's variables that stand for them.
@@ -90,7 +90,7 @@ def _references(root: ET.Element) -> set[str]:
 def _rewrite(element: ET.Element, prefix: str, used: set[str], own: bool) -> None:
     """Ids that are referred to get the prefix, others go; colours become the page's variables."""
     identity = element.attrib.pop("id", None)
-    own = own or identity in _OWN_COLOURS
+    own = own or identity in _OWN_COLOURS or (identity or "").startswith("bar ")
     if identity in used:
         element.set("id", f"{prefix}-{identity}")
     link = element.attrib.pop(f"{_XLINK}href", None)

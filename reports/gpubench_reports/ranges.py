@@ -55,7 +55,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
         files += 1
         for row in with_headline(other.ok).to_dict("records"):
             measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
-    word = "the recorded run" if files == 1 else f"{files} recorded runs"
+    word = "1 run" if files == 1 else f"{files} runs"
     found = [Range(*key, min(values), max(values), word) for key, values in measured.items()]
     for key, entries in published.items():
         values = [value for value, _ in entries]

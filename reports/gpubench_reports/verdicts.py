@@ -152,7 +152,7 @@ def _judge(row: dict[str, Any], recorded: list[Range], measured: bool) -> Verdic
         allowed = abs(math.log(edge)) if edge > 0 and edge != 1 else math.inf
         severity = abs(math.log(share)) / allowed if allowed < math.inf else 0.0
     change, no_help = _advice(row)
-    causes = _causes(row, grade) if grade in (LOW, HIGH) else []
+    causes = _causes(row, grade, measured) if grade in (LOW, HIGH) else []
     return Verdict(row["name"], label, wall, grade, share, yardstick, severity, causes, change,
                    no_help)  # fmt: skip
 
@@ -171,7 +171,7 @@ def _yardstick(
             share = value / middle
             if entry.quantity == "seconds":  # less is more
                 share, better, worse = 1 / share, 1 / worse, 1 / better
-            words = f"what {entry.source} has for it"
+            words = f"what is recorded for it ({entry.source})"
             return share, words, worse * (1 - limits["recorded"]), better * (1 + limits["recorded"])
     ratio = row["law_ratio"]
     if ratio > 0:
@@ -190,9 +190,9 @@ def _yardstick(
     return math.nan, "", math.nan, math.nan
 
 
-def _causes(row: dict[str, Any], grade: str) -> list[Cause]:
+def _causes(row: dict[str, Any], grade: str, measured: bool) -> list[Cause]:
     """The rules that fit, those seen in the row's figures first; what a figure refutes is left
-    out."""
+    out. Of a modelled row only those seen: no clock, neighbour or cable slows a model."""
     found = []
     for rule in rules()["causes"]:
         if _GRADES[rule["grade"]] != grade or not _matches(row["label"], rule):
@@ -201,6 +201,8 @@ def _causes(row: dict[str, Any], grade: str) -> list[Cause]:
         if met is False:
             continue
         seen = met is True and "when" in rule
+        if not (seen or measured):
+            continue
         found.append(
             Cause(rule["says"], rule["change"], seen, _evidence(row, rule) if seen else "")
         )

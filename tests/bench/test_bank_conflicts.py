@@ -63,7 +63,7 @@ def test_padding_and_swizzle_reach_the_copy(rows: dict[str, dict]) -> None:
         return rows[f"bank_conflicts/transpose/layout:{layout}"]["useful_bytes_per_second"]
 
     assert bandwidth("copy") == pytest.approx(
-        rows["stream/copy/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"], rel=0.05
+        rows["stream/copy/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"], rel=0.08
     )
     assert bandwidth("padded") == pytest.approx(bandwidth("copy"), rel=0.02)
     assert bandwidth("swizzled") == pytest.approx(bandwidth("copy"), rel=0.02)

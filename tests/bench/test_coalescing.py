@@ -46,7 +46,7 @@ def test_useful_bandwidth_falls_with_the_stride(rows: dict[str, dict]) -> None:
         return rows[f"coalescing/strided_read/stride:{stride}"]["useful_bytes_per_second"]
 
     for stride in (2, 4, 8):
-        assert bandwidth(stride) / bandwidth(1) == pytest.approx(1 / stride, rel=0.1)
+        assert bandwidth(stride) / bandwidth(1) == pytest.approx(1 / stride, rel=0.15)
 
 
 def test_the_gather_falls_in_steps(rows: dict[str, dict]) -> None:

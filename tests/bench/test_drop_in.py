@@ -21,7 +21,7 @@ def command(*words: str | Path, cwd: Path | None = None) -> None:
 def copy_of_the_tree(to: Path) -> Path:
     tree = to / "gpubench"
     tree.mkdir()
-    for part in ("CMakeLists.txt", "bench", "kernels", "harness"):
+    for part in ("CMakeLists.txt", "bench", "kernels", "harness", "labs"):
         source = ROOT / part
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tree / part)
     return tree

@@ -46,10 +46,12 @@ def test_libraries_are_operations_on_the_model(rows: dict[str, dict]) -> None:
 
 
 def test_own_bins_are_as_fast_as_reading(rows: dict[str, dict]) -> None:
+    read = rows["stream/read/dtype:fp32/bytes:16/unroll:4"]["useful_bytes_per_second"]
     own = rows["atomics/histogram/by:privatised/bins:1024"]
-    assert own["law_ratio"] == pytest.approx(1, abs=own["law_tolerance"])
-    assert "left_out" not in own
+    assert own["useful_bytes_per_second"] == pytest.approx(read, rel=0.15)
+
+
+def test_turns_of_atomics_are_not_guessed(rows: dict[str, dict]) -> None:
     for bins in (1, 1024):
         row = rows[f"atomics/histogram/by:global/bins:{bins}"]
-        assert "law" not in row
-        assert row["left_out"] == "turns of atomics at equal words"
+        assert row["skip_reason"].startswith("no device file says")

@@ -56,13 +56,13 @@ TEST_F(MemoryHierarchyKernels, AChaseWaitsForEveryLoad) {
   const auto end = output<std::uint64_t>(1);
   launch(chase, 1, 1, 0, nullptr, first, taken, reinterpret_cast<const Link**>(end.data()));
   expect_elements(end, Always{reinterpret_cast<std::uint64_t>(first + taken * ring.step % lines)});
-  EXPECT_NEAR(emulator.runs().back().profile.load_chain, taken, 4);
+  EXPECT_NEAR(emulator.runs().back().profile.waits.load_chain, taken, 4);
   // Reads that do not wait for one another are no chase.
   const auto in = input<unsigned>(strided_words);
   const auto sums = output<unsigned>(1);
   launch(strided, 1, strided_threads, 0, nullptr, in.data(), 1u, 0u, sums.data());
   expect_elements(sums, ExpectedStrided<Generator<unsigned>>{values<unsigned>, 1});
-  EXPECT_EQ(emulator.runs().back().profile.load_chain, 0);
+  EXPECT_EQ(emulator.runs().back().profile.waits.load_chain, 0);
 }
 
 TEST_F(MemoryHierarchyKernels, TouchReadsEveryLineOnce) {
@@ -100,7 +100,7 @@ TEST_F(MemoryHierarchyKernels, SharedMemory) {
   const auto end = output<unsigned>(1);
   launch(shared_chase, 1, warp, 0, nullptr, 160u, end.data());
   expect_elements(end, Always{160u * shared_step % (4 * shared_words)});
-  EXPECT_NEAR(emulator.runs().back().profile.shared_chain, 160, 2);
+  EXPECT_NEAR(emulator.runs().back().profile.waits.shared_chain, 160, 2);
 }
 
 TEST_F(MemoryHierarchyKernels, AKernelThatAsksForTheClockIsToldThatThereIsNone) {

@@ -36,5 +36,19 @@ TEST(Compiled, CountsAreExactUnlessTheFileSaysOtherwise) {
   EXPECT_EQ(worth_of_counts({}, Access::global_store), "exact");
 }
 
+TEST(Compiled, SpillsAreAsManyAsTheLoopsTurns) {
+  CompiledKernel kernel;
+  kernel.local_traffic_bytes = 1000;
+  kernel.local_loop_bytes = 800;
+  kernel.multiply_adds = 64;
+  // 10 warps pass what is outside once: 50 words; 6400 multiply-adds are 100 turns of 200.
+  EXPECT_EQ(kernel.local_words(10, 6400), 10 * 50 + 100 * 200);
+  kernel.multiply_adds = 0;
+  kernel.local_loop_bytes = 0;
+  EXPECT_EQ(kernel.local_words(10, 6400), 10 * 250);
+  kernel.has_local_price = false;
+  EXPECT_EQ(kernel.local_words(10, 6400), 0);
+}
+
 }  // namespace
 }  // namespace gpubench::model

@@ -149,8 +149,10 @@ TEST(Counts, ScaledAndSummed) {
   Counts a;
   a.at(Space::shared, Access::store) = {1, 2, 3, 4, 5, 6, 7};
   a.barriers = 8;
-  a.fma_fp32 = 9;
+  a.add(Arithmetic::fma_fp32, 3, 32);
   a.special = 10;
+  a.bulk_loads.sectors = 11;
+  a.bulk_stores = 13;
   a.at(WarpOperation::vote) = 11;
   a.async_loads = 12;
   Counts sum = a.scaled(2);
@@ -165,8 +167,11 @@ TEST(Counts, ScaledAndSummed) {
   EXPECT_EQ(stores.ideal_wavefronts, 21);
   EXPECT_EQ(sum.at(Space::global, Access::store).requests, 0);
   EXPECT_EQ(sum.barriers, 24);
-  EXPECT_EQ(sum.fma_fp32, 27);
+  EXPECT_EQ(sum.issues(Arithmetic::fma_fp32), 9);
+  EXPECT_EQ(sum.fma_fp32, 9 * 32);
   EXPECT_EQ(sum.special, 30);
+  EXPECT_EQ(sum.bulk_loads.sectors, 33);
+  EXPECT_EQ(sum.bulk_stores, 39);
   EXPECT_EQ(sum.at(WarpOperation::vote), 33);
   EXPECT_EQ(sum.async_loads, 36);
 }

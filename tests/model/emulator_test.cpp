@@ -446,8 +446,9 @@ TEST_F(EmulatorTest, ChainsOfMultiplyAddsAreToldApart) {
   for (const unsigned chains : {1u, 2u, 5u, 8u}) {
     counts_of([&] { kernels::chains(out, chains, 100, 70); });  // three warps
     const KernelProfile& profile = emulator.runs()[0].profile;
-    EXPECT_NEAR(profile.fma_chain, 3 * 100, 3) << chains;  // values may meet by chance
-    EXPECT_EQ(profile.fma_steps, 3 * 100 * chains) << chains;
+    EXPECT_NEAR(profile.waits.fma_chain, 100, 3) << chains;  // values may meet by chance
+    EXPECT_EQ(profile.waits.fma_steps, 100 * chains) << chains;
+    EXPECT_EQ(profile.counts.issues(Arithmetic::fma_fp32), 3 * 100 * chains);
   }
 }
 

@@ -42,7 +42,7 @@ double modelled_bandwidth(const DeviceSpec& device, unsigned block, unsigned an_
     const auto s = static_cast<double>(sectors);
     of += {warps, words, words * word_bytes, s, s / 4, 0, 0};
   }
-  profile.load_groups = reads > 0 ? warps : 0;
+  profile.waits.load_groups = reads > 0 ? profile.blocks : 0;
   const Prediction prediction = predict(profile, device, [](const FootprintSums&) { return 0.0; });
   EXPECT_EQ(prediction.occupancy.blocks_per_sm, an_sm);
   return words * word_bytes * (reads + writes) / prediction.seconds;

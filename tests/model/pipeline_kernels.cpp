@@ -2,6 +2,7 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include "bulk_copy.hpp"
 #include "harness/gpu/launch.hpp"
 
 namespace gpubench::kernels {
@@ -58,6 +59,72 @@ __global__ void copy_wrongly_kernel(Mistake mistake, float* out, const float* in
   out[0] = stage[0];
 }
 
+__global__ void read_early_kernel(Early early, float* out, const float* in) {
+  __shared__ float stage[2][32];
+  const unsigned lane = threadIdx.x;
+  for (unsigned s = 0; s < 2; ++s) {
+    __pipeline_memcpy_async(&stage[s][lane], &in[lane], 4);
+    if (early != Early::no_commit || s == 0) __pipeline_commit();
+  }
+  if (early == Early::barrier_first) __syncthreads();
+  if (early == Early::store) stage[1][lane] = 0;
+  if (early != Early::no_wait) __pipeline_wait_prior(early == Early::short_wait ? 1 : 0);
+  if (early != Early::no_barrier && early != Early::barrier_first) __syncthreads();
+  out[lane] = stage[0][31 - lane];
+  out[lane] += stage[1][31 - lane];
+}
+
+__global__ void read_of_first_kernel(float* out, const float* in) {
+  __shared__ float stage[32];
+  __pipeline_memcpy_async(&stage[threadIdx.x], &in[threadIdx.x], 4);
+  __pipeline_commit();
+  __syncthreads();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = stage[0];
+}
+
+constexpr unsigned bulk_floats = 64;
+
+__global__ void copy_in_bulk_kernel(Bulk bulk, float* out, const float* in) {
+  __shared__ __align__(16) float stage[bulk_floats];
+  __shared__ Mbarrier arrived;
+  const unsigned thread = threadIdx.x;
+  if (thread == 0 && bulk != Bulk::no_barrier) mbarrier_init(&arrived);
+  if (bulk != Bulk::unmet_barrier) __syncthreads();
+  if (thread == 0) {
+    unsigned bytes = sizeof(stage);
+    if (bulk == Bulk::size) bytes = 12;
+    mbarrier_expect(&arrived, bytes + (bulk == Bulk::lost_bytes ? 16 : 0));
+    if (bulk == Bulk::second_arrival) mbarrier_expect(&arrived, bytes);
+    const float* from = in + (bulk == Bulk::misaligned ? 1 : bulk == Bulk::beyond ? 4 : 0);
+    bulk_copy(stage, from, bytes, &arrived);
+  }
+  const bool waits = thread == 0 || (bulk != Bulk::one_waits && bulk != Bulk::one_waits_for_all);
+  if (waits) mbarrier_wait(&arrived, bulk == Bulk::wrong_phase ? 1 : 0);
+  if (bulk == Bulk::one_waits_for_all) __syncthreads();
+  out[thread] = stage[bulk_floats - 1 - thread];
+}
+
+__global__ void sum_bulk_tiles_kernel(float* out, const float* in, unsigned tiles) {
+  __shared__ __align__(16) float stage[2][bulk_floats];
+  __shared__ Mbarrier arrived[2];
+  const unsigned thread = threadIdx.x;
+  if (thread == 0) mbarrier_init(&arrived[0]);
+  if (thread == 0) mbarrier_init(&arrived[1]);
+  __syncthreads();
+  float sum = 0;
+  for (unsigned tile = 0; tile <= tiles; ++tile) {
+    if (tile > 0) mbarrier_wait(&arrived[(tile - 1) % 2], (tile - 1) / 2 % 2);
+    __syncthreads();
+    if (thread == 0 && tile < tiles) {
+      mbarrier_expect(&arrived[tile % 2], sizeof(stage[0]));
+      bulk_copy(stage[tile % 2], in + tile * bulk_floats, sizeof(stage[0]), &arrived[tile % 2]);
+    }
+    if (tile > 0) sum += stage[(tile - 1) % 2][bulk_floats - 1 - thread];
+  }
+  out[thread] = sum;
+}
+
 }  // namespace
 
 const int copy_line = wrong_line;
@@ -77,6 +144,18 @@ void sum_tiles(unsigned stages, float* out, const float* in, unsigned tiles) {
 }
 void copy_wrongly(Mistake mistake, float* out, const float* in) {
   launch(copy_wrongly_kernel, 1, 1, 0, nullptr, mistake, out, in);
+}
+void read_early(Early early, float* out, const float* in) {
+  launch(read_early_kernel, 1, 32, 0, nullptr, early, out, in);
+}
+void read_of_first(float* out, const float* in) {
+  launch(read_of_first_kernel, 1, 32, 0, nullptr, out, in);
+}
+void copy_in_bulk(Bulk bulk, float* out, const float* in) {
+  launch(copy_in_bulk_kernel, 1, bulk_floats, 0, nullptr, bulk, out, in);
+}
+void sum_bulk_tiles(float* out, const float* in, unsigned tiles) {
+  launch(sum_bulk_tiles_kernel, 1, bulk_floats, 0, nullptr, out, in, tiles);
 }
 
 }  // namespace gpubench::kernels

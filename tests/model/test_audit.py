@@ -46,10 +46,65 @@ def test_counters_that_are_the_lesson_are_those_of_the_compiled_code(found: audi
     assert not found.wrong_counts(), "\n".join(found.wrong_counts())
 
 
+def compiled(found: audit.Audit, beginning: str) -> dict[tuple[str, int], set[str]]:
+    """The instructions of all kernels whose names begin so, by name and architecture."""
+    result = {
+        (name, int(architecture)): code
+        for name, by_architecture in found.instructions.items()
+        if name.startswith(beginning)
+        for architecture, code in by_architecture.items()
+    }
+    assert result, beginning
+    return result
+
+
+def test_asynchronous_copies_are_compiled_to_their_own_instructions(found: audit.Audit) -> None:
+    for (name, architecture), code in compiled(found, "async_copy::cp_async<").items():
+        assert ("LDGSTS" in code) == (architecture >= 80), (name, architecture)
+        assert ("LDG" in code) == (architecture < 80), (name, architecture)
+    for (name, architecture), code in compiled(found, "async_copy::bulk").items():
+        assert ("UBLKCP" in code) == (architecture >= 90), (name, architecture)
+        assert ("SYNCS" in code) == (architecture >= 90), (name, architecture)
+        assert "LDG" not in code, (name, architecture)
+    for (name, architecture), code in compiled(found, "async_copy::plain<").items():
+        assert {"LDG", "STS"} <= code, (name, architecture)
+        assert not {"LDGSTS", "UBLKCP", "LDL", "STL"} & code, (name, architecture)
+
+
+def test_branches_are_branches(found: audit.Audit) -> None:
+    for kernel in ("divergence::branches", "divergence::trips"):
+        for (name, architecture), code in compiled(found, kernel).items():
+            assert {"BSSY", "BSYNC", "FFMA"} <= code, (name, architecture)
+            assert not {"LDL", "STL"} & code, (name, architecture)
+    for (name, architecture), code in compiled(found, "divergence::branches").items():
+        assert {"BRA", "BRX"} & code, (name, architecture)
+        assert not {"FSEL", "FSETP"} & code, (name, architecture)
+
+
+def test_registers_are_spilled_where_that_is_the_lesson(found: audit.Audit) -> None:
+    compiled(found, "registers::tile<")
+    for name, by_architecture in found.kernels.items():
+        if not name.startswith("registers::tile<"):
+            continue
+        edge, blocks = (int(word.rstrip("u")) for word in name[:-1].split("<")[1].split(", "))
+        for architecture, entry in by_architecture.items():
+            spills = edge == 16 or (edge == 8 and blocks == 16)
+            code = found.instructions[name][architecture]
+            assert ("LDL" in code) == ("STL" in code) == spills, (name, architecture)
+            if not spills:
+                continue
+            # What does not fit is loaded and stored once a turn, as the law has it.
+            turns = entry["spills"]["multiply_adds"] / edge**2
+            for moved in ("load_bytes", "store_bytes"):
+                assert entry["spills"][moved] / turns == pytest.approx(
+                    entry["local_bytes"], rel=0.25, abs=8
+                ), (name, architecture)
+
+
 def test_a_change_of_registers_and_a_lost_architecture_make_the_file_stale(tmp_path: Path) -> None:
     entry = {"registers": 16}
     everywhere = dict.fromkeys(audit.all_architectures(), entry)
-    now = audit.Audit("13.0.88", ["80"], {"c::k": {"80": entry}}, {})
+    now = audit.Audit("13.0.88", ["80"], {"c::k": {"80": entry}}, {}, {})
     known = {"nvcc": "13.0.88", "kernels": {"c::k": everywhere}}
     assert audit.stale(now, known) == []
 
@@ -114,6 +169,33 @@ def test_disassembly_is_read_by_site() -> None:
     assert kernel.local_store_bytes == 8
 
 
+def loop(name: str, begin: int, *instructions: str) -> list[str]:
+    lines = [f".L_{name}:"]
+    for i, text in enumerate([*instructions, f"@P0 BRA `(.L_{name})"]):
+        lines.append(f"        /*{begin + 16 * i:04x}*/                   {text} ;")
+    return lines
+
+
+def test_spills_are_those_of_a_turn_of_the_innermost_loops() -> None:
+    inner = loop("x_2", 0x20, "LDL.LU R4, [R1]", "FFMA R4, R5, R6, R4", "STL.64 [R1], R4")
+    kernel = read(
+        at(42),
+        "        /*0000*/                   STL [R1], R2 ;",
+        *loop("x_1", 0x10, "FFMA R4, R5, R6, R4")[:-1],
+        *inner,
+        "        /*0060*/               @P0 BRA `(.L_x_1) ;",
+    )
+    assert kernel.spills == {"multiply_adds": 1, "load_bytes": 4, "store_bytes": 8}
+    assert kernel.local_store_bytes == 12
+    # Spilled, but not in a loop: once.
+    once = read(at(42), "        /*0000*/                   STL [R1], R2 ;")
+    assert once.spills == {"multiply_adds": 0}
+    # In a loop that computes nothing, nobody knows how often.
+    unknown = read(at(42), *loop("x_1", 0x10, "LDL R4, [R1]"))
+    assert unknown.spills == {}
+    assert read(at(42), *loop("x_1", 0x10, "FFMA R4, R5, R6, R4")).spills == {}
+
+
 @pytest.mark.parametrize(
     ("seen", "compiled", "words"),
     [
@@ -151,10 +233,10 @@ def test_a_site_may_lie_on_another_line_of_its_statement_but_is_not_taken_twice(
 def test_a_wrong_count_is_reported_only_where_it_is_the_lesson() -> None:
     entry = {"80": {"registers": 16, "counts": {"global load": "ptxas merges"}}}
     studied = {"k": {"coalescing": ["global load"]}}
-    reported = audit.Audit("", ["80"], {"k": entry}, studied).wrong_counts()
+    reported = audit.Audit("", ["80"], {"k": entry}, studied, {}).wrong_counts()
     assert reported == ["k for sm_80, global load (of coalescing): ptxas merges"]
     for harmless in ({"k": {"coalescing": ["global store"]}}, {"k": {"stream": ["global load"]}}):
-        assert audit.Audit("", ["80"], {"k": entry}, harmless).wrong_counts() == []
+        assert audit.Audit("", ["80"], {"k": entry}, harmless, {}).wrong_counts() == []
 
 
 def test_the_file_names_its_compiler_and_every_architecture() -> None:

@@ -190,22 +190,22 @@ TEST_F(TimeModelTest, BankConflictsMultiplySharedMemorysTime) {
 }
 
 TEST_F(TimeModelTest, ArithmeticAndIssue) {
-  const double operations = 1e12, an_sm = operations / spec["sm_count"];
+  const double operations = 1e11, an_sm = operations / spec["sm_count"];
   const struct {
     const char* name;
-    double Counts::*count;
+    Arithmetic unit;
     double flops;  // of one operation
     const char* figure;
   } units[] = {
-      {"fp32", &Counts::fma_fp32, 2, "fp32_flops_per_clock_per_sm"},
-      {"fp64", &Counts::fma_fp64, 2, "fp64_flops_per_clock_per_sm"},
-      {"fp16x2", &Counts::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm"},
-      {"bf16x2", &Counts::fma_bf16x2, 4, "bf16x2_flops_per_clock_per_sm"},
-      {"int32", &Counts::mad_int32, 1, "int32_ops_per_clock_per_sm"},
+      {"fp32", Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm"},
+      {"fp64", Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm"},
+      {"fp16x2", Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm"},
+      {"bf16x2", Arithmetic::fma_bf16x2, 4, "bf16x2_flops_per_clock_per_sm"},
+      {"int32", Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm"},
   };
   for (const auto& unit : units) {
     KernelProfile profile = even_grid();
-    profile.counts.*unit.count = operations;
+    profile.counts.add(unit.unit, static_cast<unsigned>(operations / 32), 32);
     const Prediction prediction = cold(profile);
     const double seconds = cycles(unit.flops * an_sm / spec[unit.figure]);
     EXPECT_NEAR(term(prediction, unit.name), seconds, 1e-9 * seconds);
@@ -216,10 +216,10 @@ TEST_F(TimeModelTest, ArithmeticAndIssue) {
     EXPECT_NEAR(prediction.seconds, seconds + spec["kernel_floor_seconds"], 1e-9 * seconds);
   }
   KernelProfile exchanges = even_grid();
-  exchanges.counts.at(WarpOperation::shuffle) = 1e12;
+  exchanges.counts.at(WarpOperation::shuffle) = 1e11;
   expect_bound(exchanges, "issue", cycles(an_sm / spec["warp_schedulers_per_sm"]));
   KernelProfile special = even_grid();
-  special.counts.special = 1e12;  // of warps
+  special.counts.special = 1e11;  // of warps
   expect_bound(special, "sfu", cycles(32 * an_sm / spec["sfu_ops_per_clock_per_sm"]));
 }
 
@@ -255,7 +255,7 @@ TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   KernelProfile chase;
   chase.blocks = chase.traced_blocks = 1;
   chase.threads_per_block = 32;
-  chase.load_groups = 1e6;
+  chase.waits.load_groups = 1e6;
   FootprintSums sums;
   const std::uint64_t loads = 1'000'000;
   sums.read_requests = sums.read_by_block = sums.read_distinct = sums.read_fetches = loads;
@@ -272,8 +272,8 @@ TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   const Prediction far = predict(chase, spec, [](const FootprintSums&) { return Held(1.0, 0.0); });
   EXPECT_NEAR(far.seconds, cycles(1e6 * spec["l2_far_latency_cycles"]), 1e-4 * far.seconds);
   // The same loads in a chain that only their values show.
-  chase.load_groups = 1;
-  chase.load_chain = 1e6;
+  chase.waits.load_groups = 1;
+  chase.waits.load_chain = 1e6;
   EXPECT_NEAR(cold(chase).seconds, prediction.seconds, 1e-9 * prediction.seconds);
 }
 
@@ -281,7 +281,7 @@ TEST_F(TimeModelTest, LittlesLaw) {
   // Warps that wait side by side cost nothing until an SM is full; then they take turns.
   const auto latency = [&](double blocks_an_sm) {
     KernelProfile profile = even_grid(blocks_an_sm);
-    profile.load_groups = 10 * profile.blocks * 8;  // ten a warp
+    profile.waits.load_groups = 10 * profile.blocks;
     FootprintSums sums;
     sums.read_requests = sums.read_by_block = sums.read_distinct = sums.extent = 1000;
     sums.read_fetches = 500;
@@ -302,7 +302,7 @@ TEST_F(TimeModelTest, ABusyMemoryMakesLoadsWait) {
   const auto at = [&](double words_a_thread) {
     KernelProfile profile = stream(static_cast<std::uint64_t>(words_a_thread * (1 << 22)));
     profile.blocks = profile.traced_blocks = 1 << 16;
-    profile.load_groups = 8 * profile.blocks;
+    profile.waits.load_groups = profile.blocks;
     return cold(profile);
   };
   double before = 0;
@@ -335,9 +335,9 @@ TEST_F(TimeModelTest, FewerWarpsAreNeverFaster) {
     profile.threads_per_block = 32 * warps;
     // One block at a time.
     profile.shared_bytes = static_cast<std::size_t>(spec["shared_bytes_per_block_optin"]);
-    profile.counts.fma_fp32 = 2048.0 * 32 * 64 * spec["sm_count"];
-    profile.fma_steps = 2048 * 64 * spec["sm_count"];
-    profile.fma_chain = profile.fma_steps / 4;
+    profile.counts.issued[0] = 2048.0 * 64 * spec["sm_count"];
+    profile.waits.fma_steps = 2048 * profile.blocks;
+    profile.waits.fma_chain = profile.waits.fma_steps / 4;
     const Prediction prediction = cold(profile);
     EXPECT_LE(prediction.seconds, before * (1 + 1e-9)) << warps;
     EXPECT_GE(prediction.seconds,
@@ -348,9 +348,9 @@ TEST_F(TimeModelTest, FewerWarpsAreNeverFaster) {
 
 TEST_F(TimeModelTest, ASmallKernelCostsALaunchAndItsWork) {
   KernelProfile little = even_grid(1);
-  little.counts.fma_fp32 = 1e6 * spec["sm_count"];  // more than one launch, and less
+  little.counts.issued[0] = 3e4 * spec["sm_count"];  // more than one launch, and less
   for (const double of_that : {0.5, 0.25}) {
-    little.counts.fma_fp32 *= of_that;
+    little.counts.issued[0] *= of_that;
     const Prediction prediction = cold(little);
     EXPECT_NEAR(prediction.seconds, spec["kernel_floor_seconds"] + term(prediction, "fp32"), 1e-15);
   }
@@ -368,8 +368,8 @@ TEST_F(TimeModelTest, MultiplyAddsThatWaitForEachOther) {
   // One block of 8 warps an SM, each with 1000 multiply-adds, 1000 or 250 of them in a row.
   const auto latency = [&](double chain) {
     KernelProfile profile = even_grid(1);
-    profile.fma_steps = 1000 * profile.blocks * 8;
-    profile.fma_chain = chain * profile.blocks * 8;
+    profile.waits.fma_steps = 1000 * profile.blocks;
+    profile.waits.fma_chain = chain * profile.blocks;
     return term(cold(profile), "latency");
   };
   EXPECT_NEAR(latency(1000), cycles(1000 * spec["fp32_latency_cycles"]), 1e-12);
@@ -378,11 +378,47 @@ TEST_F(TimeModelTest, MultiplyAddsThatWaitForEachOther) {
   EXPECT_NEAR(latency(10), cycles(1000), 1e-12);
 }
 
+TEST_F(TimeModelTest, AUnitTakesAWarpsOperationWhole) {
+  KernelProfile full = even_grid(), divergent = even_grid();
+  full.counts.add(Arithmetic::fma_fp32, 1'000'000, 32);
+  divergent.counts.add(Arithmetic::fma_fp32, 1'000'000, 1);
+  for (const char* name : {"fp32", "issue"}) {
+    EXPECT_GT(term(cold(full), name), 0);
+    EXPECT_EQ(term(cold(divergent), name), term(cold(full), name));
+  }
+}
+
+TEST_F(TimeModelTest, CopiesAreUnderWayBesideMultiplyAdds) {
+  const auto latency = [&](double alone, double beside, double fmas) {
+    KernelProfile profile = even_grid(1);
+    profile.waits.load_groups = alone * profile.blocks;
+    profile.waits.copy_waits = beside * profile.blocks;
+    profile.waits.fma_steps = fmas * profile.blocks;
+    return term(cold(profile), "latency");
+  };
+  const double wait = cycles(spec["dram_latency_cycles"]);
+  EXPECT_NEAR(latency(10, 0, 1000), 10 * wait + cycles(1000), 1e-12);
+  EXPECT_NEAR(latency(0, 10, 1000), 10 * wait, 1e-12);
+  EXPECT_NEAR(latency(0, 10, 100'000), cycles(100'000), 1e-12);
+}
+
+TEST_F(TimeModelTest, SpilledRegistersAreLinesOfL1) {
+  KernelProfile profile = even_grid();
+  const double words = 1e8, an_sm = words / spec["sm_count"];
+  profile.local_words = words;
+  profile.local_bytes = 16;
+  expect_bound(profile, "l1", cycles(an_sm / spec["global_requests_per_clock_per_sm"]));
+  EXPECT_EQ(cold(profile).traffic.l2_sectors, 0);
+  // Of 2048 threads with twice the cache's bytes between them, half come from L2.
+  profile.local_bytes = static_cast<std::size_t>(2 * spec["l1_bytes_per_sm"] / 2048);
+  EXPECT_NEAR(cold(profile).traffic.l2_sectors, words * 4 / 2, 1e-6 * words);
+}
+
 TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {
   KernelProfile even = even_grid(1), uneven = even_grid(1);
   uneven.blocks = uneven.traced_blocks = even.blocks + 1;
-  even.counts.fma_fp32 = 1e6 * even.blocks;
-  uneven.counts.fma_fp32 = 1e6 * uneven.blocks;
+  even.counts.issued[0] = 1e6 * even.blocks;
+  uneven.counts.issued[0] = 1e6 * uneven.blocks;
   EXPECT_NEAR(term(cold(uneven), "fp32"), 2 * term(cold(even), "fp32"), 1e-12);
 }
 

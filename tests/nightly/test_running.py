@@ -290,3 +290,24 @@ def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
     assert 1 <= before < 10
     assert run(program)[0] == 0
     assert len(opened(tmp_path).nights("lab")[0].results()) == 10
+
+
+def test_a_night_killed_among_its_reruns_finishes_them(run, fake, tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "nights", rehearsal=False, create=True)
+    for _ in range(11):
+        put_night(store, ROWS, device="fake", device_title="NVIDIA Fake", driver_version="580",
+                  cuda_version="13.0", compiler="nvcc", compiler_flags="-O3")  # fmt: skip
+    program = fake(rows=ROWS | {"gather/n:4": 3.1e-4}, sleep=0.05)
+    process = subprocess.Popen(
+        command(tmp_path, program), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    wait_for(lambda: len([*(tmp_path / "nights").glob("nights/lab/000012/rerun*.json")]) >= 3)
+    process.kill()
+    process.wait()
+    # The rest of the reruns find it as it was; those that are there are not measured again.
+    fake(rows=ROWS)
+    assert run(program)[0] == 0
+    (night,) = opened(tmp_path).nights("lab")[11:]
+    assert len([path for path in night.results() if path.name.startswith("rerun-")]) == 5
+    rerun = {(v[1], v[2]): v[5] for v in values(opened(tmp_path))}["gather/n:4", 12]
+    assert rerun == pytest.approx(3.1e-4)  # the median of three slow ones and two quick ones

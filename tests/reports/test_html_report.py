@@ -139,6 +139,14 @@ def test_a_comparison_says_how_the_files_are_unlike(load, write):
     assert "A is modelled and B is measured" in text
 
 
+def test_devices_that_differ_share_a_roofline(load, write):
+    rows = roofline_rows()
+    other = read(write(make_document(rows, device="b200", device_title="NVIDIA B200"), "b.json"))
+    assert 'id="chart-devices"' in html_report.build(load(rows), [other]).decode()
+    same = read(write(make_document(rows), "same.json"))
+    assert 'id="chart-devices"' not in html_report.build(load(rows), [same]).decode()
+
+
 def test_equal_input_gives_equal_bytes(load):
     result = load(roofline_rows())
     assert html_report.build(result) == html_report.build(result)
@@ -231,7 +239,7 @@ def test_what_others_recorded_decides_the_grade(write, capsys, tmp_path):
     (recorded / "broken.json").write_text("{")
     path = write(make_document(rows))
     assert main(["markdown", str(path), "--against", str(tmp_path / "results")]) == 0
-    assert "is **low**: 71.4 % of what 2 recorded runs has for it" in capsys.readouterr().out
+    assert "is **low**: 71.4 % of what is recorded for it (2 runs)" in capsys.readouterr().out
 
 
 # --- in a browser ---------------------------------------------------------------------------------

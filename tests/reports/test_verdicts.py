@@ -64,7 +64,7 @@ def test_what_was_recorded_comes_before_the_law(load):
     recorded = [Range("a/b", "useful_bytes_per_second", 4.0e12, 4.2e12, "two runs")]
     found = one(load, row, recorded)
     assert found.grade == verdicts.LOW
-    assert found.yardstick == "what two runs has for it"
+    assert found.yardstick == "what is recorded for it (two runs)"
     recorded = [Range("a/b", "seconds", 1e-3, 1.1e-3, "x")]
     assert one(load, make_row("a/b", 1.05e-3), recorded).grade == verdicts.EXPECTED
     assert one(load, make_row("a/b", 2e-3), recorded).grade == verdicts.LOW
@@ -85,6 +85,15 @@ def test_causes_that_the_row_shows_come_first_and_refuted_ones_not_at_all(load):
     assert "converge" not in said
     assert found.why.startswith("the clock was held down")
     assert "throttled 1" in found.why
+
+
+def test_no_clock_or_neighbour_slows_a_model(load):
+    row = bandwidth_row("a/b", DRAM / 2, DRAM, occupancy=0.25)
+    assert not all(cause.seen for cause in one(load, row).causes)
+    modelled = one(load, row, device_kind="model")
+    assert [cause.says for cause in modelled.causes] == [
+        "too few warps are resident to cover the latency"
+    ]
 
 
 def test_a_row_above_its_roof_is_suspicious_and_says_why(load):
@@ -173,6 +182,6 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
     run = read(write(make_document([bandwidth_row("a/b", 4.2e12)])))
     found = ranges_for(run, [places])
     assert [(entry.low, entry.high, entry.source) for entry in found] == [
-        (4.0e12, 4.0e12, "the recorded run"),
+        (4.0e12, 4.0e12, "1 run"),
         (4.1e12, 4.1e12, "a paper"),
     ]

@@ -70,8 +70,11 @@ class Compiled:
 
     registers: int = 0
     static_shared_bytes: int = 0
-    local_load_bytes: int = 0  # a thread, once through the code
+    local_bytes: int = 0  # a thread has
+    local_load_bytes: int = 0  # and moves, once through the code
     local_store_bytes: int = 0
+    spills: dict[str, int] = field(default_factory=dict)  # in a turn of the loops that compute
+    instructions: set[str] = field(default_factory=set)  # without their suffixes
     sites: Sites = field(default_factory=dict)
 
 
@@ -203,6 +206,9 @@ def width_of(parts: list[str]) -> int:
     return 4
 
 
+MULTIPLY_ADDS = {"FFMA": 1, "FFMA2": 2, "DFMA": 1, "HFMA2": 1}
+
+
 class Reader:
     """Reads `nvdisasm -gi`: the memory instructions of each function, by its mangled name."""
 
@@ -216,6 +222,7 @@ class Reader:
         self.new_labels: list[str] = []  # of the instruction that follows
         self.loops: list[tuple[int, int]] = []
         self.found: list[tuple[int, str, int, Place]] = []
+        self.counted: list[tuple[int, str, int]] = []  # offset, what, how much
         self.place: Place | None = None
         self.in_chain = False
 
@@ -225,13 +232,42 @@ class Reader:
             site.widths[width] += 1
             site.in_loop |= any(begin <= offset <= end for begin, end in self.loops)
 
+        self.function.spills = self._spills()
+
+    def _spills(self) -> dict[str, int]:
+        """What a turn of the innermost loops of multiply-adds moves to and from local memory, and
+        how many multiply-adds it has. Nothing where there is no local memory, or where another
+        innermost loop moves some: nobody knows how often that goes round."""
+        ends = {begin: max(e for b, e in self.loops if b == begin) for begin, _ in self.loops}
+        total: dict[str, int] = defaultdict(int)
+        for begin, end in ends.items():
+            if any(begin < other <= end for other in ends):
+                continue  # not an innermost one
+            turn: dict[str, int] = defaultdict(int)
+            for offset, what, amount in self.counted:
+                if begin <= offset <= end:
+                    turn[what] += amount
+            moves = turn["load_bytes"] + turn["store_bytes"]
+            if moves and not turn["multiply_adds"]:
+                return {}
+            if turn["multiply_adds"]:
+                for what, amount in turn.items():
+                    total[what] += amount
+        moves = self.function.local_load_bytes + self.function.local_store_bytes
+        return {"multiply_adds": 0, **dict(sorted(total.items()))} if moves else {}
+
     def _instruction(self, offset: int, parts: list[str], operands: str) -> None:
         self.labels.update(dict.fromkeys(self.new_labels, offset))
         self.new_labels.clear()
+        self.function.instructions.add(parts[0])
         if parts[0] == "LDL":
             self.function.local_load_bytes += width_of(parts)
+            self.counted.append((offset, "load_bytes", width_of(parts)))
         elif parts[0] == "STL":
             self.function.local_store_bytes += width_of(parts)
+            self.counted.append((offset, "store_bytes", width_of(parts)))
+        elif parts[0] in MULTIPLY_ADDS:
+            self.counted.append((offset, "multiply_adds", MULTIPLY_ADDS[parts[0]]))
         elif parts[0] in ACCESSES:
             if self.place is None:
                 raise AuditError(f"no line of ours is known for a compiled {'.'.join(parts)}")
@@ -268,7 +304,7 @@ class Reader:
         return self.functions
 
 
-RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) .*?SHARED:(\d+)")
+RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 
 
 def compiled_for(cubin: Path, build: Path, seen: dict[str, Seen]) -> dict[str, Compiled]:
@@ -283,10 +319,11 @@ def compiled_for(cubin: Path, build: Path, seen: dict[str, Seen]) -> dict[str, C
     if not wanted:
         return {}
     functions = Reader().read(output_of(tool("nvdisasm"), "-c", "-gi", cubin), wanted)
-    for name, registers, shared in usage:
+    for name, registers, stack, shared in usage:
         if name in wanted:
             kernel = functions[name]
             kernel.registers = int(registers)
+            kernel.local_bytes = int(stack)
             kernel.static_shared_bytes = int(shared)
             if int(architecture_of(cubin)) >= 90 and int(shared) >= RESERVED_SHARED:
                 kernel.static_shared_bytes -= RESERVED_SHARED
@@ -371,6 +408,7 @@ class Audit:
     architectures: list[str]
     kernels: dict[str, dict[str, dict]]  # name, architecture, what compiled.json says of it
     studied: dict[str, dict[str, list[str]]]  # name, concept, kinds of access
+    instructions: dict[str, dict[str, set[str]]]  # name, architecture, without suffixes
 
     def wrong_counts(self) -> list[str]:
         """Rows' counters that the compiled code does not keep, of concepts that count."""
@@ -404,21 +442,25 @@ def audit(build: Path) -> Audit:
     seen = seen_by_emulator(build)
     compiled = compiled_in(build, seen)
     kernels: dict[str, dict[str, dict]] = {}
+    instructions: dict[str, dict[str, set[str]]] = defaultdict(dict)
     for name, kernel in sorted(seen.items()):
         of_kernel = kernels.setdefault(name, {})
         for architecture in sorted(compiled, key=int):
             code = compiled[architecture][name]
+            instructions[name][architecture] = code.instructions
             figures = {
                 "registers": code.registers,
                 "static_shared_bytes": code.static_shared_bytes,
+                "local_bytes": code.local_bytes,
                 "local_load_bytes": code.local_load_bytes,
                 "local_store_bytes": code.local_store_bytes,
+                "spills": code.spills,
                 "counts": differences(kernel.sites, code.sites),
             }
             entry = {name: figure for name, figure in figures.items() if figure}
             of_kernel[architecture] = entry
     studied = {name: kernel.studied for name, kernel in seen.items()}
-    return Audit(nvcc, sorted(compiled, key=int), kernels, studied)
+    return Audit(nvcc, sorted(compiled, key=int), kernels, studied, instructions)
 
 
 # --- the file -------------------------------------------------------------------------------------
@@ -472,8 +514,10 @@ def write(found: Audit, known: dict, path: Path = DATA) -> None:
     about = (
         "What nvcc made of each kernel, by architecture; written by scripts/audit. Registers a "
         "thread; bytes of static shared memory a block; bytes of local memory (spills and arrays) "
-        "that a thread loads and stores, once through the code; counts: the kinds of access for "
-        "which the compiled code does not keep the source's stream, and how. Absent: none."
+        "that a thread has, loads and stores, once through the code; spills: what of it each turn "
+        "of the loops with multiply-adds moves, and how many of those a turn has; counts: the "
+        "kinds of access for which the compiled code does not keep the source's stream, and how. "
+        "Absent: none."
     )
     head = f'{{\n  "about": {json.dumps(about)},\n  "nvcc": {json.dumps(found.nvcc)},\n'
     body = '  "kernels": {\n' + ",\n".join(lines) + "\n  }\n}\n"

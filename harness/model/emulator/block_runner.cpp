@@ -10,6 +10,7 @@
 
 #include "harness/model/emulator/matrices.hpp"
 #include "harness/model/emulator/source_location.hpp"
+#include "harness/model/include/bulk_copy.hpp"
 #include "harness/model/include/cooperative_groups.h"
 #include "harness/model/include/cuda_pipeline_primitives.h"
 #include "harness/model/include/device_clock.hpp"
@@ -175,6 +176,13 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
     chains_.assign(lanes, FmaChain{});
     load_chains_.assign(lanes, LoadChain{});
   }
+  mbarriers_.clear();
+  bulk_phases_ = 0;
+  if (!copies_.empty()) {
+    for (auto& of_lane : unwaited_) of_lane.clear();
+    copies_.clear();
+    unsettled_.clear();
+  }
   // Fresh shared memory reads as NaN, as fresh device memory does.
   dynamic_shared_.resize((launch.shared_bytes + sizeof(BankRow) - 1) / sizeof(BankRow));
   std::memset(dynamic_shared_.data(), 0xFF, dynamic_shared_.size() * sizeof(BankRow));
@@ -205,26 +213,6 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   if (unwritten_.bytes != 0 && result_.fault.empty()) result_.fault = describe_unwritten();
   for (Lane& lane : lanes_) {
     if (lane.stack != nullptr) stacks_.give_back(lane.stack);
-  }
-  for (std::size_t first = 0; traced && first < lanes; first += warp_lanes) {
-    std::uint32_t global = 0, shared = 0;
-    for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
-      global = std::max(global, load_chains_[i].global());
-      shared = std::max(shared, load_chains_[i].shared());
-    }
-    result_.load_chain += global;
-    result_.shared_chain += shared;
-  }
-  if (traced && result_.arithmetic.fma_fp32 > 0) {
-    for (std::size_t first = 0; first < lanes; first += warp_lanes) {
-      std::uint32_t chain = 0, steps = 0;
-      for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
-        chain = std::max(chain, chains_[i].longest());
-        steps = std::max(steps, chains_[i].count());
-      }
-      result_.arithmetic.fma_chain += chain;
-      result_.arithmetic.fma_steps += steps;
-    }
   }
   return std::move(result_);
 }
@@ -309,7 +297,10 @@ bool BlockRunner::release_barrier() {
     ready_[i / warp_lanes] |= 1u << i % warp_lanes;
   }
   for (const std::uint32_t word : ready_) result_.barriers += word != 0;
-  if (is_traced_) checker_.barrier();
+  if (is_traced_) {
+    checker_.barrier();
+    settle_copies();
+  }
   return true;
 }
 
@@ -323,8 +314,9 @@ void BlockRunner::describe_deadlock() {
   const auto who = [&](auto lane) {
     return "thread " +
            words(thread_of(static_cast<unsigned>(lane - lanes_.begin()), launch_->block)) +
-           (lane->state == LaneState::at_barrier ? " waits at the barrier "
-                                                 : " waits for its warp ") +
+           (lane->state == LaneState::at_barrier    ? " waits at the barrier "
+            : lane->state == LaneState::at_mbarrier ? " waits for a phase of an mbarrier "
+                                                    : " waits for its warp ") +
            "at " + source_location(lane->waiting_at);
   };
   std::ostringstream text;
@@ -332,7 +324,8 @@ void BlockRunner::describe_deadlock() {
   if (other != lanes_.end())
     text << ", " << who(other);
   else
-    text << ", for lanes that never come";
+    text << (waiting->state == LaneState::at_mbarrier ? ", which never ends"
+                                                      : ", for lanes that never come");
   result_.fault = text.str();
 }
 
@@ -472,10 +465,10 @@ void BlockRunner::multiply(int operation, unsigned warp) {
   const auto index = static_cast<std::size_t>(type);
   if (by_warpgroup) {
     multiply_tiles(type, elements, warp % 4);
-    result_.arithmetic.warpgroup_flops[index] += 2 * 16 * warpgroup_columns * depth_of(type);
+    result_.warpgroup_flops[index] += 2 * 16 * warpgroup_columns * depth_of(type);
   } else {
     multiply_fragments(type, elements);
-    result_.arithmetic.tensor_flops[index] += 2 * 16 * 8 * depth_of(type);
+    result_.tensor_flops[index] += 2 * 16 * 8 * depth_of(type);
   }
 }
 
@@ -527,6 +520,8 @@ void BlockRunner::copy_asynchronously(void* to_shared, const void* from_global, 
   const bool is_global = memory_.in_range(from_global) ||
                          (is_mapped_host_ && is_mapped_host_(from_global, bytes - zeros));
   if (zeros < bytes && !is_global) refuse("from what is not global memory");
+  const auto width = static_cast<unsigned>(bytes);
+  if (!is_known_good_shared(to, width)) check_shared(to, width, EventKind::copied_to, code);
   auto* target = static_cast<std::byte*>(to_shared);
   const auto* source = static_cast<const std::byte*>(from_global);
   // One that is cut short is recorded in pieces that are powers of two.
@@ -538,7 +533,16 @@ void BlockRunner::copy_asynchronously(void* to_shared, const void* from_global, 
     done += piece;
   }
   std::memset(target + done, 0, zeros);
-  on_access(to_shared, static_cast<unsigned>(bytes), EventKind::copied_to, code);
+  if (trace_ != nullptr) {
+    const HostCode host;
+    trace_->events.push(make_event(code, EventKind::copied_to, width));
+    trace_->addresses.push(to);
+    note_copy({.to = to,
+               .bytes = width,
+               .lane = current_,
+               .code = code,
+               .group = lanes_[current_].commits});
+  }
   if (zeros < bytes) lanes_[current_].has_open_copies = true;
 }
 
@@ -546,14 +550,205 @@ void BlockRunner::commit_copies() {
   Lane& lane = lanes_[current_];
   lane.copy_groups = lane.copy_groups << 1 | (lane.has_open_copies ? 1 : 0);
   lane.has_open_copies = false;
+  lane.fmas_at_commit = fmas();
+  ++lane.commits;
 }
 
-void BlockRunner::wait_for_copies(std::size_t groups_left) {
+void BlockRunner::wait_for_copies(std::size_t groups_left, const void* code) {
   Lane& lane = lanes_[current_];
-  if (groups_left >= 64) return;
-  if (lane.copy_groups >> groups_left == 0) return;
-  result_.copy_waits += 1 / static_cast<double>(groups_left + 1);
+  if (is_traced_ && current_ < unwaited_.size() && !unwaited_[current_].empty()) {
+    const HostCode host;
+    std::vector<std::uint32_t>& mine = unwaited_[current_];
+    const auto is_done = [&](std::uint32_t i) {
+      return copies_[i].group + groups_left < lane.commits;
+    };
+    for (const std::uint32_t i : mine) {
+      if (!is_done(i)) continue;
+      const Copy& copy = copies_[i];
+      const auto verdict = checker_.end_copy(shared_offset(copy.to), copy.bytes);
+      if (verdict != MemoryChecker::Verdict::good) {
+        report(verdict, copy.to, copy.bytes, EventKind::copied_to, code);
+      }
+    }
+    std::erase_if(mine, is_done);
+  }
+  if (groups_left >= 64 || lane.copy_groups >> groups_left == 0) return;
+  const bool alone = groups_left == 0 && fmas() == lane.fmas_at_commit;
+  (alone ? lane.copy_waits.alone : lane.copy_waits.beside) +=
+      1 / static_cast<double>(groups_left + 1);
   lane.copy_groups &= (std::uint64_t{1} << groups_left) - 1;
+}
+
+// What a copy, just made at once, has brought: nobody's to use yet.
+void BlockRunner::note_copy(Copy copy) {
+  const std::uint64_t offset = shared_offset(copy.to);
+  if (copies_.empty()) {
+    copy_of_word_.assign((static_shared_bytes_ + launch_->shared_bytes) / 4 + 2, 0);
+  }
+  const auto verdict = checker_.begin_copy(offset, copy.bytes, copy.barrier != nullptr);
+  if (verdict != MemoryChecker::Verdict::good) {
+    report(verdict, copy.to, copy.bytes, EventKind::copied_to, copy.code);
+    // The thread has waited for what came before.
+    checker_.settle(offset, copy.bytes);
+    checker_.begin_copy(offset, copy.bytes, true);
+  }
+  copies_.push_back(copy);
+  const auto index = static_cast<std::uint32_t>(copies_.size());
+  for (std::uint64_t word = offset / 4; word < (offset + copy.bytes) / 4; ++word) {
+    copy_of_word_[word] = index;
+  }
+  if (copy.barrier != nullptr) {
+    unsettled_.push_back(index - 1);
+    return;
+  }
+  if (unwaited_.size() < lanes_.size()) unwaited_.resize(lanes_.size());
+  unwaited_[copy.lane].push_back(index - 1);
+}
+
+// The last asynchronous copy into a word of shared memory, if there was one.
+const BlockRunner::Copy* BlockRunner::copy_into(std::uint64_t address) const {
+  if (copies_.empty()) return nullptr;
+  const std::uint32_t index = copy_of_word_[shared_offset(address) / 4];
+  return index == 0 ? nullptr : &copies_[index - 1];
+}
+
+// The block has met: what one thread has waited for is there for all.
+void BlockRunner::settle_copies() {
+  std::erase_if(unsettled_, [&](std::uint32_t i) {
+    const Copy& copy = copies_[i];
+    const bool is_seen = std::any_of(copy.barrier->seen.begin(), copy.barrier->seen.end(),
+                                     [&](std::uint32_t phases) { return phases > copy.group; });
+    if (is_seen) checker_.settle(shared_offset(copy.to), copy.bytes);
+    return is_seen;
+  });
+}
+
+// Whether the lane has itself waited for all the bulk copies into these bytes.
+bool BlockRunner::may_use(std::uint64_t address, unsigned bytes) const {
+  for (std::uint64_t at = address; at < address + bytes; at += 4) {
+    if (!checker_.is_under_way(shared_offset(at) / 4)) continue;
+    const Copy* copy = copy_into(at);
+    if (copy->barrier == nullptr || copy->barrier->seen[current_] <= copy->group) return false;
+  }
+  return true;
+}
+
+void BlockRunner::begin_mbarrier(void* barrier, const void* code) {
+  const HostCode host;
+  const auto address = reinterpret_cast<std::uint64_t>(barrier);
+  if (!is_shared(address)) fault("mbarrier outside shared memory,", code);
+  if (address % 8 != 0) fault("misaligned mbarrier,", code);
+  for (const Mbarrier& other : mbarriers_) {
+    if (other.address == address) fault("mbarrier that is initialised twice,", code);
+  }
+  Mbarrier& made = mbarriers_.emplace_back();
+  made.address = address;
+  made.begun_in = checker_.interval();
+  made.begun_by = current_;
+  made.seen.resize(lanes_.size());
+}
+
+BlockRunner::Mbarrier& BlockRunner::mbarrier_at(const void* barrier, const char* what,
+                                                const void* code) {
+  const HostCode host;
+  for (Mbarrier& known : mbarriers_) {
+    if (known.address != reinterpret_cast<std::uint64_t>(barrier)) continue;
+    if (is_traced_ && known.begun_by != current_ && known.begun_in == checker_.interval()) {
+      fault(std::string(what) +
+                " an mbarrier that another thread initialised, with no barrier"
+                " between them,",
+            code);
+    }
+    return known;
+  }
+  fault(std::string(what) + " an mbarrier that nobody has initialised,", code);
+}
+
+void BlockRunner::end_phase(Mbarrier& barrier) {
+  if (!barrier.has_arrival || barrier.bytes != 0) return;
+  ++barrier.phase;
+  barrier.has_arrival = false;
+  barrier.brought_copies = barrier.brings_copies;
+  barrier.brings_copies = false;
+  barrier.fmas_before = barrier.fmas_at_start;
+  for (unsigned i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    if (lane.state != LaneState::at_mbarrier || lane.value != barrier.address) continue;
+    lane.state = LaneState::ready;
+    ready_[i / warp_lanes] |= 1u << i % warp_lanes;
+  }
+}
+
+void BlockRunner::expect_bytes(void* barrier, std::size_t bytes, const void* code) {
+  const HostCode host;
+  Mbarrier& at = mbarrier_at(barrier, "arrival at", code);
+  if (at.has_arrival) fault("mbarrier that arrives twice in one phase,", code);
+  at.has_arrival = true;
+  at.bytes += static_cast<std::int64_t>(bytes);
+  at.fmas_at_start = fmas();
+  at.brings_copies = bytes > 0;
+  if (bytes > 0) ++bulk_phases_;
+  end_phase(at);
+}
+
+void BlockRunner::copy_bulk(void* to_shared, const void* from_global, std::size_t bytes,
+                            void* barrier, const void* code) {
+  const HostCode host;
+  const auto to = reinterpret_cast<std::uint64_t>(to_shared);
+  const auto from = reinterpret_cast<std::uint64_t>(from_global);
+  const auto refuse = [&](const char* why) {
+    fault("bulk copy of " + std::to_string(bytes) + " bytes " + why, code);
+  };
+  if (bytes == 0 || bytes % 16 != 0) refuse("(it takes multiples of 16)");
+  if (!is_shared(to) || !is_shared(to + bytes - 1)) refuse("to what is not shared memory");
+  if (to % 16 != 0) refuse("to a misaligned address");
+  if (from % 16 != 0) refuse("from a misaligned address");
+  if (!memory_.in_range(from_global)) refuse("from what is not global memory");
+  Mbarrier& at = mbarrier_at(barrier, "bulk copy to", code);
+  check_bounds(from_global, bytes, EventKind::copied_from, code);
+  for (std::size_t done = 0; done < bytes; done += 16) {
+    if (!is_known_good_shared(to + done, 16)) check_shared(to + done, 16, EventKind::store, code);
+  }
+  std::memcpy(to_shared, from_global, bytes);
+  if (trace_ != nullptr) {
+    for (std::size_t done = 0; done < bytes; done += 16) {
+      check(true, from + done, 16, EventKind::load, code);
+    }
+    // The engine's own requests: line by line.
+    constexpr std::uint64_t line = 128;
+    for (const auto& [kind, at_address] :
+         {std::pair(EventKind::copied_from, from), std::pair(EventKind::copied_to, to)}) {
+      for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t piece = std::min(bytes - done, line - (from + done) % line);
+        trace_->events.push(make_event(code, kind, static_cast<unsigned>(piece)));
+        trace_->addresses.push(at_address + done);
+        done += piece;
+      }
+    }
+    note_copy({.to = to,
+               .bytes = static_cast<unsigned>(bytes),
+               .lane = current_,
+               .code = code,
+               .barrier = &at,
+               .group = at.phase});
+  }
+  at.bytes -= static_cast<std::int64_t>(bytes);
+  end_phase(at);
+}
+
+void BlockRunner::wait_for_phase(void* barrier, unsigned parity, const void* code) {
+  Mbarrier& at = mbarrier_at(barrier, "wait for", code);
+  while (at.phase % 2 == parity) {
+    lanes_[current_].state = LaneState::at_mbarrier;
+    lanes_[current_].waiting_at = code;
+    lanes_[current_].value = at.address;
+    suspend();
+  }
+  Lane& lane = lanes_[current_];
+  if (std::exchange(at.seen[current_], at.phase) == at.phase || !at.brought_copies) return;
+  const std::uint32_t behind = bulk_phases_ - ++lane.phases_seen;
+  const bool alone = behind == 0 && fmas() == at.fmas_before;
+  (alone ? lane.copy_waits.alone : lane.copy_waits.beside) += 1 / (behind + 1.0);
 }
 
 std::byte* BlockRunner::dynamic_shared() {
@@ -563,6 +758,17 @@ std::byte* BlockRunner::dynamic_shared() {
 void BlockRunner::check_global(const void* address, unsigned bytes, EventKind kind,
                                const void* code) {
   const HostCode host;  // what fills a page may be instrumented itself
+  check_bounds(address, bytes, kind, code);
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+  fault("misaligned " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
+            std::to_string(static_cast<const std::byte*>(address) -
+                           memory_.preceding(address)->begin) +
+            " of an allocation",
+        code);
+}
+
+void BlockRunner::check_bounds(const void* address, std::size_t bytes, EventKind kind,
+                               const void* code) {
   // The allocation that begins before the address says how far beyond its end the access lies.
   Allocation* a = memory_.preceding(address);
   if (a == nullptr || !a->contains(address, bytes)) {
@@ -571,12 +777,6 @@ void BlockRunner::check_global(const void* address, unsigned bytes, EventKind ki
     const auto at = static_cast<const std::byte*>(address) - a->begin;
     fault(what + " at byte " + std::to_string(at) + " of an allocation of " +
               std::to_string(a->bytes),
-          code);
-  }
-  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
-    fault("misaligned " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
-              std::to_string(static_cast<const std::byte*>(address) - a->begin) +
-              " of an allocation",
           code);
   }
   DeviceMemory::touch(*a, address, bytes);
@@ -664,7 +864,7 @@ std::pair<Event, std::uint64_t> BlockRunner::last_access(unsigned lane, EventKin
     if (is_block_barrier(e)) break;
     if (!is_access(e)) continue;
     const std::uint64_t at = trace.addresses[--address];
-    if (kind_of(e) == kind && at < end && at + bytes_of(e) > begin) return {e, at};
+    if (as_plain(kind_of(e)) == kind && at < end && at + bytes_of(e) > begin) return {e, at};
   }
   return {};
 }
@@ -686,6 +886,22 @@ void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, 
   }
   const HostCode host;
   const std::string what = std::to_string(bytes) + "-byte " + name_of(kind);
+  if (verdict == MemoryChecker::Verdict::under_way) {
+    if (may_use(address, bytes)) {
+      verdict = checker_.on_copied(shared_offset(address), bytes, as_plain(kind));
+      if (verdict == MemoryChecker::Verdict::good) return;
+    } else {
+      const std::uint64_t end = address + bytes;
+      std::uint64_t first = address;
+      while (first < end && may_use(first, 1)) first += 4;
+      const Copy& copy = *copy_into(first);
+      fault("asynchronous copy that has not been waited for: " + std::to_string(copy.bytes) +
+                " bytes to " + place(copy.to, copy.bytes) + " by thread " +
+                words(thread_of(copy.lane, launch_->block)) + " at " + source_location(copy.code) +
+                ", and " + what + " at " + place(address, bytes),
+            code);
+    }
+  }
   // The others' traces still hold the other access.
   const MemoryChecker::Opponent& opponent = checker_.opponent();
   unsigned other = opponent.thread;
@@ -698,6 +914,13 @@ void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, 
       other = lane;
       access = last_access(lane, opponent.kind, address, address + bytes);
     }
+  }
+  const Copy* copy = nullptr;
+  if (access.first == 0) {  // a store where a thread waited for the end of its copy
+    copy = copy_into(address);
+    if (copy == nullptr) fault("race: " + what + " at " + place(address, bytes), code);
+    other = copy->lane;
+    access = {make_event(copy->code, EventKind::store, copy->bytes), copy->to};
   }
   const bool both_store = kind == EventKind::store && opponent.kind == EventKind::store;
   const auto code_of_other = reinterpret_cast<const void*>(code_address_of(access.first));
@@ -712,7 +935,8 @@ void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, 
 
 // What is neither device nor shared memory: registers and parameters on the lane's stack, constants
 // of the program, or host memory that the device may access.
-void BlockRunner::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
+void BlockRunner::check_private(const void* address, unsigned bytes, EventKind kind,
+                                const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_[current_].stack);
   if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_) {
@@ -770,13 +994,28 @@ void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept {
 }
 long long no_clock() noexcept { running_block->no_clock(__builtin_return_address(0)); }
 int multiply_add(int a, int b, int c) noexcept {
-  if (BlockRunner* block = running_block) ++block->arithmetic().mad_int32;
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::mad_int32, __builtin_return_address(0));
+  }
   return static_cast<int>(static_cast<unsigned>(a) * static_cast<unsigned>(b) +
                           static_cast<unsigned>(c));
 }
 void commit_copies() noexcept { running_block->commit_copies(); }
 void wait_for_copies(std::size_t groups_left) noexcept {
-  running_block->wait_for_copies(groups_left);
+  running_block->wait_for_copies(groups_left, __builtin_return_address(0));
+}
+void begin_mbarrier(void* barrier) noexcept {
+  running_block->begin_mbarrier(barrier, __builtin_return_address(0));
+}
+void expect_bytes(void* barrier, std::size_t bytes) noexcept {
+  running_block->expect_bytes(barrier, bytes, __builtin_return_address(0));
+}
+void copy_bulk(void* to_shared, const void* from_global, std::size_t bytes,
+               void* barrier) noexcept {
+  running_block->copy_bulk(to_shared, from_global, bytes, barrier, __builtin_return_address(0));
+}
+void wait_for_phase(void* barrier, unsigned parity) noexcept {
+  running_block->wait_for_phase(barrier, parity, __builtin_return_address(0));
 }
 void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared(); }
 

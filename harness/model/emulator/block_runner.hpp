@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -29,31 +30,23 @@ inline constexpr unsigned warp_lanes = 32;
 enum class WarpOperation : std::uint8_t { shuffle, vote, warp_barrier, matrices };
 inline constexpr std::size_t warp_operation_kinds = 4;
 
-// Arithmetic that the source spells as a call, counted a lane.
-struct ArithmeticCounts {
-  std::uint64_t fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0;
-  std::uint64_t fma_bf16x2 = 0, mad_int32 = 0;
-  std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
-  std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
-  // Of traced blocks, in fp32, the most of any lane, summed over warps: multiply-adds that depend
-  // on each other, and all of them.
-  std::uint64_t fma_chain = 0, fma_steps = 0;
-};
-
 struct BlockResult {
   unsigned lanes = 0;
   std::uint64_t barriers = 0;  // block-wide, counted once a warp
   std::array<std::uint64_t, warp_operation_kinds>
-      warp_operations{};  // by WarpOperation, a warp each
-  ArithmeticCounts arithmetic;
-  // How often lanes waited for their asynchronous copies, each time by the share of a latency that
-  // is left: one with n groups under way behind it has seen n of n + 1 pass.
-  double copy_waits = 0;
-  // The longest pointer chase of any lane, summed over warps: in global and in shared memory.
-  std::uint64_t load_chain = 0, shared_chain = 0;
+      warp_operations{};                                      // by WarpOperation, a warp each
+  std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
+  std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
   // Of traced blocks: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
+};
+
+// How often a lane waited for asynchronous copies, each time by the share of a latency that is
+// left: one with n others under way behind it has seen n of n + 1 pass.
+struct CopyWaits {
+  double alone = 0;   // with nothing computed since the copy was started
+  double beside = 0;  // while multiply-adds went on
 };
 
 // Whether kernels may access [address, address + bytes) of the host's memory.
@@ -71,6 +64,10 @@ class BlockRunner {
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
   // A lane's trace of the last traced run; lanes in the order of their linear thread index.
   const std::vector<LaneTrace>& traces() const { return traces_; }
+  // Of the same lanes.
+  const FmaChain& chain(std::size_t lane) const { return chains_[lane]; }
+  const LoadChain& load_chain(std::size_t lane) const { return load_chains_[lane]; }
+  const CopyWaits& copy_waits(std::size_t lane) const { return lanes_[lane].copy_waits; }
 
   // To be called on the thread that will run blocks: shared memory is that thread's.
   void attach();
@@ -149,20 +146,29 @@ class BlockRunner {
   void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
                            std::size_t zeros, const void* code);
   void commit_copies();
-  void wait_for_copies(std::size_t groups_left);
+  void wait_for_copies(std::size_t groups_left, const void* code);
+  // Barriers in shared memory that bulk copies arrive at (include/bulk_copy.hpp).
+  void begin_mbarrier(void* barrier, const void* code);
+  void expect_bytes(void* barrier, std::size_t bytes, const void* code);
+  void copy_bulk(void* to_shared, const void* from_global, std::size_t bytes, void* barrier,
+                 const void* code);
+  void wait_for_phase(void* barrier, unsigned parity, const void* code);
   std::byte* dynamic_shared();
-  ArithmeticCounts& arithmetic() { return result_.arithmetic; }
   // A function that takes so many operations of the special-function unit.
   void on_special(unsigned operations, const void* code) {
     if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::special, operations));
   }
-  void on_fma(float a, float b, float c, float result) {
-    ++result_.arithmetic.fma_fp32;
-    if (is_traced_) chains_[current_].note(a, b, c, result);
+  void on_arithmetic(Arithmetic unit, const void* code) {
+    if (trace_ != nullptr) trace_->add(unit, code);
+  }
+  void on_fma(float a, float b, float c, float result, const void* code) {
+    if (trace_ == nullptr) return;
+    trace_->add(Arithmetic::fma_fp32, code);
+    chains_[current_].note(a, b, c, result);
   }
 
  private:
-  enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, done };
+  enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, at_mbarrier, done };
   struct Lane {
     void* stack_pointer = nullptr;
     std::byte* stack = nullptr;
@@ -178,6 +184,33 @@ class BlockRunner {
     bool lacks_ended = false;  // its collective needs what a lane that has ended would have given
     bool has_open_copies = false;   // that no group was committed for
     std::uint64_t copy_groups = 0;  // committed, the last one lowest; a bit says it holds copies
+    std::uint32_t commits = 0;
+    std::uint32_t fmas_at_commit = 0;
+    std::uint32_t phases_seen = 0;  // that brought bulk copies
+    CopyWaits copy_waits;
+  };
+  // In shared memory, at `address`. A phase ends when its one arrival and its bytes are there.
+  struct Mbarrier {
+    std::uint64_t address = 0;
+    std::uint32_t begun_in = 0;  // the interval between barriers
+    unsigned begun_by = 0;
+    std::uint32_t phase = 0;  // how many have ended
+    bool has_arrival = false;
+    std::int64_t bytes = 0;           // expected and not there yet
+    bool brings_copies = false;       // the present phase
+    bool brought_copies = false;      // the one before
+    std::uint32_t fmas_at_start = 0;  // of the lane that expected them
+    std::uint32_t fmas_before = 0;
+    std::vector<std::uint32_t> seen;  // by lane: phases that it has seen end
+  };
+  // An asynchronous copy into shared memory, in a traced block.
+  struct Copy {
+    std::uint64_t to = 0;
+    unsigned bytes = 0;
+    unsigned lane = 0;  // that started it
+    const void* code = nullptr;
+    const Mbarrier* barrier = nullptr;  // a bulk copy's
+    std::uint32_t group = 0;            // of its lane, or phase of its barrier
   };
 
   template <class Word>
@@ -201,6 +234,13 @@ class BlockRunner {
   }
   void multiply(int operation, unsigned warp);
   bool release_barrier();
+  Mbarrier& mbarrier_at(const void* barrier, const char* what, const void* code);
+  void end_phase(Mbarrier& barrier);
+  void settle_copies();
+  void note_copy(Copy copy);
+  const Copy* copy_into(std::uint64_t address) const;
+  bool may_use(std::uint64_t address, unsigned bytes) const;
+  std::uint32_t fmas() const { return is_traced_ ? chains_[current_].count() : 0; }
   void describe_deadlock();
   [[noreturn]] void fault(std::string_view what, const void* code);
   // Where in shared memory an address lies: the static part, then the dynamic one.
@@ -264,6 +304,7 @@ class BlockRunner {
   }
   void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
+  void check_bounds(const void* address, std::size_t bytes, EventKind kind, const void* code);
 
   DeviceMemory& memory_;
   const MappedHost& is_mapped_host_;
@@ -285,6 +326,13 @@ class BlockRunner {
   void* scheduler_stack_pointer_ = nullptr;
   BlockResult result_;
   bool faulted_ = false;
+
+  std::deque<Mbarrier> mbarriers_;
+  std::uint32_t bulk_phases_ = 0;  // of the block, that bring copies
+  std::vector<Copy> copies_;
+  std::vector<std::uint32_t> copy_of_word_;           // of shared memory: 1 + an index of copies_
+  std::vector<std::vector<std::uint32_t>> unwaited_;  // by lane: indices of copies_
+  std::vector<std::uint32_t> unsettled_;              // bulk copies
 
   MemoryChecker checker_;
   // The first read of shared memory that nobody had written. As lanes run one after the other, it

@@ -23,6 +23,25 @@ AccessCounts AccessCounts::scaled(double factor) const {
           wavefronts * factor, ideal_wavefronts * factor};
 }
 
+namespace {
+
+constexpr std::array<double Counts::*, arithmetic_units> by_lane = {
+    &Counts::fma_fp32, &Counts::fma_fp64, &Counts::fma_fp16x2, &Counts::fma_bf16x2,
+    &Counts::mad_int32};
+
+}  // namespace
+
+void Counts::add(Arithmetic unit, unsigned operations, unsigned lanes) {
+  issued[static_cast<std::size_t>(unit)] += operations;
+  this->*by_lane[static_cast<std::size_t>(unit)] += static_cast<double>(operations) * lanes;
+}
+
+double Counts::arithmetic_lanes() const {
+  double sum = 0;
+  for (const auto of_unit : by_lane) sum += this->*of_unit;
+  return sum;
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t s = 0; s < access.size(); ++s) {
     for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
@@ -31,12 +50,11 @@ Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t c = 0; c < warp_operation_kinds; ++c)
     warp_operations[c] += other.warp_operations[c];
   async_copies += other.async_copies;
+  bulk_loads += other.bulk_loads;
+  bulk_stores += other.bulk_stores;
+  for (std::size_t u = 0; u < issued.size(); ++u) issued[u] += other.issued[u];
   async_loads += other.async_loads;
-  fma_fp32 += other.fma_fp32;
-  fma_fp64 += other.fma_fp64;
-  fma_fp16x2 += other.fma_fp16x2;
-  fma_bf16x2 += other.fma_bf16x2;
-  mad_int32 += other.mad_int32;
+  for (const auto sum : by_lane) this->*sum += other.*sum;
   special += other.special;
   for (std::size_t t = 0; t < tensor_types; ++t) {
     tensor_flops[t] += other.tensor_flops[t];
@@ -53,12 +71,11 @@ Counts Counts::scaled(double factor) const {
   result.barriers *= factor;
   for (double& operations : result.warp_operations) operations *= factor;
   result.async_copies *= factor;
+  result.bulk_loads = bulk_loads.scaled(factor);
+  result.bulk_stores *= factor;
+  for (double& issues : result.issued) issues *= factor;
   result.async_loads *= factor;
-  result.fma_fp32 *= factor;
-  result.fma_fp64 *= factor;
-  result.fma_fp16x2 *= factor;
-  result.fma_bf16x2 *= factor;
-  result.mad_int32 *= factor;
+  for (const auto sum : by_lane) result.*sum *= factor;
   result.special *= factor;
   for (double& flops : result.tensor_flops) flops *= factor;
   for (double& flops : result.warpgroup_flops) flops *= factor;
@@ -76,14 +93,15 @@ std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts
   add("global_store", requests(Space::global, Access::store));
   add("global_atomic", requests(Space::global, Access::atomic));
   add("shared_load", requests(Space::shared, Access::load));
-  add("shared_store", requests(Space::shared, Access::store) - counts.async_copies);
+  add("shared_store",
+      requests(Space::shared, Access::store) - counts.async_copies - counts.bulk_stores);
   add("shared_atomic", requests(Space::shared, Access::atomic));
   add("async_copy", counts.async_copies);
-  add("fma_fp32", counts.fma_fp32 / warp_lanes);
-  add("fma_fp64", counts.fma_fp64 / warp_lanes);
-  add("fma_fp16x2", counts.fma_fp16x2 / warp_lanes);
-  add("fma_bf16x2", counts.fma_bf16x2 / warp_lanes);
-  add("mad_int32", counts.mad_int32 / warp_lanes);
+  add("fma_fp32", counts.issues(Arithmetic::fma_fp32));
+  add("fma_fp64", counts.issues(Arithmetic::fma_fp64));
+  add("fma_fp16x2", counts.issues(Arithmetic::fma_fp16x2));
+  add("fma_bf16x2", counts.issues(Arithmetic::fma_bf16x2));
+  add("mad_int32", counts.issues(Arithmetic::mad_int32));
   add("special", counts.special);
   add("tensor", counts.at(WarpOperation::matrices));
   add("shuffle", counts.at(WarpOperation::shuffle));

@@ -63,9 +63,13 @@ struct Counts {
   std::array<double, warp_operation_kinds> warp_operations{};  // by WarpOperation, a warp each
   double async_copies = 0;  // instructions that load and store, a warp each
   double async_loads = 0;   // the global requests among `access` that they made
-  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0;  // lane operations
-  double special = 0;                                 // operations of the unit, a warp each
-  double fma_bf16x2 = 0, mad_int32 = 0;                // lane operations
+  // Global memory that a copy engine reads for the SM, in lines: no warp's request.
+  AccessCounts bulk_loads;
+  double bulk_stores = 0;                         // the shared requests among `access` that it made
+  std::array<double, arithmetic_units> issued{};  // by Arithmetic, a warp each
+  // The same, a lane each.
+  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, fma_bf16x2 = 0, mad_int32 = 0;
+  double special = 0;                                  // operations of the unit, a warp each
   std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
   std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)
 
@@ -75,6 +79,9 @@ struct Counts {
   const AccessCounts& at(Space space, Access kind) const {
     return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
+  double issues(Arithmetic unit) const { return issued[static_cast<std::size_t>(unit)]; }
+  double arithmetic_lanes() const;  // of all units
+  void add(Arithmetic unit, unsigned operations, unsigned lanes);
   double& at(WarpOperation kind) { return warp_operations[static_cast<std::size_t>(kind)]; }
   double at(WarpOperation kind) const { return warp_operations[static_cast<std::size_t>(kind)]; }
   Counts& operator+=(const Counts& other);

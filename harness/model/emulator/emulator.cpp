@@ -86,13 +86,15 @@ struct Emulator::Worker {
     const std::vector<LaneTrace>& traces = runner.traces();
     block_sectors.clear();
     ranges.clear();
+    Waiting slowest;
     const auto warp = [&](std::size_t first) {
       return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
     };
     for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
     for (std::size_t first = 0; first < lanes; first += warp_lanes) {
       bool waiting = false;  // for loads that nothing has used yet
-      zipper.zip(warp(first), [&](const WarpRequest& request) {
+      Waiting of_warp;
+      const auto request_of = [&](const WarpRequest& request) {
         const EventKind kind = kind_of(request.event);
         if (kind == EventKind::special) {
           counts.special += bytes_of(request.event);
@@ -101,7 +103,10 @@ struct Emulator::Worker {
         const std::uint64_t address =
             request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
         const Space space = runner.is_shared(address) ? Space::shared : Space::global;
-        AccessCounts& sum = counts.at(space, access_of(kind));
+        // A lane's own instructions move no more than 16 bytes.
+        const bool is_bulk = bytes_of(request.event) > 16;
+        AccessCounts& sum = is_bulk && space == Space::global ? counts.bulk_loads
+                                                              : counts.at(space, access_of(kind));
         const auto active = static_cast<unsigned>(std::popcount(request.lanes));
         sum.requests += 1;
         sum.lanes += active;
@@ -110,7 +115,7 @@ struct Emulator::Worker {
           sum.wavefronts += wavefronts_of(request);
           sum.ideal_wavefronts += ideal_wavefronts_of(request);
           if (kind == EventKind::copied_to) {
-            counts.async_copies += 1;
+            (is_bulk ? counts.bulk_stores : counts.async_copies) += 1;
           } else {
             waiting = false;
           }
@@ -128,15 +133,22 @@ struct Emulator::Worker {
         note_footprint(request, sectors, map);
         // Loads with nothing between them that depends on them are in flight together.
         if (kind == EventKind::load) {
-          if (!waiting) load_groups += 1;
+          if (!waiting) of_warp.load_groups += 1;
           waiting = true;
         } else if (kind == EventKind::copied_from) {
-          counts.async_loads += 1;
+          counts.async_loads += is_bulk ? 0 : 1;
         } else {
           waiting = false;
         }
+      };
+      zipper.zip(warp(first), request_of, [&](Event e, std::uint32_t active) {
+        counts.add(unit_of(e), operations_of(e), static_cast<unsigned>(std::popcount(active)));
+        if (unit_of(e) == Arithmetic::fma_fp32) of_warp.fma_steps += operations_of(e);
       });
+      add_lanes(first, of_warp);
+      slowest.keep_longer(of_warp);
     }
+    waits += slowest;
     for (const BlockSector& mine : block_sectors.touched()) {
       Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
       const std::uint32_t bytes = footprint->add(mine);
@@ -144,6 +156,26 @@ struct Emulator::Worker {
       if (bytes != 0) map.note({mine, block, bytes});
     }
     for (const Range& r : ranges) r.of->end_block(r.last - r.first + 1);
+  }
+
+  // What a warp's lanes say of its own: how long they wait for copies, for one load after the other
+  // and for one another's multiply-adds. Paths of a divergent warp are taken one after the other,
+  // so that it has more steps than any lane.
+  void add_lanes(std::size_t first, Waiting& warp) const {
+    CopyWaits copies;
+    double chain = 0, steps = 0;
+    for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
+      const LoadChain& loads = runner.load_chain(i);
+      warp.load_chain = std::max(warp.load_chain, static_cast<double>(loads.global()));
+      warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(loads.shared()));
+      copies.alone = std::max(copies.alone, runner.copy_waits(i).alone);
+      copies.beside = std::max(copies.beside, runner.copy_waits(i).beside);
+      chain = std::max(chain, static_cast<double>(runner.chain(i).longest()));
+      steps = std::max(steps, static_cast<double>(runner.chain(i).count()));
+    }
+    warp.load_groups += copies.alone;
+    warp.copy_waits = copies.beside;
+    if (steps > 0) warp.fma_chain = chain * warp.fma_steps / steps;
   }
 
   // Explains the first warp of the block that count() has just counted.
@@ -220,8 +252,7 @@ struct Emulator::Worker {
 
   void begin_kernel() {
     counts = {};
-    load_groups = 0;
-    load_chain = shared_chain = 0;
+    waits = {};
     traced_blocks = 0;
     events = 0;
     footprints = {};
@@ -243,8 +274,7 @@ struct Emulator::Worker {
   unsigned next_footprint = 0;
   std::size_t lanes = 0;
   Counts counts;
-  double load_groups = 0;
-  double load_chain = 0, shared_chain = 0;
+  Waiting waits;
   std::uint64_t traced_blocks = 0;
   std::uint64_t events = 0;
 };
@@ -289,20 +319,25 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   return key;
 }
 
-std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks,
-                                                   std::size_t count) const {
+std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks, std::size_t count) {
+  // What a kernel of a sequence reads is often what the same blocks of an earlier one have written:
+  // it runs none that those left out.
+  const auto known = sampled_.find(grid_blocks);
+  const std::uint64_t size = known == sampled_.end() ? grid_blocks : known->second.size();
+  const auto candidate = [&](std::uint64_t i) {
+    return known == sampled_.end() ? i : known->second[i];
+  };
   std::vector<std::uint64_t> chosen;
-  if (grid_blocks <= count) {
-    chosen.resize(grid_blocks);
-    std::iota(chosen.begin(), chosen.end(), 0);
+  if (size <= count) {
+    for (std::uint64_t i = 0; i < size; ++i) chosen.push_back(candidate(i));
     return chosen;
   }
   // Both ends (where edges are) and evenly between.
   for (std::size_t i = 0; i < count; ++i) {
-    chosen.push_back(
-        static_cast<std::uint64_t>(static_cast<double>(i) * static_cast<double>(grid_blocks - 1) /
-                                   static_cast<double>(count - 1)));
+    chosen.push_back(candidate(static_cast<std::uint64_t>(
+        static_cast<double>(i) * static_cast<double>(size - 1) / static_cast<double>(count - 1))));
   }
+  sampled_[grid_blocks] = chosen;
   return chosen;
 }
 
@@ -311,9 +346,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   std::mutex fault_mutex;
   double barriers = 0;
   std::array<double, warp_operation_kinds> warp_operations{};
+  std::array<double, tensor_types> tensor_flops{}, warpgroup_flops{};
   const std::size_t explained = explanations_.size();
   double host_bytes_read = 0, host_bytes_written = 0;
-  ArithmeticCounts arithmetic;
   for (const auto& worker : workers_) worker->begin_kernel();
 
   const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced) {
@@ -325,20 +360,15 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       return false;
     }
     if (traced) {
-      for (const LaneTrace& trace : worker.runner.traces()) worker.events += trace.events.size();
       // A counted multiply-add is a call, and costs about what an event does.
-      worker.events += result.arithmetic.fma_fp32 + result.arithmetic.fma_fp64 +
-                       result.arithmetic.fma_fp16x2 + result.arithmetic.fma_bf16x2 +
-                       result.arithmetic.mad_int32;
+      for (const LaneTrace& trace : worker.runner.traces()) {
+        worker.events += trace.events.size() + trace.merged;
+      }
       for (std::size_t t = 0; t < tensor_types; ++t) {
         worker.events +=
-            (result.arithmetic.tensor_flops[t] + result.arithmetic.warpgroup_flops[t]) /
-            tensor_flops_an_event;
+            (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
       }
       worker.count(index, map);
-      worker.load_groups += result.copy_waits / warp_lanes;
-      worker.load_chain += static_cast<double>(result.load_chain);
-      worker.shared_chain += static_cast<double>(result.shared_chain);
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
       if (explaining_ && index == 0 && execution_ != Execution::timing) {
@@ -350,17 +380,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       }
       host_bytes_read += static_cast<double>(result.host_bytes_read);
       host_bytes_written += static_cast<double>(result.host_bytes_written);
-      arithmetic.fma_fp32 += result.arithmetic.fma_fp32;
-      arithmetic.fma_fp64 += result.arithmetic.fma_fp64;
-      arithmetic.fma_fp16x2 += result.arithmetic.fma_fp16x2;
-      arithmetic.fma_bf16x2 += result.arithmetic.fma_bf16x2;
-      arithmetic.mad_int32 += result.arithmetic.mad_int32;
       for (std::size_t t = 0; t < tensor_types; ++t) {
-        arithmetic.tensor_flops[t] += result.arithmetic.tensor_flops[t];
-        arithmetic.warpgroup_flops[t] += result.arithmetic.warpgroup_flops[t];
+        tensor_flops[t] += static_cast<double>(result.tensor_flops[t]);
+        warpgroup_flops[t] += static_cast<double>(result.warpgroup_flops[t]);
       }
-      arithmetic.fma_chain += result.arithmetic.fma_chain;
-      arithmetic.fma_steps += result.arithmetic.fma_steps;
     }
     return true;
   };
@@ -414,30 +437,25 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
     profile.shared_bytes += compiled->static_shared_bytes;
     profile.registers = compiled->registers;
+    profile.local_bytes = compiled->local_bytes;
   }
   for (const auto& worker : workers_) {
     profile.counts += worker->counts;
-    profile.load_groups += worker->load_groups;
-    profile.load_chain += worker->load_chain;
-    profile.shared_chain += worker->shared_chain;
+    profile.waits += worker->waits;
     profile.traced_blocks += static_cast<double>(worker->traced_blocks);
   }
   profile.counts.barriers = barriers;
   profile.counts.warp_operations = warp_operations;
-  profile.counts.fma_fp32 = static_cast<double>(arithmetic.fma_fp32);
-  profile.counts.fma_fp64 = static_cast<double>(arithmetic.fma_fp64);
-  profile.counts.fma_fp16x2 = static_cast<double>(arithmetic.fma_fp16x2);
-  profile.counts.fma_bf16x2 = static_cast<double>(arithmetic.fma_bf16x2);
-  profile.counts.mad_int32 = static_cast<double>(arithmetic.mad_int32);
-  for (std::size_t t = 0; t < tensor_types; ++t) {
-    profile.counts.tensor_flops[t] = static_cast<double>(arithmetic.tensor_flops[t]);
-    profile.counts.warpgroup_flops[t] = static_cast<double>(arithmetic.warpgroup_flops[t]);
+  profile.counts.tensor_flops = tensor_flops;
+  profile.counts.warpgroup_flops = warpgroup_flops;
+  const double traced_warps = profile.traced_blocks * warps_of(launch);
+  if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
+    double arithmetic = 0;
+    for (const double issued : profile.counts.issued) arithmetic += issued;
+    profile.local_words = compiled->local_words(traced_warps, arithmetic);
   }
-  profile.fma_chain = static_cast<double>(arithmetic.fma_chain);
-  profile.fma_steps = static_cast<double>(arithmetic.fma_steps);
   for (std::size_t i = explained; i < explanations_.size(); ++i) {
-    explanations_[i].instructions =
-        instructions_of(profile.counts.scaled(1 / (profile.traced_blocks * warps_of(launch))));
+    explanations_[i].instructions = instructions_of(profile.counts.scaled(1 / traced_warps));
   }
   profile.host_bytes_read = host_bytes_read;
   profile.host_bytes_written = host_bytes_written;

@@ -6,8 +6,8 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +58,7 @@ class Emulator final : public KernelExecutor {
   void forget_runs() {
     runs_.clear();
     explanations_.clear();
+    sampled_.clear();
   }
 
   // Whether launches are explained as well: what the first warp of their first block accesses.
@@ -77,8 +78,8 @@ class Emulator final : public KernelExecutor {
 
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
   Measured run_blocks(const KernelLaunch& launch, std::string& fault);
-  std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count) const;
   Held held(const FootprintSums& f) const;
+  std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count);
   void remember_traffic(const KernelProfile& profile);
 
   const DeviceSpec& device_;
@@ -90,6 +91,8 @@ class Emulator final : public KernelExecutor {
   bool explaining_ = false;
   std::vector<Explanation> explanations_;
   std::map<std::string, Measured> measured_;
+  // The blocks that the last kernel with so many blocks ran, since the last call of forget_runs().
+  std::map<std::uint64_t, std::vector<std::uint64_t>> sampled_;
   // What went through each device's L2, in bytes since the start, now and when each allocation was
   // last begun to be used.
   std::map<int, double> l2_traffic_;

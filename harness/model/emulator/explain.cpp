@@ -61,7 +61,7 @@ void Explainer::add(const WarpRequest& request) {
     sites_.push_back(request.event);
     ExplainedAccess& access = accesses_.emplace_back();
     const auto [place, begin] = home_(request.address[first]);
-    const EventKind kind = kind_of(request.event);
+    const EventKind kind = as_plain(kind_of(request.event));
     access.where = source_location(reinterpret_cast<const void*>(code_address_of(request.event)));
     access.shared = is_shared_(request.address[first]);
     access.kind = kind == EventKind::load ? "load" : kind == EventKind::store ? "store" : "atomic";

@@ -43,12 +43,12 @@ std::uint32_t on(Lanes lanes, Operation&& operation, Words... words) {
   return result;
 }
 
+// Where it was called from, in the kernel.
 template <SmallFloat format>
-void count_instruction() {
-  BlockRunner* block = running_block;
-  if (block == nullptr) return;
+[[gnu::always_inline]] inline void count_instruction(const void* code) {
   constexpr bool is_half = format.exponent_bits == half_format.exponent_bits;
-  ++(is_half ? block->arithmetic().fma_fp16x2 : block->arithmetic().fma_bf16x2);
+  constexpr Arithmetic unit = is_half ? Arithmetic::fma_fp16x2 : Arithmetic::fma_bf16x2;
+  if (BlockRunner* block = running_block) block->on_arithmetic(unit, code);
 }
 
 // Of two numbers the one that comes first by `before`.
@@ -75,21 +75,21 @@ float round_to_tf32(float x) noexcept {
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::add(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction<format>();
+  count_instruction<format>(__builtin_return_address(0));
   return on<format>(
       lanes, [](double x, double y) { return fused_to_odd(x, 1, y); }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::multiply(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction<format>();
+  count_instruction<format>(__builtin_return_address(0));
   return on<format>(
       lanes, [](double x, double y) { return x * y; }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::fuse(Lanes lanes, Word a, Word b, Word c) noexcept {
-  count_instruction<format>();
+  count_instruction<format>(__builtin_return_address(0));
   return on<format>(lanes, fused_to_odd, a, b, c);
 }
 

@@ -240,7 +240,11 @@ void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& o
   };
   std::vector<Activation> active{{0, {}, 0}};
   out.clear();
+  Event previous = 0;
+  std::uint64_t again = 0;  // how often the same has just happened: pieces of one access
   for (const Event e : trace) {
+    again = e == previous ? again + 1 : 0;
+    previous = e;
     switch (kind_of(e)) {
       case EventKind::enter: {
         const std::uint64_t path = mix(active.back().place, code_address_of(e));
@@ -271,6 +275,7 @@ void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& o
       }
       default:
         out.push_back(mix(active.back().place, e));
+        if (again > 0) out.back() = mix(out.back(), again);
         break;
     }
   }

@@ -30,8 +30,9 @@ class FlowGraph {
   // Adds the edges of one lane's trace.
   void learn(std::span<const Event> trace);
 
-  // For every access and collective of `trace`, in order, a key that two lanes share iff they are
-  // there together. All traces that are to be compared must have been learned before.
+  // For every access, collective and arithmetic event of `trace`, in order, a key that two lanes
+  // share iff they are there together. All traces that are to be compared must have been learned
+  // before.
   void keys(std::span<const Event> trace, std::vector<std::uint64_t>& out);
 
  private:

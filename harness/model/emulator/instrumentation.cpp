@@ -5,6 +5,7 @@
 
 #include "harness/model/emulator/block_runner.hpp"
 
+using gpubench::model::Arithmetic;
 using gpubench::model::BlockRunner;
 using gpubench::model::EventKind;
 using gpubench::model::running_block;
@@ -104,11 +105,15 @@ float __real_fmaf(float a, float b, float c);
 double __real_fma(double a, double b, double c);
 float __wrap_fmaf(float a, float b, float c) {
   const float result = __real_fmaf(a, b, c);
-  if (BlockRunner* block = running_block) block->on_fma(a, b, c, result);
+  if (BlockRunner* block = running_block) {
+    block->on_fma(a, b, c, result, __builtin_return_address(0));
+  }
   return result;
 }
 double __wrap_fma(double a, double b, double c) {
-  if (BlockRunner* block = running_block) ++block->arithmetic().fma_fp64;
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::fma_fp64, __builtin_return_address(0));
+  }
   return __real_fma(a, b, c);
 }
 

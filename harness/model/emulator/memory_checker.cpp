@@ -95,6 +95,37 @@ MemoryChecker::Cell* MemoryChecker::add_sector(std::uint64_t sector, std::size_t
   return &global_[slots_[slot].cells * std::size_t{words_a_sector}];
 }
 
+MemoryChecker::Verdict MemoryChecker::begin_copy(std::uint64_t offset, unsigned bytes,
+                                                 bool others_wait) {
+  const Verdict verdict = on_shared(offset, bytes, EventKind::store);
+  if (verdict != Verdict::good) return verdict;
+  for (std::size_t i = offset / word_bytes; i < (offset + bytes) / word_bytes; ++i) {
+    written_[i] = copying;
+    if (others_wait) shared_[i] = {interval_, nobody, {}};  // it is no thread's store
+  }
+  return verdict;
+}
+
+void MemoryChecker::settle(std::uint64_t offset, unsigned bytes) {
+  for (std::size_t i = offset / word_bytes; i < (offset + bytes) / word_bytes; ++i) {
+    if (written_[i] == copying) written_[i] = whole;
+  }
+}
+
+MemoryChecker::Verdict MemoryChecker::end_copy(std::uint64_t offset, unsigned bytes) {
+  settle(offset, bytes);
+  return on_shared(offset, bytes, EventKind::store);
+}
+
+MemoryChecker::Verdict MemoryChecker::on_copied(std::uint64_t offset, unsigned bytes,
+                                                EventKind kind) {
+  const std::size_t end = (offset + bytes + word_bytes - 1) / word_bytes;
+  for (std::size_t i = offset / word_bytes; i < end; ++i) {
+    if (!is_good(shared_[i], part_of(offset, bytes), kind)) return Verdict::race;
+  }
+  return Verdict::good;
+}
+
 bool MemoryChecker::is_good_in_detail(Cell& cell, std::uint8_t part, EventKind kind) {
   if (cell.interval != interval_) cell = {interval_, nobody, {}};
   if ((cell.store & is_rich) == 0) {

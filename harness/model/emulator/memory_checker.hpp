@@ -22,7 +22,8 @@ class MemoryChecker {
  public:
   static constexpr unsigned lanes_a_warp = 32;
 
-  enum class Verdict : std::uint8_t { good, race, never_written };
+  // under_way: an asynchronous copy into these bytes has not been waited for.
+  enum class Verdict : std::uint8_t { good, race, never_written, under_way };
 
   // What the last race was with: an access of this kind to bytes of the same word by `thread` since
   // the last barrier, its last one; or by some thread of another warp than the present one's.
@@ -54,14 +55,26 @@ class MemoryChecker {
     Verdict verdict = Verdict::good;
     for (std::size_t i = word; i < word + (bytes + word_bytes - 1) / word_bytes; ++i) {
       if (kind == EventKind::store) {
+        if (written_[i] == copying) [[unlikely]]
+          return Verdict::under_way;
         written_[i] |= part;
       } else if ((written_[i] & part) != part) [[unlikely]] {
+        if (written_[i] == copying) return Verdict::under_way;
         verdict = Verdict::never_written;
       }
       if (!is_good(shared_[i], part, kind)) return Verdict::race;
     }
     return verdict;
   }
+  // Asynchronous copies into shared memory, of whole words. One begins where its thread starts it,
+  // as a store. Who may use what it brings is for the caller to say: the thread that has waited for
+  // it, from then on (`end_copy`: a second store, there), or, where others wait for it themselves,
+  // each that has (`on_copied`: as on_shared() when it has arrived), and all once they have met
+  // (`settle`).
+  Verdict begin_copy(std::uint64_t offset, unsigned bytes, bool others_wait);
+  Verdict end_copy(std::uint64_t offset, unsigned bytes);
+  Verdict on_copied(std::uint64_t offset, unsigned bytes, EventKind kind);
+  void settle(std::uint64_t offset, unsigned bytes);
   // An aligned access to global memory.
   [[gnu::always_inline]] Verdict on_global(std::uint64_t address, unsigned bytes, EventKind kind) {
     Cell* cell = cells_of(address / sector_bytes) + address % sector_bytes / word_bytes;
@@ -74,6 +87,7 @@ class MemoryChecker {
   const Opponent& opponent() const { return opponent_; }
   // Whether the block has written a byte of this word of shared memory.
   bool is_written(std::size_t word) const { return written_[word] != 0; }
+  bool is_under_way(std::size_t word) const { return written_[word] == copying; }
   // Numbers the time between two barriers; never twice the same.
   std::uint32_t interval() const { return interval_; }
 
@@ -87,6 +101,7 @@ class MemoryChecker {
   static constexpr std::uint32_t is_rich = std::uint32_t{1} << 31;
   static constexpr std::uint32_t is_list = std::uint32_t{1} << 31;
   static constexpr std::uint8_t whole = 0xF;
+  static constexpr std::uint8_t copying = 0x10;  // in place of what was written before
 
   // Loads, or atomics, since the last barrier that may still matter: by the lanes of one warp, all
   // at one time of its clock, or by threads of several warps.

@@ -17,9 +17,14 @@ enum class EventKind : std::uint8_t {
   atomic,
   copied_from,  // the two accesses of an asynchronous copy: a load that no register waits for,
   copied_to,    // and a store that needs none
+  arithmetic,   // operations of one unit with nothing else between them; the code is the first's
   collective,   // a barrier or a warp exchange, on return from it; the block's barrier has size 1
   special,      // a function of the special-function unit; its size is that of its operations there
 };
+
+// Operations that the source spells as a call.
+enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2, fma_bf16x2, mad_int32 };
+inline constexpr unsigned arithmetic_units = 5;
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
 // lanes took the same path iff their sequences of words are equal.
@@ -37,6 +42,13 @@ constexpr bool is_access(Event e) {
          kind_of(e) == EventKind::atomic || kind_of(e) == EventKind::copied_from ||
          kind_of(e) == EventKind::copied_to;
 }
+// The size of an arithmetic event: its unit and how many operations, up to `most_in_a_row`.
+inline constexpr unsigned most_in_a_row = 31;
+constexpr unsigned arithmetic_size(Arithmetic unit, unsigned operations) {
+  return operations << 3 | static_cast<unsigned>(unit);
+}
+constexpr Arithmetic unit_of(Event e) { return static_cast<Arithmetic>(bytes_of(e) & 7); }
+constexpr unsigned operations_of(Event e) { return bytes_of(e) >> 3; }
 // What a warp's lanes do together, each of them once a request.
 constexpr bool is_request(Event e) { return is_access(e) || kind_of(e) == EventKind::special; }
 // What it does to memory, however it gets there.
@@ -62,6 +74,7 @@ class Log {
   }
   std::size_t size() const { return static_cast<std::size_t>(end_ - begin_.get()); }
   const T* data() const { return begin_.get(); }
+  T& back() { return end_[-1]; }
   const T& operator[](std::size_t i) const { return begin_[i]; }
 
  private:
@@ -82,10 +95,25 @@ class Log {
 struct LaneTrace {
   Log<Event> events;
   Log<std::uint64_t> addresses;  // one for each access event, in order
+  std::uint64_t merged = 0;      // operations that an event before them stands for as well
+
+  void add(Arithmetic unit, const void* code) {
+    if (events.size() > 0) {
+      const Event last = events.back();
+      if (kind_of(last) == EventKind::arithmetic && unit_of(last) == unit &&
+          operations_of(last) < most_in_a_row) {
+        events.back() += make_event(nullptr, EventKind{}, arithmetic_size(Arithmetic{}, 1));
+        ++merged;
+        return;
+      }
+    }
+    events.push(make_event(code, EventKind::arithmetic, arithmetic_size(unit, 1)));
+  }
 
   void clear() {
     events.clear();
     addresses.clear();
+    merged = 0;
   }
 };
 

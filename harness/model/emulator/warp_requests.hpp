@@ -23,7 +23,8 @@ struct WarpRequest {
 };
 
 // Zips the traces of up to 32 lanes (in lane order) and calls `sink(const WarpRequest&)` for each
-// request. Assumes that lanes reconverge fully at the immediate post-dominator of a branch.
+// request, and `arithmetic(Event, lanes)` for the operations of a unit. Assumes that lanes
+// reconverge fully at the immediate post-dominator of a branch.
 class WarpZipper {
  public:
   // Shows the zipper a warp's traces; must see all warps of a block before it zips one of them.
@@ -34,6 +35,10 @@ class WarpZipper {
 
   template <class Sink>
   void zip(std::span<const LaneTrace> warp, Sink&& sink) {
+    zip(warp, sink, [](Event, std::uint32_t) {});
+  }
+  template <class Sink, class Arithmetic>
+  void zip(std::span<const LaneTrace> warp, Sink&& sink, Arithmetic&& arithmetic) {
     if (split(warp) == 1) {  // nobody diverged: the n-th event of one is the n-th of all
       std::size_t access = 0;
       WarpRequest request;
@@ -43,6 +48,7 @@ class WarpZipper {
         addresses[lane] = warp[lane].addresses.data();
       }
       for (const Event e : events(warp[0])) {
+        if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
         if (!is_request(e)) continue;
         request.event = e;
         if (is_access(e)) {
@@ -62,9 +68,10 @@ class WarpZipper {
       graph_.keys(trace, keys_);
       std::size_t keyed = 0, access = 0;
       for (const Event e : trace) {
-        if (kind_of(e) != EventKind::collective && !is_request(e)) continue;
+        const bool is_arithmetic = kind_of(e) == EventKind::arithmetic;
+        if (kind_of(e) != EventKind::collective && !is_arithmetic && !is_request(e)) continue;
         const std::uint64_t key = keys_[keyed++];
-        if (!is_request(e)) continue;
+        if (kind_of(e) == EventKind::collective) continue;
         const auto [found, added] = by_key_.try_emplace(key, requests_.size());
         if (added) {
           requests_.emplace_back();
@@ -78,7 +85,13 @@ class WarpZipper {
         access += is_access(e) ? 1 : 0;
       }
     }
-    for (const WarpRequest& request : requests_) sink(request);
+    for (const WarpRequest& request : requests_) {
+      if (is_request(request.event)) {
+        sink(request);
+      } else {
+        arithmetic(request.event, request.lanes);
+      }
+    }
   }
 
  private:

@@ -16,13 +16,13 @@
 #define GPUBENCH_SPECIAL_OF_LIBM_OF_TWO(X) X(atan2f, 1) X(hypotf, 1) X(powf, 1)
 
 // CUDA's own. Here they are as exact as the C library: the fast ones of a GPU are not.
-#define GPUBENCH_SPECIAL_OF_CUDA(X)                                                    \
-  X(__cosf, 1)                                                                         \
-  X(__exp10f, 1)                                                                       \
-  X(__expf, 1)                                                                         \
-  X(__frcp_rn, 1)                                                                      \
-  X(__fsqrt_rn, 1) X(__log10f, 1) X(__log2f, 1) X(__logf, 1) X(__sinf, 1) X(__tanf, 3) \
-      X(rcbrtf, 2) X(rsqrtf, 1)
+#define GPUBENCH_SPECIAL_OF_CUDA(X) \
+  X(__cosf, 1)                      \
+  X(__exp10f, 1)                    \
+  X(__expf, 1)                      \
+  X(__frcp_rn, 1)                   \
+  X(__fsqrt_rn, 1)                  \
+  X(__log10f, 1) X(__log2f, 1) X(__logf, 1) X(__sinf, 1) X(__tanf, 3) X(rcbrtf, 2) X(rsqrtf, 1)
 #define GPUBENCH_SPECIAL_OF_CUDA_OF_TWO(X) X(__fdiv_rn, 1) X(__fdividef, 1) X(__powf, 2)
 
 namespace gpubench::model {

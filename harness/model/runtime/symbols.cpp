@@ -90,6 +90,9 @@ std::string with_cuda_types(std::string name) {
   for (const auto& [ours, cudas] : types) {
     for (std::size_t at = name.find(ours); at != std::string::npos; at = name.find(ours, at)) {
       name.replace(at, ours.size(), cudas);
+      at += cudas.size();
+      // The demangler parts two closing brackets, and one of them is gone.
+      if (name.compare(at, 2, " >") == 0) name.erase(at, 1);
     }
   }
   return name;

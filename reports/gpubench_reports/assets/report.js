@@ -37,8 +37,8 @@
       row.hidden = !fits;
       if (fits) shown += 1;
     });
-    byId("count").textContent =
-      shown === rows.length ? `${rows.length} rows` : `${shown} of ${rows.length} rows`;
+    const all = rows.length === 1 ? "1 row" : `${rows.length} rows`;
+    byId("count").textContent = shown === rows.length ? all : `${shown} of ${all}`;
   };
   controls.forEach((control) => control.addEventListener("change", apply));
   words.addEventListener("input", apply);

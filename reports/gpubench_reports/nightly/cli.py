@@ -268,6 +268,7 @@ def _program(options: argparse.Namespace, path: Path, settings):
 
 
 def _run(options: argparse.Namespace) -> int:
+    from gpubench_reports.nightly.health import gpu_of
     from gpubench_reports.nightly.running import CannotJudgeError, NightRun
     from gpubench_reports.nightly.store import folder_name
 
@@ -278,7 +279,9 @@ def _run(options: argparse.Namespace) -> int:
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"
         )
     store, index, settings = _opened(options, create=True)
-    machine = folder_name(settings.machine or f"{socket.gethostname()}-{options.device}")
+    # cuda and cuda:0 are one and the same.
+    device = options.device if modelled else f"cuda-{gpu_of(options.device)}"
+    machine = folder_name(settings.machine or f"{socket.gethostname()}-{device}")
     run = NightRun(
         store,
         _program(options, options.program, settings),

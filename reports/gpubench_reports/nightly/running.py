@@ -154,7 +154,9 @@ class NightRun:
             night = self._unfinished() or self._new(names, seen)
             plan = night.document("plan.json") or {}
             self._measure(night, plan["units"], "first")
-            files = [read_process(path) for path in night.results()]
+            # Reruns of a night that was killed among them have no say in what is rerun.
+            first = [path for path in night.results() if path.name.startswith("first-")]
+            files = [read_process(path) for path in first]
             index.update(self.settings)
             decisions = self.store.decisions()
             again = suspicious(index, self.machine, night.number, files, self.settings, decisions)

@@ -1,0 +1,136 @@
+// async_copy: does the next tile load while this one is computed?
+//
+// Expected  Little's law, with tiles for loads: tiles under way x their bytes = latency x
+//           bandwidth. Plain loads have none under way while they compute: a tile takes a latency
+//           and its arithmetic. Two stages hide the shorter under the longer. Of more, S - 1 are
+//           under way, until their bytes cover the latency of DRAM: an H200 needs 12 KB an SM,
+//           four stages of 4 KiB or two of 16. cp.async and bulk copies differ in who copies
+//           (every thread its share, or one engine), not in the law.
+// Units     tile [bytes], stages [tiles that fit in shared memory]. One block of 128 threads an SM,
+//           so that nothing else hides the latency. Bytes and FLOPs are the same in every row.
+// Confirm   ncu --metrics dram__bytes_read.sum.per_second,smsp__inst_executed_op_ldgsts.sum
+#include "kernels/async_copy.cuh"
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+
+namespace {
+
+using namespace async_copy;
+using gpubench::Bench;
+using gpubench::Law;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t bytes = std::size_t{1} << 28;
+constexpr auto blocks = static_cast<unsigned>(bytes / block_bytes);
+
+void needs(const Bench& bench, int major, const char* instruction) {
+  const auto [has, minor] = bench.device().compute_capability();
+  if (has >= major) return;
+  bench.skip(std::string(instruction) + " needs compute capability " + std::to_string(major) +
+             ".0, this device has " + std::to_string(has) + "." + std::to_string(minor));
+}
+
+Law little(const Bench& bench, unsigned vectors, unsigned ahead) {
+  const auto& device = bench.device();
+  const auto latency = device.find("dram_latency_cycles"), clock = device.find("sm_clock_hz"),
+             sms = device.find("sm_count"), fma_latency = device.find("fp32_latency_cycles"),
+             fp32 = device.find("fp32_flops_per_clock_per_sm");
+  // Nobody else works while an SM changes from one block to the next.
+  const double turnaround = device.find("block_turnaround_cycles").value_or(0);
+  if (!latency || !clock || !sms || !fma_latency || !fp32) return {};
+  // The unit's own time for the block's multiply-adds, or that of a thread's four chains.
+  const double compute =
+      vectors * steps * std::max(2.0 * threads * words_a_vector / *fp32, *fma_latency);
+  const double tile_bytes = vectors * row_bytes;
+  const double seconds =
+      (tile_seconds(*latency, compute, ahead) + turnaround * tile_bytes / block_bytes) / *clock;
+  return [=, sms = *sms](const Roofs& roofs) {
+    return std::min(roofs.at("dram"), sms * tile_bytes / seconds);
+  };
+}
+
+// `kernel` has an SM's shared memory to itself, and `ahead` tiles under way while it computes.
+template <class... P, class... A>
+void tiles(Bench& bench, unsigned ahead, void (*kernel)(P...), A... further) {
+  const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
+  const std::size_t shared = gpubench::shared_bytes_for(1);
+  const std::size_t needed = barrier_bytes + std::size_t{ahead + 1} * vectors * row_bytes;
+  if (needed > shared) {
+    bench.skip("needs " + std::to_string(needed) +
+               " bytes of shared memory a block, this device "
+               "has " +
+               std::to_string(shared));
+  }
+  const auto found = gpubench::residency(kernel, threads, shared);
+  bench.note("resident_blocks", found.blocks);
+  const auto in = bench.input<float>(bytes / sizeof(float));
+  const auto sums = bench.output<float>(std::size_t{blocks} * threads);
+  bench.verify(sums, ExpectedSums<decltype(in.values())>{in.values(), vectors});
+  // Near the knee loads queue for the memory, which the law does not know.
+  bench.work({.useful_bytes = static_cast<double>(bytes),
+              .law = little(bench, vectors, ahead),
+              .law_tolerance = 0.45});
+  bench.run([&](cudaStream_t s) {
+    launch(kernel, blocks, threads, shared, s, reinterpret_cast<const float4*>(in.data()),
+           sums.data(), further...);
+  });
+}
+
+void plain(Bench& bench) {
+  switch (bench.arg("tile") / row_bytes) {
+    case 1:
+      return tiles(bench, 0, async_copy::plain<1>);
+    case 2:
+      return tiles(bench, 0, async_copy::plain<2>);
+    case 4:
+      return tiles(bench, 0, async_copy::plain<4>);
+    default:
+      return tiles(bench, 0, async_copy::plain<8>);
+  }
+}
+GPU_BENCHMARK(async_copy, plain)->ArgName("tile")->Arg(4096)->Arg(16384);
+GPU_BENCHMARK(async_copy, plain)->ArgName("tile")->In(Suite::full)->Arg(2048)->Arg(8192);
+
+void cp_async(Bench& bench) {
+  needs(bench, 8, "cp.async");
+  const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
+  switch (bench.arg("stages")) {
+    case 2:
+      return tiles(bench, 1, async_copy::cp_async<2>, vectors);
+    case 3:
+      return tiles(bench, 2, async_copy::cp_async<3>, vectors);
+    default:
+      return tiles(bench, 3, async_copy::cp_async<4>, vectors);
+  }
+}
+GPU_BENCHMARK(async_copy, cp_async)
+    ->ArgNames({"tile", "stages"})
+    ->ArgsProduct({{4096}, {2, 3, 4}})
+    ->ArgsProduct({{16384}, {2, 4}});
+GPU_BENCHMARK(async_copy, cp_async)
+    ->ArgNames({"tile", "stages"})
+    ->In(Suite::full)
+    ->ArgsProduct({{2048, 8192}, {2, 3, 4}})
+    ->Args({16384, 3});
+
+void bulk(Bench& bench) {
+  needs(bench, 9, "cp.async.bulk");
+  const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
+  const auto stages = static_cast<unsigned>(bench.arg("stages"));
+  tiles(bench, stages - 1, async_copy::bulk, vectors, stages);
+}
+GPU_BENCHMARK(async_copy, bulk)
+    ->ArgNames({"tile", "stages"})
+    ->ArgsProduct({{4096}, {2, 3, 4, 8}})
+    ->ArgsProduct({{16384}, {2, 4}});
+GPU_BENCHMARK(async_copy, bulk)
+    ->ArgNames({"tile", "stages"})
+    ->In(Suite::full)
+    ->ArgsProduct({{2048, 8192}, {2, 3, 4, 6, 8}})
+    ->ArgsProduct({{4096, 16384}, {6}})
+    ->ArgsProduct({{16384}, {3, 8}});
+
+}  // namespace

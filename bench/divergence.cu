@@ -1,0 +1,113 @@
+// divergence: what does an `if` cost?
+//
+// Expected  As much as all the paths that a warp's lanes take together, since it takes them one
+//           after the other: with w ways side by side, 1/w of the peak, down to 1/32. The same
+//           paths sorted by warp cost nothing. A loop goes on until the last lane is through: one
+//           busy lane in r leaves 1/r of the peak. One busy warp in r costs nothing as such, but
+//           its neighbours' places on the SM stay empty until the block ends, and the warps that
+//           are left may be too few to hide a multiply-add's latency (an H200 needs 16). One busy
+//           block in r costs nothing at all: its place is another's as soon as it ends.
+// Units     ways [paths], ratio [one in so many has the work of all]. FLOPs are the same in every
+//           row. active_lanes: of the multiply-adds.
+// Confirm   ncu --metrics smsp__thread_inst_executed_per_inst_executed.ratio
+#include "kernels/divergence.cuh"
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+
+namespace {
+
+using namespace divergence;
+using gpubench::Access;
+using gpubench::Bench;
+using gpubench::Law;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t n = std::size_t{1} << 21;  // threads
+constexpr auto blocks = static_cast<unsigned>(n / threads);
+
+gpubench::Work work(const Law& law) {
+  return {.flops = 2.0 * n * steps, .access = Access::arithmetic, .law = law};
+}
+Law share_of_peak(double share) {
+  return [=](const Roofs& roofs) { return roofs.at("fp32") * share; };
+}
+
+void branches(Bench& bench) {
+  const auto ways = static_cast<unsigned>(bench.arg("ways"));
+  const bool sorted = bench.axis("order") == "sorted";
+  const auto out = bench.output<float>(n);
+  bench.verify(out, ExpectedBranches{ways, sorted});
+  bench.work(work(share_of_peak(1 / passes(ways, sorted))));
+  bench.run([&](cudaStream_t s) {
+    launch(divergence::branches, blocks, threads, 0, s, out.data(), n, ways, sorted);
+  });
+}
+GPU_BENCHMARK(divergence, branches)
+    ->Axis("order", {"interleaved"})
+    ->ArgName("ways")
+    ->RangeMultiplier(2)
+    ->Range(1, most_ways);
+GPU_BENCHMARK(divergence, branches)->Axis("order", {"sorted"})->ArgName("ways")->Arg(2)->Arg(32);
+GPU_BENCHMARK(divergence, branches)
+    ->Axis("order", {"sorted"})
+    ->ArgName("ways")
+    ->In(Suite::full)
+    ->Arg(1)
+    ->RangeMultiplier(2)
+    ->Range(4, 16);
+GPU_BENCHMARK(divergence, branches)
+    ->Axis("order", {"interleaved", "sorted"})
+    ->ArgName("ways")
+    ->In(Suite::full)
+    ->Arg(3)
+    ->Arg(12)
+    ->Arg(24);
+
+// What is left of the peak when one in `ratio` has the work of all.
+Law trips_law(const Bench& bench, Among among, unsigned ratio) {
+  if (among == Among::lanes) return share_of_peak(1.0 / ratio);
+  if (among == Among::blocks) return share_of_peak(1);
+  const auto& device = bench.device();
+  const auto latency = device.find("fp32_latency_cycles"), clock = device.find("sm_clock_hz"),
+             sms = device.find("sm_count");
+  if (!latency || !clock || !sms) return {};
+  const double resident =
+      gpubench::residency(divergence::trips, threads, 0).blocks * threads / warp;
+  const double left = *sms * flops_a_second(resident / ratio, *latency / *clock);
+  return [=](const Roofs& roofs) { return std::min(roofs.at("fp32"), left); };
+}
+
+void trips(Bench& bench) {
+  const std::string& words = bench.axis("among");
+  const Among among = words == "lanes"   ? Among::lanes
+                      : words == "warps" ? Among::warps
+                                         : Among::blocks;
+  const auto ratio = static_cast<unsigned>(bench.arg("ratio"));
+  const auto out = bench.output<float>(n);
+  bench.verify(out, ExpectedTrips{n, among, ratio});
+  bench.work(work(trips_law(bench, among, ratio)));
+  bench.run([&](cudaStream_t s) {
+    launch(divergence::trips, blocks, threads, 0, s, out.data(), n, among, ratio);
+  });
+}
+GPU_BENCHMARK(divergence, trips)->Axis("among", {"lanes"})->ArgName("ratio")->Arg(1)->Arg(8);
+GPU_BENCHMARK(divergence, trips)->Axis("among", {"warps", "blocks"})->ArgName("ratio")->Arg(8);
+GPU_BENCHMARK(divergence, trips)
+    ->Axis("among", {"lanes"})
+    ->ArgName("ratio")
+    ->In(Suite::full)
+    ->Arg(2)
+    ->Arg(4)
+    ->Arg(16)
+    ->Arg(32);
+GPU_BENCHMARK(divergence, trips)
+    ->Axis("among", {"warps", "blocks"})
+    ->ArgName("ratio")
+    ->In(Suite::full)
+    ->RangeMultiplier(2)
+    ->Range(1, 4);
+
+}  // namespace

@@ -1,0 +1,116 @@
+// registers: reuse or spill?
+//
+// Expected  A tile of e x e sums in a thread's registers needs 2 e loads for e^2 multiply-adds, so
+//           that with e the same FLOPs take 1/e of the shared memory's bandwidth: bound by it up to
+//           e = 4 on an H200, at e = 8 by the instructions alone. Beyond lies what does not fit:
+//           16 x 16 sums are more than the 255 registers that a thread can have. What the compiler
+//           cannot keep it loads and stores once a step, as its own figure of local memory says:
+//           two wavefronts of L1 for every 4 bytes. The same tile, promised to fit more often on
+//           an SM, gets fewer registers; occupancy rises, and the rate falls.
+// Units     edge [of a thread's tile], blocks [of 64 threads that must fit on an SM]. FLOPs are the
+//           same in every row. loads_per_fma [of shared memory], registers, local_bytes [a thread].
+// Confirm   ncu --metrics l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum
+#include "kernels/registers.cuh"
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+
+namespace {
+
+using namespace registers;
+using gpubench::Access;
+using gpubench::Bench;
+using gpubench::Law;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
+
+// `spilled` words a thread are loaded and stored in every step, a wavefront each way; what the
+// frames of an SM's `resident` threads have beyond its L1, of which its blocks' shared memory takes
+// `shared` bytes, goes on to L2.
+Law tile_law(const Bench& bench, double edge, double spilled, double resident, double shared) {
+  const auto& device = bench.device();
+  const auto clock = device.find("sm_clock_hz"), sms = device.find("sm_count"),
+             schedulers = device.find("warp_schedulers_per_sm"),
+             l1 = device.find("l1_bytes_per_clock_per_sm"),
+             l1_size = device.find("l1_bytes_per_sm");
+  if (!clock || !sms || !schedulers || !l1 || !l1_size) return {};
+  const double flops = flops_a_step(edge), moved = 2 * spilled;
+  const double issued = *schedulers * flops / (instructions_a_step(edge) + moved);
+  const double from_l1 = moved > 0 ? *l1 / wavefront_bytes * flops / moved : issued;
+  const double by_clock = *sms * *clock * std::min(issued, from_l1);
+  const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
+  const double frames = resident * spilled * 4;
+  const double left = *l1_size - shared;
+  const double beyond = frames > left ? 1 - left / frames : 0;
+  return [=](const Roofs& roofs) {
+    const double from_l2 =
+        beyond > 0 ? roofs.at("l2") * flops / (moved * wavefront_bytes * beyond) : by_clock;
+    return std::min({roofs.at("fp32"), roofs.at("shared") * from_shared, by_clock, from_l2});
+  };
+}
+
+template <unsigned edge, unsigned blocks = 1>
+void tile_row(Bench& bench) {
+  const auto kernel = registers::tile<edge, blocks>;
+  constexpr bool may_spill = edge > 8 || blocks > 1;
+  const cudaFuncAttributes compiled = bench.compiled(kernel, may_spill);
+  const auto found = gpubench::residency(kernel, threads, 0);
+  bench.note("resident_blocks", found.blocks);
+  bench.note("occupancy", found.occupancy);
+  bench.note("loads_per_fma", loads_a_step(edge) / (edge * edge));
+  constexpr std::size_t n = outputs / (edge * edge);
+  const auto out = bench.output<float>(n);
+  bench.verify(out, ExpectedTile{edge});
+  bench.work({.flops = 2.0 * outputs * steps,
+              .access = Access::shared_load,
+              .law = tile_law(bench, edge, static_cast<double>(compiled.localSizeBytes) / 4,
+                              double{threads} * found.blocks,
+                              static_cast<double>(compiled.sharedSizeBytes) * found.blocks),
+              // Not every word of the compiler's figure is needed in every step.
+              .law_tolerance = compiled.localSizeBytes > 0 ? 0.25 : 0.15,
+              .law_per_request = 1});
+  bench.run([&](cudaStream_t s) {
+    launch(kernel, static_cast<unsigned>(n / threads), threads, 0, s, out.data(), n);
+  });
+}
+
+void tile(Bench& bench) {
+  switch (bench.arg("edge")) {
+    case 1:
+      return tile_row<1>(bench);
+    case 2:
+      return tile_row<2>(bench);
+    case 4:
+      return tile_row<4>(bench);
+    case 8:
+      return tile_row<8>(bench);
+    default:
+      return tile_row<16>(bench);
+  }
+}
+GPU_BENCHMARK(registers, tile)->ArgName("edge")->RangeMultiplier(2)->Range(1, 16);
+
+template <unsigned edge>
+void capped_row(Bench& bench) {
+  switch (bench.arg("blocks")) {
+    case 4:
+      return tile_row<edge, 4>(bench);
+    case 8:
+      return tile_row<edge, 8>(bench);
+    default:
+      return tile_row<edge, 16>(bench);
+  }
+}
+void capped(Bench& bench) {
+  return bench.arg("edge") == 8 ? capped_row<8>(bench) : capped_row<16>(bench);
+}
+GPU_BENCHMARK(registers, capped)->ArgNames({"edge", "blocks"})->ArgsProduct({{8, 16}, {8, 16}});
+GPU_BENCHMARK(registers, capped)
+    ->ArgNames({"edge", "blocks"})
+    ->In(Suite::full)
+    ->ArgsProduct({{8, 16}, {4}});
+
+}  // namespace

@@ -1,0 +1,47 @@
+// Checks lab 01: right at every shape, words read once, and how fast.
+#include "harness/bench.hpp"
+#include "labs/01-coalescing/interface.cuh"
+#include "labs/untouched.hpp"
+
+namespace {
+
+using gpubench::Bench;
+
+struct Expected {
+  gpubench::Generator<float> x, y;
+  float a;
+  __host__ __device__ float operator()(std::size_t i) const { return fmaf(a, x(i), y(i)); }
+};
+
+void check(Bench& bench, unsigned n) {
+  const float a = 0.75f;
+  const auto x = bench.input<float>(n), y = bench.input<float>(n);
+  const auto out = bench.output<float>(n);
+  // a * x is exact: a fused multiply-add and two roundings give the same.
+  bench.verify(out, Expected{x.values(), y.values(), a});
+  lab::expect_untouched(bench, x);
+  lab::expect_untouched(bench, y);
+  bench.work({.useful_bytes = 3.0 * n * sizeof(float), .flops = 2.0 * n});
+  bench.run([&](cudaStream_t s) { lab::solve(a, x.data(), y.data(), out.data(), n, s); });
+}
+
+void correct(Bench& bench) { check(bench, static_cast<unsigned>(bench.arg("n"))); }
+GPU_BENCHMARK(lab, correct)
+    ->ArgName("n")
+    ->Arg(1)
+    ->Arg(31)
+    ->Arg(127)
+    ->Arg(128)
+    ->Arg(129)
+    ->Arg(2048)
+    ->Arg(2049)
+    ->Arg(7919);
+
+// A size that nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) { check(bench, 3000 + bench.input<unsigned>(1).values()(0) % 5000); }
+GPU_BENCHMARK(lab, fresh);
+
+void timed(Bench& bench) { check(bench, 1u << 21); }
+GPU_BENCHMARK(lab, timed);
+
+}  // namespace

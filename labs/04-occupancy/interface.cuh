@@ -1,0 +1,17 @@
+// What the checker calls and launch.cu defines.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace lab {
+
+inline constexpr unsigned threads = 128;
+// Each block takes this much shared memory, as a kernel with large tiles would: few fit on an SM.
+inline constexpr std::size_t shared_bytes = 56 * 1024;
+
+// out[i] = in[i] for i < n.
+void solve(const float* in, float* out, unsigned n, cudaStream_t stream);
+
+}  // namespace lab

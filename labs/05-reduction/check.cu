@@ -1,0 +1,54 @@
+// Checks lab 05: right at every length, no bank conflicts, little shared memory, and how fast.
+#include <algorithm>
+
+#include "harness/bench.hpp"
+#include "labs/05-reduction/interface.cuh"
+#include "labs/untouched.hpp"
+
+namespace {
+
+using gpubench::Bench;
+
+// Inputs are multiples of 2^-10 below 1 in magnitude: sums of 4096 are exact in any order.
+struct Expected {
+  gpubench::Generator<float> in;
+  std::size_t n;
+  __host__ __device__ float operator()(std::size_t block) const {
+    float sum = 0;
+    const std::size_t end = (block + 1) * lab::words_a_block;
+    for (std::size_t i = block * lab::words_a_block; i < end && i < n; ++i) sum += in(i);
+    return sum;
+  }
+};
+
+void check(Bench& bench, unsigned n) {
+  const auto in = bench.input<float>(n);
+  const auto sums = bench.output<float>((n + lab::words_a_block - 1) / lab::words_a_block);
+  bench.verify(sums, Expected{in.values(), n});
+  lab::expect_untouched(bench, in);
+  bench.work({.useful_bytes = 1.0 * n * sizeof(float),
+              .flops = 1.0 * n,
+              .access = gpubench::Access::shared_load});
+  bench.run([&](cudaStream_t s) { lab::solve(in.data(), sums.data(), n, s); });
+}
+
+void correct(Bench& bench) { check(bench, static_cast<unsigned>(bench.arg("n"))); }
+GPU_BENCHMARK(lab, correct)
+    ->ArgName("n")
+    ->Arg(1)
+    ->Arg(31)
+    ->Arg(33)
+    ->Arg(127)
+    ->Arg(128)
+    ->Arg(4096)
+    ->Arg(4097)
+    ->Arg(12289);
+
+// A length that nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) { check(bench, 5000 + bench.input<unsigned>(1).values()(0) % 9000); }
+GPU_BENCHMARK(lab, fresh);
+
+void timed(Bench& bench) { check(bench, 1u << 22); }
+GPU_BENCHMARK(lab, timed);
+
+}  // namespace

@@ -1,0 +1,54 @@
+// Checks lab 06: right at every shape, how often global memory is asked, and how fast.
+#include "harness/bench.hpp"
+#include "labs/06-tiled-gemm/interface.cuh"
+#include "labs/untouched.hpp"
+
+namespace {
+
+using gpubench::Bench;
+
+struct Expected {
+  gpubench::Generator<float> a, b;
+  std::size_t n, k;
+  __host__ __device__ float operator()(std::size_t i) const {
+    double sum = 0;
+    for (std::size_t l = 0; l < k; ++l) sum += double{a(i / n * k + l)} * b(l * n + i % n);
+    return static_cast<float>(sum);
+  }
+};
+
+void check(Bench& bench, unsigned m, unsigned n, unsigned k) {
+  const auto a = bench.input<float>(std::size_t{m} * k), b = bench.input<float>(std::size_t{k} * n);
+  const auto c = bench.output<float>(std::size_t{m} * n);
+  // k products, each below 1, in an order of the solution's own.
+  bench.verify(c, Expected{a.values(), b.values(), n, k}, {.absolute = 1e-6 * k});
+  lab::expect_untouched(bench, a);
+  lab::expect_untouched(bench, b);
+  bench.work(
+      {.useful_bytes = 4.0 * (1.0 * m * k + 1.0 * k * n + 1.0 * m * n), .flops = 2.0 * m * n * k});
+  bench.run([&](cudaStream_t s) { lab::solve(a.data(), b.data(), c.data(), m, n, k, s); });
+}
+
+void correct(Bench& bench) {
+  check(bench, static_cast<unsigned>(bench.arg("m")), static_cast<unsigned>(bench.arg("n")),
+        static_cast<unsigned>(bench.arg("k")));
+}
+GPU_BENCHMARK(lab, correct)
+    ->ArgNames({"m", "n", "k"})
+    ->Args({1, 1, 1})
+    ->Args({32, 32, 32})
+    ->Args({33, 31, 47})
+    ->Args({1, 127, 64})
+    ->Args({65, 1, 100});
+
+// A shape that nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) {
+  const auto size = bench.input<unsigned>(3).values();
+  check(bench, 20 + size(0) % 60, 20 + size(1) % 60, 20 + size(2) % 60);
+}
+GPU_BENCHMARK(lab, fresh);
+
+void timed(Bench& bench) { check(bench, 1024, 1024, 64); }
+GPU_BENCHMARK(lab, timed);
+
+}  // namespace

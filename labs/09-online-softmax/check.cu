@@ -1,0 +1,77 @@
+// Checks lab 09: right at every length and for large numbers, two passes, and how fast.
+#include <cmath>
+#include <vector>
+
+#include "harness/bench.hpp"
+#include "labs/09-online-softmax/interface.cuh"
+#include "labs/untouched.hpp"
+
+namespace {
+
+using gpubench::Bench;
+
+// "" or the first of a row's results that is wrong, in words.
+std::string check_row(const float* got, const gpubench::Generator<float>& in, std::size_t begin,
+                      unsigned columns, float scale) {
+  double largest = -INFINITY, sum = 0;
+  for (std::size_t c = 0; c < columns; ++c) {
+    largest = std::fmax(largest, double{scale} * in(begin + c));
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    sum += std::exp(double{scale} * in(begin + c) - largest);
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    const double want = std::exp(double{scale} * in(begin + c) - largest) / sum;
+    // scale * in is exact, and so is what exp() gets of it, but for one rounding.
+    if (!gpubench::is_right(got[c], static_cast<float>(want), 1e-4, 1e-9)) {
+      return gpubench::describe_wrong(begin + c, got[c], static_cast<float>(want));
+    }
+  }
+  return "";
+}
+
+void check(Bench& bench, unsigned rows, unsigned columns, float scale) {
+  const std::size_t n = std::size_t{rows} * columns;
+  const auto in = bench.input<float>(n);
+  const auto out = bench.output<float>(n);
+  bench.check([=](bool) {
+    std::vector<float> got(n);
+    CUDA_CHECK(cudaMemcpy(got.data(), out.data(), n * sizeof(float), cudaMemcpyDeviceToHost));
+    std::string wrong;
+    for (std::size_t begin = 0; begin < n && wrong.empty(); begin += columns) {
+      wrong = check_row(&got[begin], in.values(), begin, columns, scale);
+    }
+    return wrong;
+  });
+  lab::expect_untouched(bench, in);
+  bench.work({.useful_bytes = 2.0 * static_cast<double>(n) * sizeof(float)});
+  bench.run([&](cudaStream_t s) { lab::solve(in.data(), out.data(), rows, columns, scale, s); });
+}
+
+void correct(Bench& bench) {
+  check(bench, static_cast<unsigned>(bench.arg("rows")),
+        static_cast<unsigned>(bench.arg("columns")), 1);
+}
+GPU_BENCHMARK(lab, correct)
+    ->ArgNames({"rows", "columns"})
+    ->Args({1, 1})
+    ->Args({2, 31})
+    ->Args({3, 127})
+    ->Args({3, 256})
+    ->Args({5, 1000});
+
+// Numbers of which exp() alone would overflow.
+void large(Bench& bench) { check(bench, 2, 300, 512); }
+GPU_BENCHMARK(lab, large);
+
+// A shape that nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) {
+  const auto size = bench.input<unsigned>(2).values();
+  check(bench, 2 + size(0) % 5, 100 + size(1) % 900, 4);
+}
+GPU_BENCHMARK(lab, fresh);
+
+void timed(Bench& bench) { check(bench, 512, 4096, 8); }
+GPU_BENCHMARK(lab, timed);
+
+}  // namespace

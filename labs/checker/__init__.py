@@ -1,0 +1,1 @@
+"""Checks the labs: predictions, then results, counters and time of a solution."""

@@ -1,0 +1,89 @@
+"""Makes a program of the checker and one solution, compiling that solution alone."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .course import Lab, LabError
+from .sandbox import Limits, run
+
+
+class CompileError(Exception):
+    """The solution does not compile; the text is the compiler's."""
+
+
+Look = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Program:
+    path: Path
+    unit: Path  # the object file with the solution
+
+
+def _ninja(build: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["ninja", "-C", str(build), *words], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        last = (done.stdout + done.stderr).strip().splitlines()[-20:]
+        raise LabError("the checker did not build:\n" + "\n".join(last))
+    return done.stdout
+
+
+def prepare(lab: Lab, build: Path, kind: str = "") -> None:
+    """Everything but the solution's unit; nothing to do the second time."""
+    if not (build / "build.ninja").exists():
+        raise LabError(f"{build} is not configured; scripts/lab does that")
+    _ninja(build, f"lab-{lab.number}{kind}-prepared")
+
+
+def _commands(lab: Lab, build: Path, kind: str) -> tuple[list[str], list[str]]:
+    """How ninja would compile the unit and link the program."""
+    target = f"lab-{lab.number}{kind}"
+    lines = [line for line in _ninja(build, "-t", "commands", target).splitlines() if line.strip()]
+    unit = next(line for line in lines if f"{lab.folder.name}/launch.cu.o -c" in line)
+    link = lines[-1].removeprefix(": && ").removesuffix(" && :")
+    return shlex.split(unit), shlex.split(link)
+
+
+def _without(words: list[str], flag: str, count: int = 1) -> list[str]:
+    if flag not in words:
+        return words
+    at = words.index(flag)
+    return words[:at] + words[at + count :]
+
+
+def compile_solution(
+    lab: Lab, build: Path, solution: Path, into: Path, kind: str = "", look: Look | None = None
+) -> Program:
+    """The program lab-NN with `solution` in it, in the folder `into`.
+
+    `look` sees the object file before anything is linked, and may raise. CompileError, LabError.
+    """
+    unit, link = _commands(lab, build, kind)
+    unit = [word for word in unit if not word.startswith("-DLAB_SOLUTION=") and word != "-MD"]
+    unit = _without(_without(unit, "-MT", 2), "-MF", 2)
+    old = unit[unit.index("-o") + 1]
+    new = into / "solution.o"
+    unit[unit.index("-o") + 1] = str(new)
+    unit.append(f'-DLAB_SOLUTION="{solution.resolve()}"')
+    # Of the commands that ninja runs, the paths are relative to the build folder.
+    done = run(unit, build, Limits(seconds=60), keep=("PATH", "CCACHE_DISABLE"))
+    if done.why:
+        raise CompileError(f"the compiler {done.why}")
+    if done.returncode != 0:
+        raise CompileError(done.stderr.strip())
+    if look:
+        look(new)
+    program = into / f"lab-{lab.number}{kind}"
+    link = [str(new) if word == old else word for word in link]
+    link[link.index("-o") + 1] = str(program)
+    linked = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
+    if linked.returncode != 0:
+        raise CompileError(linked.stderr.strip())
+    return Program(program, new)

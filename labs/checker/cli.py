@@ -1,0 +1,206 @@
+"""The command line of scripts/lab."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from . import expected, handout, show
+from .build import prepare
+from .course import Lab, LabError, all_labs, find, read_toml
+from .grade import Report, Submission, fresh_seed, grade
+
+ROOT = Path(__file__).resolve().parents[2]
+DEVICE = "model:h200-sxm"
+
+
+def submission_in(folder: Path) -> Submission:
+    return Submission(folder / "solution.cuh", folder / "answers.toml")
+
+
+def check(lab: Lab, options: argparse.Namespace) -> Report:
+    submission = Submission(
+        options.solution or lab.folder / "solution.cuh",
+        options.answers or lab.folder / "answers.toml",
+    )
+    seed = options.seed if options.seed is not None else fresh_seed(options.student)
+    return grade(
+        lab, submission, options.build, device=options.device, seed=seed,
+        predict_first=not options.no_predictions,
+    )  # fmt: skip
+
+
+def watch(lab: Lab, options: argparse.Namespace) -> int:
+    """Checks again whenever one of the two files was saved, until Ctrl-C."""
+    files = [
+        options.solution or lab.folder / "solution.cuh",
+        options.answers or lab.folder / "answers.toml",
+    ]
+    seen: list[float] = []
+    try:
+        while True:
+            now = [path.stat().st_mtime if path.exists() else 0.0 for path in files]
+            if now != seen:
+                seen = now
+                print("\n" + "=" * 80)
+                print(show.as_text(check(lab, options)), flush=True)
+            time.sleep(0.3)
+    except KeyboardInterrupt:
+        return 0
+
+
+def command_list(options: argparse.Namespace) -> int:
+    for lab in all_labs(ROOT):
+        print(f"{lab.number}  {lab.title:<24} {lab.question}")
+    print("\nscripts/lab 01 checks labs/01-*/solution.cuh; its page is labs/01-*/README.md.")
+    return 0
+
+
+def command_check(options: argparse.Namespace) -> int:
+    lab = find(ROOT, options.lab)
+    if options.setup:
+        prepare(lab, options.build)
+        return 0
+    if options.watch:
+        return watch(lab, options)
+    report = check(lab, options)
+    print(show.as_text(report))
+    return 0 if report.points > 100 - 1e-9 else 1
+
+
+def command_hint(options: argparse.Namespace) -> int:
+    lab = find(ROOT, options.lab)
+    hints = read_toml(lab.folder / "hints.toml").get("hints", [])
+    if not 1 <= options.step <= len(hints):
+        raise LabError(f"lab {lab.number} has hints 1 to {len(hints)}, not {options.step}")
+    print(f"Hint {options.step} of {len(hints)}: {hints[options.step - 1]}")
+    return 0
+
+
+def command_export(options: argparse.Namespace) -> int:
+    if options.students:
+        count = handout.export_students(ROOT, options.students)
+        print(f"{options.students}: {count} files, without references and answers")
+    else:
+        number, target = options.autograder
+        count = handout.export_autograder(ROOT, find(ROOT, number), Path(target))
+        print(f"{target}: {count} files, for Gradescope")
+    return 0
+
+
+def command_gradescope(options: argparse.Namespace) -> int:
+    lab = find(ROOT, options.lab)
+    submission = submission_in(options.submission)
+    seed = fresh_seed(options.student)
+    report = grade(lab, submission, options.build, device=options.device, seed=seed)
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    options.results.write_text(json.dumps(show.as_gradescope(report), indent=2) + "\n")
+    return 0
+
+
+def command_class(options: argparse.Namespace) -> int:
+    lab = find(ROOT, options.lab)
+    students = sorted(path for path in options.folder.iterdir() if path.is_dir())
+    if not students:
+        raise LabError(f"{options.folder}: no folder in it, one is expected for each student")
+    with options.csv.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, show.SUMMARY_COLUMNS)
+        table.writeheader()
+        for folder in students:
+            report = grade(
+                lab, submission_in(folder), options.build,
+                device=options.device, seed=fresh_seed(folder.name),
+            )  # fmt: skip
+            table.writerow(show.as_summary(folder.name, report))
+            print(f"{folder.name}: {show.points(report.points)}", flush=True)
+    return 0
+
+
+def command_expected(options: argparse.Namespace) -> int:
+    for lab in [find(ROOT, options.lab)] if options.lab else all_labs(ROOT):
+        expected.write(lab, options.build)
+        print(f"labs/{lab.folder.name}: expected.json, README.md")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="scripts/lab",
+        description="Labs: predict, write, check, measure, explain. Without a GPU they run on the "
+        "model device.",
+    )
+    top.add_argument("--build", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], text: str):
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(run=run)
+        return sub
+
+    def device(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--device", default=DEVICE, help=f"model:NAME ({DEVICE})")
+        sub.add_argument("--student", default="", help="whose seed to use, instead of a new one")
+
+    add("list", command_list, "The labs that there are; also without any command.")
+    sub = add("check", command_check, "Check a lab: 'scripts/lab 02' is short for it.")
+    sub.add_argument("lab", help="its number or folder")
+    device(sub)
+    sub.add_argument("--watch", action="store_true", help="again whenever a file is saved")
+    sub.add_argument("--solution", type=Path, help="instead of the lab's solution.cuh")
+    sub.add_argument("--answers", type=Path, help="instead of the lab's answers.toml")
+    sub.add_argument("--seed", type=int, help="of inputs and shapes, to repeat a check")
+    sub.add_argument("--no-predictions", action="store_true", help="run without them: no points")
+    sub.add_argument("--setup", action="store_true", help=argparse.SUPPRESS)
+    sub = add("hint", command_hint, "A hint; there are three a lab, each says more.")
+    sub.add_argument("lab")
+    sub.add_argument("step", type=int, nargs="?", default=1)
+    sub = add("export", command_export, "For instructors: the students' tree, or an autograder.")
+    which = sub.add_mutually_exclusive_group(required=True)
+    which.add_argument("--students", type=Path, metavar="DIR")
+    which.add_argument("--autograder", nargs=2, metavar=("LAB", "FILE.zip"))
+    sub = add("gradescope", command_gradescope, "Grade one submission into a results.json.")
+    sub.add_argument("lab")
+    sub.add_argument("--submission", type=Path, required=True, metavar="DIR")
+    sub.add_argument("--results", type=Path, required=True, metavar="FILE")
+    device(sub)
+    sub = add("class", command_class, "Grade a folder of submissions, a folder each, into a CSV.")
+    sub.add_argument("lab")
+    sub.add_argument("folder", type=Path)
+    sub.add_argument("--csv", type=Path, required=True, metavar="FILE")
+    device(sub)
+    sub = add("expected", command_expected, "For instructors: expected.json and the page's table.")
+    sub.add_argument("lab", nargs="?")
+    return top
+
+
+COMMANDS = ("list", "check", "hint", "export", "gradescope", "class", "expected")
+
+
+def with_command(words: list[str]) -> list[str]:
+    """`scripts/lab` lists, `scripts/lab 02 --watch` checks, `--setup 02` prepares an image."""
+    at = 2 if words[:1] == ["--build"] else 0
+    if len(words) == at:
+        return [*words, "list"]
+    if words[at] in (*COMMANDS, "-h", "--help"):
+        return words
+    return [*words[:at], "check", *words[at:]]
+
+
+def main() -> int:
+    options = parser().parse_args(with_command(sys.argv[1:]))
+    try:
+        device = getattr(options, "device", DEVICE)
+        if not device.startswith("model:"):
+            raise LabError(f"--device={device}: labs run on model devices so far: model:NAME")
+        return options.run(options)
+    except LabError as error:
+        print(f"scripts/lab: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"scripts/lab: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2

@@ -1,0 +1,147 @@
+"""The labs that there are, as their folders describe them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PARTS = ("predictions", "correctness", "counters", "time")
+
+
+class LabError(Exception):
+    """One line for the user: what is wrong with a file, a flag or the machine."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A question with a numeric answer, asked before any code is run."""
+
+    id: str
+    question: str
+    digits: int  # significant digits that are asked for
+    hint: str
+    rounded: bool = False  # one more or less in the last digit will do
+    row: str = ""  # of the reference's run, where the answer stands as `key`: tested
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A folder labs/NN-name."""
+
+    folder: Path
+    title: str
+    question: str
+    concept: str
+    kernels: tuple[str, ...]
+    points: dict[str, int]
+    limits: dict[str, float]
+    requires: tuple[dict[str, Any], ...]
+    predictions: tuple[Prediction, ...]
+    host_code: tuple[str, ...]  # functions of the host that this lab's solution may call
+    devices: tuple[str, ...]
+
+    @property
+    def number(self) -> str:
+        return self.folder.name[:2]
+
+    @property
+    def reference(self) -> Path:
+        """The instructor's solution; a handout does not have it."""
+        return self.folder / "reference" / "solution.cuh"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LabError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LabError(f"{path}: {error}") from None
+
+
+def load(folder: Path) -> Lab:
+    path = folder / "lab.toml"
+    raw = read_toml(path)
+    try:
+        lab = Lab(
+            folder=folder,
+            title=raw["title"],
+            question=raw["question"],
+            concept=raw["concept"],
+            kernels=tuple(raw["kernels"]),
+            points={part: int(raw["points"][part]) for part in PARTS},
+            limits={k: float(v) for k, v in raw.get("limits", {}).items()},
+            requires=tuple(raw.get("require", ())),
+            predictions=tuple(Prediction(**one) for one in raw["predict"]),
+            host_code=tuple(raw.get("host_code", ())),
+            devices=tuple(raw.get("devices", ("h200-sxm", "h100-sxm", "a100-80-sxm"))),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise LabError(f"{path}: {error}") from None
+    if sum(lab.points.values()) != 100:
+        raise LabError(f"{path}: the points of {', '.join(PARTS)} must add up to 100")
+    unknown = set(lab.limits) - {"global_excess", "shared_excess", "loads_a_lane"}
+    if unknown:
+        raise LabError(f"{path}: [limits] has no {', '.join(sorted(unknown))}")
+    return lab
+
+
+def all_labs(root: Path) -> list[Lab]:
+    return [load(path.parent) for path in sorted(root.glob("labs/[0-9][0-9]-*/lab.toml"))]
+
+
+def find(root: Path, which: str) -> Lab:
+    labs = all_labs(root)
+    for lab in labs:
+        if which in (lab.number, lab.folder.name, str(int(lab.number))):
+            return lab
+    known = ", ".join(lab.folder.name for lab in labs)
+    raise LabError(f"no lab {which!r}; there are: {known}")
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def rounded(value: float, digits: int) -> str:
+    """`value` with so many significant digits, as one spelling."""
+    return f"{value:.{digits - 1}e}"
+
+
+def neighbours(value: float, digits: int) -> list[str]:
+    """The same, and one more or less in its last digit: who rounds on the way is not wrong."""
+    if value == 0:
+        return [rounded(0, digits)]
+    exact = float(rounded(value, digits))
+    step = 10.0 ** (math.floor(math.log10(abs(exact))) - digits + 1) if digits > 1 else 0.0
+    return [rounded(exact + k * step, digits) for k in (0, -1, 1)]
+
+
+def seal(lab: Lab, prediction: Prediction, text: str) -> str:
+    """What a handout holds instead of an answer: it confirms, and does not tell."""
+    return hashlib.sha256(f"{lab.folder.name}/{prediction.id}/{text}".encode()).hexdigest()
+
+
+def seals(lab: Lab) -> dict[str, str]:
+    """The sealed answers: from the reference where it is, else as the handout brought them."""
+    answers = lab.folder / "reference" / "answers.toml"
+    if not answers.exists():
+        return {k: str(v) for k, v in read_toml(lab.folder / "sealed.toml").items()}
+    known = read_toml(answers)
+    missing = [p.id for p in lab.predictions if p.id not in known]
+    if missing:
+        raise LabError(f"{answers}: no answer to {', '.join(missing)}")
+    return {p.id: seal(lab, p, rounded(float(known[p.id]), p.digits)) for p in lab.predictions}
+
+
+def is_right(lab: Lab, prediction: Prediction, value: float, sealed: str) -> bool:
+    texts = (
+        neighbours(value, prediction.digits)
+        if prediction.rounded
+        else [rounded(value, prediction.digits)]
+    )
+    return any(seal(lab, prediction, text) == sealed for text in texts)

@@ -1,0 +1,89 @@
+"""What instructors hand out: the students' tree, and an autograder's bundle."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+from .course import Lab, LabError, all_labs, seals
+
+# What the checker is built and run from; the suite's own concepts are reading, and come along.
+TREE = (
+    "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "bench", "kernels", "harness",
+    "labs", "reports", "scripts",
+)  # fmt: skip
+
+
+def tracked_files(root: Path) -> list[Path]:
+    """Files of the tree as git knows them: no build folders, nobody's half-done work elsewhere."""
+    done = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard",
+         "--", *TREE],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise LabError(f"{root} is no git checkout: {done.stderr.decode().strip()}")
+    names = sorted(set(done.stdout.decode().split("\0")) - {""})
+    return [Path(name) for name in names if (root / name).is_file()]
+
+
+def is_instructors(path: Path) -> bool:
+    """Reference solutions, wrong answers and answers: labs/NN-name/reference/..."""
+    return len(path.parts) > 2 and path.parts[0] == "labs" and path.parts[2] == "reference"
+
+
+def export_students(root: Path, to: Path) -> int:
+    """Writes the handout to `to`, which must not exist; returns how many files."""
+    if to.exists() and any(to.iterdir()):
+        raise LabError(f"{to}: is not empty")
+    files = [path for path in tracked_files(root) if not is_instructors(path)]
+    for path in files:
+        target = to / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / path, target)
+    for lab in all_labs(root):
+        sealed = to / "labs" / lab.folder.name / "sealed.toml"
+        sealed.write_text(
+            "# Fingerprints of the answers: they confirm one, and tell none.\n"
+            + "".join(f'{name} = "{value}"\n' for name, value in seals(lab).items()),
+            encoding="utf-8",
+        )
+    return len(files)
+
+
+SETUP = """#!/usr/bin/env bash
+# Gradescope runs this once, when it makes the image.
+set -euo pipefail
+cd /autograder/source
+scripts/lab --setup {number}
+"""
+RUN = """#!/usr/bin/env bash
+# Gradescope runs this for each submission.
+set -euo pipefail
+cd /autograder/source
+scripts/lab gradescope {number} --submission /autograder/submission \\
+  --results /autograder/results/results.json
+"""
+
+
+def export_autograder(root: Path, lab: Lab, to: Path) -> int:
+    """One zip for Gradescope: setup.sh, run_autograder, and the tree with the reference."""
+    if not lab.reference.exists():
+        raise LabError(f"{lab.reference}: an autograder needs the reference; this is a handout")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    others = {other.folder.name for other in all_labs(root)} - {lab.folder.name}
+    files = [
+        path
+        for path in tracked_files(root)
+        if not (is_instructors(path) and path.parts[1] in others)
+    ]
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o755 << 16
+            bundle.writestr(entry, text.format(number=lab.number))
+        for path in files:
+            bundle.write(root / path, path)
+    return len(files) + 2

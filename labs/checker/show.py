@@ -1,0 +1,64 @@
+"""A report as text for the terminal, as Gradescope's results.json, as a row of a class summary."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .course import PARTS
+from .grade import Report
+
+
+def as_text(report: Report) -> str:
+    lab = report.lab
+    modelled = "modelled, not measured" if report.device.startswith("model:") else "measured"
+    lines = [
+        f"Lab {lab.number}: {lab.title}   ({report.device}, {modelled}; seed {report.seed})",
+        "",
+    ]
+    for part in report.parts:
+        lines.append(f"{part.name:<12} {points(part.points):>5} of {part.of:g}")
+        lines += [f"    {line}" for line in part.lines]
+    lines += ["", f"{'total':<12} {points(report.points):>5} of 100"]
+    return "\n".join(lines)
+
+
+def points(value: float) -> str:
+    """Rounded down to a tenth, so that 100 is only said of 100."""
+    return f"{math.floor(value * 10 + 1e-9) / 10:g}"
+
+
+def as_gradescope(report: Report) -> dict[str, Any]:
+    """https://gradescope-autograders.readthedocs.io/en/latest/specs/, results.json."""
+    return {
+        "score": round(report.points, 2),
+        "output": f"{report.lab.title}, on {report.device}, seed {report.seed}",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": part.name,
+                "score": round(part.points, 2),
+                "max_score": part.of,
+                "status": "passed" if part.points == part.of else "failed",
+                "output": "\n".join(part.lines),
+            }
+            for part in report.parts
+        ],
+    }
+
+
+SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "remark")
+
+
+def as_summary(student: str, report: Report) -> dict[str, Any]:
+    remark = next((p.lines[0] for p in report.parts if p.points < p.of and p.lines), "")
+    return {
+        "student": student,
+        "lab": report.lab.folder.name,
+        "total": round(report.points, 2),
+        **{part.name: round(part.points, 2) for part in report.parts},
+        "device": report.device,
+        "seed": report.seed,
+        "remark": remark,
+    }

@@ -1,0 +1,189 @@
+"""The checker itself: limits, grades, outputs, and what instructors hand out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from checker import course, handout, show
+from checker.course import LabError, neighbours, rounded
+from checker.grade import Part, Report, fresh_seed, share_of_points
+from checker.sandbox import Limits, run
+
+from .conftest import BUILD, LABS, ROOT
+
+
+def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "checker", "--build", str(BUILD), *words],
+        cwd=cwd, env={"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+def python(tmp_path: Path, code: str, **limits: float) -> str:
+    return run([sys.executable, "-c", code], tmp_path, Limits(**limits)).why
+
+
+def test_who_loops_for_ever_loses_only_itself(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert "did not end within 1 s" in python(tmp_path, "while True: pass", seconds=1)
+    assert time.monotonic() - began < 10
+
+
+def test_who_sleeps_is_not_waited_for_either(tmp_path: Path) -> None:
+    assert "did not end" in python(tmp_path, "import time; time.sleep(60)", seconds=0.5)
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    code = "import time; x = bytearray(300 << 20); time.sleep(30)"
+    assert "of memory" in python(tmp_path, code, memory_bytes=100 << 20)
+
+
+def test_output_is_limited(tmp_path: Path) -> None:
+    assert "of output" in python(tmp_path, "while True: print('x' * 10000)", output_bytes=1 << 20)
+
+
+def test_a_crash_is_named(tmp_path: Path) -> None:
+    assert "SIGSEGV" in python(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+
+
+def test_nobody_sees_the_instructors_environment(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("SECRET", "42")
+    ended = run([sys.executable, "-c", "import os; print('SECRET' in os.environ)"], tmp_path)
+    assert (ended.returncode, ended.stdout.strip(), ended.why) == (0, "False", "")
+
+
+# --- grades ---------------------------------------------------------------------------------------
+
+
+def test_time_is_graded_between_its_two_ratios() -> None:
+    assert share_of_points(0.5) == share_of_points(1.2) == 1
+    assert share_of_points(10) == share_of_points(1000) == 0
+    assert share_of_points((1.2 * 10) ** 0.5) == pytest.approx(0.5)
+
+
+def test_answers_may_be_off_by_one_in_their_last_digit() -> None:
+    assert "1.7e-01" in neighbours(0.1667, 2)
+    assert "1.8e-01" in neighbours(0.1667, 2)
+    assert "1.9e-01" not in neighbours(0.1667, 2)
+    assert neighbours(4, 1) == [rounded(4, 1)] * 3
+    assert neighbours(0, 2) == ["0.0e+00"]
+
+
+def test_a_student_has_a_seed_and_nobody_has_a_new_one() -> None:
+    assert fresh_seed("ada") == fresh_seed("ada") != fresh_seed("alan")
+    assert fresh_seed() != fresh_seed()
+
+
+def test_99_point_96_is_not_shown_as_100() -> None:
+    assert show.points(99.96) == "99.9"
+    assert show.points(100) == "100"
+
+
+def test_gradescope_adds_up() -> None:
+    report = Report(
+        LABS[0], "model:h200-sxm", 1, [Part("predictions", 20, 20), Part("time", 80, 3)]
+    )
+    told = show.as_gradescope(report)
+    assert told["score"] == sum(test["score"] for test in told["tests"]) == 23
+    assert [test["status"] for test in told["tests"]] == ["passed", "failed"]
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def test_it_lists_the_labs() -> None:
+    done = cli()
+    assert done.returncode == 0, done.stderr
+    for lab in LABS:
+        assert f"{lab.number}  {lab.title}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["77"], "no lab '77'"),
+        (["01", "--device=cuda"], "--device=cuda"),
+        (["01", "--solution=/nonexistent.cuh", "--no-predictions"], "/nonexistent.cuh"),
+        (["hint", "01", "9"], "hints 1 to 3"),
+        (["export", "--students", str(ROOT / "labs")], "not empty"),
+    ],
+)
+def test_bad_input_is_one_clear_line(words: list[str], named: str) -> None:
+    done = cli(*words)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_hints_come_in_three_steps() -> None:
+    for lab in LABS:
+        told = [cli("hint", lab.number, str(step)).stdout for step in (1, 2, 3)]
+        assert len(set(told)) == 3
+
+
+def test_a_broken_lab_file_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "labs" / "13-unlucky"
+    folder.mkdir(parents=True)
+    (folder / "lab.toml").write_text('title = "x"\n')
+    with pytest.raises(LabError, match=r"lab\.toml: 'question'"):
+        course.load(folder)
+
+
+def test_grading_a_class_and_gradescope(prepared, tmp_path: Path) -> None:
+    lab = LABS[0]
+    for name, solution in (("ada", lab.reference), ("bob", lab.folder / "solution.cuh")):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "solution.cuh").write_text(solution.read_text())
+        answers = lab.folder / "reference" / "answers.toml"
+        (tmp_path / "class" / name / "answers.toml").write_text(answers.read_text())
+    done = cli("class", lab.number, str(tmp_path / "class"), "--csv", str(tmp_path / "class.csv"))
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((tmp_path / "class.csv").open()))
+    assert [(row["student"], row["total"]) for row in rows] == [("ada", "100.0"), ("bob", "20.0")]
+    results = tmp_path / "out" / "results.json"
+    done = cli(
+        "gradescope", lab.number, "--submission", str(tmp_path / "class" / "ada"),
+        "--results", str(results),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(results.read_text())["score"] == 100
+
+
+# --- handouts -------------------------------------------------------------------------------------
+
+
+def test_the_handout_has_no_answers_and_knows_right_from_wrong(tmp_path: Path) -> None:
+    to = tmp_path / "handout"
+    handout.export_students(ROOT, to)
+    assert not list(to.glob("labs/*/reference"))
+    lab = course.find(to, "01")
+    assert not lab.reference.exists()
+    sealed = course.seals(lab)
+    prediction = lab.predictions[0]
+    assert course.is_right(lab, prediction, 32, sealed[prediction.id])
+    assert not course.is_right(lab, prediction, 16, sealed[prediction.id])
+    text = "".join(path.read_text() for path in to.glob("labs/01-*/*") if path.is_file())
+    assert "threadIdx.x;\n  for" not in text
+
+
+def test_the_autograder_has_what_gradescope_calls(tmp_path: Path) -> None:
+    bundle = tmp_path / "grader.zip"
+    handout.export_autograder(ROOT, LABS[0], bundle)
+    with zipfile.ZipFile(bundle) as files:
+        names = set(files.namelist())
+        for script in ("setup.sh", "run_autograder"):
+            assert files.getinfo(script).external_attr >> 16 & 0o111
+            assert f" {LABS[0].number}" in files.read(script).decode()
+    assert {f"labs/{LABS[0].folder.name}/reference/solution.cuh", "scripts/lab"} <= names
+    assert not [n for n in names if n.startswith("labs/02") and "reference" in n]
