@@ -476,6 +476,7 @@ void BlockRunner::multiply_matrices(Tensor type, bool by_warpgroup, MatrixElemen
                                     const void* code) {
   const unsigned lanes_together = by_warpgroup ? 4 * warp_lanes : warp_lanes;
   if ((current_ / lanes_together + 1) * lanes_together > lanes_.size()) {
+    const HostCode host;
     fault("matrix multiplication by " +
               std::string(by_warpgroup ? "a warpgroup of fewer than 128"
                                        : "a warp of fewer than 32") +
