@@ -150,7 +150,7 @@ def _cards(
             kind = "acknowledged"
         if key in missing:
             kind = "missing"
-        elif kind == "quiet" and key in provisional:
+        elif kind == "quiet" and key in provisional and _last_event(standing) < one.night:
             kind = "provisional"
         caption = missing.get(key, "")
         if kind in (REGRESSION, IMPROVEMENT, "acknowledged"):
@@ -163,6 +163,10 @@ def _cards(
                   history.events.get(key, []))
         )  # fmt: skip
     return cards
+
+
+def _last_event(standing: Standing) -> int:
+    return standing.event["night"] if standing.event is not None else 0
 
 
 def _is_muted(standing: Standing, one: MachineStatus) -> bool:

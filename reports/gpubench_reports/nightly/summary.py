@@ -82,9 +82,11 @@ def _notes(verdict: dict[str, Any], settings: Settings) -> list[str]:
             f"  new segment of {len(segments)} series ({'; '.join(what)}): first night from "
             f"{percent(min(ratios))} to {percent(max(ratios))} of the time before, not judged"
         )
+    settled = {(e["device"], e["mode"], e["benchmark"]) for e in new}
     provisional = [
         f"{name} ({'slower' if side > 0 else 'faster'})"
-        for _, _, name, side in verdict["provisional"]
+        for device, mode, name, side in verdict["provisional"]
+        if (device, mode, name) not in settled
     ]
     listed = f": {', '.join(provisional[:_LISTED])}" if provisional else ""
     found.append(
