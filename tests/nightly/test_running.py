@@ -190,6 +190,45 @@ def test_a_row_that_fails_cannot_be_judged(run, fake) -> None:
     assert "gather/n:4: skipped: needs 2 GPUs" in out
 
 
+def test_a_corrupt_plan_of_a_killed_night_stops_no_other(run, fake, tmp_path: Path) -> None:
+    night = Store.open(tmp_path / "nights", rehearsal=False, create=True).root / "nights/lab/000001"
+    night.mkdir(parents=True)
+    (night / "plan.json").write_text('{"began"')
+    code, out, _ = run(fake(rows={"gather/n:4": 3e-4}))
+    assert code == 0
+    assert "quarantined: lab/000001/plan.json: " in out
+    assert [n.has("done.json") for n in opened(tmp_path).nights("lab")] == [True, True]
+    assert "quarantined" not in run(fake(rows={"gather/n:4": 3e-4}))[1]  # it has been named
+
+
+def test_whatever_the_disk_refuses_is_one_line(run, fake, tmp_path: Path, monkeypatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    code, _, err = run(fake(rows=ROWS))
+    assert code == 2
+    assert err.splitlines()[-1] == f"nightly: {tmp_path}: No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["run", "--prog=./mine"], "unrecognized arguments: --prog"),  # the script knows no halves
+        (["acknowledge", "*", "--reason=r", "--until=2026-02-30"], "'2026-02-30' is no day"),
+        (["acknowledge", "*", "--reason=r", "--until=tomorrow"], "'tomorrow' is no day"),
+        (["accept", "*"], "--reason"),
+        (["benchmark", "--series=0"], "'0' is no number above 0"),
+        (["frobnicate"], "invalid choice"),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments: list[str], problem: str, capsys) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
 def test_a_program_that_writes_nothing_is_given_up(run, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text(

@@ -224,7 +224,9 @@ class NightRun:
         for night in self.store.nights(self.machine):
             if night.has("done.json"):
                 continue
-            plan = night.document("plan.json") or {}
+            plan: dict[str, Any] = {}
+            with suppress(ReportError):  # corrupt: the index puts it aside
+                plan = night.document("plan.json") or {}
             if self._is_ours(plan):
                 self.say(f"night {night.number} was killed: going on with it")
                 found = night
