@@ -55,6 +55,7 @@ class Verdict:
     wall       a name of `[[walls]]`; empty likewise
     share      measured over what its pattern allows; NaN where nothing says what that is
     yardstick  what it was compared with, in words
+    expected   the lowest and the highest share as expected
     severity   1 at the edge of what is expected, more beyond; NaN where not graded
     no_grade   why it is not graded; empty where it is
     """
@@ -69,6 +70,7 @@ class Verdict:
     grade: str
     share: float
     yardstick: str
+    expected: tuple[float, float]
     severity: float
     causes: list[Cause] = field(default_factory=list)
     change: str = ""
@@ -85,11 +87,22 @@ class Verdict:
         return f"{self.share * 100:.3g} % of {self.yardstick}, {bound}"
 
     @property
+    def expectation(self) -> str:
+        """Between what shares the row is as expected; empty where it is not graded."""
+        if self.grade == UNGRADED:
+            return ""
+        low, high = (f"{share * 100:.3g}" for share in self.expected)
+        return f"{low} to {high} % is as expected"
+
+    @property
     def why(self) -> str:
         """The causes that the row's own figures show; else the first usual one; else the advice."""
         seen = [cause for cause in self.causes if cause.seen]
         if seen:
-            return "; ".join(f"{cause.says} ({cause.evidence})" for cause in seen)
+            return "; ".join(
+                cause.says if cause.evidence == self.shown else f"{cause.says} ({cause.evidence})"
+                for cause in seen
+            )
         if self.causes:
             return f"nothing in the row's figures shows why; most often {self.causes[0].says}"
         return self.means or "no figure says why"
@@ -196,6 +209,7 @@ def _judge(row: dict[str, Any], recorded: list[Range], measured: bool) -> Verdic
         grade=grade,
         share=share,
         yardstick=yardstick,
+        expected=(low, high),
         severity=severity,
         causes=causes,
         change=advice.get("change", ""),

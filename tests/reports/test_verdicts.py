@@ -324,3 +324,11 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
         (4.0e12, 4.0e12, "1 run"),
         (4.1e12, 4.1e12, "a paper"),
     ]
+
+
+@pytest.mark.parametrize("odd", ["a lot", 10**400, [1], None, True])
+def test_a_rows_own_figures_may_be_anything(load, odd):
+    row = make_row("a/b/size:64", label="tensor", roof_fraction=0.2, penalty=2.4, pad_cost=odd,
+                   tile=odd, lost_fraction=odd if odd != 10**400 else "1e400",
+                   fit_half_bandwidth_bytes=odd)  # fmt: skip
+    assert one(load, row).bound
