@@ -370,11 +370,12 @@ def _half_over_size(rows: pd.DataFrame) -> list[float]:
     """The bytes at which each row's path reaches half of its bandwidth, as the row that carries
     the path's fit says, over the row's own."""
     paths, sizes, halves = [], [], {}
-    for row in rows.to_dict("records"):
-        others = {name: v for name, v in row["arguments"].items() if name != "size"}
-        paths.append((row["concept"], row["kernel"], str(sorted(others.items()))))
-        sizes.append(_number(row["arguments"].get("size")))
-        half = _value(row, "fit_half_bandwidth_bytes")
+    columns = (rows[name] for name in ("concept", "kernel", "arguments", "raw"))
+    for concept, kernel, arguments, raw in zip(*columns, strict=True):
+        others = {name: value for name, value in arguments.items() if name != "size"}
+        paths.append((concept, kernel, str(sorted(others.items()))))
+        sizes.append(_number(arguments.get("size")))
+        half = _number(raw.get("fit_half_bandwidth_bytes"))
         if half > 0:
             halves[paths[-1]] = half
     return [

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gpubench_reports import style
 from gpubench_reports.reader import ResultFile, read
 
 from .factory import make_document
@@ -20,6 +21,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def coarse_pictures():
+    """Pictures of a sixth of the dots: nobody looks at them, and dots are what they cost."""
+    fine, style.DPI = style.DPI, 60
+    yield
+    style.DPI = fine
 
 
 @pytest.fixture
