@@ -208,7 +208,7 @@ def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _
         for column in _claimed(panel):
             _draw_claimed(axes, at, series.rows[column].to_numpy(float), colour, marker)
     _y_axis(axes, panel, scale)
-    if not panel.numeric and not scale.logarithmic:
+    if not panel.numeric and not scale.logarithmic and panel.figure not in REQUEST_FIGURES:
         _spell_out(axes, panel, position)
     _roof_line(axes, panel, context)
     _mark_alignments(axes, panel)

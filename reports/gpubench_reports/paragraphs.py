@@ -119,12 +119,12 @@ def _grades(found: list[Verdict]) -> list[str]:
         shares: dict[str, list[float]] = {}
         for verdict in fine:
             shares.setdefault(verdict.yardstick, []).append(verdict.share)
-        each = [
-            f"{len(some) if len(shares) > 1 else ''} at {_span(some)} of {yardstick}".strip()
-            for yardstick, some in shares.items()
-        ]
-        which = _all(len(fine)) if not off else f"{_count(len(fine))} as expected:"
-        said.append(f"{which} {_listed(each)}.")
+        each = [f"at {_span(some)} of {yardstick}" for yardstick, some in shares.items()]
+        if len(shares) > 1:
+            counts = [len(some) for some in shares.values()]
+            each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
+        which = _all(len(fine)) if not off else f"{_count(len(fine))} as expected"
+        said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
     without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
     if without:
         labels = _listed(list(dict.fromkeys(without)))
@@ -141,9 +141,9 @@ def _span(shares: list[float]) -> str:
 
 def _all(count: int) -> str:
     return (
-        "The one graded row is as expected:"
+        "The one graded row is as expected"
         if count == 1
-        else f"All {count} graded rows are as expected:"
+        else f"All {count} graded rows are as expected"
     )
 
 

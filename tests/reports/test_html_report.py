@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gpubench_reports import html_report, markup
 from gpubench_reports.cli import main
 from gpubench_reports.reader import read
+from gpubench_reports.verdicts import judge
 
 from .browser import Browser, find_browser
 from .factory import (
@@ -63,6 +64,23 @@ def page_of(load, rows=None, **context) -> str:
     return html_report.build(load(rows or few_rows(), **context)).decode()
 
 
+def summary_of(load, rows, **context) -> str:
+    """The summary alone: no chart is drawn."""
+    result = load(rows, **context)
+    return html_report._summary(result, judge(result))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The page of the few rows, measured and modelled."""
+    directory, found = tmp_path_factory.mktemp("pages"), {}
+    for kind in ("cuda", "model"):
+        path = directory / f"{kind}.json"
+        path.write_text(json.dumps(make_document(few_rows(), device_kind=kind)))
+        found[kind] = html_report.build(read(path)).decode()
+    return found
+
+
 def few_rows() -> list[dict]:
     """Two concepts, one of them on a roofline."""
     return [*coalescing_rows()[:3], *roofline_rows()[:2]]
@@ -84,8 +102,7 @@ def low_rows() -> list[dict]:
 
 
 def test_the_first_screen_answers_the_four_questions(load):
-    page = Elements(page_of(load, [*low_rows(), *roofline_rows()]))
-    text = one_line(page.text)
+    text = one_line(Elements(summary_of(load, [*low_rows(), *roofline_rows()])).text)
     assert "Device NVIDIA H200 SXM 141 GB" in text or "NVIDIA H200 SXM 141 GB" in text
     assert "✗ not well" in text
     assert "the clock was throttled in 1 row" in text
@@ -111,29 +128,29 @@ def test_the_three_worst_are_of_three_concepts_and_each_says_why(load):
     rows = [bandwidth_row(f"{concept}/k/n:{n}", DRAM * share, DRAM, throttled=1)
             for n, (concept, share) in enumerate(
                 [("a", 0.3), ("a", 0.4), ("b", 0.5), ("c", 0.6), ("d", 0.7)])]  # fmt: skip
-    found = entries_of_the_worst(page_of(load, rows))
+    found = entries_of_the_worst(summary_of(load, rows))
     assert [entry.partition(" at ")[0] for entry in found] == ["a/k/n:0", "b/k/n:2", "c/k/n:3"]
     assert all("Why: the clock was held down" in entry for entry in found)
     failed = make_row("e/k/n:1") | {"error_occurred": True, "error_message": "element 3 is 4"}
-    found = entries_of_the_worst(page_of(load, [*rows, failed]))
+    found = entries_of_the_worst(summary_of(load, [*rows, failed]))
     assert found[0] == "e/k/n:1failed: element 3 is 4"
     assert len(found) == 3
 
 
 def test_the_worst_of_a_model_are_no_faults_of_a_device(load):
     rows = [bandwidth_row("a/k/n:1", DRAM / 2, DRAM)]
-    text = one_line(Elements(page_of(load, rows, device_kind="model")).text)
+    text = one_line(Elements(summary_of(load, rows, device_kind="model")).text)
     assert "Where model and law disagree most" in text
     assert "Nothing was measured, so none of this is a fault of the device" in text
     assert "Worst rows" not in text
-    assert "no fault" not in page_of(load, rows)
+    assert "fault of the device" not in summary_of(load, rows)
 
 
 def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
     rows = [make_row(f"gemm/k/n:{n}", flops_per_second=4e14 * n, label="tensor", roof="tensor_bf16")
             for n in (1, 2)]  # fmt: skip
     roofs = [roof(name, "compute", 9.9e14, "data_sheet") for name in ("tensor_bf16", "tensor_fp8")]
-    page = page_of(load, rows, roofs=roofs)
+    page = summary_of(load, rows, roofs=roofs)
     text = one_line(Elements(page).text)
     assert "800 TFLOP/s *990 TFLOP/s data sheet81 %" in text
     assert 'title="by gemm/k/n:2"' in page
@@ -142,38 +159,40 @@ def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
 
 
 def test_rows_without_a_grade_are_explained(load):
-    text = one_line(Elements(page_of(load, [make_row("a/b/n:1", label="latency")])).text)
+    text = one_line(Elements(summary_of(load, [make_row("a/b/n:1", label="latency")])).text)
     assert "Not graded: no law at their size, and what binds them (latency) has no roof" in text
-    graded = page_of(load, [make_row("a/b/n:1", roof_fraction=0.9)])
+    graded = summary_of(load, [make_row("a/b/n:1", roof_fraction=0.9)])
     assert "Not graded" not in graded
 
 
-def test_how_to_read_a_kind_of_chart_is_said_once(load):
-    page = page_of(load)
+def test_how_to_read_a_kind_of_chart_is_said_once(pages):
+    page = pages["cuda"]
     assert page.count("A panel a kernel along the longest axis") == 1
     assert page.count('href="#read-concept"') == 2  # the charts of two concepts point at it
     assert 'id="read-concept"' in page
     assert page.count("no device has said so") == 0
-    assert page_of(load, device_kind="model").count("no device has said so") == 1
+    assert pages["model"].count("no device has said so") == 1
 
 
 def test_all_kernels_of_a_concept_are_told(load):
     rows = [
         bandwidth_row(f"a/kernel{k}/n:{n}", DRAM / n, DRAM / n) for k in range(6) for n in (1, 2)
     ]
-    text = Elements(page_of(load, rows, roofs=[])).text
+    result = load(rows)
+    (section,) = html_report._concepts(result, judge(result), [])
+    text = Elements(section).text
     assert all(f"kernel{k}: useful bandwidth from" in text for k in range(6))
 
 
-def test_a_modelled_file_says_so_and_claims_no_health(load):
-    text = one_line(Elements(page_of(load, device_kind="model")).text)
+def test_a_modelled_file_says_so_and_claims_no_health(pages):
+    text = one_line(Elements(pages["model"]).text)
     assert "MODELLED, not measured" in text
     assert "nothing was measured" in text
     assert "✓ healthy" not in text
 
 
-def test_every_chart_has_words_and_a_name_for_screen_readers(load):
-    page = page_of(load)
+def test_every_chart_has_words_and_a_name_for_screen_readers(pages):
+    page = pages["cuda"]
     parsed = Elements(page)
     figures = len(parsed.of("figure"))
     assert figures == 3  # a roofline and two concepts
@@ -216,13 +235,15 @@ def test_devices_that_differ_share_a_roofline(load, write):
     rows = roofline_rows()[:2]
     other = read(write(make_document(rows, device="b200", device_title="NVIDIA B200"), "b.json"))
     assert 'id="chart-devices"' in html_report.build(load(rows), [other]).decode()
-    same = read(write(make_document(rows), "same.json"))
-    assert 'id="chart-devices"' not in html_report.build(load(rows), [same]).decode()
+    same = read(write(make_document(rows[:1]), "same.json"))
+    run = load(rows[:1])
+    assert 'id="chart-devices"' not in html_report.build(run, [same]).decode()
 
 
-def test_equal_input_gives_equal_bytes(load):
-    result = load(few_rows()[2:])
-    assert html_report.build(result) == html_report.build(result)
+def test_equal_input_gives_equal_bytes(pages, tmp_path):
+    path = tmp_path / "cuda.json"
+    path.write_text(json.dumps(make_document(few_rows())))
+    assert html_report.build(read(path)).decode() == pages["cuda"]
 
 
 def test_too_many_rows_for_the_table_are_counted_and_the_odd_ones_kept(load):

@@ -27,7 +27,7 @@ def records(result, everything=False):
 def test_csv_has_a_line_a_row_and_a_column_for_whatever_a_row_has(load):
     rows = [
         bandwidth_row("a/b/stride:2", DRAM / 3, DRAM, rule="unconfirmed", counts="exact",
-                      assuming="no register limit", note="x", registers=32, lost_fraction=0.25),
+                      assuming="no register limit", note="x", registers=32, idle_seconds=0.25),
         make_row("a/c/dtype:fp32") | {"skipped": True, "skip_reason": "needs,\ncommas"},
     ]  # fmt: skip
     first, second = records(load(rows), everything=True)
@@ -35,7 +35,7 @@ def test_csv_has_a_line_a_row_and_a_column_for_whatever_a_row_has(load):
     assert first["rule"] == "unconfirmed"
     assert first["assuming"] == "no register limit"
     assert first["registers"] == "32"
-    assert first["lost_fraction"] == "0.25"
+    assert first["idle_seconds"] == "0.25"
     assert float(first["useful_bytes_per_second"]) == DRAM / 3
     assert (first["wall"], first["grade"]) == ("bandwidth", "low")
     assert (second["dtype"], second["stride"]) == ("fp32", "")
@@ -82,7 +82,7 @@ def test_markdown_leads_with_what_is_not_as_expected(load, write, capsys):
     assert "**not well**" in text
     fine = markdown_report.to_markdown(*_judged(load(coalescing_rows())))
     assert "All 12 graded rows are as expected." in fine
-    assert "All 12 graded rows are as expected: at 97 % of what its law allows." in fine
+    assert "All 12 graded rows are as expected, at 97 % of what its law allows." in fine
     modelled = markdown_report.to_markdown(*_judged(load(device_kind="model")))
     assert "**MODELLED, not measured**" in modelled
 
@@ -91,8 +91,8 @@ def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
     rows = [
         bandwidth_row("a/b/n:1", DRAM, DRAM),
         bandwidth_row("a/b/n:2", DRAM * 0.95, DRAM),
-        make_row("a/b/n:3", roof_fraction=0.8),
-        make_row("a/b/n:4", label="latency"),
+        make_row("a/c", roof_fraction=0.8),
+        make_row("a/d", label="latency"),
     ]
     result, verdicts = _judged(load(rows))
     kernels, rest = paragraphs.sentences_of(result.rows, verdicts)

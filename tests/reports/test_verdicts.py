@@ -145,7 +145,7 @@ def test_the_three_worst_rows_are_of_three_concepts(load):
     assert [v.grade for v in found] == [verdicts.LOW, verdicts.LOW, verdicts.EXPECTED]
 
 
-# --- what binds: patterns that know more than the label, a row that each fits and one not ----------
+# --- what binds: patterns that know more than the label, a row that each fits and one not --------
 
 FITTING = [
     ("branch paths", make_row("a/b", label="fp32", active_lanes=4),
