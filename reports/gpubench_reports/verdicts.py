@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gpubench_reports.errors import ReportError
@@ -24,7 +25,7 @@ EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not 
 _GRADES = {"low": LOW, "high": HIGH}
 _DERIVED = ("clock_share", "interval_share", "dram_share", "requests_over_law", "overhead_share",
             "moved_over_useful", "claimed_over_true", "half_over_size", "tile_elements",
-            "zeros")  # fmt: skip
+            "wave_share", "zeros")  # fmt: skip
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
 _TESTS = {
     "above": lambda value, limit: value > limit,
@@ -362,6 +363,8 @@ def _with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
     true = rows[list(_CLAIMED)].where(rows[[f"claimed_{c}" for c in _CLAIMED]].notna().to_numpy())
     rows["claimed_over_true"] = claimed / true.bfill(axis=1).iloc[:, 0]
     rows["half_over_size"] = _half_over_size(rows)
+    waves = pd.Series([_number(raw.get("waves")) for raw in rows["raw"]], index=rows.index)
+    rows["wave_share"] = waves / np.ceil(waves)
     rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
 
