@@ -26,7 +26,7 @@ from gpubench_reports import (
     style,
 )
 from gpubench_reports.columns import columns_of
-from gpubench_reports.compare import Comparison, compare
+from gpubench_reports.compare import Comparison, changed, compare
 from gpubench_reports.devices import Machine, of_result
 from gpubench_reports.figures import with_headline
 from gpubench_reports.inline_svg import png_element, to_inline_svg
@@ -109,7 +109,8 @@ def _draw(
     if means is not None:
         builders["means"] = partial(_means, means)
     for number, comparison in enumerate(comparisons, start=1):
-        builders[f"compare-{number}"] = partial(_forest, comparison)
+        if not changed(comparison.rows).empty:
+            builders[f"compare-{number}"] = partial(_forest, comparison)
     drawn = draw_all(result, builders, partial(_embed, result.context))
     names = chart_names(list(dict.fromkeys(result.rows["concept"])))
     found = [Chart(stem, *_belongs(stem, names), content) for stem, content in drawn.items()]
@@ -146,10 +147,8 @@ def _forest(comparison: Comparison, _: ResultFile) -> Figure | None:
 
 def _largest(comparison: Comparison) -> Comparison:
     """The comparison with its rows that changed most, in the file's order."""
-    rows = comparison.rows
-    change = rows["ratio"].apply(math.log).abs()
-    kept = change.sort_values(ascending=False, kind="stable").index[:_MOST_RATIOS]
-    return replace(comparison, rows=rows.loc[sorted(kept)])
+    kept = changed(comparison.rows).index[:_MOST_RATIOS]
+    return replace(comparison, rows=comparison.rows.loc[sorted(kept)])
 
 
 def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
@@ -438,15 +437,17 @@ def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> 
     ]
     for number, comparison in enumerate(comparisons, start=1):
         own = [chart for chart in charts if chart.stem == f"compare-{number}"]
+        rows, off = len(comparison.rows), len(changed(comparison.rows))
+        drawn = f"{off}" if off <= _MOST_RATIOS else f"The {_MOST_RATIOS} largest of {off}"
         words = (
-            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')}"
+            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')} "
+            f"{drawn} changes are drawn; of {rows} rows in both, {rows - off} show none."
         )
-        left_out = len(comparison.rows) - _MOST_RATIOS
-        if left_out > 0:
-            words += f" The {_MOST_RATIOS} rows that changed most; {left_out} more did less."
         parts.append(tag("h3", f"Against {comparison.a.path.name}"))
         parts += [tag("p", warning, class_="banner") for warning in comparison.warnings]
         parts += [_figure(chart, words) for chart in own]
+        if not off:
+            parts.append(tag("p", f"None of the {rows} rows that are in both shows a difference."))
         for letter, names in (("the other file", comparison.only_a), ("this", comparison.only_b)):
             if names:
                 parts.append(tag("p", f"{len(names)} rows only {letter} has.", class_="small"))

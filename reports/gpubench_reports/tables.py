@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpubench_reports.columns import NONE, columns_of
-from gpubench_reports.compare import Comparison
+from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.figures import BY_COLUMN
 from gpubench_reports.reader import Context, ResultFile
 from gpubench_reports.speedups import Table as Speedups
@@ -24,7 +24,6 @@ from gpubench_reports.verdicts import Verdict
 MOST_ROWS = 5000
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
-_NOTHING_CHANGED = 0.01  # of a ratio without an interval, what is worth no line
 
 
 def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
@@ -56,7 +55,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
         console.print(Text(f"{letter}  {result.path}  {_run(result.context)}"))
     for warning in comparison.warnings:
         console.print(_bold(f"!  {warning}"))
-    shown = comparison.rows if everything else _changed(comparison.rows)[:_MOST_CHANGED]
+    shown = comparison.rows if everything else changed(comparison.rows)[:_MOST_CHANGED]
     if not shown.empty:
         console.print(_comparison_table(shown))
     counts = comparison.rows["verdict"].value_counts()
@@ -76,14 +75,6 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
                 console.print(Text(f"  {name}: {why}"))
             if len(kept) < len(names):
                 console.print(Text(f"  and {len(names) - len(kept)} more: --all prints them"))
-
-
-def _changed(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a comparison that got faster or slower, those that did most first."""
-    size = rows["ratio"].apply(math.log).abs()
-    unknown = (rows["verdict"] == "unknown") & (size > _NOTHING_CHANGED)
-    changed = rows["verdict"].isin(["faster", "slower"]) | unknown
-    return rows.loc[size[changed].sort_values(ascending=False, kind="stable").index]
 
 
 def print_speedups(table: Speedups) -> None:

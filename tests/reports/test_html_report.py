@@ -231,6 +231,21 @@ def test_a_comparison_says_how_the_files_are_unlike(load, write):
     assert "A is modelled and B is measured" in text
 
 
+def test_a_comparison_draws_what_changed_and_counts_the_rest(load, write):
+    def rows(slow):
+        return [bandwidth_row(f"a/b/n:{n}", DRAM / (1.5 if n in slow else 1)) for n in range(4)]
+
+    run = load(rows([]))
+    other = read(write(make_document(rows([1, 3])), "other.json"))
+    page = html_report.build(run, [other]).decode()
+    assert "2 changes are drawn; of 4 rows in both, 2 show none." in page
+    assert 'id="chart-compare-1"' in page
+    same = read(write(make_document(rows([])), "same.json"))
+    page = html_report.build(run, [same]).decode()
+    assert "None of the 4 rows that are in both shows a difference." in page
+    assert 'id="chart-compare-1"' not in page
+
+
 def test_devices_that_differ_share_a_roofline(load, write):
     rows = roofline_rows()[:2]
     other = read(write(make_document(rows, device="b200", device_title="NVIDIA B200"), "b.json"))
@@ -356,8 +371,12 @@ def address(tmp_path_factory):
     rows = [*low_rows(), *roofline_rows(),
             make_row("other/k/n:1") | {"skipped": True, "skip_reason": EVIL},
             make_row("other/k/n:2", label=EVIL) | {"kernel": EVIL}]  # fmt: skip
-    for name, changes in (("run", {}), ("before", {"driver_version": "570.1"})):
-        (directory / f"{name}.json").write_text(json.dumps(make_document(rows, **changes)))
+    faster = [bandwidth_row("coalescing/strided_read/stride:1", DRAM * 1.2), *rows[1:]]
+    for name, found, changes in (
+        ("run", rows, {}),
+        ("before", faster, {"driver_version": "570.1"}),
+    ):
+        (directory / f"{name}.json").write_text(json.dumps(make_document(found, **changes)))
     run, before = (read(directory / f"{name}.json") for name in ("run", "before"))
     page = directory / "run.html"
     page.write_bytes(html_report.build(run, [before]))

@@ -112,6 +112,13 @@ def test_advice_depends_on_what_binds_and_on_what_is_wasted(load):
                            moved_bytes_per_second=8 * DRAM)  # fmt: skip
     assert one(load, wasted).change.startswith("use what is fetched")
     assert one(load, bandwidth_row("a/b", DRAM, DRAM)).change.startswith("move fewer bytes")
+    few = bandwidth_row("a/b", DRAM / 2, DRAM, occupancy=0.25)
+    starved = one(load, few)
+    assert starved.change.startswith("more bytes in flight")
+    assert "too few warps are resident to cover the latency" in starved.why
+    assert "occupancy" not in starved.no_help
+    full = one(load, few | {"roof_fraction": 0.95})
+    assert full.change.startswith("move fewer bytes")
     compute = one(load, compute_row("a/b", 100.0, 5e13))
     assert "bandwidth" in compute.no_help
 
