@@ -128,8 +128,10 @@ def test_bad_input_is_one_clear_line(words: list[str], named: str) -> None:
 
 def test_hints_come_in_three_steps() -> None:
     for lab in LABS:
-        told = [cli("hint", lab.number, str(step)).stdout for step in (1, 2, 3)]
-        assert len(set(told)) == 3
+        assert len(set(course.read_toml(lab.folder / "hints.toml")["hints"])) == 3
+    told = [cli("hint", LABS[0].number, str(step)).stdout for step in (1, 2, 3)]
+    assert [text.split(":")[0] for text in told] == [f"Hint {step} of 3" for step in (1, 2, 3)]
+    assert len(set(told)) == 3
 
 
 def test_a_broken_lab_file_is_named(tmp_path: Path) -> None:
