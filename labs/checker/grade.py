@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import math
@@ -118,6 +119,12 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
     sealed = seals(lab)
     unanswered = []
     right = 0
+    questions = [prediction.id for prediction in lab.predictions]
+    for key in given:
+        if key not in questions:
+            meant = difflib.get_close_matches(key, questions, 1)
+            instead = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(questions)}"
+            part.lines.append(f"no question is called {key}: {instead}")
     for prediction in lab.predictions:
         value = given.get(prediction.id)
         if (
@@ -127,6 +134,8 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
         ):
             unanswered.append(prediction.id)
             part.lines.append(f"open   {prediction.id}: {prediction.question}")
+            if value not in (None, "?"):
+                part.lines[-1] += f" ({value!r} is no number)"
         elif is_right(lab, prediction, float(value), sealed[prediction.id]):
             right += 1
             part.lines.append(f"right  {prediction.id} = {value}")

@@ -92,6 +92,16 @@ def test_a_wrong_answer_fails_for_its_reason(
         assert report.part("correctness").points > 0, "it is refused before the part it is about"
 
 
+def test_style_is_warned_of_and_costs_nothing(prepared: list[Lab], tmp_path: Path) -> None:
+    solution = tmp_path / "solution.cuh"
+    unused = {"edits": [["  const unsigned first", "  float idle;\n  const unsigned first"]]}
+    solution.write_text(edited(LABS[0].reference.read_text(), unused, "idle"))
+    report = graded(LABS[0], solution)
+    assert report.points == pytest.approx(100)
+    said = report.part("correctness").lines
+    assert any(line.startswith("solution.cuh:") and "unused variable" in line for line in said)
+
+
 @pytest.mark.parametrize("edits", [[["a", "b"]], [["none", "b"]]])
 def test_an_edit_applies_exactly_once_or_is_an_error(edits: list[list[str]]) -> None:
     with pytest.raises(AssertionError, match="times, not once"):
@@ -103,15 +113,16 @@ def test_every_lab_has_wrong_lazy_and_cheating_submissions(lab: Lab) -> None:
     assert len([wrong for wrong in WRONG if wrong.lab is lab]) >= 4
 
 
-@labs
+@pytest.mark.parametrize(
+    "lab",
+    [lab for lab in LABS if any(p.row for p in lab.predictions)],
+    ids=lambda lab: lab.folder.name,
+)
 def test_answers_that_the_model_can_give_are_its_own(lab: Lab, reference) -> None:
     made = reference(lab.number)
-    asked = [p for p in lab.predictions if p.row]
-    if not asked:
-        pytest.skip("none of its questions is about a row")
     rows = run_rows(made.program, made.here, DEVICE, 7, "--benchmark_filter=lab/timed").rows
     answers = read_toml(lab.folder / "reference" / "answers.toml")
-    for prediction in asked:
+    for prediction in (p for p in lab.predictions if p.row):
         told = rounded(rows[prediction.row][prediction.key], prediction.digits)
         assert told == rounded(answers[prediction.id], prediction.digits), prediction.id
 

@@ -1,4 +1,4 @@
-"""Wrong, lazy and cheating submissions: edits of a lab's reference (labs/NN-name/reference/wrong.toml).
+"""Wrong, lazy and cheating submissions: edits of a reference (labs/NN-name/reference/wrong.toml).
 
 An entry has `about`, `expect` and, applied in this order:
 
