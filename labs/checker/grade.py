@@ -213,8 +213,11 @@ def alike(wrong: dict[str, str]) -> list[str]:
         kinds.setdefault(re.sub(r"-?\d[\w.+-]*", "0", reason), []).append(name)
     lines = []
     for names in list(kinds.values())[:6]:
-        others = f" (alike: {', '.join(names[1:])})" if names[1:] else ""
-        lines.append(f"{names[0]}: {wrong[names[0]]}{others}")
+        others = [name.removeprefix("lab/") for name in names[1:]]
+        if len(others) > 6:
+            others[5:] = [f"{len(others) - 5} more"]
+        alike_at = f" (alike: {', '.join(others)})" if others else ""
+        lines.append(f"{names[0]}: {wrong[names[0]]}{alike_at}")
     return lines
 
 

@@ -107,9 +107,12 @@ def test_a_fault_is_told_once_for_all_shapes_that_have_it() -> None:
         "lab/other": "element 44 is 0.25, expected -2",
     }
     assert alike(wrong) == [
-        "lab/correct/n:1: wrote 0 of 1 elements (alike: lab/correct/n:31)",
-        "lab/fresh: element 3 is -1.5e-7, expected 2 (alike: lab/other)",
+        "lab/correct/n:1: wrote 0 of 1 elements (alike: correct/n:31)",
+        "lab/fresh: element 3 is -1.5e-7, expected 2 (alike: other)",
     ]
+    many = alike({f"lab/correct/n:{n}": f"wrote 0 of {n} elements" for n in range(9)})
+    assert len(many) == 1
+    assert many[0].endswith("correct/n:5, 3 more)")
 
 
 def test_a_student_has_a_seed_and_nobody_has_a_new_one() -> None:
