@@ -2,15 +2,13 @@
 # small unit that includes the student's solution, so that only that is compiled again. What
 # solutions include is compiled once, for all of them.
 #
-# gpubench_labs(SUFFIX LANGUAGE CXX|CUDA SOURCES main... LIBRARIES of all... UNIT_LIBRARIES of what
-# holds kernels...): targets lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but the
-# solution.
+# gpubench_labs(SUFFIX LANGUAGE CXX|CUDA LIBRARIES of all, main() among them... UNIT_LIBRARIES of
+# what holds kernels...): targets lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but
+# the solution.
 file(GLOB GPUBENCH_LABS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/labs/[0-9][0-9]-*/check.cu)
 
 function(gpubench_labs suffix)
-  cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE" "SOURCES;LIBRARIES;UNIT_LIBRARIES")
-  add_library(lab_harness${suffix} OBJECT EXCLUDE_FROM_ALL ${lab_SOURCES})
-  target_link_libraries(lab_harness${suffix} PUBLIC ${lab_LIBRARIES} PRIVATE gpubench_warnings)
+  cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE" "LIBRARIES;UNIT_LIBRARIES")
   # A target has precompiled headers only where it has a source.
   set(empty ${CMAKE_CURRENT_BINARY_DIR}/lab_language${suffix}.cpp)
   file(CONFIGURE OUTPUT ${empty} CONTENT "// Nothing: the headers are what counts.\n")
@@ -34,9 +32,9 @@ function(gpubench_labs suffix)
     target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
     add_executable(lab-${number}${suffix} EXCLUDE_FROM_ALL)
     target_link_libraries(lab-${number}${suffix} PRIVATE lab_${number}_check${suffix}
-      lab_${number}_unit${suffix} lab_harness${suffix} ${lab_LIBRARIES})
+      lab_${number}_unit${suffix} ${lab_LIBRARIES})
     add_custom_target(lab-${number}${suffix}-prepared)
     add_dependencies(lab-${number}${suffix}-prepared lab_${number}_check${suffix}
-      lab_language${suffix} lab_harness${suffix} ${lab_LIBRARIES})
+      lab_language${suffix} ${lab_LIBRARIES})
   endforeach()
 endfunction()
