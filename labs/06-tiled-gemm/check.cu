@@ -55,7 +55,7 @@ void fresh(Bench& bench) {
 }
 GPU_BENCHMARK(lab, fresh);
 
-void timed(Bench& bench) { check(bench, 1024, 1024, 64); }
+void timed(Bench& bench) { check(bench, 512, 1024, 64); }
 GPU_BENCHMARK(lab, timed);
 
 }  // namespace

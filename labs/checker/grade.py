@@ -40,6 +40,7 @@ class Report:
     device: str
     seed: int
     parts: list[Part] = field(default_factory=list)
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)  # that were run, by name
 
     @property
     def points(self) -> float:
@@ -102,7 +103,7 @@ def grade(
             correctness.lines += [f"not run: {fault}" for fault in error.args]
             return report
         correctness.lines += program.warnings
-        rows = grade_correctness(program, here, device, seed, correctness, limits)
+        report.rows = rows = grade_correctness(program, here, device, seed, correctness, limits)
         if correctness.points < correctness.of:
             return report
         grade_counters(lab, program, here, device, seed, rows, report.part("counters"), kind)

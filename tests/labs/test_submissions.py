@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from checker.build import Program, compile_solution, prepare
 from checker.course import Lab, read_toml, rounded
 from checker.expected import BEGIN, END, expected, page_with, table
-from checker.grade import Report, Submission, grade, run_rows
+from checker.grade import Report, Submission, grade
 from checker.sandbox import Limits
 
 from .conftest import BUILD, LABS
@@ -29,33 +28,18 @@ def graded(lab: Lab, solution: Path, answers: Path | None = None, seed: int = 7)
     return grade(lab, Submission(solution, answers), BUILD, device=DEVICE, seed=seed, limits=limits)
 
 
-@dataclass(frozen=True)
-class Reference:
-    report: Report
-    program: Program
-    here: Path
-
-
 @pytest.fixture(scope="session")
-def reference(built: None, tmp_path_factory: pytest.TempPathFactory):
-    """The lab's reference, graded and compiled once for all tests."""
-
-    @cache
-    def of(number: str) -> Reference:
-        lab = next(lab for lab in LABS if lab.number == number)
-        prepare(lab, BUILD)
-        here = tmp_path_factory.mktemp(f"reference-{number}")
-        program = compile_solution(lab, BUILD, lab.reference, here)
-        return Reference(graded(lab, lab.reference), program, here)
-
-    return of
+def reference(prepared: list[Lab]) -> Callable[[Path], Report]:
+    """The report on the reference of the lab in a folder; made once for all tests."""
+    by_folder = {lab.folder: lab for lab in prepared}
+    return cache(lambda folder: graded(by_folder[folder], by_folder[folder].reference))
 
 
 @labs
 def test_the_reference_gets_full_marks_without_a_warning(lab: Lab, reference) -> None:
-    made = reference(lab.number)
-    assert made.report.points == pytest.approx(100), [p.lines for p in made.report.parts]
-    assert made.program.warnings == ()
+    report = reference(lab.folder)
+    assert report.points == pytest.approx(100), [p.lines for p in report.parts]
+    assert len(report.part("correctness").lines) == 1
 
 
 @labs
@@ -119,8 +103,7 @@ def test_every_lab_has_wrong_lazy_and_cheating_submissions(lab: Lab) -> None:
     ids=lambda lab: lab.folder.name,
 )
 def test_answers_that_the_model_can_give_are_its_own(lab: Lab, reference) -> None:
-    made = reference(lab.number)
-    rows = run_rows(made.program, made.here, DEVICE, 7, "--benchmark_filter=lab/timed").rows
+    rows = reference(lab.folder).rows
     answers = read_toml(lab.folder / "reference" / "answers.toml")
     for prediction in (p for p in lab.predictions if p.row):
         told = rounded(rows[prediction.row][prediction.key], prediction.digits)
@@ -128,7 +111,7 @@ def test_answers_that_the_model_can_give_are_its_own(lab: Lab, reference) -> Non
 
 
 @labs
-def test_what_the_page_expects_is_what_the_reference_reaches(lab: Lab, reference) -> None:
+def test_what_the_page_expects_is_what_the_reference_reaches(lab: Lab, prepared: list[Lab]) -> None:
     found = expected(lab, BUILD)
     page = (lab.folder / "README.md").read_text()
     assert page_with(page, found) == page, "scripts/lab expected writes the table"
