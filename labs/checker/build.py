@@ -93,7 +93,8 @@ def compile_solution(
 
 
 def plain_messages(text: str, solution: Path) -> list[str]:
-    """The compiler's about the solution, by its short name; all of them if none is."""
-    short = text.strip().replace(str(solution.resolve()), solution.name)
-    own = [line for line in short.splitlines() if line.startswith(solution.name)]
-    return (own or short.splitlines())[:12]
+    """The compiler's about the solution, by its short name, and all errors, which come first."""
+    lines = text.strip().replace(str(solution.resolve()), solution.name).splitlines()
+    errors = [line for line in lines if " error: " in line]
+    own = [line for line in lines if line.startswith(solution.name) and line not in errors]
+    return (errors + own or lines)[:12]

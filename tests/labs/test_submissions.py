@@ -86,6 +86,17 @@ def test_style_is_warned_of_and_costs_nothing(prepared: list[Lab], tmp_path: Pat
     assert any(line.startswith("solution.cuh:") and "unused variable" in line for line in said)
 
 
+def test_a_kernel_of_another_type_is_an_error_that_is_shown(
+    prepared: list[Lab], tmp_path: Path
+) -> None:
+    solution = tmp_path / "solution.cuh"
+    other = {"edits": [["unsigned n)", "int n)"]]}
+    solution.write_text(edited(LABS[0].reference.read_text(), other, "other"))
+    said = graded(LABS[0], solution).part("correctness").lines
+    assert said[0] == "does not compile:"
+    assert "invalid conversion" in said[1]
+
+
 @pytest.mark.parametrize("edits", [[["a", "b"]], [["none", "b"]]])
 def test_an_edit_applies_exactly_once_or_is_an_error(edits: list[list[str]]) -> None:
     with pytest.raises(AssertionError, match="times, not once"):
