@@ -167,7 +167,7 @@ void add(const char* kernel, gpubench::BenchFunction function, bool swept) {
     rows("fp32", Suite::standard)->Args({16, 4});
     rows("fp32", Suite::full)->ArgsProduct({{4, 8}, {1, 2, 4, 8}})->ArgsProduct({{16}, {1, 2, 8}});
   }
-  rows("fp64", Suite::standard)->Args({16, 4});
+  rows("fp64", Suite::standard)->Args({16, 4})->ForRoofs();
   rows("fp64", Suite::full)->ArgsProduct({{8}, {1, 2, 4, 8}})->ArgsProduct({{16}, {1, 2, 8}});
 }
 

@@ -143,7 +143,7 @@ void Bench::take_counters(const Observation& observation) {
   }
 }
 
-Timing Bench::take_samples(const Body& body) {
+Timing Bench::take_samples(const Body& body, double budget_seconds, double warmup_seconds) {
   TimerSettings timer;
   timer.mode = settings_.mode;
   timer.profile = settings_.profile;
@@ -156,8 +156,8 @@ Timing Bench::take_samples(const Body& body) {
     };
     timer.common = [](double mine) { return Processes::all().greatest(mine); };
   }
-  timer.stop.budget_seconds = settings_.budget_seconds;
-  timer.warmup_seconds = settings_.warmup_seconds;
+  timer.stop.budget_seconds = budget_seconds;
+  timer.warmup_seconds = warmup_seconds;
   if (platform_.deterministic()) {
     timer.warmup_seconds = 0;
     // How busy this machine is has no say in what a modelled row looks like.
@@ -173,7 +173,7 @@ void Bench::take_time(const Body& body) {
   platform_.expect_timing();
   std::vector<HealthSample> health;
   if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
-  const Timing timing = take_samples(body);
+  const Timing timing = take_samples(body, settings_.budget_seconds, settings_.warmup_seconds);
   if (platform_.health() != nullptr) {
     health.push_back(platform_.health()->sample());
     const Health judged = judge(health);
@@ -219,9 +219,10 @@ void Bench::run(const Body& body) {
   row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;
   row_.measures = work_.measures;
-  row_.headline = work_.flops > 0   ? "flops_per_second"
-                  : work_.items > 0 ? "items_per_second"
-                                    : "useful_bytes_per_second";
+  row_.headline = !work_.headline.empty() ? work_.headline
+                  : work_.flops > 0       ? "flops_per_second"
+                  : work_.items > 0       ? "items_per_second"
+                                          : "useful_bytes_per_second";
   for (const auto& prepare : prepare_) prepare(0);
   check_results(body);
   add_cold_sets();
@@ -241,9 +242,12 @@ double Bench::seconds() const {
   return row_.median_seconds;
 }
 
-double Bench::time(const Body& body) {
+double Bench::time(const Body& body, std::optional<double> budget_seconds) {
   static_cast<void>(seconds());
-  return summarize(take_samples(body).seconds).median;
+  // The row itself has warmed the clock up; of a small budget nothing is left for it.
+  const double budget = budget_seconds.value_or(settings_.budget_seconds);
+  const double warmup = std::min(settings_.warmup_seconds, budget / 5);
+  return summarize(take_samples(body, budget, warmup).seconds).median;
 }
 
 void Bench::note_kernels(const Body& body) {

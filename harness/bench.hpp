@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,9 @@ struct Work {
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
   double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
-  std::string measures{};               // this row is a measurement of the roof of this name
+  // A counter of the row's own [counter()], lower is better, by which it is judged instead.
+  std::string headline{};
+  std::string measures{};  // this row is a measurement of the roof of this name
   // What binds a program of several operations; empty: what binds its longest kernel.
   std::string bound{};
   // What happens when is worth a picture: the reports draw it from the file of --trace.
@@ -210,8 +213,9 @@ class Bench {
   // --- after run() ---
 
   double seconds() const;  // the row's median
-  // The median of another program, timed in the same way: what the row is compared with.
-  double time(const Body& body);
+  // The median of another program, timed in the same way: what the row is compared with. In a time
+  // budget of its own [s] where the row takes many.
+  double time(const Body& body, std::optional<double> budget_seconds = {});
   // A further counter of the row, in SI units; one that is not finite stays absent.
   void counter(const std::string& name, double value);
   // Runs the body over and over for --watch_seconds, or until somebody interrupts, and notes the
@@ -240,7 +244,7 @@ class Bench {
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
   void add_cold_sets();
   void check_results(const Body& body);
-  Timing take_samples(const Body& body);
+  Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);
   void take_time(const Body& body);
   void take_counters(const Observation& observation);
 

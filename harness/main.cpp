@@ -313,6 +313,13 @@ ordered_json explanations_json(const std::string& row, const std::vector<Explana
   return json;
 }
 
+// The rows that show a roof at its best, of any suite.
+std::vector<Instance> roof_rows() {
+  std::vector<Instance> rows = instances(Suite::full);
+  std::erase_if(rows, [](const Instance& i) { return !i.is_roof; });
+  return rows;
+}
+
 int run(int argc, char** argv) {
   Processes::start();
   const Options options = parse_options(argc, argv);
@@ -324,9 +331,10 @@ int run(int argc, char** argv) {
     list_devices();
     return 0;
   }
-  const std::vector<Instance> rows_to_run = options.explain.empty()
-                                                ? filtered(instances(options.suite), options.filter)
-                                                : row_to_explain(options);
+  const std::vector<Instance> rows_to_run =
+      !options.explain.empty()
+          ? row_to_explain(options)
+          : filtered(options.roofs ? roof_rows() : instances(options.suite), options.filter);
   if (rows_to_run.empty()) {
     throw UsageError("no row of the " + options.suite_name + " suite matches --benchmark_filter='" +
                      options.filter + "'; --benchmark_list_tests lists them");
@@ -451,6 +459,7 @@ int run(int argc, char** argv) {
     return console_text(results, options, width);
   };
   std::cout << (to_console ? console_aggregates(results, width) : text_of(options.format));
+  if (options.roofs) info << '\n' << roofs_text(roofs) << '\n';
   for (const Explanation& explanation : explanations) info << '\n' << explanation_text(explanation);
   if (!options.explain.empty() && explanations.empty() &&
       rows.front().outcome == Outcome::measured) {

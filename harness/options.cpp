@@ -91,6 +91,7 @@ Options parse_options(int argc, char** argv) {
       {"profile", [&](auto& f, auto& v) { o.bench.profile = boolean(f, v); }},
       {"whole_grids", [&](auto& f, auto& v) { o.bench.whole_grids = boolean(f, v); }},
       {"predict", [&](auto& f, auto& v) { o.predict = boolean(f, v); }},
+      {"roofs", [&](auto& f, auto& v) { o.roofs = boolean(f, v); }},
       {"terms", [&](auto& f, auto& v) { o.terms = boolean(f, v); }},
       {"explain",
        [&](auto& f, auto& v) {
@@ -176,6 +177,8 @@ What it runs
   --benchmark_filter=REGEX            rows whose name matches; a leading '-' takes the others
   --benchmark_list_tests              the names, and nothing else
   --suite=quick|default|full          quick: the ends of every axis
+  --roofs                             only the rows that measure a roof (memory, caches, arithmetic),
+                                      and a table of the roofs beside the data sheet's
 How it measures
   --mode=cold|hot                     cold: buffers the caches have forgotten. hot: batches
   --benchmark_min_time=SECONDS        time budget of a row (0.5)

@@ -25,6 +25,7 @@ struct Options {
   BenchSettings bench;
   bool predict = false;
   bool terms = false;
+  bool roofs = false;   // only what measures a roof, and a table of them
   std::string explain;  // the one row to run and to explain; "" for none
   bool list_devices = false;
   bool list_tests = false;

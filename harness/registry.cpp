@@ -75,6 +75,12 @@ Registration* Registration::In(Suite suite) {
   return this;
 }
 
+Registration* Registration::ForRoofs(const std::vector<std::int64_t>& values) {
+  for_roofs_ = true;
+  if (!values.empty()) roof_values_.push_back(values);
+  return this;
+}
+
 std::vector<Instance> Registration::instances() const {
   std::vector<std::vector<std::string>> words;
   for (const auto& [name, values] : axes_) words.push_back(values);
@@ -91,7 +97,10 @@ std::vector<Instance> Registration::instances() const {
         throw std::logic_error(topic_ + "/" + kernel_ + ": " + std::to_string(values.size()) +
                                " values for " + std::to_string(names_.size()) + " named arguments");
       }
-      Instance i{topic_ + "/" + kernel_, topic_, kernel_, {}, function_, suite_};
+      const bool is_roof =
+          for_roofs_ &&
+          (roof_values_.empty() || std::ranges::find(roof_values_, values) != roof_values_.end());
+      Instance i{topic_ + "/" + kernel_, topic_, kernel_, {}, function_, suite_, is_roof};
       bool taste = suite_ != Suite::full;
       for (std::size_t a = 0; a < combination.size(); ++a) {
         i.arguments.emplace_back(axes_[a].first, combination[a]);

@@ -24,6 +24,7 @@ struct Instance {
   Arguments arguments;
   BenchFunction function = nullptr;
   Suite suite = Suite::standard;
+  bool is_roof = false;  // what --roofs runs
 };
 
 // The axes of one registration, spelled as Google Benchmark's own. Values of a named axis that are
@@ -44,6 +45,8 @@ class Registration {
   Registration* ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists);
   Registration* Axis(const std::string& name, const std::vector<std::string>& values);
   Registration* In(Suite suite);
+  // Of the rows, --roofs runs those with these values; all of them where none are given.
+  Registration* ForRoofs(const std::vector<std::int64_t>& values = {});
 
   // Every combination. std::logic_error when names and values do not match in number.
   std::vector<Instance> instances() const;
@@ -53,6 +56,8 @@ class Registration {
   BenchFunction function_;
   int multiplier_ = 2;
   Suite suite_ = Suite::standard;
+  bool for_roofs_ = false;
+  std::vector<std::vector<std::int64_t>> roof_values_;  // none: all
   std::vector<std::string> names_;
   std::vector<std::vector<std::int64_t>> values_;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes_;

@@ -159,6 +159,42 @@ Roofs best_roofs(const std::vector<StatedRoof>& stated) {
   return roofs;
 }
 
+std::string roofs_text(const std::vector<StatedRoof>& stated) {
+  // By name: what this run found, and what the device file says.
+  std::vector<std::string> names;
+  std::map<std::string, const StatedRoof*> found, filed;
+  for (const StatedRoof& roof : stated) {
+    if (std::ranges::find(names, roof.name) == names.end()) names.push_back(roof.name);
+    const bool is_ours = roof.provenance == "measured" || roof.provenance == "modelled";
+    (is_ours ? found : filed)[roof.name] = &roof;
+  }
+  std::ostringstream text;
+  text << std::left << std::setw(14) << "roof" << std::right << std::setw(14) << "here"
+       << "  " << std::left << std::setw(11) << "" << std::right << std::setw(14) << "device file"
+       << "  " << std::left << std::setw(11) << "" << std::right << std::setw(9) << "fraction"
+       << "  from\n"
+       << std::string(96, '-') << '\n';
+  for (const std::string& name : names) {
+    const auto ours = found.find(name), theirs = filed.find(name);
+    const std::string unit = is_bandwidth(name)                         ? "B/s"
+                             : name == "int32" || name == "tensor_int8" ? "OP/s"
+                                                                        : "FLOP/s";
+    const auto cells = [&](const auto& which, const auto& none) {
+      const bool known = which != none.end();
+      text << std::right << std::setw(14) << (known ? with_prefix(which->second->value, unit) : "-")
+           << "  " << std::left << std::setw(11) << (known ? which->second->provenance : "");
+    };
+    text << std::left << std::setw(14) << name;
+    cells(ours, found);
+    cells(theirs, filed);
+    const bool both = ours != found.end() && theirs != filed.end();
+    text << std::right << std::setw(9)
+         << (both ? percent(ours->second->value / theirs->second->value) : "") << "  "
+         << (ours != found.end() ? ours->second->source : "") << '\n';
+  }
+  return text.str();
+}
+
 void judge_rows(std::vector<Row>& rows, const Roofs& roofs) {
   for (Row& row : rows) {
     if (row.outcome != Outcome::measured) continue;

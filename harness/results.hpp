@@ -27,6 +27,8 @@ struct StatedRoof {
 std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform& platform);
 // A roof's value by name: measured before data sheet.
 Roofs best_roofs(const std::vector<StatedRoof>& stated);
+// The roofs as a table: what was measured or modelled, the data sheet's figure, the fraction.
+std::string roofs_text(const std::vector<StatedRoof>& stated);
 // Adds law, law_ratio and roof_fraction, which need the whole run's roofs.
 void judge_rows(std::vector<Row>& rows, const Roofs& roofs);
 

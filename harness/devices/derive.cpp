@@ -102,6 +102,9 @@ void add_architecture(Figures& figures, const Architecture& a) {
   unit("fp32_flops_per_clock_per_sm", a.fp32, guide);
   unit("fp64_flops_per_clock_per_sm", a.fp64, guide);
   unit("fp16x2_flops_per_clock_per_sm", a.fp16x2, guide);
+  // Half of it on 8.0, none before.
+  const double bf16x2 = a.major < 8 ? 0 : a.major == 8 && a.minor == 0 ? a.fp16x2 / 2 : a.fp16x2;
+  unit("bf16x2_flops_per_clock_per_sm", bf16x2, "the A100's and H100's whitepapers");
   unit("int32_ops_per_clock_per_sm", a.int32, guide);
   unit("sfu_ops_per_clock_per_sm", a.sfu, guide);
   unit("tensor_fp64_flops_per_clock_per_sm", a.tensor_fp64, sheets);

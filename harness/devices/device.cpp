@@ -39,6 +39,7 @@ constexpr FigureRule rules[] = {
     {"shared_allocation_unit_bytes", "B", required, Constraint::count},
     {"l1_bytes_per_sm", "B", required, Constraint::count},
     {"l2_bytes", "B", required, Constraint::count},
+    {"l2_partitions", "1", optional, Constraint::count},
     {"dram_bytes", "B", required, Constraint::count},
     {"dram_bytes_per_second", "B/s", required, Constraint::positive},
     {"dram_read_efficiency", "1", required, Constraint::fraction},
@@ -53,6 +54,7 @@ constexpr FigureRule rules[] = {
     {"l1_latency_cycles", "1", required, Constraint::positive},
     {"shared_latency_cycles", "1", required, Constraint::positive},
     {"l2_latency_cycles", "1", required, Constraint::positive},
+    {"l2_far_latency_cycles", "1", optional, Constraint::positive},
     {"dram_latency_cycles", "1", required, Constraint::positive},
     {"fp32_latency_cycles", "1", optional, Constraint::positive},
     {"block_turnaround_cycles", "1", optional, Constraint::positive},
@@ -60,6 +62,7 @@ constexpr FigureRule rules[] = {
     {"fp32_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"fp64_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
     {"fp16x2_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
+    {"bf16x2_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"int32_ops_per_clock_per_sm", "OP", required, Constraint::positive},
     {"sfu_ops_per_clock_per_sm", "OP", required, Constraint::positive},
     {"tensor_fp16_flops_per_clock_per_sm", "FLOP", required, Constraint::positive},
@@ -463,11 +466,12 @@ std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
     add(level, Roof::Kind::bandwidth,
         {level + "_bytes_per_clock_per_sm", "sm_count", "sm_clock_hz"});
   }
-  for (const std::string unit : {"fp64", "fp32", "fp16x2", "tensor_fp64", "tensor_tf32",
-                                 "tensor_fp16", "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
+  for (const std::string unit :
+       {"fp64", "fp32", "fp16x2", "bf16x2", "int32", "tensor_fp64", "tensor_tf32", "tensor_fp16",
+        "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
+    const std::string of_sm = unit == "int32" ? "_ops_per_clock_per_sm" : "_flops_per_clock_per_sm";
     const bool computed =
-        kind_ == "gpu" && add(unit, Roof::Kind::compute,
-                              {unit + "_flops_per_clock_per_sm", "sm_count", "sm_clock_hz"});
+        kind_ == "gpu" && add(unit, Roof::Kind::compute, {unit + of_sm, "sm_count", "sm_clock_hz"});
     if (!computed) add(unit, Roof::Kind::compute, {unit + "_flops_per_second"});
   }
   return roofs;

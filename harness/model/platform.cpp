@@ -172,8 +172,7 @@ Observation ModelPlatform::observe(Access access) const {
   }
   if (access == Access::arithmetic) {
     const double issued = std::accumulate(all.issued.begin(), all.issued.end(), 0.0);
-    const double active = all.fma_fp32 + all.fma_fp64 + all.fma_fp16x2;
-    if (issued > 0) result.active_lanes = active / issued;
+    if (issued > 0) result.active_lanes = all.arithmetic_lanes() / issued;
   } else if (studied.requests > 0) {
     if (shared) {
       result.wavefronts_per_request = studied.wavefronts / studied.requests;

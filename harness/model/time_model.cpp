@@ -3,78 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <string_view>
 
 namespace gpubench::model {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// What one allocation's reads come to on the whole grid, extrapolated from the traced blocks.
-struct Reads {
-  double leaving_l1 = 0;  // sectors
-  double from_dram = 0;   // bytes
-};
-
-Reads reads_of(const FootprintSums& f, double scale, double sms, double l1_bytes, double l2_bytes,
-               double fetch_bytes, double resident) {
-  if (f.read_requests == 0) return {};
-  const auto by_block = static_cast<double>(f.read_by_block);
-  const auto distinct = static_cast<double>(f.read_distinct);
-  const auto extent = static_cast<double>(f.extent);
-  // Blocks that met sectors of other blocks draw from one population; else each has its own.
-  const double population = estimated_population(by_block, distinct);
-  const double all_by_block = by_block * scale;
-  const double all_distinct =
-      std::min(std::isinf(population) ? all_by_block : expected_distinct(all_by_block, population),
-               std::max(extent, distinct));
-  const double working_set =
-      sector_bytes * (std::isinf(population) ? all_distinct : std::min(population, extent));
-
-  // L1: what an SM's blocks share. Accesses beyond the first find the sector with the probability
-  // that it is among the part that fits.
-  const double an_sm = all_by_block / sms;
-  const double an_sm_distinct =
-      std::isinf(population) ? an_sm : std::min(an_sm, expected_distinct(an_sm, population));
-  const double l1_hit = std::min(1.0, l1_bytes / working_set);
-  const double leaving = sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - l1_hit));
-
-  // L2: each distinct sector is fetched once unless it is still there; repeats find it with the
-  // probability that it is among the part that fits.
-  const double fetches = static_cast<double>(f.read_fetches) / distinct;  // a distinct sector
-  const double l2_hit = std::min(1.0, l2_bytes / working_set);
-  const double repeats = std::max(0.0, leaving - all_distinct);
-  const double first = all_distinct * (1 - resident);
-  Reads reads;
-  reads.leaving_l1 = leaving;
-  reads.from_dram = fetch_bytes * (first * fetches + repeats * (1 - l2_hit));
-  return reads;
+// The roof of dense matrix multiplications of this type.
+std::string tensor_roof_of(Tensor type) {
+  constexpr std::array<const char*, tensor_types> names = {"fp16", "bf16", "tf32",
+                                                           "fp8",  "int8", "fp64"};
+  return std::string("tensor_") + names[static_cast<std::size_t>(type)];
 }
 
 }  // namespace
 
-double expected_distinct(double draws, double population) {
-  return population <= 0 ? 0 : population * -std::expm1(-draws / population);
-}
-
-double estimated_population(double draws, double distinct) {
-  // Fewer repeats than this are taken for chance at the edges of blocks.
-  constexpr double fewest_repeats = 1e-3;
-  if (draws <= 0 || distinct <= 0 || draws - distinct < fewest_repeats * draws) return infinity;
-  // expected_distinct grows with the population, from 0 to `draws`: bisect between bounds.
-  double low = distinct, high = 2 * distinct;
-  while (expected_distinct(draws, high) < distinct) high *= 2;
-  if (expected_distinct(draws, low) > distinct) return low;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (expected_distinct(draws, middle) < distinct ? low : high) = middle;
-  }
-  return high;
-}
-
 Waiting& Waiting::operator+=(const Waiting& other) {
   load_groups += other.load_groups;
+  load_chain += other.load_chain;
+  shared_chain += other.shared_chain;
   copy_waits += other.copy_waits;
   fma_chain += other.fma_chain;
   fma_steps += other.fma_steps;
@@ -83,6 +29,8 @@ Waiting& Waiting::operator+=(const Waiting& other) {
 
 void Waiting::keep_longer(const Waiting& other) {
   load_groups = std::max(load_groups, other.load_groups);
+  load_chain = std::max(load_chain, other.load_chain);
+  shared_chain = std::max(shared_chain, other.shared_chain);
   copy_waits = std::max(copy_waits, other.copy_waits);
   fma_chain = std::max(fma_chain, other.fma_chain);
   fma_steps = std::max(fma_steps, other.fma_steps);
@@ -112,7 +60,6 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
       std::max(device["l1_bytes_per_sm"] -
                    static_cast<double>(profile.shared_bytes) * result.occupancy.blocks_per_sm,
                static_cast<double>(line_bytes));
-  const double fetch_bytes = device["dram_fetch_bytes"];
   // Local memory stays in L1 as far as that of all resident threads fits, and else comes from L2.
   const double local_words = profile.local_words * scale;
   const double local_resident = static_cast<double>(profile.local_bytes) *
@@ -120,19 +67,28 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double local_beyond_l1 =
       local_resident > l1_bytes ? local_words * (1 - l1_bytes / local_resident) : 0;
   Traffic& traffic = result.traffic;
-  double read_sectors = 0, peer_reads = 0, peer_writes = 0;
-  for (const FootprintSums& f : profile.footprints) {
-    const double resident = residency(f);
-    const Reads reads = reads_of(f, scale, std::min(sms, profile.blocks), l1_bytes,
-                                 device["l2_bytes"], fetch_bytes, resident);
+  double read_sectors = 0, missed_sectors = 0, far_sectors = 0, peer_reads = 0, peer_writes = 0;
+  std::vector<Held> held;
+  for (const FootprintSums& f : profile.footprints) held.push_back(residency(f));
+  const std::vector<Reads> served =
+      served_reads(profile.footprints, held,
+                   {scale, profile.traced_blocks, std::min(sms, profile.blocks),
+                    std::min<double>(result.occupancy.blocks_per_sm, blocks_on_fullest), l1_bytes},
+                   device);
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    const FootprintSums& f = profile.footprints[i];
+    const double resident = held[i].fraction;
+    const Reads& reads = served[i];
     read_sectors += reads.leaving_l1;
+    missed_sectors += reads.l2_missed;
+    far_sectors += reads.l2_far;
     if (f.device != profile.device) {  // what the peer's own memory does for it is left out
       peer_reads += sector_bytes * reads.leaving_l1;
       peer_writes += sector_bytes * static_cast<double>(f.write_requests) * scale;
       continue;
     }
     traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
-    traffic.dram_read_bytes += reads.from_dram;
+    traffic.dram_read_bytes += reads.dram_bytes;
     // What L2 still holds is overwritten in place. A sector written in part is first read.
     // Blocks may all write the same few sectors (a histogram's bins): no more than there are.
     const auto most = static_cast<double>(std::max(f.extent, f.write_distinct));
@@ -146,8 +102,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   if (const double asked = loads.sectors + counts.bulk_loads.sectors; asked > 0) {
     traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / asked);
     if (read_sectors > 0) {
-      traffic.l2_hit_fraction =
-          std::max(0.0, 1 - traffic.dram_read_bytes / sector_bytes / read_sectors);
+      traffic.l2_hit_fraction = 1 - missed_sectors / read_sectors;
+      const double hits = read_sectors - missed_sectors;
+      traffic.l2_far_fraction = hits > 0 ? far_sectors / hits : 0;
     }
   }
 
@@ -183,15 +140,16 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                                 : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
   add("dram", dram_bytes / (device["dram_bytes_per_second"] * efficiency));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
-  // The L1 stage takes a request a cycle at best, looks tags up, and moves sectors. A word of local
-  // memory is a line to a warp.
+  // The L1 stage takes a request a cycle at best, looks tags up in banks, and moves data: for loads
+  // by the banks of shared memory, with its conflicts. A word of local memory is a line to a warp.
   const double requests = loads.requests + stores.requests + atomics.requests + local_words;
-  const double lines = loads.lines + stores.lines + atomics.lines + local_words;
-  const double sectors =
-      loads.sectors + stores.sectors + atomics.sectors + local_words * line_bytes / sector_bytes;
+  const double tags = tag_banks * (loads.tag_wavefronts + stores.tag_wavefronts +
+                                   atomics.tag_wavefronts + local_words);
+  const double data = (loads.wavefronts + local_words) * line_bytes +
+                      (stores.sectors + atomics.sectors) * sector_bytes;
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
-                                 lines / device["l1_tags_per_clock_per_sm"],
-                                 sectors * sector_bytes / device["l1_bytes_per_clock_per_sm"]})));
+                                 tags / device["l1_tags_per_clock_per_sm"],
+                                 data / device["l1_bytes_per_clock_per_sm"]})));
   double wavefronts = 0;
   for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
@@ -208,16 +166,23 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   add_unit("fp32", counts.issues(Arithmetic::fma_fp32), 2, "fp32_flops_per_clock_per_sm");
   add_unit("fp64", counts.issues(Arithmetic::fma_fp64), 2, "fp64_flops_per_clock_per_sm");
   add_unit("fp16x2", counts.issues(Arithmetic::fma_fp16x2), 4, "fp16x2_flops_per_clock_per_sm");
-  // One unit, at a rate of its own for each type.
-  constexpr std::array<const char*, tensor_types> tensor_roofs = {"tensor_fp16", "tensor_bf16",
-                                                                  "tensor_tf32"};
+  add_unit("bf16x2", counts.issues(Arithmetic::fma_bf16x2), 4,
+           device.find("bf16x2_flops_per_clock_per_sm") ? "bf16x2_flops_per_clock_per_sm"
+                                                        : "fp16x2_flops_per_clock_per_sm");
+  add_unit("int32", counts.issues(Arithmetic::mad_int32), 1, "int32_ops_per_clock_per_sm");
+  // One unit, at a rate of its own for each type, and at a lower one for what is not asked of it by
+  // its own generation's instruction.
+  const double of_warps = device.find("mma_sync_efficiency").value_or(1);
   double tensor_cycles = 0, most_cycles = 0;
   std::string tensor_roof;  // of the type that it works at the longest
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    const double cycles =
-        counts.tensor_flops[t] / device[std::string(tensor_roofs[t]) + "_flops_per_clock_per_sm"];
+    const auto type = static_cast<Tensor>(t);
+    const double flops =
+        counts.tensor_flops[t] / (type == Tensor::fp64 ? 1 : of_warps) + counts.warpgroup_flops[t];
+    if (flops == 0) continue;
+    const double cycles = flops / device[tensor_roof_of(type) + "_flops_per_clock_per_sm"];
     tensor_cycles += cycles;
-    if (cycles > most_cycles) tensor_roof = tensor_roofs[t];
+    if (cycles > most_cycles) tensor_roof = tensor_roof_of(type);
     most_cycles = std::max(most_cycles, cycles);
   }
   add("tensor", sm_seconds(tensor_cycles));
@@ -230,9 +195,13 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // leaves is not replaced at once.
   const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
-  const double latency = l1_hit * device["l1_latency_cycles"] +
-                         (1 - l1_hit) * (l2_hit * device["l2_latency_cycles"] +
-                                         (1 - l2_hit) * device["dram_latency_cycles"]);
+  const double near_latency = device["l2_latency_cycles"];
+  const double l2_latency =
+      std::lerp(near_latency, device.find("l2_far_latency_cycles").value_or(near_latency),
+                traffic.l2_far_fraction);
+  const double latency =
+      l1_hit * device["l1_latency_cycles"] +
+      (1 - l1_hit) * (l2_hit * l2_latency + (1 - l2_hit) * device["dram_latency_cycles"]);
   const double of_a_block = profile.blocks > 0 ? scale / profile.blocks : 0;
   const double fma_cycles =
       2.0 * warp_lanes * device["warp_schedulers_per_sm"] / device["fp32_flops_per_clock_per_sm"];
@@ -244,8 +213,10 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
       std::max(1.0, blocks_on_fullest / std::max(1u, result.occupancy.blocks_per_sm));
   // The first block's start and the last one's end are in the launch.
   const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
-  const double waiting =
-      (turns * (profile.waits.load_groups * latency + beside) * of_a_block + turnaround) / clock;
+  const double load_waits = std::max(profile.waits.load_groups, profile.waits.load_chain);
+  const double of_loads =
+      load_waits * latency + profile.waits.shared_chain * device["shared_latency_cycles"];
+  const double waiting = (turns * (of_loads + beside) * of_a_block + turnaround) / clock;
   add("latency", waiting);
   const double launch = device["kernel_floor_seconds"];
   add("launch", launch);
@@ -257,7 +228,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // A full arithmetic unit takes every issue slot too; it is the unit that binds then.
   if (largest->name == "issue") {
     for (const Term& term : result.terms) {
-      const bool unit = term.name == "fp32" || term.name == "fp64" || term.name == "fp16x2";
+      const bool unit = term.name == "fp32" || term.name == "fp64" || term.name == "fp16x2" ||
+                        term.name == "bf16x2";
       if (unit && term.seconds > 0.9 * largest->seconds) largest = &term;
     }
   }
@@ -267,9 +239,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy
   // time, T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
   const double busy = seconds_of("dram");
-  const double waits = turns * (profile.waits.load_groups + profile.waits.copy_waits) * of_a_block *
-                       (1 - l1_hit) * (1 - l2_hit) * device.find("dram_queue_cycles").value_or(0) /
-                       clock;
+  const double waits = turns * (load_waits + profile.waits.copy_waits) * of_a_block * (1 - l1_hit) *
+                       (1 - l2_hit) * device.find("dram_queue_cycles").value_or(0) / clock;
   const double loaded =
       (waiting + busy + std::sqrt((waiting - busy) * (waiting - busy) + 4 * waits * busy)) / 2;
   double unit = loaded;

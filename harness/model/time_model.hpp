@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/model/cache_model.hpp"
 #include "harness/model/emulator/counts.hpp"
 #include "harness/model/emulator/footprint.hpp"
 #include "harness/model/occupancy.hpp"
@@ -15,10 +16,12 @@ namespace gpubench::model {
 
 // What a warp waits for: its own loads and multiply-adds.
 struct Waiting {
-  double load_groups = 0;  // runs of independent global loads, and copies that nothing hides
-  double copy_waits = 0;   // asynchronous copies, while multiply-adds go on, in latencies
-  double fma_chain = 0;    // fp32 multiply-adds that wait for one another
-  double fma_steps = 0;    // those that it issues one after the other
+  double load_groups = 0;   // runs of independent global loads, and copies that nothing hides
+  double load_chain = 0;    // global loads whose address is what the load before brought
+  double shared_chain = 0;  // the same in shared memory
+  double copy_waits = 0;    // asynchronous copies, while multiply-adds go on, in latencies
+  double fma_chain = 0;     // fp32 multiply-adds that wait for one another
+  double fma_steps = 0;     // those that it issues one after the other
 
   Waiting& operator+=(const Waiting& other);
   void keep_longer(const Waiting& other);  // of each
@@ -52,11 +55,13 @@ struct Traffic {
   double dram_write_bytes = 0;
   double l1_hit_fraction = 0;  // of the sectors read
   double l2_hit_fraction = 0;  // of the sectors that left the SMs to be read
+  double l2_far_fraction = 0;  // of those, the ones that another partition of L2 had
 };
 
 struct Term {
-  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, tensor, sfu,
-  // latency, launch; and queue, what waiting for a busy memory adds to dram or latency
+  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, bf16x2,
+  // int32, tensor, sfu, latency, launch; and queue, what waiting for a busy memory adds to dram or
+  // latency
   std::string name;
   double seconds = 0;
 };
@@ -71,16 +76,10 @@ struct Prediction {
   Traffic traffic;
 };
 
-// How much of an allocation L2 still holds, 0 to 1.
-using Residency = std::function<double(const FootprintSums&)>;
+// How much of an allocation L2 still holds.
+using Residency = std::function<Held(const FootprintSums&)>;
 
 Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
                    const Residency& residency);
-
-// How many distinct things of `population` equally likely ones `draws` draws meet.
-double expected_distinct(double draws, double population);
-// The inverse: the population of which `draws` draws met `distinct`; infinite when no draw met
-// anything twice (capture and recapture).
-double estimated_population(double draws, double distinct);
 
 }  // namespace gpubench::model

@@ -17,6 +17,8 @@ class Figure:
 
 
 FIGURES = (
+    Figure("latency_seconds", "latency of a load", "s", False),
+    Figure("load_cycles", "SM clocks a load", "clocks", False),
     Figure("items_per_second", "items a second", "/s", True),
     Figure("useful_bytes_per_second", "useful bandwidth", "B/s", True),
     Figure("flops_per_second", "arithmetic rate", "FLOP/s", True),

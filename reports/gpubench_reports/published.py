@@ -29,7 +29,15 @@ from gpubench_reports.units import si
 from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, summary
 
 BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
-_UNITS = {"useful_bytes_per_second": "B/s", "flops_per_second": "FLOP/s", "seconds": "s"}
+_UNITS = {
+    "useful_bytes_per_second": "B/s",
+    "flops_per_second": "FLOP/s",
+    "seconds": "s",
+    "latency_cycles": "cycles",
+    "load_cycles": "cycles",
+}
+# Less of these is better: the time itself, or in proportion to it.
+_TIMES = ("seconds", "latency_cycles", "load_cycles")
 
 
 @dataclass(frozen=True)
@@ -128,7 +136,7 @@ def compare_points(points: Sequence[Point], results: Sequence[ResultFile]) -> pd
         if rows.empty or not rows[point.quantity].iloc[0] > 0:
             raise ReportError(result.path, f"has no {point.quantity} of row {point.row}")
         modelled = float(rows[point.quantity].iloc[0])
-        is_rate = point.quantity != "seconds"
+        is_rate = point.quantity not in _TIMES
         lines.append(
             {
                 "device": point.device,

@@ -20,6 +20,7 @@ from gpubench_reports import (
     link_chart,
     matrix_chart,
     roofline,
+    roofs_chart,
     series_chart,
     style,
     timeline_chart,
@@ -89,7 +90,7 @@ def charts_of(result: ResultFile) -> dict[str, Builder]:
     """What may be drawn of the file and of what lies beside it, by the stem of the chart's name."""
     sizes = result.ok["concept"].value_counts(sort=False)
     concepts = [concept for concept, rows in sizes.items() if rows <= MOST_ROWS]
-    charts: dict[str, Builder] = {"roofline": _roofline, "levels": _levels}
+    charts: dict[str, Builder] = {"roofline": _roofline, "levels": _levels, "roofs": _roofs}
     for concept, name in chart_names(concepts).items():
         rows = result.ok[result.ok["concept"] == concept]
         if not matrix_chart.is_of_pairs(rows).all():  # a matrix says it better
@@ -163,6 +164,10 @@ def _roofline(result: ResultFile) -> Figure | None:
 
 def _levels(result: ResultFile) -> Figure | None:
     return levels_chart.build(result.rows, result.context)
+
+
+def _roofs(result: ResultFile) -> Figure | None:
+    return roofs_chart.build(result.context)
 
 
 def _concept(build: ConceptBuilder, concept: str, result: ResultFile) -> Figure | None:

@@ -147,9 +147,10 @@ TEST(Counts, SmallElementsShareABanksWord) {
 
 TEST(Counts, ScaledAndSummed) {
   Counts a;
-  a.at(Space::shared, Access::store) = {1, 2, 3, 4, 5, 6, 7};
+  a.at(Space::shared, Access::store) = {1, 2, 3, 4, 5, 6, 7, 8};
   a.barriers = 8;
   a.add(Arithmetic::fma_fp32, 3, 32);
+  a.add(Arithmetic::mad_int32, 2, 16);
   a.special = 10;
   a.bulk_loads.sectors = 11;
   a.bulk_stores = 13;
@@ -163,12 +164,15 @@ TEST(Counts, ScaledAndSummed) {
   EXPECT_EQ(stores.bytes, 9);
   EXPECT_EQ(stores.sectors, 12);
   EXPECT_EQ(stores.lines, 15);
-  EXPECT_EQ(stores.wavefronts, 18);
-  EXPECT_EQ(stores.ideal_wavefronts, 21);
+  EXPECT_EQ(stores.tag_wavefronts, 18);
+  EXPECT_EQ(stores.wavefronts, 21);
+  EXPECT_EQ(stores.ideal_wavefronts, 24);
   EXPECT_EQ(sum.at(Space::global, Access::store).requests, 0);
   EXPECT_EQ(sum.barriers, 24);
   EXPECT_EQ(sum.issues(Arithmetic::fma_fp32), 9);
   EXPECT_EQ(sum.fma_fp32, 9 * 32);
+  EXPECT_EQ(sum.mad_int32, 6 * 16);
+  EXPECT_EQ(sum.arithmetic_lanes(), 9 * 32 + 6 * 16);
   EXPECT_EQ(sum.special, 30);
   EXPECT_EQ(sum.bulk_loads.sectors, 33);
   EXPECT_EQ(sum.bulk_stores, 39);

@@ -30,10 +30,12 @@ class TimeModelTest : public testing::Test {
     sums.read_requests = sums.read_by_block = sums.read_distinct = sums.extent = sectors;
     const auto a_fetch = static_cast<std::uint64_t>(spec["dram_fetch_bytes"]) / sector_bytes;
     sums.read_fetches = sectors / a_fetch;
+    sums.read_lines = sectors / 4;
+    sums.read_extents = sectors;
     profile.footprints.push_back(sums);
     AccessCounts& loads = profile.counts.at(Space::global, Access::load);
     const auto s = static_cast<double>(sectors);
-    loads = {s / 4, s * 8, s * 32, s, s / 4, 0, 0};
+    loads = {s / 4, s * 8, s * 32, s, s / 4, s / 4, s / 4, s / 4};
     return profile;
   }
   Prediction cold(const KernelProfile& profile) const {
@@ -157,28 +159,30 @@ TEST_F(TimeModelTest, RepeatedReadsOfFewSectorsAreBoundByL1) {
   KernelProfile repeated = stream(64);
   AccessCounts& loads = repeated.counts.at(Space::global, Access::load);
   const double requests = 1e9;
-  loads = {requests, 32 * requests, 128 * requests, 4 * requests, requests, 0, 0};
+  loads = {requests, 32 * requests, 128 * requests, 4 * requests,
+           requests, requests,      requests,       requests};
   const double sms = spec["sm_count"];
   expect_bound(repeated, "l1",
                cycles(requests / sms *
                       std::max({1 / spec["global_requests_per_clock_per_sm"],
-                                1 / spec["l1_tags_per_clock_per_sm"],
+                                tag_banks / spec["l1_tags_per_clock_per_sm"],
                                 128 / spec["l1_bytes_per_clock_per_sm"]})));
-  // 32 lines a request: the tags bind.
-  loads.lines = 32 * requests;
-  loads.sectors = 32 * requests;
+  // 32 lines a request, eight in each bank of tags: those bind.
+  loads.tag_wavefronts = 8 * requests;
   expect_bound(repeated, "l1",
-               cycles(requests / sms *
-                      std::max(32 / spec["l1_tags_per_clock_per_sm"],
-                               32 * 32 / spec["l1_bytes_per_clock_per_sm"])));
+               cycles(requests / sms * 8 * tag_banks / spec["l1_tags_per_clock_per_sm"]));
+  // All words in one bank of data.
+  loads.wavefronts = 32 * requests;
+  expect_bound(repeated, "l1",
+               cycles(requests / sms * 32 * 128 / spec["l1_bytes_per_clock_per_sm"]));
 }
 
 TEST_F(TimeModelTest, BankConflictsMultiplySharedMemorysTime) {
   KernelProfile profile = even_grid();
   const double requests = 1e9;
   for (const double ways : {1.0, 2.0, 32.0}) {
-    profile.counts.at(Space::shared, Access::load) = {requests, 32 * requests,   128 * requests, 0,
-                                                      0,        ways * requests, requests};
+    profile.counts.at(Space::shared, Access::load) = {
+        requests, 32 * requests, 128 * requests, 0, 0, 0, ways * requests, requests};
     expect_bound(
         profile, "shared",
         cycles(ways * requests * 128 / spec["sm_count"] / spec["shared_bytes_per_clock_per_sm"]));
@@ -196,6 +200,8 @@ TEST_F(TimeModelTest, ArithmeticAndIssue) {
       {"fp32", Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm"},
       {"fp64", Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm"},
       {"fp16x2", Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm"},
+      {"bf16x2", Arithmetic::fma_bf16x2, 4, "bf16x2_flops_per_clock_per_sm"},
+      {"int32", Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm"},
   };
   for (const auto& unit : units) {
     KernelProfile profile = even_grid();
@@ -230,12 +236,19 @@ TEST_F(TimeModelTest, AnAsynchronousCopyIsIssuedOnce) {
 TEST_F(TimeModelTest, MatrixMultiplicationsShareOneUnitAtTheirOwnRates) {
   KernelProfile profile = even_grid();
   const double flops = 1e15;
-  profile.counts.tensor_flops = {flops, 2 * flops, 3 * flops};
+  profile.counts.warpgroup_flops = {flops, 2 * flops, 3 * flops};
   const double an_sm = flops / spec["sm_count"];
   expect_bound(profile, "tensor",
                cycles(an_sm / spec["tensor_fp16_flops_per_clock_per_sm"] +
                       2 * an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] +
                       3 * an_sm / spec["tensor_tf32_flops_per_clock_per_sm"]));
+  // mma.sync gets less of this unit, but in double precision, which has no other instruction.
+  profile.counts.warpgroup_flops = {};
+  profile.counts.tensor_flops = {0, flops, 0, 0, 0, 5 * flops};
+  expect_bound(
+      profile, "tensor",
+      cycles(an_sm / spec["tensor_bf16_flops_per_clock_per_sm"] / spec["mma_sync_efficiency"] +
+             5 * an_sm / spec["tensor_fp64_flops_per_clock_per_sm"]));
 }
 
 TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
@@ -248,7 +261,7 @@ TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   sums.read_requests = sums.read_by_block = sums.read_distinct = sums.read_fetches = loads;
   sums.extent = 2 * loads;
   chase.footprints = {sums};
-  chase.counts.at(Space::global, Access::load) = {1e6, 1e6, 4e6, 1e6, 1e6, 0, 0};
+  chase.counts.at(Space::global, Access::load) = {1e6, 1e6, 4e6, 1e6, 1e6, 1e6, 1e6, 1e6};
   // Every load fetches from DRAM; a fetch of more than a sector is no hit.
   const Prediction prediction = cold(chase);
   EXPECT_EQ(prediction.bound, "latency");
@@ -256,6 +269,12 @@ TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
               1e-4 * prediction.seconds);
   const Prediction warm = predict(chase, spec, [](const FootprintSums&) { return 1.0; });
   EXPECT_NEAR(warm.seconds, cycles(1e6 * spec["l2_latency_cycles"]), 1e-4 * warm.seconds);
+  const Prediction far = predict(chase, spec, [](const FootprintSums&) { return Held(1.0, 0.0); });
+  EXPECT_NEAR(far.seconds, cycles(1e6 * spec["l2_far_latency_cycles"]), 1e-4 * far.seconds);
+  // The same loads in a chain that only their values show.
+  chase.waits.load_groups = 1;
+  chase.waits.load_chain = 1e6;
+  EXPECT_NEAR(cold(chase).seconds, prediction.seconds, 1e-9 * prediction.seconds);
 }
 
 TEST_F(TimeModelTest, LittlesLaw) {

@@ -101,7 +101,8 @@ TEST_F(TypesTest, InstructionsOfTheHalfUnitAreCounted) {
   const __nv_bfloat162* wide_from = upload(wide);
   __nv_bfloat162* wide_to = make<__nv_bfloat162>(lanes);
   counts = counts_of([&] { kernels::fuse_bfloats(wide_to, wide_from, 1); });
-  EXPECT_EQ(counts.fma_fp16x2, lanes);
+  EXPECT_EQ(counts.fma_bf16x2, lanes);
+  EXPECT_EQ(counts.fma_fp16x2, 0);
   EXPECT_EQ(float{download(wide_to, lanes)[5].x}, 2.5f);
   EXPECT_EQ(float{download(wide_to, lanes)[5].y}, 1.5f);
 }

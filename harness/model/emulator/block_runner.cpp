@@ -8,10 +8,13 @@
 #include <span>
 #include <sstream>
 
+#include "harness/model/emulator/matrices.hpp"
 #include "harness/model/emulator/source_location.hpp"
 #include "harness/model/include/bulk_copy.hpp"
 #include "harness/model/include/cooperative_groups.h"
 #include "harness/model/include/cuda_pipeline_primitives.h"
+#include "harness/model/include/device_clock.hpp"
+#include "harness/model/include/integer_mad.hpp"
 #include "harness/model/include/small_float.h"
 #include "harness/model/runtime/symbols.hpp"
 
@@ -43,7 +46,8 @@ class HostCode {
 // Operations of collective(): the shuffles keep their own numbers.
 constexpr int vote = 100;
 constexpr int warp_sync = 101;
-constexpr int matrices = 102;  // and the Tensor
+constexpr int matrices = 102;                                                  // and the Tensor
+constexpr int warpgroup_matrices = matrices + static_cast<int>(tensor_types);  // likewise
 
 WarpOperation warp_operation_of(int operation) {
   return operation >= matrices    ? WarpOperation::matrices
@@ -170,9 +174,10 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
     traces_.resize(lanes);
     for (LaneTrace& trace : traces_) trace.clear();
     chains_.assign(lanes, FmaChain{});
+    load_chains_.assign(lanes, LoadChain{});
   }
   mbarriers_.clear();
-  bulk_phases_ = 0;
+  bulk_phases_ = bulk_phases_seen_ = 0;
   if (!copies_.empty()) {
     for (auto& of_lane : unwaited_) of_lane.clear();
     copies_.clear();
@@ -405,7 +410,7 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
   const int operation = lanes[std::countr_zero(present)].operation;
   ++result_.warp_operations[static_cast<std::size_t>(warp_operation_of(operation))];
   if (operation >= matrices && present == ~0u) {
-    multiply(static_cast<Tensor>(operation - matrices), lanes);
+    multiply(operation, warp);
   }
   if (is_traced_ && operation == warp_sync) {
     checker_.sync_warp(warp, mask, ~0u >> (warp_lanes - lanes_in(warp)));
@@ -449,58 +454,41 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
 }
 
 // Each lane's value is where its elements are, on its own stack; all of them wait.
-void BlockRunner::multiply(Tensor type, const Lane* lanes) {
-  const bool wide = type == Tensor::tf32;
-  const unsigned depth = wide ? 8 : 16;
-  const SmallFloat format = type == Tensor::fp16 ? half_format : bfloat16_format;
-  const auto number = [&](const void* elements, unsigned i) {
-    if (wide) {  // the hardware looks at no more than ten bits of mantissa
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, static_cast<const std::byte*>(elements) + i * sizeof(bits), sizeof(bits));
-      return static_cast<double>(std::bit_cast<float>(bits & ~0x1fffu));
-    }
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, static_cast<const std::byte*>(elements) + i * sizeof(bits), sizeof(bits));
-    return decode(format, bits);
-  };
-  double a[16][16], b[16][8], d[16][8];
-  const auto mine = [&](unsigned lane) {
-    return reinterpret_cast<const MatrixElements*>(lanes[lane].value);
-  };
+void BlockRunner::multiply(int operation, unsigned warp) {
+  WarpElements elements;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-    for (unsigned i = 0; i < depth / 2; ++i) {
-      const Place at = wide ? place_in_a32(lane, i) : place_in_a16(lane, i);
-      a[at.row][at.column] = number(mine(lane)->a, i);
-    }
-    for (unsigned i = 0; i < depth / 4; ++i) {
-      const Place at = wide ? place_in_b32(lane, i) : place_in_b16(lane, i);
-      b[at.row][at.column] = number(mine(lane)->b, i);
-    }
-    for (unsigned i = 0; i < 4; ++i) {
-      const Place at = place_in_c(lane, i);
-      d[at.row][at.column] = mine(lane)->c[i];
-    }
+    elements[lane] =
+        reinterpret_cast<const MatrixElements*>(lanes_[warp * warp_lanes + lane].value);
   }
-  for (auto row = 0; row < 16; ++row) {
-    for (unsigned k = 0; k < depth; ++k) {
-      for (auto column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
-    }
+  const bool by_warpgroup = operation >= warpgroup_matrices;
+  const auto type = static_cast<Tensor>(operation - (by_warpgroup ? warpgroup_matrices : matrices));
+  const auto index = static_cast<std::size_t>(type);
+  if (by_warpgroup) {
+    multiply_tiles(type, elements, warp % 4);
+    result_.warpgroup_flops[index] += 2 * 16 * warpgroup_columns * depth_of(type);
+  } else {
+    multiply_fragments(type, elements);
+    result_.tensor_flops[index] += 2 * 16 * 8 * depth_of(type);
   }
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-    for (unsigned i = 0; i < 4; ++i) {
-      const Place at = place_in_c(lane, i);
-      mine(lane)->d[i] = static_cast<float>(d[at.row][at.column]);
-    }
-  }
-  result_.tensor_flops[static_cast<std::size_t>(type)] += 2 * 16 * 8 * depth;
 }
 
-void BlockRunner::multiply_matrices(Tensor type, MatrixElements mine, const void* code) {
-  if ((current_ / warp_lanes + 1) * warp_lanes > lanes_.size()) {
-    fault("matrix multiplication by a warp of fewer than 32 threads,", code);
+void BlockRunner::multiply_matrices(Tensor type, bool by_warpgroup, MatrixElements mine,
+                                    const void* code) {
+  const unsigned lanes_together = by_warpgroup ? 4 * warp_lanes : warp_lanes;
+  if ((current_ / lanes_together + 1) * lanes_together > lanes_.size()) {
+    const HostCode host;
+    fault("matrix multiplication by " +
+              std::string(by_warpgroup ? "a warpgroup of fewer than 128"
+                                       : "a warp of fewer than 32") +
+              " threads,",
+          code);
   }
-  collective(~0u, matrices + static_cast<int>(type), reinterpret_cast<std::uint64_t>(&mine), 0,
-             static_cast<int>(warp_lanes), code);
+  collective(~0u, (by_warpgroup ? warpgroup_matrices : matrices) + static_cast<int>(type),
+             reinterpret_cast<std::uint64_t>(&mine), 0, static_cast<int>(warp_lanes), code);
+}
+
+void BlockRunner::no_clock(const void* code) {
+  fault("the SM's clock, which the model does not have, read", code);
 }
 
 void BlockRunner::warp_barrier(unsigned mask, const void* code) {
@@ -700,7 +688,11 @@ void BlockRunner::expect_bytes(void* barrier, std::size_t bytes, const void* cod
   at.bytes += static_cast<std::int64_t>(bytes);
   at.fmas_at_start = fmas();
   at.brings_copies = bytes > 0;
-  if (bytes > 0) ++bulk_phases_;
+  if (bytes > 0) {
+    at.beside = 0;
+    const std::uint32_t beside = bulk_phases_++ - bulk_phases_seen_;
+    for (Mbarrier& each : mbarriers_) each.beside = std::max(each.beside, beside);
+  }
   end_phase(at);
 }
 
@@ -760,8 +752,10 @@ void BlockRunner::wait_for_phase(void* barrier, unsigned parity, const void* cod
   Lane& lane = lanes_[current_];
   if (std::exchange(at.seen[current_], at.phase) == at.phase || !at.brought_copies) return;
   const std::uint32_t behind = bulk_phases_ - ++lane.phases_seen;
+  bulk_phases_seen_ = std::max(bulk_phases_seen_, lane.phases_seen);
   const bool alone = behind == 0 && fmas() == at.fmas_before;
-  (alone ? lane.copy_waits.alone : lane.copy_waits.beside) += 1 / (behind + 1.0);
+  const std::uint32_t beside = std::max(behind, at.beside);
+  (alone ? lane.copy_waits.alone : lane.copy_waits.beside) += 1 / (beside + 1.0);
 }
 
 std::byte* BlockRunner::dynamic_shared() {
@@ -999,9 +993,19 @@ void copy_asynchronously(void* to_shared, const void* from_global, std::size_t b
   running_block->copy_asynchronously(to_shared, from_global, bytes, zeros,
                                      __builtin_return_address(0));
 }
-void multiply_matrices(Tensor type, float* d, const void* a, const void* b,
-                       const float* c) noexcept {
-  running_block->multiply_matrices(type, {d, a, b, c}, __builtin_return_address(0));
+void multiply_matrices(Tensor type, MatrixElements mine) noexcept {
+  running_block->multiply_matrices(type, false, mine, __builtin_return_address(0));
+}
+void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept {
+  running_block->multiply_matrices(type, true, mine, __builtin_return_address(0));
+}
+long long no_clock() noexcept { running_block->no_clock(__builtin_return_address(0)); }
+int multiply_add(int a, int b, int c) noexcept {
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::mad_int32, __builtin_return_address(0));
+  }
+  return static_cast<int>(static_cast<unsigned>(a) * static_cast<unsigned>(b) +
+                          static_cast<unsigned>(c));
 }
 void commit_copies() noexcept { running_block->commit_copies(); }
 void wait_for_copies(std::size_t groups_left) noexcept {

@@ -15,6 +15,7 @@
 
 #include "harness/model/emulator/fiber.hpp"
 #include "harness/model/emulator/fma_chain.hpp"
+#include "harness/model/emulator/load_chain.hpp"
 #include "harness/model/emulator/memory_checker.hpp"
 #include "harness/model/emulator/trace.hpp"
 #include "harness/model/executor.hpp"
@@ -33,15 +34,17 @@ struct BlockResult {
   unsigned lanes = 0;
   std::uint64_t barriers = 0;  // block-wide, counted once a warp
   std::array<std::uint64_t, warp_operation_kinds>
-      warp_operations{};                                   // by WarpOperation, a warp each
-  std::array<std::uint64_t, tensor_types> tensor_flops{};  // by Tensor
+      warp_operations{};                                      // by WarpOperation, a warp each
+  std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
+  std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
   // Of traced blocks: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };
 
 // How often a lane waited for asynchronous copies, each time by the share of a latency that is
-// left: one with n others under way behind it has seen n of n + 1 pass.
+// left: one with n others under way behind it has seen n of n + 1 pass. So has a bulk copy that had
+// n others under way beside it at any time, though by now fewer are left.
 struct CopyWaits {
   double alone = 0;   // with nothing computed since the copy was started
   double beside = 0;  // while multiply-adds went on
@@ -64,6 +67,7 @@ class BlockRunner {
   const std::vector<LaneTrace>& traces() const { return traces_; }
   // Of the same lanes.
   const FmaChain& chain(std::size_t lane) const { return chains_[lane]; }
+  const LoadChain& load_chain(std::size_t lane) const { return load_chains_[lane]; }
   const CopyWaits& copy_waits(std::size_t lane) const { return lanes_[lane].copy_waits; }
 
   // To be called on the thread that will run blocks: shared memory is that thread's.
@@ -117,6 +121,11 @@ class BlockRunner {
     if (trace_ == nullptr) return;
     trace_->events.push(make_event(code, kind, bytes));
     trace_->addresses.push(at);
+    if (kind == EventKind::load && (bytes == 4 || bytes == 8)) {
+      load_chains_[current_].note(
+          at, bytes == 8 ? word_at<std::uint64_t>(address) : word_at<std::uint32_t>(address),
+          !global);
+    }
     if (bytes == 4 && kind == EventKind::load) {
       global ? check_word<true, EventKind::load>(at, code)
              : check_word<false, EventKind::load>(at, code);
@@ -133,13 +142,8 @@ class BlockRunner {
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                         int width, const void* code);
   unsigned ballot(unsigned mask, bool predicate, const void* code);
-  // A lane's own elements for multiply_matrices() (include/warp_matrix.h).
-  struct MatrixElements {
-    float* d;
-    const void *a, *b;
-    const float* c;
-  };
-  void multiply_matrices(Tensor type, MatrixElements mine, const void* code);
+  void multiply_matrices(Tensor type, bool by_warpgroup, MatrixElements mine, const void* code);
+  [[noreturn]] void no_clock(const void* code);
   void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
                            std::size_t zeros, const void* code);
   void commit_copies();
@@ -198,6 +202,7 @@ class BlockRunner {
     bool brought_copies = false;      // the one before
     std::uint32_t fmas_at_start = 0;  // of the lane that expected them
     std::uint32_t fmas_before = 0;
+    std::uint32_t beside = 0;         // phases that were under way with its last one, at the most
     std::vector<std::uint32_t> seen;  // by lane: phases that it has seen end
   };
   // An asynchronous copy into shared memory, in a traced block.
@@ -210,6 +215,12 @@ class BlockRunner {
     std::uint32_t group = 0;            // of its lane, or phase of its barrier
   };
 
+  template <class Word>
+  [[gnu::always_inline]] static Word word_at(const void* address) {
+    Word word;
+    __builtin_memcpy(&word, address, sizeof(word));
+    return word;
+  }
   static void lane_main();
   void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
   void resume(unsigned warp);       // from the scheduler to a ready lane, until one switches back
@@ -223,7 +234,7 @@ class BlockRunner {
   unsigned lanes_in(unsigned warp) const {  // a partial last warp has fewer
     return std::min(warp_lanes, static_cast<unsigned>(lanes_.size()) - warp * warp_lanes);
   }
-  void multiply(Tensor type, const Lane* lanes);
+  void multiply(int operation, unsigned warp);
   bool release_barrier();
   Mbarrier& mbarrier_at(const void* barrier, const char* what, const void* code);
   void end_phase(Mbarrier& barrier);
@@ -307,6 +318,7 @@ class BlockRunner {
   std::vector<std::uint32_t> waiting_;  // for their warp; likewise
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;  // of each lane, of a traced block
+  std::vector<LoadChain> load_chains_;
   bool is_traced_ = false;
   LaneTrace* trace_ = nullptr;  // the current lane's, or nullptr
   const void* left_frame_ = nullptr;
@@ -318,7 +330,8 @@ class BlockRunner {
   bool faulted_ = false;
 
   std::deque<Mbarrier> mbarriers_;
-  std::uint32_t bulk_phases_ = 0;  // of the block, that bring copies
+  std::uint32_t bulk_phases_ = 0;       // of the block, that bring copies
+  std::uint32_t bulk_phases_seen_ = 0;  // by the lane that has seen most
   std::vector<Copy> copies_;
   std::vector<std::uint32_t> copy_of_word_;           // of shared memory: 1 + an index of copies_
   std::vector<std::vector<std::uint32_t>> unwaited_;  // by lane: indices of copies_

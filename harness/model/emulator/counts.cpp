@@ -11,22 +11,35 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
   bytes += other.bytes;
   sectors += other.sectors;
   lines += other.lines;
+  tag_wavefronts += other.tag_wavefronts;
   wavefronts += other.wavefronts;
   ideal_wavefronts += other.ideal_wavefronts;
   return *this;
 }
 
 AccessCounts AccessCounts::scaled(double factor) const {
-  return {requests * factor, lanes * factor,      bytes * factor,           sectors * factor,
-          lines * factor,    wavefronts * factor, ideal_wavefronts * factor};
+  return {requests * factor,   lanes * factor,           bytes * factor,
+          sectors * factor,    lines * factor,           tag_wavefronts * factor,
+          wavefronts * factor, ideal_wavefronts * factor};
 }
+
+namespace {
+
+constexpr std::array<double Counts::*, arithmetic_units> by_lane = {
+    &Counts::fma_fp32, &Counts::fma_fp64, &Counts::fma_fp16x2, &Counts::fma_bf16x2,
+    &Counts::mad_int32};
+
+}  // namespace
 
 void Counts::add(Arithmetic unit, unsigned operations, unsigned lanes) {
   issued[static_cast<std::size_t>(unit)] += operations;
-  double& sum = unit == Arithmetic::fma_fp32   ? fma_fp32
-                : unit == Arithmetic::fma_fp64 ? fma_fp64
-                                               : fma_fp16x2;
-  sum += static_cast<double>(operations) * lanes;
+  this->*by_lane[static_cast<std::size_t>(unit)] += static_cast<double>(operations) * lanes;
+}
+
+double Counts::arithmetic_lanes() const {
+  double sum = 0;
+  for (const auto of_unit : by_lane) sum += this->*of_unit;
+  return sum;
 }
 
 Counts& Counts::operator+=(const Counts& other) {
@@ -41,11 +54,12 @@ Counts& Counts::operator+=(const Counts& other) {
   bulk_stores += other.bulk_stores;
   for (std::size_t u = 0; u < issued.size(); ++u) issued[u] += other.issued[u];
   async_loads += other.async_loads;
-  fma_fp32 += other.fma_fp32;
-  fma_fp64 += other.fma_fp64;
-  fma_fp16x2 += other.fma_fp16x2;
+  for (const auto sum : by_lane) this->*sum += other.*sum;
   special += other.special;
-  for (std::size_t t = 0; t < tensor_types; ++t) tensor_flops[t] += other.tensor_flops[t];
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    tensor_flops[t] += other.tensor_flops[t];
+    warpgroup_flops[t] += other.warpgroup_flops[t];
+  }
   return *this;
 }
 
@@ -61,11 +75,10 @@ Counts Counts::scaled(double factor) const {
   result.bulk_stores *= factor;
   for (double& issues : result.issued) issues *= factor;
   result.async_loads *= factor;
-  result.fma_fp32 *= factor;
-  result.fma_fp64 *= factor;
-  result.fma_fp16x2 *= factor;
+  for (const auto sum : by_lane) result.*sum *= factor;
   result.special *= factor;
   for (double& flops : result.tensor_flops) flops *= factor;
+  for (double& flops : result.warpgroup_flops) flops *= factor;
   return result;
 }
 
@@ -87,6 +100,8 @@ std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts
   add("fma_fp32", counts.issues(Arithmetic::fma_fp32));
   add("fma_fp64", counts.issues(Arithmetic::fma_fp64));
   add("fma_fp16x2", counts.issues(Arithmetic::fma_fp16x2));
+  add("fma_bf16x2", counts.issues(Arithmetic::fma_bf16x2));
+  add("mad_int32", counts.issues(Arithmetic::mad_int32));
   add("special", counts.special);
   add("tensor", counts.at(WarpOperation::matrices));
   add("shuffle", counts.at(WarpOperation::shuffle));
@@ -95,6 +110,15 @@ std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts
   add("warp_barrier", counts.at(WarpOperation::warp_barrier));
   return result;
 }
+
+namespace {
+
+unsigned tag_bank(std::uint64_t line) {
+  for (unsigned bits = 32; bits >= 2; bits /= 2) line ^= line >> bits;
+  return static_cast<unsigned>(line % tag_banks);
+}
+
+}  // namespace
 
 Sectors sectors_of(const WarpRequest& request) {
   Sectors result;
@@ -118,9 +142,14 @@ Sectors sectors_of(const WarpRequest& request) {
     result.count = static_cast<unsigned>(std::unique(begin, begin + result.count) - begin);
   }
   constexpr unsigned sectors_a_line = line_bytes / sector_bytes;
+  std::array<unsigned, tag_banks> in_bank{};
   for (unsigned i = 0; i < result.count; ++i) {
-    result.lines += i == 0 || result.id[i] / sectors_a_line != result.id[i - 1] / sectors_a_line;
+    const std::uint64_t line = result.id[i] / sectors_a_line;
+    if (i > 0 && line == result.id[i - 1] / sectors_a_line) continue;
+    ++result.lines;
+    ++in_bank[tag_bank(line)];
   }
+  result.tag_wavefronts = *std::max_element(in_bank.begin(), in_bank.end());
   return result;
 }
 

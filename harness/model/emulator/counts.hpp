@@ -29,7 +29,8 @@ struct AccessCounts {
   double bytes = 0;             // what the lanes asked for
   double sectors = 0;           // global: distinct 32-byte sectors a request
   double lines = 0;             // global: distinct 128-byte lines a request
-  double wavefronts = 0;        // shared: passes over the 32 banks
+  double tag_wavefronts = 0;    // global: passes over the banks that hold L1's tags
+  double wavefronts = 0;        // passes over the 32 banks of shared memory, or of L1's data
   double ideal_wavefronts = 0;  // shared: what the same bytes cost without a conflict
 
   AccessCounts& operator+=(const AccessCounts& other);
@@ -41,7 +42,12 @@ struct Sectors {
   std::array<std::uint64_t, 2 * warp_lanes> id;
   unsigned count = 0;
   unsigned lines = 0;
+  unsigned tag_wavefronts = 0;
 };
+// A pass looks up one line's tag in each bank; which bank a line's tag is in is taken to be the
+// exclusive or of its number's pairs of bits, which is within 2.2 % of the passes that an A100
+// counts at strides of 0 to 64 words (te42kyfo/gpu-benches, gpu-strides/a100.txt).
+inline constexpr unsigned tag_banks = 4;
 Sectors sectors_of(const WarpRequest& request);
 
 // Passes over the banks that one shared-memory request takes. A pass serves all lanes of a 4-byte
@@ -61,9 +67,11 @@ struct Counts {
   AccessCounts bulk_loads;
   double bulk_stores = 0;                         // the shared requests among `access` that it made
   std::array<double, arithmetic_units> issued{};  // by Arithmetic, a warp each
-  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0;  // the same, a lane each
-  double special = 0;                                 // operations of the unit, a warp each
-  std::array<double, tensor_types> tensor_flops{};    // by Tensor
+  // The same, a lane each.
+  double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, fma_bf16x2 = 0, mad_int32 = 0;
+  double special = 0;                                  // operations of the unit, a warp each
+  std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
+  std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)
 
   AccessCounts& at(Space space, Access kind) {
     return access[static_cast<int>(space)][static_cast<int>(kind)];
@@ -72,6 +80,7 @@ struct Counts {
     return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
   double issues(Arithmetic unit) const { return issued[static_cast<std::size_t>(unit)]; }
+  double arithmetic_lanes() const;  // of all units
   void add(Arithmetic unit, unsigned operations, unsigned lanes);
   double& at(WarpOperation kind) { return warp_operations[static_cast<std::size_t>(kind)]; }
   double at(WarpOperation kind) const { return warp_operations[static_cast<std::size_t>(kind)]; }

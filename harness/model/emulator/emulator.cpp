@@ -43,6 +43,9 @@ Access access_of(EventKind kind) {
   }
 }
 
+// What the emulation of a matrix multiplication costs, beside that of an access.
+constexpr std::uint64_t tensor_flops_an_event = 64;
+
 // The bytes of one sector that a lane's access covers, a bit each.
 std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned bytes) {
   const std::uint64_t begin = sector * sector_bytes;
@@ -82,6 +85,7 @@ struct Emulator::Worker {
   void count(std::uint64_t block, FootprintMap& map) {
     const std::vector<LaneTrace>& traces = runner.traces();
     block_sectors.clear();
+    ranges.clear();
     Waiting slowest;
     const auto warp = [&](std::size_t first) {
       return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
@@ -120,6 +124,12 @@ struct Emulator::Worker {
         const Sectors sectors = sectors_of(request);
         sum.sectors += sectors.count;
         sum.lines += sectors.lines;
+        sum.tag_wavefronts += sectors.tag_wavefronts;
+        if (access_of(kind) == Access::load) {
+          // Lanes that together want nothing but whole sectors, once, are served without conflict.
+          const bool dense = sectors.count * sector_bytes == active * bytes_of(request.event);
+          sum.wavefronts += dense ? ideal_wavefronts_of(request) : wavefronts_of(request);
+        }
         note_footprint(request, sectors, map);
         // Loads with nothing between them that depends on them are in flight together.
         if (kind == EventKind::load) {
@@ -140,18 +150,24 @@ struct Emulator::Worker {
     }
     waits += slowest;
     for (const BlockSector& mine : block_sectors.touched()) {
-      const std::uint32_t bytes = footprint_at(mine.sector * sector_bytes, map)->add(mine);
+      Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
+      const std::uint32_t bytes = footprint->add(mine);
+      if (mine.read != 0) extend(footprint, mine.sector);
       if (bytes != 0) map.note({mine, block, bytes});
     }
+    for (const Range& r : ranges) r.of->end_block(r.last - r.first + 1);
   }
 
-  // What a warp's lanes say of its own: how long they wait for copies and for one another's
-  // multiply-adds. Paths of a divergent warp are taken one after the other, so that it has more
-  // steps than any lane.
+  // What a warp's lanes say of its own: how long they wait for copies, for one load after the other
+  // and for one another's multiply-adds. Paths of a divergent warp are taken one after the other,
+  // so that it has more steps than any lane.
   void add_lanes(std::size_t first, Waiting& warp) const {
     CopyWaits copies;
     double chain = 0, steps = 0;
     for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
+      const LoadChain& loads = runner.load_chain(i);
+      warp.load_chain = std::max(warp.load_chain, static_cast<double>(loads.global()));
+      warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(loads.shared()));
       copies.alone = std::max(copies.alone, runner.copy_waits(i).alone);
       copies.beside = std::max(copies.beside, runner.copy_waits(i).beside);
       chain = std::max(chain, static_cast<double>(runner.chain(i).longest()));
@@ -173,6 +189,14 @@ struct Emulator::Worker {
     return std::move(explainer).accesses();
   }
 
+  void extend(Footprint* footprint, std::uint64_t sector) {
+    auto range = std::find_if(ranges.begin(), ranges.end(),
+                              [=](const Range& r) { return r.of == footprint; });
+    if (range == ranges.end()) range = ranges.insert(range, {footprint, sector, sector});
+    range->first = std::min(range->first, sector);
+    range->last = std::max(range->last, sector);
+  }
+
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
     Footprint* const footprint = footprint_at(sectors.id[0] * sector_bytes, map);
     if (footprint == nullptr) return;
@@ -181,7 +205,7 @@ struct Emulator::Worker {
     for (unsigned i = 0; i < sectors.count; ++i) {
       BlockSector& mine = block_sectors.at(sectors.id[i]);
       if (reads) {
-        footprint->read(sectors.id[i], mine.read == 0);
+        footprint->read(sectors.id[i], block_sectors.read(mine));
         if (mine.read == 0) mine.first_read = request.event;
         mine.read |= covered[i];
       } else {
@@ -236,8 +260,15 @@ struct Emulator::Worker {
     runner.poison({});
   }
 
+  // Of one allocation's sectors, those between which the block's reads lie.
+  struct Range {
+    Footprint* of;
+    std::uint64_t first, last;
+  };
+
   BlockRunner runner;
   WarpZipper zipper;
+  std::vector<Range> ranges;
   BlockSectors block_sectors;
   std::array<Footprint*, 4> footprints{};  // the last that were found
   unsigned next_footprint = 0;
@@ -315,7 +346,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   std::mutex fault_mutex;
   double barriers = 0;
   std::array<double, warp_operation_kinds> warp_operations{};
-  std::array<double, tensor_types> tensor_flops{};
+  std::array<double, tensor_types> tensor_flops{}, warpgroup_flops{};
   const std::size_t explained = explanations_.size();
   double host_bytes_read = 0, host_bytes_written = 0;
   for (const auto& worker : workers_) worker->begin_kernel();
@@ -333,6 +364,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       for (const LaneTrace& trace : worker.runner.traces()) {
         worker.events += trace.events.size() + trace.merged;
       }
+      for (std::size_t t = 0; t < tensor_types; ++t) {
+        worker.events +=
+            (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
+      }
       worker.count(index, map);
       ++worker.traced_blocks;
       const std::lock_guard lock(fault_mutex);
@@ -347,6 +382,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       host_bytes_written += static_cast<double>(result.host_bytes_written);
       for (std::size_t t = 0; t < tensor_types; ++t) {
         tensor_flops[t] += static_cast<double>(result.tensor_flops[t]);
+        warpgroup_flops[t] += static_cast<double>(result.warpgroup_flops[t]);
       }
     }
     return true;
@@ -411,6 +447,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.counts.barriers = barriers;
   profile.counts.warp_operations = warp_operations;
   profile.counts.tensor_flops = tensor_flops;
+  profile.counts.warpgroup_flops = warpgroup_flops;
   const double traced_warps = profile.traced_blocks * warps_of(launch);
   if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
     double arithmetic = 0;
@@ -443,20 +480,26 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
 // L2 keeps what was used last: all of an allocation while no more than its capacity has gone
 // through since that use began, nothing after twice that, and a share in between, since its
 // replacement is not strictly by age. (Assumed; calibration belongs to the working-set sweep.)
-double Emulator::resident_fraction(const FootprintSums& f) const {
+Held Emulator::held(const FootprintSums& f) const {
   const auto found = last_use_.find(f.identity);
   if (found == last_use_.end()) return 0;
-  return std::clamp(2 - (l2_traffic_.at(f.device) - found->second) / device_["l2_bytes"], 0.0, 1.0);
+  const double since = l2_traffic_.at(f.device) - found->second;
+  const double partitions = device_.find("l2_partitions").value_or(1);
+  const L2Shares shares =
+      l2_shares(swept_hits(since * partitions / device_["l2_bytes"]), partitions);
+  const double hits = shares.near + shares.far;
+  return {std::clamp(2 - since / device_["l2_bytes"], 0.0, 1.0), hits > 0 ? shares.near / hits : 1};
 }
 
 void Emulator::remember_traffic(const KernelProfile& profile) {
   double& traffic = l2_traffic_[profile.device];
   const double begin = traffic;
+  constexpr std::uint64_t sectors_a_line = line_bytes / sector_bytes;
   for (const FootprintSums& f : profile.footprints) {
     if (f.device != profile.device) continue;
     last_use_[f.identity] = begin;
-    const double touched =
-        profile.scale() * static_cast<double>(std::max(f.read_distinct, f.write_distinct));
+    const double touched = profile.scale() * static_cast<double>(std::max(
+                                                 f.read_lines * sectors_a_line, f.write_distinct));
     traffic += sector_bytes * std::min(touched, static_cast<double>(f.extent));
   }
 }
@@ -485,8 +528,8 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
       f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
     }
   }
-  run.prediction = predict(run.profile, device_,
-                           [this](const FootprintSums& f) { return resident_fraction(f); });
+  run.prediction =
+      predict(run.profile, device_, [this](const FootprintSums& f) { return held(f); });
   if (run.profile.footprints.empty()) found->second.settled = run.prediction;
   remember_traffic(run.profile);
   const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};

@@ -78,8 +78,8 @@ class Emulator final : public KernelExecutor {
 
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
   Measured run_blocks(const KernelLaunch& launch, std::string& fault);
+  Held held(const FootprintSums& f) const;
   std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count);
-  double resident_fraction(const FootprintSums& f) const;
   void remember_traffic(const KernelProfile& profile);
 
   const DeviceSpec& device_;

@@ -44,8 +44,11 @@ std::uint32_t on(Lanes lanes, Operation&& operation, Words... words) {
 }
 
 // Where it was called from, in the kernel.
+template <SmallFloat format>
 [[gnu::always_inline]] inline void count_instruction(const void* code) {
-  if (BlockRunner* block = running_block) block->on_arithmetic(Arithmetic::fma_fp16x2, code);
+  constexpr bool is_half = format.exponent_bits == half_format.exponent_bits;
+  constexpr Arithmetic unit = is_half ? Arithmetic::fma_fp16x2 : Arithmetic::fma_bf16x2;
+  if (BlockRunner* block = running_block) block->on_arithmetic(unit, code);
 }
 
 // Of two numbers the one that comes first by `before`.
@@ -72,21 +75,21 @@ float round_to_tf32(float x) noexcept {
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::add(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction(__builtin_return_address(0));
+  count_instruction<format>(__builtin_return_address(0));
   return on<format>(
       lanes, [](double x, double y) { return fused_to_odd(x, 1, y); }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::multiply(Lanes lanes, Word a, Word b) noexcept {
-  count_instruction(__builtin_return_address(0));
+  count_instruction<format>(__builtin_return_address(0));
   return on<format>(
       lanes, [](double x, double y) { return x * y; }, a, b);
 }
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::fuse(Lanes lanes, Word a, Word b, Word c) noexcept {
-  count_instruction(__builtin_return_address(0));
+  count_instruction<format>(__builtin_return_address(0));
   return on<format>(lanes, fused_to_odd, a, b, c);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace gpubench::model {
@@ -44,19 +45,28 @@ void Footprint::extend(std::uint64_t index) {
   }
 }
 
-void Footprint::read(std::uint64_t sector, bool first_in_block) {
+void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
   read_requests_.fetch_add(1, relaxed);
-  if (!first_in_block) return;
+  if (distance > 0) {
+    const auto kind = std::min<std::size_t>(std::bit_width(distance) - 1, reuse_classes - 1);
+    reuse_counts_[kind].fetch_add(1, relaxed);
+    reuse_distances_[kind].fetch_add(distance, relaxed);
+    return;
+  }
   read_by_block_.fetch_add(1, relaxed);
   const std::uint64_t index = sector - begin_ / sector_bytes;
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   const std::uint64_t before = seen_[index / 64].fetch_or(bit, relaxed);
   if (before & bit) return;
   read_distinct_.fetch_add(1, relaxed);
-  // A fetch is an aligned group of sectors; the first of its sectors brings it in.
-  const std::uint64_t group = ((std::uint64_t{1} << fetch_sectors_) - 1)
-                              << (index % 64 / fetch_sectors_ * fetch_sectors_);
-  if ((before & group) == 0) read_fetches_.fetch_add(1, relaxed);
+  // A fetch and a line are aligned groups of sectors; the first of its sectors brings one in.
+  const auto is_first_of = [&](unsigned sectors) {
+    const std::uint64_t group = ((std::uint64_t{1} << sectors) - 1)
+                                << (index % 64 / sectors * sectors);
+    return (before & group) == 0;
+  };
+  if (is_first_of(fetch_sectors_)) read_fetches_.fetch_add(1, relaxed);
+  if (is_first_of(line_bytes / sector_bytes)) read_lines_.fetch_add(1, relaxed);
   extend(index);
 }
 
@@ -82,6 +92,12 @@ FootprintSums Footprint::sums() const {
   sums.read_by_block = read_by_block_;
   sums.read_distinct = read_distinct_;
   sums.read_fetches = read_fetches_;
+  sums.read_lines = read_lines_;
+  sums.read_extents = read_extents_;
+  for (std::size_t i = 0; i < reuse_classes; ++i) {
+    sums.reuses[i] = {static_cast<double>(reuse_counts_[i]),
+                      static_cast<double>(reuse_distances_[i])};
+  }
   sums.write_requests = write_requests_;
   sums.write_distinct = write_distinct_;
   sums.write_full = write_full_;
@@ -127,7 +143,7 @@ BlockSector& BlockSectors::at(std::uint64_t sector) {
   Slot& slot = slot_of(sector);
   if (slot.epoch == epoch_) return touched_[slot.place];
   slot = {sector, epoch_, touched_.size()};
-  touched_.push_back({sector, 0, 0, {}, {}});
+  touched_.push_back({sector, 0, 0, {}, {}, 0});
   if (2 * touched_.size() >= slots_.size()) {
     slots_.assign(2 * slots_.size(), Slot{});
     for (std::size_t i = 0; i < touched_.size(); ++i) {

@@ -1,18 +1,29 @@
 // Which parts of an allocation a kernel's traced blocks touched: what the caches are judged by.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/model/emulator/counts.hpp"
 #include "harness/model/memory.hpp"
 
 namespace gpubench::model {
+
+// Reads of a sector that its block had read before.
+struct Reuse {
+  double count = 0;
+  double distance = 0;  // sectors that the block read since, summed
+
+  double mean() const { return count > 0 ? distance / count : 0; }
+};
+inline constexpr std::size_t reuse_classes = 32;  // of a distance from 2^i to 2^(i + 1)
 
 // Sums over the traced blocks, in sectors of 32 bytes.
 struct FootprintSums {
@@ -23,6 +34,9 @@ struct FootprintSums {
   std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks
   std::uint64_t read_distinct = 0;  // distinct over all traced blocks
   std::uint64_t read_fetches = 0;   // distinct pieces of the size that a DRAM read fetches
+  std::uint64_t read_lines = 0;     // distinct lines of 128 bytes
+  std::uint64_t read_extents = 0;   // from a block's first to its last, summed over the blocks
+  std::array<Reuse, reuse_classes> reuses{};
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
   std::uint64_t write_full = 0;  // of those, the ones whose 32 bytes were all written
@@ -34,6 +48,7 @@ struct BlockSector {
   std::uint64_t sector = 0;
   std::uint32_t read = 0, written = 0;
   Event first_read{}, first_write{};  // the accesses
+  std::uint64_t last_read = 0;        // which of the block's reads of sectors that was, from 1
 };
 
 // The sectors of global memory that one block has touched.
@@ -42,9 +57,15 @@ class BlockSectors {
   void clear() {
     ++epoch_;
     touched_.clear();
+    reads_ = 0;
   }
   BlockSector& at(std::uint64_t sector);  // valid until the next call
   const std::vector<BlockSector>& touched() const { return touched_; }
+  // Notes a read; how many reads of sectors ago the last one was, 0 for the first.
+  std::uint64_t read(BlockSector& mine) {
+    const std::uint64_t last = std::exchange(mine.last_read, ++reads_);
+    return last == 0 ? 0 : reads_ - last;
+  }
 
  private:
   struct Slot {
@@ -54,6 +75,7 @@ class BlockSectors {
   Slot& slot_of(std::uint64_t sector);  // where it is, or would be
 
   std::vector<BlockSector> touched_;
+  std::uint64_t reads_ = 0;
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
   std::uint64_t epoch_ = 1;
 };
@@ -67,8 +89,11 @@ class Footprint {
   Footprint& operator=(const Footprint&) = delete;
 
   bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
-  // `sector`: the address divided by 32. `first_in_block`: no lane of this block read it before.
-  void read(std::uint64_t sector, bool first_in_block);
+  // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
+  // read this one; 0: it did not.
+  void read(std::uint64_t sector, std::uint64_t distance);
+  // Once a block that read from here: from its first sector to its last.
+  void end_block(std::uint64_t extent) { read_extents_.fetch_add(extent); }
   void write() { write_requests_.fetch_add(1, std::memory_order_relaxed); }
   // What a block has done to a sector, once it has ended: the bytes of it that another block has
   // written as well, or that one of both has read and the other written.
@@ -85,6 +110,8 @@ class Footprint {
   std::atomic<std::uint64_t>* seen_;  // a bit a sector; pages exist once touched
   // A bit for each byte that was written, above them one for each that was read; of a sector.
   std::atomic<std::uint64_t>* touched_;
+  std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
+  std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};

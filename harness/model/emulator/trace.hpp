@@ -23,8 +23,8 @@ enum class EventKind : std::uint8_t {
 };
 
 // Operations that the source spells as a call.
-enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2 };
-inline constexpr unsigned arithmetic_units = 3;
+enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2, fma_bf16x2, mad_int32 };
+inline constexpr unsigned arithmetic_units = 5;
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
 // lanes took the same path iff their sequences of words are equal.
@@ -43,12 +43,12 @@ constexpr bool is_access(Event e) {
          kind_of(e) == EventKind::copied_to;
 }
 // The size of an arithmetic event: its unit and how many operations, up to `most_in_a_row`.
-inline constexpr unsigned most_in_a_row = 63;
+inline constexpr unsigned most_in_a_row = 31;
 constexpr unsigned arithmetic_size(Arithmetic unit, unsigned operations) {
-  return operations << 2 | static_cast<unsigned>(unit);
+  return operations << 3 | static_cast<unsigned>(unit);
 }
-constexpr Arithmetic unit_of(Event e) { return static_cast<Arithmetic>(bytes_of(e) & 3); }
-constexpr unsigned operations_of(Event e) { return bytes_of(e) >> 2; }
+constexpr Arithmetic unit_of(Event e) { return static_cast<Arithmetic>(bytes_of(e) & 7); }
+constexpr unsigned operations_of(Event e) { return bytes_of(e) >> 3; }
 // What a warp's lanes do together, each of them once a request.
 constexpr bool is_request(Event e) { return is_access(e) || kind_of(e) == EventKind::special; }
 // What it does to memory, however it gets there.

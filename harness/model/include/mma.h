@@ -161,8 +161,8 @@ __forceinline__ void mma_sync(fragment<accumulator, 16, 16, k, float>& d,
   constexpr auto type = std::is_same_v<T, __half>          ? Tensor::fp16
                         : std::is_same_v<T, __nv_bfloat16> ? Tensor::bf16
                                                            : Tensor::tf32;
-  gpubench::model::multiply_matrices(type, d.x, a.x, b.x, c.x);
-  gpubench::model::multiply_matrices(type, d.x + 4, a.x, b.x + b.num_elements / 2, c.x + 4);
+  gpubench::model::multiply_matrices(type, {d.x, a.x, b.x, c.x});
+  gpubench::model::multiply_matrices(type, {d.x + 4, a.x, b.x + b.num_elements / 2, c.x + 4});
 }
 
 }  // namespace nvcuda::wmma

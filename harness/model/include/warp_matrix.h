@@ -6,21 +6,40 @@
 
 namespace gpubench::model {
 
-// What the elements of a and b are. Those of c and d are float.
-enum class Tensor : std::uint8_t { fp16, bf16, tf32 };
-inline constexpr unsigned tensor_types = 3;
+// What the elements of a and b are. Those of c and d are float, of int8 std::int32_t, of fp64
+// double; fp8 is E4M3.
+enum class Tensor : std::uint8_t { fp16, bf16, tf32, fp8, int8, fp64 };
+inline constexpr unsigned tensor_types = 6;
 
-// d = a * b + c for a of 16 rows, b of 8 columns, and between them 16 (tf32: 8): what all lanes of
-// a warp bring, each its own elements, in the order below. The products are exact, summed in double
-// and rounded to float once: as good as any order the hardware may take. `d` may be `c`.
-void multiply_matrices(Tensor type, float* d, const void* a, const void* b,
-                       const float* c) noexcept;
+// A lane's own elements, or where a warpgroup's tiles begin.
+struct MatrixElements {
+  void* d;
+  const void *a, *b, *c;
+};
+
+// d = a * b + c for a of 16 rows, b of 8 columns, and between them 32 bytes' worth of elements, or
+// 16 of fp64: what all lanes of a warp bring, each its own elements, in the order below. The
+// products are exact, summed in double and rounded once: as good as any order the hardware may
+// take. `d` may be `c`.
+void multiply_matrices(Tensor type, MatrixElements mine) noexcept;
+
+// d += a * b for a of 64 rows and b of 128 columns, 32 bytes' worth of elements between them: what
+// four warps together make of two tiles in shared memory.
+inline constexpr unsigned warpgroup_columns = 128;
+void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept;
+
+// Where in a tile, in bytes, byte `k` (0 to 31) of row `row` of a, or of column `row` of b, stands:
+// pieces of eight rows of 16 bytes, the two pieces of a row one after the other.
+__host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {
+  return row / 8 * 256 + k / 16 * 128 + row % 8 * 16 + k % 16;
+}
+
 // To the nearest of 10 mantissa bits, ties away from zero.
 float round_to_tf32(float x) noexcept;
 
 // The element that a lane's i-th is (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating
-// point type" and, for tf32, "Matrix Fragments for mma.m16n8k8"). With i up to 7, those of b and c
-// go on into the next 8 columns.
+// point type", "... mma.m16n8k8" for tf32, "... mma.m16n8k32" for 8 bits). With i up to 7, those of
+// b and c go on into the next 8 columns.
 struct Place {
   unsigned row, column;
 };
@@ -40,6 +59,20 @@ __forceinline__ constexpr Place place_in_a32(unsigned lane, unsigned i) {
 }
 __forceinline__ constexpr Place place_in_b32(unsigned lane, unsigned i) {
   return {lane % 4 + i % 2 * 4, lane / 4 + i / 2 * 8};
+}
+// 8-bit elements: four neighbours a register.
+__forceinline__ constexpr Place place_in_a8(unsigned lane, unsigned i) {
+  return {lane / 4 + i / 4 % 2 * 8, lane % 4 * 4 + i % 4 + i / 8 * 16};
+}
+__forceinline__ constexpr Place place_in_b8(unsigned lane, unsigned i) {
+  return {lane % 4 * 4 + i % 4 + i / 4 * 16, lane / 4};
+}
+// 64-bit elements.
+__forceinline__ constexpr Place place_in_a64(unsigned lane, unsigned i) {
+  return {lane / 4 + i % 2 * 8, lane % 4 + i / 2 * 4};
+}
+__forceinline__ constexpr Place place_in_b64(unsigned lane, unsigned i) {
+  return {lane % 4 + i * 4, lane / 4};
 }
 
 __forceinline__ unsigned lane_of_thread() {

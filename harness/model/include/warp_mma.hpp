@@ -1,18 +1,39 @@
-// mma.sync for the model device. (The GPU's answer to the same names, and what they mean:
+// mma.sync and wgmma for the model device. (The GPU's answer to the same names, and what they mean:
 // harness/gpu/include/warp_mma.hpp.)
 #pragma once
 
 #include "harness/model/include/warp_matrix.h"
 
-__forceinline__ void mma_m16n8k16_fp16(float (&d)[4], const unsigned (&a)[4],
-                                       const unsigned (&b)[2], const float (&c)[4]) {
-  gpubench::model::multiply_matrices(gpubench::model::Tensor::fp16, d, a, b, c);
-}
-__forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const unsigned (&a)[4],
-                                       const unsigned (&b)[2], const float (&c)[4]) {
-  gpubench::model::multiply_matrices(gpubench::model::Tensor::bf16, d, a, b, c);
-}
-__forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
-                                      const float (&c)[4]) {
-  gpubench::model::multiply_matrices(gpubench::model::Tensor::tf32, d, a, b, c);
-}
+#define GPUBENCH_MMA(name, type, Register, registers_of_a, registers_of_b, Sum)      \
+  __forceinline__ void name(Sum(&d)[4], const Register(&a)[registers_of_a],          \
+                            const Register(&b)[registers_of_b], const Sum(&c)[4]) {  \
+    gpubench::model::multiply_matrices(gpubench::model::Tensor::type, {d, a, b, c}); \
+  }
+GPUBENCH_MMA(mma_m16n8k16_fp16, fp16, unsigned, 4, 2, float)
+GPUBENCH_MMA(mma_m16n8k16_bf16, bf16, unsigned, 4, 2, float)
+GPUBENCH_MMA(mma_m16n8k8_tf32, tf32, unsigned, 4, 2, float)
+GPUBENCH_MMA(mma_m16n8k32_fp8, fp8, unsigned, 4, 2, float)
+GPUBENCH_MMA(mma_m16n8k32_int8, int8, unsigned, 4, 2, int)
+GPUBENCH_MMA(mma_m16n8k16_fp64, fp64, double, 8, 4, double)
+#undef GPUBENCH_MMA
+
+using gpubench::model::tile_offset;
+inline constexpr unsigned wgmma_columns = gpubench::model::warpgroup_columns;
+
+#define GPUBENCH_WGMMA(name, type, Sum)                                                     \
+  __forceinline__ void name(Sum(&d)[64], const void* a, const void* b) {                    \
+    gpubench::model::multiply_warpgroup_tiles(gpubench::model::Tensor::type, {d, a, b, d}); \
+  }
+GPUBENCH_WGMMA(wgmma_m64n128_fp16, fp16, float)
+GPUBENCH_WGMMA(wgmma_m64n128_bf16, bf16, float)
+GPUBENCH_WGMMA(wgmma_m64n128_tf32, tf32, float)
+GPUBENCH_WGMMA(wgmma_m64n128_fp8, fp8, float)
+GPUBENCH_WGMMA(wgmma_m64n128_int8, int8, int)
+#undef GPUBENCH_WGMMA
+
+// Multiplications are made at once here, so there is nothing to begin or to wait for.
+__forceinline__ void wgmma_stored() {}
+template <class Sum>
+__forceinline__ void wgmma_begin(Sum (&)[64]) {}
+template <class Sum>
+__forceinline__ void wgmma_wait(Sum (&)[64]) {}

@@ -60,6 +60,7 @@ class Program:
             process = subprocess.Popen(
                 arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                 stdin=subprocess.DEVNULL, errors="replace", start_new_session=True,
+                close_fds=False,  # it holds the machine's lock too, should this process be killed
             )  # fmt: skip
         except OSError as error:
             raise CannotJudgeError(self.path, f"does not start: {reason(error)}") from None

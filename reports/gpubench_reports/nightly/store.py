@@ -268,7 +268,8 @@ class Store:
     def measuring(self, machine: str) -> Iterator[None]:
         """Held while a night is measured, so that two do not disturb each other.
 
-        Raises ReportError if another process holds it. The system lets go when a process dies.
+        Raises ReportError if another process holds it. The system lets go when it and all that it
+        has started with its open files are dead: a program whose night was killed measures on.
         """
         folder = self.root / "nights" / machine
         try:
@@ -279,6 +280,7 @@ class Store:
         with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.set_inheritable(stream.fileno(), True)
             except OSError:
                 raise ReportError(folder, "another night is being measured here") from None
             for leftover in (*folder.glob(".new-*"), *folder.glob("*/.part-*")):

@@ -1,0 +1,365 @@
+// memory_hierarchy: where are the steps?
+//
+// Expected  plateaus of bandwidth and of latency at L1, L2 and DRAM, and steps between them where a
+//           working set no longer fits: soft ones, since caches replace at random. `steps` finds
+//           the edges in a curve of its own and says how large the caches are; nobody told it. An
+//           SM asks its own partition of L2, which copies what belongs to the others: with two of
+//           them the first edge comes at half of L2. From L1 a load takes as many cycles as the
+//           worst bank of its words, or of its lines' tags.
+// Units     size [bytes of the working set], stride [4-byte words], bytes [a lane's access].
+//           Latencies in seconds and SM clocks, without launch: the difference of two chases.
+// Confirm   ncu --metrics lts__t_sector_hit_rate.pct,l1tex__t_sector_hit_rate.pct
+#include "kernels/memory_hierarchy.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "harness/bench.hpp"
+#include "harness/measure/plateaus.hpp"
+
+namespace {
+
+using namespace memory_hierarchy;
+using gpubench::Bench;
+using gpubench::DeviceBuffer;
+using gpubench::DeviceSpec;
+using gpubench::Law;
+using gpubench::Roofs;
+using gpubench::Suite;
+using word = unsigned;
+
+constexpr std::size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+
+// What a working set is served by, where that is beyond doubt; empty between the plateaus, and on a
+// device that does not tell its sizes.
+std::string level_of(const DeviceSpec& device, double bytes) {
+  const auto l1 = device.find("l1_bytes_per_sm"), l2 = device.find("l2_bytes");
+  if (!l1 || !l2) return "";
+  if (bytes <= *l1 / 2) return "l1";
+  if (bytes >= 4 * *l1 && bytes <= 0.75 * *l2 / device.find("l2_partitions").value_or(1))
+    return "l2";
+  return bytes >= 4 * *l2 ? "dram" : "";
+}
+
+double clock_of(const Bench& bench) {
+  const auto seen = bench.row().counters.find("sm_clock_hz");
+  return seen != bench.row().counters.end() ? seen->second : bench.device()["sm_clock_hz"];
+}
+
+// --- bandwidth ---
+
+void read(Bench& bench) {
+  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const auto blocks = static_cast<unsigned>(8 * GiB / bytes_a_block);
+  const auto in = bench.input<word>(size / sizeof(word));
+  const auto sums = bench.output<word>(blocks);
+  const std::size_t vectors = size / sizeof(uint4);
+  bench.verify(sums, ExpectedSum<decltype(in.values())>{in.values(), vectors});
+  const std::string level = level_of(bench.device(), static_cast<double>(size));
+  const double bytes = static_cast<double>(blocks) * bytes_a_block;
+  Law law;
+  if (level == "dram") law = [](const Roofs& roofs) { return roofs.at("dram"); };
+  const auto& device = bench.device();
+  if (level == "l2") law = [at = device["l2_bytes_per_second"]](const Roofs&) { return at; };
+  if (level == "l1") {
+    const double sms = device["l1_bytes_per_clock_per_sm"] * device["sm_count"];
+    law = [at = sms * device["sm_clock_hz"]](const Roofs&) { return at; };
+  }
+  bench.work({.useful_bytes = bytes,
+              .moved_bytes = bytes,
+              .law = law,
+              .law_tolerance = 0.15,
+              .measures = level == "dram" ? "" : level});
+  bench.run([&](cudaStream_t s) {
+    launch(memory_hierarchy::read, blocks, read_threads, 0, s,
+           reinterpret_cast<const uint4*>(in.data()), vectors, sums.data());
+  });
+}
+GPU_BENCHMARK(memory_hierarchy, read)
+    ->ArgName("size")
+    ->Args({64 * KiB})
+    ->Args({128 * KiB})
+    ->Args({512 * KiB})
+    ->Args({8 * MiB})
+    ->Args({48 * MiB})
+    ->Args({96 * MiB})
+    ->Args({256 * MiB})
+    ->Args({8 * GiB})
+    ->ForRoofs({64 * KiB})
+    ->ForRoofs({8 * MiB});
+GPU_BENCHMARK(memory_hierarchy, read)
+    ->ArgName("size")
+    ->In(Suite::full)
+    ->RangeMultiplier(2)
+    ->Range(KiB, 32 * KiB)
+    ->Args({256 * KiB})
+    ->Args({MiB})
+    ->Args({2 * MiB})
+    ->Args({4 * MiB})
+    ->Args({16 * MiB})
+    ->Args({18 * MiB})
+    ->Args({24 * MiB})
+    ->Args({30 * MiB})
+    ->Args({32 * MiB})
+    ->Args({51 * MiB + 512 * KiB})
+    ->Args({64 * MiB})
+    ->Args({89 * MiB + 512 * KiB})
+    ->Args({128 * MiB})
+    ->Args({275 * MiB})
+    ->Args({512 * MiB})
+    ->Args({GiB})
+    ->Args({2 * GiB})
+    ->Args({4 * GiB});
+
+// --- latency ---
+
+constexpr unsigned steps_timed = 4096;
+
+// A buffer that holds a ring, as many lines of it as somebody wants at a time.
+class RingBuffer {
+ public:
+  explicit RingBuffer(std::size_t bytes)
+      : words_(bytes / sizeof(std::uint64_t)), end_(1), never_(1) {}
+  void shape(std::size_t lines) {
+    lines_ = lines;
+    step_ = ring_step(lines);
+    const Ring ring{reinterpret_cast<std::uint64_t>(words_.data()), lines_, step_};
+    gpubench::fill_random(words_.data(), lines_ * line / sizeof(std::uint64_t), ring);
+  }
+  const Link* first() const { return reinterpret_cast<const Link*>(words_.data()); }
+  // A chase begins in the middle: so it is seen that one of another ring is not the same.
+  const Link* after(std::size_t steps) const {
+    return first() + (lines_ / 2 + steps * step_) % lines_;
+  }
+
+  // Touches the ring, and goes along it.
+  void queue(cudaStream_t s, unsigned steps, const Link** end) const {
+    const auto blocks = static_cast<unsigned>((lines_ + lines_a_block - 1) / lines_a_block);
+    launch(touch, blocks, touch_threads, 0, s, first(), lines_, never_.data());
+    launch(memory_hierarchy::chase, 1, 1, 0, s, after(0), steps, end);
+  }
+  // Of one load [s]: what twice as many steps take longer. Where not even those come by a line
+  // again, fewer say as much.
+  double latency(Bench& bench, double budget) const {
+    const unsigned steps = lines_ > 2 * steps_timed ? steps_timed / 4 : steps_timed;
+    const auto time = [&](unsigned taken) {
+      return bench.time([&](cudaStream_t s) { queue(s, taken, end_.data()); }, budget);
+    };
+    return (time(2 * steps) - time(steps)) / steps;
+  }
+
+ private:
+  DeviceBuffer<std::uint64_t> words_;
+  DeviceBuffer<const Link*> end_;
+  DeviceBuffer<std::uint64_t> never_;
+  std::size_t lines_ = 0, step_ = 0;
+};
+
+void judge_by_latency(Bench& bench, std::optional<double> cycles) {
+  Law law;
+  const auto clock = bench.device().find("sm_clock_hz");
+  if (cycles && clock) law = [at = *cycles / *clock](const Roofs&) { return at; };
+  bench.work({.items = 2 * steps_timed,
+              .law = law,
+              .law_tolerance = 0.05,
+              .headline = "latency_seconds",
+              .bound = "latency"});
+}
+void tell_latency(Bench& bench, double seconds) {
+  bench.counter("latency_seconds", seconds);
+  bench.counter("latency_cycles", seconds * clock_of(bench));
+}
+
+// Runs the row as one chase of the whole ring; its end says whether it went the right way.
+void run_chase(Bench& bench, const RingBuffer& ring) {
+  const auto end = bench.output<std::uint64_t>(1);
+  bench.verify(end, Always{reinterpret_cast<std::uint64_t>(ring.after(2 * steps_timed))});
+  bench.run([&](cudaStream_t s) {
+    ring.queue(s, 2 * steps_timed, reinterpret_cast<const Link**>(end.data()));
+  });
+}
+
+void chase(Bench& bench) {
+  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  RingBuffer ring(size);
+  ring.shape(size / line);
+  const std::string level = level_of(bench.device(), static_cast<double>(size));
+  judge_by_latency(bench,
+                   level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
+  run_chase(bench, ring);
+  tell_latency(bench, ring.latency(bench, 0.2));
+}
+GPU_BENCHMARK(memory_hierarchy, chase)
+    ->ArgName("size")
+    ->Args({16 * KiB})
+    ->Args({128 * KiB})
+    ->Args({2 * MiB})
+    ->Args({16 * MiB})
+    ->Args({48 * MiB})
+    ->Args({128 * MiB})
+    ->Args({8 * GiB});
+GPU_BENCHMARK(memory_hierarchy, chase)
+    ->ArgName("size")
+    ->In(Suite::full)
+    ->RangeMultiplier(2)
+    ->Range(KiB, 8 * KiB)
+    ->Args({32 * KiB})
+    ->Args({64 * KiB})
+    ->Args({256 * KiB})
+    ->Args({512 * KiB})
+    ->Args({MiB})
+    ->Args({4 * MiB})
+    ->Args({8 * MiB})
+    ->Args({24 * MiB})
+    ->Args({32 * MiB})
+    ->Args({64 * MiB})
+    ->Args({96 * MiB})
+    ->Args({256 * MiB})
+    ->Args({512 * MiB})
+    ->Args({GiB})
+    ->Args({2 * GiB})
+    ->Args({4 * GiB});
+
+// The edges, in the order in which they come: those of L1, of L2, and of what the TLB maps.
+void steps(Bench& bench) {
+  const auto most = static_cast<double>(bench.arg("size"));
+  RingBuffer ring(static_cast<std::size_t>(most));
+  judge_by_latency(bench, {});
+  ring.shape(static_cast<std::size_t>(most) / line);
+  run_chase(bench, ring);
+  const auto latency_at = [&](double size) {
+    ring.shape(static_cast<std::size_t>(size / line));
+    return ring.latency(bench, 0.02);
+  };
+  std::vector<gpubench::CurvePoint> curve;
+  for (double size = 4 * KiB; size <= most; size *= std::sqrt(2.0)) {
+    curve.push_back({size, latency_at(size)});
+  }
+  tell_latency(bench, curve.back().value);
+  const auto found = gpubench::steps(curve);
+  const char* const edges[] = {"found_l1_bytes", "found_l2_bytes", "found_tlb_bytes"};
+  for (std::size_t i = 0; i < std::min(found.size(), std::size(edges)); ++i) {
+    bench.counter(edges[i], gpubench::edge_of(found[i], latency_at, 4));
+  }
+  const char* const levels[] = {"found_l1_seconds", "found_l2_seconds", "found_dram_seconds"};
+  const auto flat = gpubench::plateaus(curve);
+  for (std::size_t i = 0; i < std::min(flat.size(), std::size(levels)); ++i) {
+    bench.counter(levels[i], flat[i].level);
+  }
+}
+GPU_BENCHMARK(memory_hierarchy, steps)->ArgName("size")->Arg(8 * GiB);
+
+// Which partition of L2 an SM finds a line in, by how long it takes.
+void partitions(Bench& bench) {
+  if (bench.modelled()) {
+    bench.skip("the model has no clock inside a kernel; its device file has " +
+               std::to_string(static_cast<int>(bench.device().find("l2_partitions").value_or(1))) +
+               " L2 partitions");
+  }
+  const auto sms = static_cast<unsigned>(bench.device()["sm_count"]);
+  RingBuffer ring(lines_timed * line);
+  ring.shape(lines_timed);
+  const DeviceBuffer<float> cycles(std::size_t{sms} * lines_timed);
+  bench.check([&](bool) {
+    for (const float c : cycles.download()) {
+      if (!(c > 0)) return std::string("a line that took no time");
+    }
+    return std::string();
+  });
+  bench.work({.items = static_cast<double>(cycles.size())});
+  bench.run(
+      [&](cudaStream_t s) { launch(line_latencies, sms, 1, 0, s, ring.first(), cycles.data()); });
+  const NearAndFar groups = near_and_far(cycles.download());
+  bench.counter("near_cycles", groups.near);
+  bench.counter("far_cycles", groups.far);
+  bench.counter("far_share", groups.far_share);
+}
+GPU_BENCHMARK(memory_hierarchy, partitions);
+
+// --- an SM's own memory ---
+
+void l1_strided(Bench& bench) {
+  const auto stride = static_cast<unsigned>(bench.arg("stride"));
+  const auto& device = bench.device();
+  const auto sms = static_cast<unsigned>(device["sm_count"]);
+  const unsigned blocks = sms * 128;
+  const auto in = bench.input<word>(strided_words);
+  const auto sums = bench.output<word>(blocks);
+  bench.verify(sums, ExpectedStrided<decltype(in.values())>{in.values(), stride});
+  const double loads = 8.0 * strided_rounds * strided_threads / warp * blocks;
+  const double wavefront = 128 / device["l1_bytes_per_clock_per_sm"];
+  bench.work(
+      {.items = loads,
+       .law = [=, passes = strided_passes(stride, wavefront)](const Roofs&) { return passes; },
+       .law_tolerance = 0.05,
+       .headline = "load_cycles"});
+  bench.run([&](cudaStream_t s) {
+    launch(strided, blocks, strided_threads, 0, s, in.data(), stride, 0u, sums.data());
+  });
+  bench.counter("load_cycles", bench.seconds() * clock_of(bench) * sms / loads);
+}
+GPU_BENCHMARK(memory_hierarchy, l1_strided)->ArgName("stride")->Args({1})->Args({3})->Args({32});
+GPU_BENCHMARK(memory_hierarchy, l1_strided)
+    ->ArgName("stride")
+    ->In(Suite::full)
+    ->Args({2})
+    ->DenseRange(4, 31)
+    ->Args({33})
+    ->Args({48})
+    ->Args({63});
+
+void shared(Bench& bench) {
+  const auto& device = bench.device();
+  const auto blocks = static_cast<unsigned>(device["sm_count"]) * 64;
+  const auto in = bench.input<word>(4 * shared_vectors);
+  const auto sums = bench.output<word>(blocks);
+  bench.verify(sums, ExpectedShared<decltype(in.values())>{in.values()});
+  const double bytes = 8.0 * sizeof(uint4) * shared_rounds * shared_threads * blocks;
+  const double at = device["shared_bytes_per_clock_per_sm"] * device["sm_count"];
+  bench.work({.useful_bytes = bytes,
+              .access = gpubench::Access::shared_load,
+              .law = [=, clock = device["sm_clock_hz"]](const Roofs&) { return at * clock; },
+              .measures = "shared"});
+  bench.run([&](cudaStream_t s) {
+    launch(shared_read, blocks, shared_threads, 0, s, reinterpret_cast<const uint4*>(in.data()),
+           sums.data());
+  });
+}
+GPU_BENCHMARK(memory_hierarchy, shared)->ForRoofs();
+
+void shared_latency(Bench& bench) {
+  judge_by_latency(bench, bench.device().find("shared_latency_cycles"));
+  const auto end = bench.output<word>(1);
+  bench.verify(end, Always{2 * steps_timed * shared_step % (4 * shared_words)});
+  const auto chased = [&](unsigned steps) {
+    return [&, steps](cudaStream_t s) { launch(shared_chase, 1, warp, 0, s, steps, end.data()); };
+  };
+  bench.run(chased(2 * steps_timed));
+  tell_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
+}
+GPU_BENCHMARK(memory_hierarchy, shared_latency);
+
+// --- the host's memory ---
+
+void mapped(Bench& bench) {
+  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const gpubench::PinnedBuffer<word> host(size / sizeof(word));
+  const gpubench::Generator<word> values{7};
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = values(i);
+  const auto blocks = static_cast<unsigned>(size / bytes_a_block);
+  const auto sums = bench.output<word>(blocks);
+  bench.verify(sums, ExpectedSum<gpubench::Generator<word>>{values, size / sizeof(uint4)});
+  const auto link = bench.device().find("pcie_h2d_bytes_per_second");
+  Law law;
+  if (link) law = [at = *link](const Roofs&) { return at; };
+  bench.work({.useful_bytes = static_cast<double>(size), .law = law, .bound = "link"});
+  bench.run([&](cudaStream_t s) {
+    launch(memory_hierarchy::read, blocks, read_threads, 0, s,
+           reinterpret_cast<const uint4*>(host.device_data()), size / sizeof(uint4), sums.data());
+  });
+}
+GPU_BENCHMARK(memory_hierarchy, mapped)->ArgName("size")->Arg(32 * MiB);
+
+}  // namespace

@@ -1,0 +1,83 @@
+"""Every unit at its rate, on every device that the model runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, rows_of
+
+DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
+LEAST = 0.98
+
+
+def figures(device: str) -> dict[str, float]:
+    file = json.loads((ROOT / f"harness/devices/{device}.json").read_text())
+    return {name: figure["value"] for name, figure in file["figures"].items()}
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def run(request: pytest.FixtureRequest) -> tuple[str, dict[str, dict]]:
+    rows = rows_of(f"--device=model:{request.param}", "--benchmark_filter=^compute_peak/")
+    assert not [name for name, row in rows.items() if row.get("error_occurred")]
+    return request.param, rows
+
+
+def test_every_unit_reaches_its_clock_times_its_rate(run: tuple[str, dict[str, dict]]) -> None:
+    device, rows = run
+    figure = figures(device)
+    an_sm_second = figure["sm_count"] * figure["sm_clock_hz"]
+    for name, row in rows.items():
+        if row.get("skipped"):
+            continue
+        dtype = row["arguments"]["dtype"]
+        rate = {
+            "fma": f"{dtype}_flops_per_clock_per_sm",
+            "mma": f"tensor_{dtype}_flops_per_clock_per_sm",
+            "wgmma": f"tensor_{dtype}_flops_per_clock_per_sm",
+        }[row["kernel"]]
+        peak = figure["int32_ops_per_clock_per_sm" if dtype == "int32" else rate] * an_sm_second
+        if row["kernel"] == "mma" and dtype != "fp64":
+            peak *= figure["mma_sync_efficiency"]
+        assert LEAST < row["flops_per_second"] / peak <= 1, name
+        assert row["label"] == ("tensor" if row["kernel"] != "fma" else dtype), name
+        assert row["law_ratio"] == pytest.approx(row["flops_per_second"] / peak), name
+
+
+def test_what_a_device_lacks_is_skipped(run: tuple[str, dict[str, dict]]) -> None:
+    device, rows = run
+    assert not [n for n, r in rows.items() if r.get("kernel") == "fma" and r.get("skipped")]
+    is_hopper = device.startswith("h")
+    for name, row in rows.items():
+        if "/wgmma/" in name:
+            assert bool(row.get("skipped")) != is_hopper, name
+    assert rows["compute_peak/mma/dtype:fp8"].get("skipped", False) == (
+        device not in ("l40s", "rtx-4090")
+    )
+
+
+def test_a_roof_by_dtype_judges_tensor_rows() -> None:
+    rows = rows_of("--device=model:h200-sxm", "--benchmark_filter=^compute_peak/.*mma/dtype:bf16")
+    best, legacy = (rows[f"compute_peak/{kernel}/dtype:bf16"] for kernel in ("wgmma", "mma"))
+    assert best["roof_fraction"] == pytest.approx(1)
+    assert legacy["roof_fraction"] == pytest.approx(0.66, rel=0.02)
+
+
+def test_roofs_are_printed_and_written(tmp_path: Path) -> None:
+    from .conftest import run as run_program
+
+    out = tmp_path / "roofs.json"
+    done = run_program("--device=model:h200-sxm", "--roofs", f"--benchmark_out={out}")
+    assert done.returncode == 0, done.stderr
+    context = json.loads(out.read_text())["context"]
+    modelled = {r["name"]: r for r in context["roofs"] if r["provenance"] == "modelled"}
+    expected = {"dram", "l2", "l1", "shared", "fp64", "fp32", "fp16x2", "bf16x2", "int32"}
+    expected |= {f"tensor_{t}" for t in ("fp64", "tf32", "fp16", "bf16", "fp8", "int8")}
+    assert set(modelled) == expected
+    table = {line.split()[0]: line for line in done.stdout.splitlines() if "modelled" in line}
+    filed = {r["name"]: r["value"] for r in context["roofs"] if r["provenance"] != "modelled"}
+    for name, roof in modelled.items():
+        assert f"{roof['value'] / filed[name] * 100:.2f} %" in table[name]
+        assert roof["source"] in table[name]

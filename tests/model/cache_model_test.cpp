@@ -1,0 +1,130 @@
+// What caches that replace at random serve, against a simulation of one and by hand.
+#include "harness/model/cache_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+namespace gpubench::model {
+namespace {
+
+// Lines, any of which may go when there is no more room.
+class RandomCache {
+ public:
+  explicit RandomCache(std::size_t lines) : lines_(lines) {}
+  bool hits(std::uint64_t line) {
+    if (place_.contains(line)) return true;
+    if (held_.size() < lines_) {
+      place_[line] = held_.size();
+      held_.push_back(line);
+      return false;
+    }
+    const std::size_t victim = random_() % lines_;
+    place_.erase(held_[victim]);
+    held_[victim] = line;
+    place_[line] = victim;
+    return false;
+  }
+
+ private:
+  std::size_t lines_;
+  std::vector<std::uint64_t> held_;
+  std::unordered_map<std::uint64_t, std::size_t> place_;
+  std::mt19937_64 random_{9};
+};
+
+TEST(Caches, SweepsOverTooMuch) {
+  for (const double ratio : {0.9, 1.1, 1.5, 2.0, 4.0}) {
+    constexpr std::size_t capacity = 2000;
+    const auto lines = static_cast<std::size_t>(ratio * capacity);
+    RandomCache cache(capacity);
+    std::size_t hits = 0;
+    for (int pass = 0; pass < 60; ++pass) {
+      for (std::size_t i = 0; i < lines; ++i) hits += cache.hits(i) && pass >= 20;
+    }
+    EXPECT_NEAR(swept_hits(ratio), static_cast<double>(hits) / (40.0 * static_cast<double>(lines)),
+                0.02)
+        << ratio;
+  }
+}
+
+TEST(Caches, RandomReads) {
+  for (const double ratio : {0.5, 1.0, 2.0, 5.0}) {
+    constexpr std::size_t capacity = 2000;
+    const auto lines = static_cast<std::uint64_t>(ratio * capacity);
+    RandomCache cache(capacity);
+    std::mt19937_64 random(4);
+    std::size_t hits = 0;
+    for (int i = 0; i < 200'000; ++i) hits += cache.hits(random() % lines) && i >= 100'000;
+    EXPECT_NEAR(random_hits(ratio), static_cast<double>(hits) / 1e5, 0.02) << ratio;
+  }
+}
+
+TEST(Caches, AnotherPartitionServesSomeOfWhatOnesOwnMisses) {
+  const L2Shares one = l2_shares(0.4, 1);
+  EXPECT_DOUBLE_EQ(one.near, 0.4);
+  EXPECT_DOUBLE_EQ(one.far, 0);
+  EXPECT_DOUBLE_EQ(one.missed, 0.6);
+  const L2Shares two = l2_shares(0.4, 2);
+  EXPECT_DOUBLE_EQ(two.near, 0.4);
+  EXPECT_DOUBLE_EQ(two.far, 0.6 * 0.5 * 0.4);
+  EXPECT_DOUBLE_EQ(two.near + two.far + two.missed, 1);
+}
+
+class ServedReads : public testing::Test {
+ protected:
+  // Every block sweeps over the same `sectors`, `passes` times.
+  Reads sweep(std::uint64_t sectors, std::uint64_t passes, double fraction_held = 0) const {
+    constexpr double blocks = 16;
+    FootprintSums f;
+    f.read_requests = static_cast<std::uint64_t>(blocks) * sectors * passes;
+    f.read_by_block = static_cast<std::uint64_t>(blocks) * sectors;
+    f.read_distinct = f.extent = sectors;
+    f.read_extents = f.read_by_block;
+    f.read_lines = sectors / 4;
+    f.read_fetches = sectors / 2;
+    const double again = blocks * static_cast<double>(sectors * (passes - 1));
+    const auto kind = static_cast<std::size_t>(std::log2(static_cast<double>(sectors)));
+    f.reuses[kind] = {again, again * static_cast<double>(sectors)};
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{fraction_held};
+    // 1000 SMs' worth of blocks for each of the device's 132.
+    const CachedGrid grid{8250, blocks, spec["sm_count"], 4, 262144};
+    return served_reads(all, held, grid, spec)[0];
+  }
+  static double missing(const Reads& reads, std::uint64_t sectors, std::uint64_t passes) {
+    return reads.leaving_l1 / (16.0 * 8250 * static_cast<double>(sectors * passes));
+  }
+  const DeviceSpec spec = device_spec("h200-sxm");
+};
+
+TEST_F(ServedReads, WhatFitsInL1LeavesItOnceAnSm) {
+  const Reads reads = sweep(4096, 8);  // half of L1
+  EXPECT_NEAR(reads.leaving_l1, 4096 * spec["sm_count"], 1);
+  EXPECT_NEAR(reads.dram_bytes, 4096 * 32, 64);
+}
+
+TEST_F(ServedReads, WhatIsTwiceL1MissesAsSweepsDo) {
+  const Reads reads = sweep(16384, 8);
+  EXPECT_NEAR(missing(reads, 16384, 8), 1 - swept_hits(2), 0.05);
+  EXPECT_NEAR(reads.l2_missed, 16384, 1);  // once from DRAM, then from L2
+}
+
+TEST_F(ServedReads, WhatIsBeyondAPartitionIsServedByBothAndByDram) {
+  const auto sectors = static_cast<std::uint64_t>(1.5 * spec["l2_bytes"] / 2 / 32) / 4 * 4;
+  const Reads reads = sweep(sectors, 1);
+  const L2Shares shares = l2_shares(swept_hits(1.5), 2);
+  EXPECT_NEAR(reads.l2_far / reads.leaving_l1, shares.far, 0.02);
+  EXPECT_NEAR(reads.l2_missed / reads.leaving_l1, shares.missed, 0.02);
+}
+
+TEST_F(ServedReads, WhatIsHeldIsNotFetched) {
+  EXPECT_NEAR(sweep(4096, 1, 1).dram_bytes, 0, 1e-6);
+  EXPECT_NEAR(sweep(4096, 1, 0.5).dram_bytes, 4096 * 16, 64);
+}
+
+}  // namespace
+}  // namespace gpubench::model
