@@ -8,7 +8,7 @@
 //           worst bank of its words, or of its lines' tags.
 // Units     size [bytes of the working set], stride [4-byte words], bytes [a lane's access].
 //           Latencies in seconds and SM clocks, without launch: the difference of two chases.
-// Confirm   ncu --metrics lts__t_sector_hit_rate.pct,l1tex__t_sector_hit_rate.pct
+// Confirm   ncu --section MemoryWorkloadAnalysis (hit rates of L1 and L2)
 #include "kernels/memory_hierarchy.cuh"
 
 #include <algorithm>

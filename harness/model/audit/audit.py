@@ -114,13 +114,14 @@ def output_of(*words: str | Path, text: str | None = None, cwd: Path | None = No
 @cache
 def our_file(file: str) -> str:
     """From the top of the checkout, wherever it was compiled (a compiler cache may have served
-    another checkout); empty for what is not ours to compare: CUDA's headers, and the model's
-    stand-ins for them."""
+    another checkout); empty for what is not ours to compare: CUDA's headers, the model's stand-ins
+    for them, and what the two kinds of device answer differently by design."""
     parts = Path(normpath(file)).parts
     for i, part in enumerate(parts):
         if part in ("bench", "kernels", "harness") and (ROOT / Path(*parts[i:])).is_file():
             path = Path(*parts[i:])
-            return "" if path.is_relative_to("harness/model") else str(path)
+            ours = not any(map(path.is_relative_to, ("harness/model", "harness/gpu/include")))
+            return str(path) if ours else ""
     return ""
 
 
