@@ -84,6 +84,9 @@ class Device:
         entry = self.document["figures"].get(figure)
         return None if entry is None else entry["value"]
 
+    def has(self, figure: str) -> bool:
+        return figure in self.document["figures"]
+
     def provenance(self, figure: str) -> str:
         return self.document["figures"][figure]["from"]
 

@@ -178,7 +178,7 @@ def print_calibration(found: Calibration, kept: dict[str, str]) -> None:
                 console.print(Text(f"  {entry}"))
     console.print(_bold("measured by no row"))
     for why in dict.fromkeys(kept.values()):
-        figures = [figure for figure, reason in kept.items() if reason == why]
+        figures = [name for name, reason in kept.items() if reason == why and base.has(name)]
         console.print(Text(f"  {why}: {', '.join(figures)}"))
     console.print(Text(f"{len(found.figures)} calibrated, {len(found.missed)} not"))
 
