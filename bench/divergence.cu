@@ -5,8 +5,9 @@
 //           paths sorted by warp cost nothing. A loop goes on until the last lane is through: one
 //           busy lane in r leaves 1/r of the peak. One busy warp in r costs nothing as such, but
 //           its neighbours' places on the SM stay empty until the block ends, and the warps that
-//           are left may be too few to hide a multiply-add's latency (an H200 needs 16). One busy
-//           block in r costs nothing at all: its place is another's as soon as it ends.
+//           are left may be too few to hide a multiply-add's latency (an H200 needs 16) and the
+//           start of the next block (one more). One busy block in r costs nothing at all: its place
+//           is another's as soon as it ends.
 // Units     ways [paths], ratio [one in so many has the work of all]. FLOPs are the same in every
 //           row. active_lanes: of the multiply-adds.
 // Confirm   ncu --metrics smsp__thread_inst_executed_per_inst_executed.ratio
@@ -74,9 +75,12 @@ Law trips_law(const Bench& bench, Among among, unsigned ratio) {
   const auto latency = device.find("fp32_latency_cycles"), clock = device.find("sm_clock_hz"),
              sms = device.find("sm_count");
   if (!latency || !clock || !sms) return {};
+  const double turnaround = device.find("block_turnaround_cycles").value_or(0);
   const double resident =
       gpubench::residency(divergence::trips, threads, 0).blocks * threads / warp;
-  const double left = *sms * flops_a_second(resident / ratio, *latency / *clock);
+  const double busy = *latency * steps * ratio;  // of a block, in cycles
+  const double left =
+      *sms * flops_a_second(resident / ratio, *latency / *clock) * busy / (busy + turnaround);
   return [=](const Roofs& roofs) { return std::min(roofs.at("fp32"), left); };
 }
 

@@ -6,9 +6,11 @@
 //           16 x 16 sums are more than the 255 registers that a thread can have. What the compiler
 //           cannot keep it loads and stores once a step, as its own figure of local memory says:
 //           two wavefronts of L1 for every 4 bytes. The same tile, promised to fit more often on
-//           an SM, gets fewer registers; occupancy rises, and the rate falls.
-// Units     edge [of a thread's tile], blocks [of 64 threads that must fit on an SM]. FLOPs are the
-//           same in every row. loads_per_fma [of shared memory], registers, local_bytes [a thread].
+//           an SM, gets fewer registers; occupancy rises, and the rate falls: the more so where L1
+//           does not hold what all of them spill, and the rest goes to L2 and back.
+// Units     edge [of a thread's tile], blocks [of 64 threads that registers must suffice for on an
+//           SM; the panels in shared memory may allow fewer]. FLOPs are the same in every row.
+//           loads_per_fma [of shared memory], registers, local_bytes [a thread].
 // Confirm   ncu --metrics l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum
 #include "kernels/registers.cuh"
 

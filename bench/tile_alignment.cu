@@ -11,7 +11,8 @@
 //           align [bytes at which rows begin]. `penalty` is the row's time over that of the same
 //           padded to multiples of 64, less 1; `pad_cost` what padding multiplies in addition.
 //           wasted_fraction: of an own kernel's multiplications, those with padding.
-// Confirm   `unit` and `tile` are the library's word; nsys names the kernel (align1, align2, ...);
+// Confirm   `unit` and `tile` are the library's word, `kernels` names what it launched (align1,
+// ...);
 //           ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads a load of `edges`
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -62,7 +63,9 @@ void row_of(Bench& bench, const GemmShape& shape) {
   note(bench, gemm.choice());
   verify_product(bench, shape, a, b, d);
   bench.work({.moved_bytes = shape.bytes(), .flops = shape.flops(), .law = law_of(bench, gemm)});
-  bench.run([&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); });
+  const auto multiply = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
+  bench.note_kernels(multiply);
+  bench.run(multiply);
   if (padded.flops() == shape.flops() && shape.lda == padded.lda) return;
   const double even_seconds =
       bench.time([&](cudaStream_t s) { even.queue(s, a.data(), b.data(), d.data()); });
@@ -184,6 +187,12 @@ void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
       ->Arg(50257)
       ->Arg(50304)
       ->In(suite);
+  gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
+      ->Axis("dtype", {dtype})
+      ->Axis("pass", {pass})
+      ->ArgName("n")
+      ->Arg(50264)  // the next whole row of 16 bytes
+      ->In(Suite::full);
 }
 
 [[maybe_unused]] const bool added = [] {

@@ -4,13 +4,16 @@
 //           both are equal: about 100 KB over PCIe, and copies much smaller pay for latency alone.
 //           Pinned memory reaches the link. Pageable memory is staged by the host, which is slower
 //           and waits. A kernel on mapped memory is as fast as a copy, if enough of its reads are
-//           under way. Managed memory is prefetched there and back. A copy on the device reads and
-//           writes its DRAM; one to a peer crosses what connects the two (topology says what).
+//           under way. Managed memory is prefetched there and back, in whole pages. A copy on the
+//           device reads and writes its DRAM; one to a peer crosses what connects the two (topology
+//           says what).
 // Units     size [bytes]; `managed` goes there and back, and its bytes count once. At the largest
-// default size of a path the row
-//           carries the fit over five sizes: fit_latency_seconds, fit_bytes_per_second,
-//           fit_half_bandwidth_bytes. node is the NUMA node that holds the host's end.
+//           default size of a path the row carries the fit over five sizes: fit_latency_seconds,
+//           fit_bytes_per_second, fit_half_bandwidth_bytes. node is the NUMA node that holds the
+//           host's end.
 // Confirm   nsys profile --trace=cuda (throughput of each copy); nvbandwidth
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -193,8 +196,8 @@ void managed(Bench& bench) {
   });
   bench.blocks_host();  // the driver may map pages in the call itself
   const auto link = host_link::link_of(bench.device(), true);
-  const auto amount = static_cast<double>(size);
-  run(bench, size, largest, takes(link.call + link.to_device(amount) + link.to_host(amount)),
+  const double moved = whole_pages(size, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+  run(bench, size, largest, takes(link.call + link.to_device(moved) + link.to_host(moved)),
       round_trip);
 }
 
@@ -247,8 +250,9 @@ void numa(Bench& bench) {
   const auto node = static_cast<int>(bench.arg("node"));
   const std::vector<int> nodes = bench.modelled() ? std::vector{0} : gpubench::numa_nodes();
   if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
-    bench.skip("no memory on NUMA node " + std::to_string(node) + ": " +
-               std::to_string(nodes.size()) + " of this machine's nodes have some");
+    std::string some;
+    for (const int n : nodes) some += (some.empty() ? "" : ", ") + std::to_string(n);
+    bench.skip("no memory on NUMA node " + std::to_string(node) + ", only on " + some);
   }
   const bool only = nodes.size() == 1;
   bench.note("numa", only ? "the only node" : "bound");

@@ -250,6 +250,18 @@ double Bench::time(const Body& body, std::optional<double> budget_seconds) {
   return summarize(take_samples(body, budget, warmup).seconds).median;
 }
 
+void Bench::note_kernels(const Body& body) {
+  const Stream stream;
+  std::string names;
+  for (const std::string& name : platform_.kernels([&] {
+         body(stream);
+         CUDA_CHECK(cudaStreamSynchronize(stream));
+       })) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) note("kernels", names);
+}
+
 void Bench::watch(const Body& body) {
   const double a_run = seconds();
   if (platform_.health() == nullptr && platform_.deterministic()) {

@@ -186,6 +186,9 @@ class Bench {
   // be none that every row has, and stands in the README.
   void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
   void note(const std::string& key, double number) { row_.counters[key] = number; }
+  // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice
+  // is the evidence. Absent where nobody can tell.
+  void note_kernels(const Body& body);
   // Calls `prepare` once for every set of buffers, when data() is that set's and before it is used:
   // for what has to know addresses, such as a graph.
   void each_set(std::function<void()> prepare) {

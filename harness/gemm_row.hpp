@@ -111,6 +111,8 @@ inline void note(Bench& bench, const GemmChoice& choice) {
     bench.note("tile", std::to_string(choice.tile_m) + "x" + std::to_string(choice.tile_n));
   }
   bench.note("workspace_bytes", choice.workspace_bytes);
+  bench.note("split_k", choice.split_k);
+  if (choice.waves > 0) bench.note("waves", choice.waves);
 }
 
 // Multiplies and checks a shape that the model computes, not only prices: every dimension as far

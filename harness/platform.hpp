@@ -61,6 +61,9 @@ class Platform {
   virtual void expect_timing() = 0;
   // What happened when while `run` ran: on a GPU as far as events can know (gpu/event_trace.hpp).
   virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
+  // Names of the kernels that `run` launches, by itself or through libraries, where a profiler's
+  // library can tell; else none. The model's libraries launch none.
+  virtual std::vector<std::string> kernels(const std::function<void()>&) { return {}; }
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;
 

@@ -39,6 +39,11 @@ struct ExpectedFlips {
 
 // --- what theory says it costs ---
 
+// Bytes that cross for the first `bytes` of managed memory.
+constexpr double whole_pages(std::size_t bytes, std::size_t page) {
+  return static_cast<double>((bytes + page - 1) / page * page);
+}
+
 // seconds = latency + bytes / rate.
 struct Line {
   double latency, bytes_per_second;

@@ -1,15 +1,13 @@
 # Each folder labs/NN-name is a program of its own: the checker's rows, which do not change, and one
 # small unit that includes the student's solution, so that only that is compiled again.
 #
-# gpubench_labs(SUFFIX LANGUAGE CXX|CUDA SOURCES main... LIBRARIES of all... UNIT_LIBRARIES of what
-# holds kernels...): targets lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but the
-# solution.
+# gpubench_labs(SUFFIX LANGUAGE CXX|CUDA LIBRARIES of all, main() among them... UNIT_LIBRARIES of
+# what holds kernels...): targets lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but
+# the solution.
 file(GLOB GPUBENCH_LABS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/labs/[0-9][0-9]-*/check.cu)
 
 function(gpubench_labs suffix)
-  cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE" "SOURCES;LIBRARIES;UNIT_LIBRARIES")
-  add_library(lab_harness${suffix} OBJECT EXCLUDE_FROM_ALL ${lab_SOURCES})
-  target_link_libraries(lab_harness${suffix} PUBLIC ${lab_LIBRARIES} PRIVATE gpubench_warnings)
+  cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE" "LIBRARIES;UNIT_LIBRARIES")
   foreach(check IN LISTS GPUBENCH_LABS)
     get_filename_component(folder ${check} DIRECTORY)
     get_filename_component(name ${folder} NAME)
@@ -24,9 +22,9 @@ function(gpubench_labs suffix)
       LAB_SOLUTION="${folder}/solution.cuh")
     add_executable(lab-${number}${suffix} EXCLUDE_FROM_ALL)
     target_link_libraries(lab-${number}${suffix} PRIVATE lab_${number}_check${suffix}
-      lab_${number}_launch${suffix} lab_harness${suffix} ${lab_LIBRARIES})
+      lab_${number}_launch${suffix} ${lab_LIBRARIES})
     add_custom_target(lab-${number}${suffix}-prepared)
     add_dependencies(lab-${number}${suffix}-prepared lab_${number}_check${suffix}
-      lab_harness${suffix} ${lab_LIBRARIES})
+      ${lab_LIBRARIES})
   endforeach()
 endfunction()

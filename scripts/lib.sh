@@ -181,10 +181,6 @@ build_targets() {
   fi
 }
 
-has_target() { # BUILD_DIR TARGET
-  cmake --build "$1" --target help | grep -E "^$2: " >/dev/null
-}
-
 # --- Python ---------------------------------------------------------------------------------------
 
 # A Python that can draw charts by itself, once the pure packages of .offline/ are beside it.

@@ -6,6 +6,7 @@
 
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
@@ -64,25 +65,27 @@ class Owned {
   Handle handle_ = nullptr;
 };
 
-// Columns of the library's tiles are rows of ours.
+// Tiles of the sizes that large multiplications get; of others the row says none. Columns of the
+// library's tiles are rows of ours.
 std::pair<unsigned, unsigned> tile_of(int id) {
   struct Named {
     int id;
     unsigned columns, rows;
   };
+#define TILE(columns, rows) \
+  Named { CUBLASLT_MATMUL_TILE_##columns##x##rows, columns, rows }
   constexpr std::array known{
-      Named{CUBLASLT_MATMUL_TILE_32x32, 32, 32},     Named{CUBLASLT_MATMUL_TILE_32x64, 32, 64},
-      Named{CUBLASLT_MATMUL_TILE_64x32, 64, 32},     Named{CUBLASLT_MATMUL_TILE_32x128, 32, 128},
-      Named{CUBLASLT_MATMUL_TILE_64x64, 64, 64},     Named{CUBLASLT_MATMUL_TILE_128x32, 128, 32},
-      Named{CUBLASLT_MATMUL_TILE_64x128, 64, 128},   Named{CUBLASLT_MATMUL_TILE_128x64, 128, 64},
-      Named{CUBLASLT_MATMUL_TILE_64x256, 64, 256},   Named{CUBLASLT_MATMUL_TILE_128x128, 128, 128},
-      Named{CUBLASLT_MATMUL_TILE_256x64, 256, 64},   Named{CUBLASLT_MATMUL_TILE_128x256, 128, 256},
-      Named{CUBLASLT_MATMUL_TILE_256x128, 256, 128}, Named{CUBLASLT_MATMUL_TILE_64x96, 64, 96},
-      Named{CUBLASLT_MATMUL_TILE_96x64, 96, 64},     Named{CUBLASLT_MATMUL_TILE_96x128, 96, 128},
-      Named{CUBLASLT_MATMUL_TILE_128x160, 128, 160}, Named{CUBLASLT_MATMUL_TILE_160x128, 160, 128},
-      Named{CUBLASLT_MATMUL_TILE_192x128, 192, 128}, Named{CUBLASLT_MATMUL_TILE_128x192, 128, 192},
-      Named{CUBLASLT_MATMUL_TILE_128x96, 128, 96},
+      TILE(32, 32),   TILE(32, 64),   TILE(64, 32),   TILE(32, 128),  TILE(64, 64),
+      TILE(128, 32),  TILE(64, 128),  TILE(128, 64),  TILE(64, 256),  TILE(128, 128),
+      TILE(256, 64),  TILE(64, 512),  TILE(128, 256), TILE(256, 128), TILE(512, 64),
+      TILE(64, 96),   TILE(96, 64),   TILE(96, 128),  TILE(128, 160), TILE(160, 128),
+      TILE(192, 128), TILE(128, 192), TILE(128, 96),  TILE(32, 256),  TILE(256, 32),
+      TILE(64, 192),  TILE(64, 320),  TILE(64, 384),  TILE(128, 320), TILE(128, 384),
+      TILE(192, 64),  TILE(192, 192), TILE(192, 256), TILE(256, 192), TILE(320, 64),
+      TILE(320, 128), TILE(384, 64),  TILE(384, 128), TILE(192, 320), TILE(256, 256),
+      TILE(320, 192),
   };
+#undef TILE
   for (const Named& tile : known) {
     if (tile.id == id) return {tile.rows, tile.columns};
   }
@@ -163,6 +166,9 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
   s.choice.algorithm = "cuBLASLt " + std::to_string(configured(CUBLASLT_ALGO_CONFIG_ID));
   std::tie(s.choice.tile_m, s.choice.tile_n) = tile_of(configured(CUBLASLT_ALGO_CONFIG_TILE_ID));
   s.choice.workspace_bytes = static_cast<double>(best.workspaceSize);
+  s.choice.split_k =
+      static_cast<unsigned>(std::max(configured(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), 1));
+  s.choice.waves = static_cast<double>(best.wavesCount);
   s.choice.unit = unit_of(implementation);
 }
 

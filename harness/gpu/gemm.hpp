@@ -56,7 +56,9 @@ struct GemmChoice {
   std::string algorithm;            // the library's number for it
   unsigned tile_m = 0, tile_n = 0;  // of D, a block's; 0: not said
   double workspace_bytes = 0;
-  std::string unit;  // that multiplies: "hmma", "imma", "fma", ...
+  std::string unit;      // that multiplies: "hmma", "imma", "fma", ...
+  double waves = 0;      // of blocks, by the library's own estimate; 0: not said
+  unsigned split_k = 1;  // parts of each sum, added up afterwards
 };
 
 // This library, device or shape does not go; says which.

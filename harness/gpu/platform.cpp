@@ -9,6 +9,7 @@
 #include "harness/gpu/attributes.hpp"
 #include "harness/gpu/check.hpp"
 #include "harness/gpu/event_trace.hpp"
+#include "harness/measure/cupti.hpp"
 #include "harness/measure/nvml.hpp"
 
 namespace gpubench {
@@ -80,6 +81,12 @@ class GpuPlatform final : public Platform {
           CUDA_CHECK(cudaFuncGetName(&name, kernel));
           return without_types(demangled(name));
         });
+  }
+  std::vector<std::string> kernels(const std::function<void()>& run) override {
+    std::vector<std::string> names =
+        launched_kernels(run, "libcupti.so." + std::to_string(CUDART_VERSION / 1000));
+    for (std::string& name : names) name = without_types(demangled(name.c_str()));
+    return names;
   }
   Observation observe(Access) const override { return {}; }
 

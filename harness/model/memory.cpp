@@ -41,10 +41,16 @@ DeviceMemory::DeviceMemory(std::size_t capacity, int devices)
     : capacity_(capacity), used_(static_cast<std::size_t>(devices), 0) {
   // Twice the capacity leaves room for the gaps and for addresses that are not used again soon.
   reserved_ = rounded(used_.size() * (2 * capacity + (std::size_t{1} << 32)));
-  void* range = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE,
+  // Which bank a cache line is in depends on its address: all runs begin at a multiple of much.
+  constexpr std::size_t step = std::size_t{1} << 40;
+  void* range = mmap(nullptr, reserved_ + step, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
-  base_ = static_cast<std::byte*>(range);
+  auto* const begin = static_cast<std::byte*>(range);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(range) % step;
+  base_ = begin + before;
+  if (before > 0) munmap(begin, before);
+  munmap(base_ + reserved_, step - before);
 }
 
 DeviceMemory::~DeviceMemory() { munmap(base_, reserved_); }

@@ -16,6 +16,8 @@ from gpubench_reports import __version__
 from gpubench_reports.errors import ReportError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from gpubench_reports.reader import ResultFile
 
 PROGRAM = "gpubench-report"
@@ -35,7 +37,7 @@ examples:
   gpubench-report compare monday.json today.json   what changed, and is it more than noise?
   gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
   gpubench-report markdown run.json monday.json    for a pull request or a job's summary
-  gpubench-report csv run.json > run.csv           every figure of every row
+  gpubench-report csv --all run.json > run.csv     every figure of every row
   gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
@@ -85,13 +87,15 @@ concept; with OTHERS how much faster or slower each concept is than there.
 """
 
 _CSV = """\
-Prints every row with everything that it holds: arguments, figures in SI base units, words, verdict.
-A cell is empty where the row has no such figure.
+Prints a line a row, figures in SI base units: time with its interval, the figure that the row is
+judged by, law, roof, prediction, what binds it and its verdict. With --all also a column for every
+argument, counter and word that any row has. A cell is empty where the row has no such figure.
 """
 
 _TABLE = """\
 Prints one line a row:
 
+  grade       as expected, low or suspiciously high: see html --help
   time        median
   useful      useful bytes per second       arithmetic  FLOP per second
   items       steps, launches, ... a second: what a program of several operations gets done
@@ -99,7 +103,8 @@ Prints one line a row:
   of roof     fraction of the roof that binds this row
   predicted   time that the model expects, and its signed error
   bus         bus bandwidth of a collective
-  bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ...
+  bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ..., or
+              what its figures say more exactly, such as branch paths or spilled registers
   note        what to know before trusting it: not converged, throttled, an unconfirmed counting
               rule, what the prediction assumes, what the compiler made of the counted accesses
 
@@ -108,13 +113,14 @@ Then the rows that were skipped or failed, with the reason. Columns nobody fille
 
 _COMPARE = """\
 Compares B with A, row by row: how many times as fast B is, with the 95 % interval that follows
-from the intervals of both times. An interval that holds 1 shows no difference.
+from the intervals of both times. An interval that holds 1 shows no difference. Prints the rows that
+changed, most first, and counts the others.
 
 With more files than two, with --by or with --of-roof: the geometric means of the ratios by concept,
 kernel or type, a column a file, named by what tells the files apart (device, driver, commit, ...).
 
 Files that are unlike (modelled against measured, another device, another mode) are compared,
-and every output says so. Rows that only one file has are listed. Draws a chart of the ratios.
+and every output says so. Rows that only one file has are listed.
 """
 
 
@@ -228,11 +234,14 @@ def _parser() -> argparse.ArgumentParser:
 
     csv = command("csv", "print every row as CSV", _CSV)
     csv.add_argument("result", metavar="RESULT.json", type=Path)
+    csv.add_argument("--all", action="store_true", dest="everything",
+                     help="every argument, counter and word that any row has")  # fmt: skip
     _against(csv)
     csv.set_defaults(run=_run_csv)
 
     table = command("table", "print a result file as a table", _TABLE)
     table.add_argument("result", metavar="RESULT.json", type=Path)
+    _against(table)
     table.set_defaults(run=_run_table)
 
     roofline = command("roofline", "draw the roofs of several devices on one chart", _ROOFLINE)
@@ -259,8 +268,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="compare how much of its roof each row reaches, not its speed",
     )
+    compare.add_argument("--all", action="store_true", dest="everything",
+                         help="print every row, not only those that changed")  # fmt: skip
+    compare.add_argument("--charts", action="store_true",
+                         help="also draw the ratios, into A-vs-B-charts beside B")  # fmt: skip
     compare.add_argument("--out", metavar="DIR", type=Path,
-                         help="where to (default: A-vs-B-charts beside B)")  # fmt: skip
+                         help="draw them into this folder")  # fmt: skip
     compare.set_defaults(run=_run_compare)
 
     validate = command("validate", "compare the model with measurement", _VALIDATE)
@@ -379,7 +392,8 @@ def _run_csv(options: argparse.Namespace) -> None:
     from gpubench_reports.verdicts import judge
 
     result = read(options.result)
-    print(to_csv(result, judge(result, ranges_for(result, options.against))), end="")
+    verdicts = judge(result, ranges_for(result, options.against))
+    print(to_csv(result, verdicts, options.everything), end="")
 
 
 def _run_render(options: argparse.Namespace) -> None:
@@ -399,50 +413,60 @@ def _run_table(options: argparse.Namespace) -> None:
     from gpubench_reports.reader import read
 
     result = read(options.result)
+    from gpubench_reports.ranges import ranges_for
     from gpubench_reports.tables import print_result
+    from gpubench_reports.verdicts import judge
 
-    print_result(result)
+    print_result(result, judge(result, ranges_for(result, options.against)))
 
 
 def _run_compare(options: argparse.Namespace) -> None:
     from gpubench_reports.reader import read
 
     last = options.others[-1]
-    directory = options.out or last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
+    directory = options.out
+    if options.charts and not directory:
+        directory = last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
     results = [read(path) for path in (options.a, *options.others)]
     if len(results) == 2 and not options.by and not options.of_roof:
-        _compare_two(*results, directory)
+        _compare_two(*results, directory, options.everything)
         return
     from gpubench_reports import speedups
-
-    table = speedups.table(results, options.by or "concept", options.of_roof)
-    from gpubench_reports import speedup_chart
-    from gpubench_reports.files import ensure_directory
-    from gpubench_reports.render import save
     from gpubench_reports.tables import print_speedups
 
-    ensure_directory(directory)
-    modelled = any(result.context.modelled for result in results)
-    paths = save(speedup_chart.build(table, modelled), directory / "speedups")
+    table = speedups.table(results, options.by or "concept", options.of_roof)
     print_speedups(table)
-    _print_paths(paths)
+    if directory:
+        from gpubench_reports import speedup_chart
+
+        modelled = any(result.context.modelled for result in results)
+        _save_all(directory, {"speedups": speedup_chart.build(table, modelled)})
 
 
-def _compare_two(a: "ResultFile", b: "ResultFile", directory: Path) -> None:
+def _compare_two(
+    a: "ResultFile", b: "ResultFile", directory: Path | None, everything: bool
+) -> None:
     from gpubench_reports.compare import compare
-
-    comparison = compare(a, b)
-    from gpubench_reports import compare_chart
-    from gpubench_reports.files import ensure_directory
-    from gpubench_reports.render import save
     from gpubench_reports.tables import print_comparison
 
+    comparison = compare(a, b)
+    print_comparison(comparison, everything)
+    if directory:
+        from gpubench_reports import compare_chart
+
+        pages = enumerate(compare_chart.build(comparison), start=1)
+        _save_all(directory, {f"compare-{n}" if n > 1 else "compare": page for n, page in pages})
+
+
+def _save_all(directory: Path, figures: "dict[str, Figure]") -> None:
+    """Saves the figures in the folder under their names, and prints the paths."""
+    from gpubench_reports.files import ensure_directory
+    from gpubench_reports.render import save
+
     ensure_directory(directory)
-    paths = []
-    for page, figure in enumerate(compare_chart.build(comparison), start=1):
-        paths += save(figure, directory / (f"compare-{page}" if page > 1 else "compare"))
-    print_comparison(comparison)
-    _print_paths(paths)
+    _print_paths(
+        [path for name, figure in figures.items() for path in save(figure, directory / name)]
+    )
 
 
 def _run_roofline(options: argparse.Namespace) -> None:
@@ -450,12 +474,9 @@ def _run_roofline(options: argparse.Namespace) -> None:
 
     machines = [read_machine(path) for path in options.files]
     from gpubench_reports import devices_chart
-    from gpubench_reports.files import ensure_directory
-    from gpubench_reports.render import save
 
     figure = devices_chart.build(machines, [name for name in options.dtype.split(",") if name])
-    ensure_directory(options.out)
-    _print_paths(save(figure, options.out / "rooflines"))
+    _save_all(options.out, {"rooflines": figure})
 
 
 def _run_validate(options: argparse.Namespace) -> None:
@@ -464,16 +485,12 @@ def _run_validate(options: argparse.Namespace) -> None:
 
     validation = validate([read(path) for path in options.results])
     from gpubench_reports import validate_chart
-    from gpubench_reports.files import ensure_directory
-    from gpubench_reports.render import save
     from gpubench_reports.tables import print_validation
 
     first = options.results[0]
     directory = options.out or first.parent / f"{first.stem}-validation"
-    ensure_directory(directory)
-    paths = save(validate_chart.build(validation), directory / "validation")
     print_validation(validation)
-    _print_paths(paths)
+    _save_all(directory, {"validation": validate_chart.build(validation)})
 
 
 def _run_calibrate(options: argparse.Namespace) -> None:

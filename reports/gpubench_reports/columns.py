@@ -37,8 +37,14 @@ def columns_of(
 ) -> list[Column]:
     """The columns that say anything of `rows` (as the reader gives them); without `verdicts` those
     of the verdicts are left out."""
-    found = [
-        _words("name", "name", list(rows["name"])),
+    judged = [verdicts.get(name) for name in rows["name"]]
+    found = [_words("name", "name", list(rows["name"]))]
+    if verdicts:
+        grades = [
+            v.grade if v else status for v, status in zip(judged, rows["status"], strict=True)
+        ]
+        found.append(_words("grade", "grade", grades))
+    found += [
         _numbers("seconds", "time", rows["seconds"], _si("s")),
         _numbers("useful", "useful", rows["useful_bytes_per_second"], _si("B/s")),
         _numbers("arithmetic", "arithmetic", rows["flops_per_second"], _si("FLOP/s")),
@@ -53,14 +59,10 @@ def columns_of(
             _numbers("predicted", "predicted", rows["model_seconds"], _si("s")),
             _numbers("error", "its error", error, signed_percent),
         ]
-    found.append(_words("bound", "bound", list(rows["label"])))
+    bound = [v.bound if v else label for v, label in zip(judged, rows["label"], strict=True)]
+    found.append(_words("bound", "bound", bound))
     if verdicts:
-        judged = [verdicts.get(name) for name in rows["name"]]
         found.append(_words("wall", "wall", [v.wall if v else "" for v in judged]))
-        grades = [
-            v.grade if v else status for v, status in zip(judged, rows["status"], strict=True)
-        ]
-        found.append(_words("grade", "grade", grades))
     found.append(_words("note", "note", [note(row) for row in rows.to_dict("records")]))
     return [column for column in found if column.says_anything]
 

@@ -1,5 +1,6 @@
 """Compares two result files row by row. Numbers only; compare_chart draws them."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,8 @@ import pandas as pd
 from gpubench_reports.errors import ReportError
 from gpubench_reports.figures import with_headline
 from gpubench_reports.reader import ResultFile
+
+_WORTH_A_LINE = 0.01  # by the logarithm of the ratio
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,15 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
         }
     )
     return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a))
+
+
+def changed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of a comparison's rows those that are faster or slower, those that changed most first; of
+    rows without an interval those that are so by more than _WORTH_A_LINE."""
+    size = rows["ratio"].apply(math.log).abs()
+    unknown = (rows["verdict"] == "unknown") & (size > _WORTH_A_LINE)
+    found = rows["verdict"].isin(["faster", "slower"]) | unknown
+    return rows.loc[size[found].sort_values(ascending=False, kind="stable").index]
 
 
 def ratio_interval(

@@ -23,6 +23,7 @@ _MARGINS = 0.87  # inches left and right of a plotting area
 _COLOUR_BAR = 0.42  # inches of a plane's width
 _LINE = 0.17  # inches
 _LETTER = 0.066  # inches, of tick labels
+_FEW = 2  # points, of which a panel has room to write the values
 _LONGEST_NAME = 22  # letters, of a series in a legend
 # Rates that differ by more than this are drawn on a logarithmic axis.
 _LOG_FROM = 30
@@ -207,6 +208,8 @@ def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _
         for column in _claimed(panel):
             _draw_claimed(axes, at, series.rows[column].to_numpy(float), colour, marker)
     _y_axis(axes, panel, scale)
+    if not panel.numeric and not scale.logarithmic and panel.figure not in REQUEST_FIGURES:
+        _spell_out(axes, panel, position)
     _roof_line(axes, panel, context)
     _mark_alignments(axes, panel)
     rows_above = _legend_lines(panel)
@@ -256,6 +259,18 @@ def _draw_series(
                       mfc=face, zorder=6, gid="measured")  # fmt: skip
 
 
+def _spell_out(axes: Axes, panel: Panel, position) -> None:
+    """One point or two in an empty field: each gets a stem from zero, and its value beside it."""
+    if sum(len(series.x) for series in panel.series) > _FEW or len(panel.series) > 1:
+        return
+    (series,) = panel.series
+    for x, value in zip(position(series.x), series.rows["value"], strict=True):
+        axes.vlines(x, 0, value, color=style.COLOURS[0], lw=9, alpha=0.25, zorder=1, gid="stem")
+        axes.annotate(si(value, panel.figure.unit), (x, value), xytext=(9, -5),
+                      textcoords="offset points", va="top", size=8, color=style.INK,
+                      gid="value")  # fmt: skip
+
+
 def _draw_claimed(axes: Axes, x: np.ndarray, value: np.ndarray, colour: str, marker: str) -> None:
     """Hollow and crossed out: the wrong number beside the right one."""
     axes.plot(x, value, lw=0.8, ls=(0, (1, 2)), color=colour, marker=marker, ms=7, mew=1.0,
@@ -278,7 +293,7 @@ def _x_axis(axes: Axes, panel: Panel):
         axes.set_xlim(-0.5, max(len(values) - 0.5, 0.5))
         axes.xaxis.set_major_locator(FixedLocator(range(len(values))))
         axes.set_xticklabels(
-            [style.shorten(argument_text(value), 24) for value in values],
+            [style.shorten(argument_text(v), 24) if slanted else argument_text(v) for v in values],
             rotation=30 if slanted else 0,
             ha="right" if slanted else "center",
             rotation_mode="anchor",

@@ -1,4 +1,4 @@
-"""All rows of a file as CSV: SI base units, a column for everything that any row has."""
+"""All rows of a file as CSV, in SI base units: what they are judged by, or all that they have."""
 
 import csv
 import io
@@ -19,40 +19,50 @@ _LEFT_OUT = {
 }  # fmt: skip
 
 
-def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict]) -> str:
-    """A line a row, after a line of titles. A cell is empty where the row has no such figure."""
+# What a row is judged by, where it has it.
+_HEADLINES = ("seconds", "ci_low_seconds", "ci_high_seconds", "law", "law_ratio", "roof_fraction",
+              "model_seconds")  # fmt: skip
+_JUDGED = ("headline", "value", "bound", "wall", "grade", "share", "yardstick")
+
+
+def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool = False) -> str:
+    """A line a row, after a line of titles. A cell is empty where the row has no such figure. With
+    `everything` there is a column for whatever any row has."""
     rows = result.rows.to_dict("records")
-    arguments = list(dict.fromkeys(name for row in rows for name in row["arguments"]))
-    own = list(
-        dict.fromkeys(
-            key
-            for row in rows
-            for key, value in row["raw"].items()
-            if key not in _LEFT_OUT and isinstance(value, int | float | str)
+    arguments: list[str] = []
+    own: list[str] = []
+    counters, words = list(_HEADLINES), ["label", "note"]
+    if everything:
+        arguments = list(dict.fromkeys(name for row in rows for name in row["arguments"]))
+        own = list(
+            dict.fromkeys(
+                key
+                for row in rows
+                for key, value in row["raw"].items()
+                if key not in _LEFT_OUT and isinstance(value, int | float | str)
+            )
         )
-    )
-    counters = [c for c in ("seconds", *COUNTERS) if result.rows[c].notna().any()]
-    words = [word for word in WORDS if (result.rows[word] != "").any()]
+        counters, words = ["seconds", *COUNTERS], list(WORDS)
+    counters = [c for c in counters if result.rows[c].notna().any()]
+    words = [word for word in words if (result.rows[word] != "").any()]
     head = {row["name"]: row for row in with_headline(result.ok).to_dict("records")}
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(
         ["name", "concept", "kernel", "status", "reason", *map(_cell, arguments), *counters,
-         *words, *map(_cell, own), "headline", "wall", "grade", "share", "yardstick"]
+         *words, *map(_cell, own), *_JUDGED]
     )  # fmt: skip
     for row in rows:
-        verdict = verdicts.get(row["name"])
-        judged = [""] * 4
-        if verdict:
-            judged = [verdict.wall, verdict.grade, _cell(verdict.share), verdict.yardstick]
-        headline = head[row["name"]]["headline"] if row["name"] in head else ""
+        judged = {key: head.get(row["name"], {}).get(key, "") for key in _JUDGED}
+        if row["name"] in verdicts:
+            judged |= {k: v for k, v in vars(verdicts[row["name"]]).items() if k in _JUDGED}
         writer.writerow(
             [*(_cell(row[key]) for key in ("name", "concept", "kernel", "status", "reason")),
              *(_cell(row["arguments"].get(name, "")) for name in arguments),
              *(_cell(row[counter]) for counter in counters),
              *(_cell(row[word]) for word in words),
              *(_cell(row["raw"].get(key, "")) for key in own),
-             headline, *judged]
+             *(_cell(judged[key]) for key in _JUDGED)]
         )  # fmt: skip
     return stream.getvalue()
 

@@ -26,11 +26,11 @@ from gpubench_reports import (
     style,
 )
 from gpubench_reports.columns import columns_of
-from gpubench_reports.compare import Comparison, compare
+from gpubench_reports.compare import Comparison, changed, compare
 from gpubench_reports.devices import Machine, of_result
 from gpubench_reports.figures import with_headline
 from gpubench_reports.inline_svg import png_element, to_inline_svg
-from gpubench_reports.markup import Markup, data_block, tag, text
+from gpubench_reports.markup import Markup, data_block, joined, tag, text
 from gpubench_reports.ranges import Range
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
 from gpubench_reports.render import chart_names, charts_of, draw_all
@@ -54,6 +54,7 @@ from gpubench_reports.verdicts import (
 _LARGEST_SVG, _ALL_CHARTS = 350_000, 5_500_000  # bytes
 _MOST_ROWS = 1500  # of the table, and with raw values
 _MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
+_WORST = 3  # rows that the summary tells, each of another concept
 _ROOFLINES = ("roofline", "levels", "devices")  # kinds of charts
 _GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
 
@@ -84,6 +85,7 @@ def build(
         _summary(result, verdicts),
         *_rooflines(result, charts),
         *_comparisons(comparisons, charts),
+        *_how_to_read(charts),
         *_concepts(result, verdicts, charts),
         *_others(charts),
         _table_section(result, verdicts, listed),
@@ -107,7 +109,8 @@ def _draw(
     if means is not None:
         builders["means"] = partial(_means, means)
     for number, comparison in enumerate(comparisons, start=1):
-        builders[f"compare-{number}"] = partial(_forest, comparison)
+        if not changed(comparison.rows).empty:
+            builders[f"compare-{number}"] = partial(_forest, comparison)
     drawn = draw_all(result, builders, partial(_embed, result.context))
     names = chart_names(list(dict.fromkeys(result.rows["concept"])))
     found = [Chart(stem, *_belongs(stem, names), content) for stem, content in drawn.items()]
@@ -144,10 +147,8 @@ def _forest(comparison: Comparison, _: ResultFile) -> Figure | None:
 
 def _largest(comparison: Comparison) -> Comparison:
     """The comparison with its rows that changed most, in the file's order."""
-    rows = comparison.rows
-    change = rows["ratio"].apply(math.log).abs()
-    kept = change.sort_values(ascending=False, kind="stable").index[:_MOST_RATIOS]
-    return replace(comparison, rows=rows.loc[sorted(kept)])
+    kept = changed(comparison.rows).index[:_MOST_RATIOS]
+    return replace(comparison, rows=comparison.rows.loc[sorted(kept)])
 
 
 def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
@@ -162,7 +163,7 @@ def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
     return first, ""
 
 
-def _figure(chart: Chart, words: str) -> Markup:
+def _figure(chart: Chart, words: str | Markup) -> Markup:
     scroll = tag("div", chart.content, class_="scroll", tabindex="0", role="group",
                  aria_label=f"Chart {chart.stem}")  # fmt: skip
     return tag("figure", tag("figcaption", words), scroll, id=f"chart-{chart.stem}")
@@ -176,16 +177,16 @@ def _summary(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
         "section",
         tag("h2", "Summary"),
         tag("div",
-            tag("div", _device_card(result), _health_card(result)),
-            tag("div", _worst_card(result, verdicts), _counts_card(result, verdicts)),
-            _roofs_card(result.context),
+            tag("div", _health_card(result), _counts_card(result, verdicts), _device_card(result)),
+            tag("div", _worst_card(result, verdicts)),
+            tag("div", _roofs_card(result)),
             class_="first"),
         id="summary",
     )  # fmt: skip
 
 
-def _card(title: str, *content: object) -> Markup:
-    return tag("section", tag("h3", title), *content, class_="card")
+def _card(title: str, *content: object, look: str = "") -> Markup:
+    return tag("section", tag("h3", title), *content, class_=f"card {look}".rstrip())
 
 
 def _device_card(result: ResultFile) -> Markup:
@@ -208,7 +209,7 @@ def _device_card(result: ResultFile) -> Markup:
         ("File", result.path.name),
     )
     known = [(tag("dt", name), tag("dd", value)) for name, value in entries if value]
-    return _card("Device", tag("dl", known))
+    return _card("Device and run", tag("dl", known), look="run-card")
 
 
 def _health_card(result: ResultFile) -> Markup:
@@ -225,33 +226,53 @@ def _health_card(result: ResultFile) -> Markup:
     )
 
 
-def _roofs_card(context: Context) -> Markup:
+def _roofs_card(result: ResultFile) -> Markup:
     """Every roof once: as this run has it, as the device file has it, and how the two compare."""
+    context = result.context
     lines = []
+    by_row = False
     for kind, unit in (("bandwidth", "B/s"), ("compute", "FLOP/s")):
         roofs = [roof for roof in context.roofs if roof.kind == kind]
         for name in dict.fromkeys(roof.name for roof in roofs):
-            ours = [r for r in roofs if r.name == name and r.provenance in PROVENANCES_OF_RUN]
+            ours = [r.value for r in roofs if r.name == name and r.provenance in PROVENANCES_OF_RUN]
             known = [r for r in roofs if r.name == name and r.provenance not in PROVENANCES_OF_RUN]
-            share = f"{ours[0].value / known[0].value * 100:.0f} %" if ours and known else ""
+            row, best = ("", 0.0) if ours or kind == "bandwidth" else _best_row(result, name)
+            by_row = by_row or best > 0
+            reached = ours[0] if ours else best
+            shown: object = si(reached, unit) if reached else "no row"
+            if best:
+                shown = tag("span", f"{shown} *", title=f"by {row}")
+            share = f"{reached / known[0].value * 100:.0f} %" if reached and known else ""
             said = (
-                f"{si(known[0].value, unit)}, {style.ROOF_WORDS[known[0].provenance]}"
+                (si(known[0].value, unit), " ", tag("small", style.ROOF_WORDS[known[0].provenance]))
                 if known
                 else ""
             )
             lines.append(
                 tag("tr", tag("th", name.replace("_", " "), scope="row", class_="text"),
-                    tag("td", si(ours[0].value, unit) if ours else "not run"), tag("td", said),
-                    tag("td", share))
+                    tag("td", shown), tag("td", said), tag("td", share))
             )  # fmt: skip
     if not lines:
         return _card("Its roofs", tag("p", "The file states no roof."))
-    titles = ("roof", context.verb, "known", "reached")
+    titles = ("roof", context.verb, "device file", "reached")
     head = tag("tr", [tag("th", title, scope="col", class_="text" if title == "roof" else None)
                       for title in titles])  # fmt: skip
     table = tag("table", tag("thead", head), tag("tbody", lines))
+    words = f"The most that each part of the device can do: as {context.verb} by the rows made for "
+    words += "it, and as its device file has it from the source named."
+    if by_row:
+        words += " * no row is made for it: the best row that it bounds, which may stay below."
     return _card("Its roofs", tag("div", table, class_="scroll", tabindex="0", role="group",
-                                  aria_label="Roofs"))  # fmt: skip
+                                  aria_label="Roofs"), tag("p", words, class_="small"))  # fmt: skip
+
+
+def _best_row(result: ResultFile, roof: str) -> tuple[str, float]:
+    """The fastest of the rows that a compute roof bounds, and its rate; ("", 0) if none is."""
+    rows = result.ok[(result.ok["roof"] == roof) & (result.ok["flops_per_second"] > 0)]
+    if rows.empty:
+        return "", 0.0
+    best = rows.loc[rows["flops_per_second"].idxmax()]
+    return best["name"], float(best["flops_per_second"])
 
 
 def _counts_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
@@ -272,42 +293,70 @@ def _counts_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     return _card(
         "All rows",
         tag("ul", counts, class_="plain"),
+        _ungraded(verdicts),
         tag("p", "What binds them:", class_="small"),
         tag("ul", bound, class_="plain"),
     )
 
 
+def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
+    labels = [v.label or "nothing known" for v in verdicts.values() if v.grade == UNGRADED]
+    if not labels:
+        return None
+    what = ", ".join(dict.fromkeys(labels))
+    return tag("p", f"Not graded: no law at their size, and what binds them ({what}) has no roof "
+               "here; a row's name in the table says which.", class_="small")  # fmt: skip
+
+
 def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
-    failed = result.rows[result.rows["status"] == "failed"]
-    found = worst(verdicts.values())
-    if not failed.empty:
-        row = failed.iloc[0]
-        return _card(
-            "Worst row",
-            tag("p", tag("span", row["name"], class_="row-name")),
-            tag("p", tag("span", "failed", class_="state bad"), f": {row['reason']}"),
-        )
-    if found is None:
-        words = "No row was graded: the file has neither laws, nor predictions, nor roofs."
-        return _card("Worst row", tag("p", words))
-    row = with_headline(result.ok[result.ok["name"] == found.name]).iloc[0]
-    every = "All graded rows are as expected; this one is the nearest to being low. "
-    parts = [
-        tag("p", tag("span", found.name, class_="row-name"), f" at {headline_text(row)}"),
-        tag("p", every if found.grade == EXPECTED else None,
-            tag("span", found.grade, class_=f"state {_GRADE_LOOKS[found.grade]}"),
-            f": {found.sentence}."),
+    """What failed, then the rows farthest from what is expected, one a concept."""
+    modelled = result.context.modelled
+    title = "Where model and law disagree most" if modelled else "Worst rows"
+    entries = [
+        tag("li", _name(row["name"]), tag("p", tag("span", "failed", class_="state bad"),
+                                          f": {row['reason']}"))
+        for row in result.rows[result.rows["status"] == "failed"][:_WORST].to_dict("records")
     ]  # fmt: skip
-    if found.grade != EXPECTED:
-        parts.append(tag("p", tag("strong", "Why: "), f"{found.why}."))
-        seen = [cause.change for cause in found.causes if cause.seen]
-        steps = seen or [cause.change for cause in found.causes[:1]]
-        if steps:
-            parts.append(tag("p", tag("strong", "Next: "), f"{'; '.join(steps)}."))
-    if found.change:
-        parts.append(tag("p", tag("strong", "To be faster: "), f"{found.change}. ",
-                         tag("strong", "Would not help: "), f"{found.no_help}."))  # fmt: skip
-    return _card("Worst row", *parts)
+    found = worst(verdicts.values(), _WORST - len(entries))
+    entries += [_told(result, verdict) for verdict in found]
+    if not entries:
+        words = "No row was graded: the file has neither laws, nor predictions, nor roofs."
+        return _card(title, tag("p", words))
+    off = sum(verdict.grade not in (EXPECTED, UNGRADED) for verdict in verdicts.values())
+    lead = f"{off} rows are not as expected" if off != 1 else "One row is not as expected"
+    if not off:
+        lead = "All graded rows are as expected"
+    lead += "; the farthest, one a concept:"
+    if modelled:
+        lead = (
+            "Nothing was measured, so none of this is a fault of the device: "
+            "it is where the prediction lies farthest from what law or roof allow. "
+        ) + lead
+    return _card(title, tag("p", lead), tag("ol", entries, class_="worst"))
+
+
+def _told(result: ResultFile, verdict: Verdict) -> Markup:
+    """One row of the worst: how far it is from what it should reach, why, and what to do."""
+    row = with_headline(result.ok[result.ok["name"] == verdict.name]).iloc[0]
+    parts = [
+        tag("p", _name(verdict.name), f" at {headline_text(row)}: ",
+            tag("span", verdict.grade, class_=f"state {_GRADE_LOOKS[verdict.grade]}"),
+            f", {verdict.sentence}; {verdict.expectation}."),
+    ]  # fmt: skip
+    if verdict.grade == EXPECTED:
+        return tag("li", *parts)
+    parts.append(tag("p", tag("strong", "Why: "), f"{verdict.why}."))
+    if verdict.next_steps:
+        parts.append(tag("p", tag("strong", "Next: "), f"{'; '.join(verdict.next_steps)}."))
+    if verdict.no_help:
+        parts.append(tag("p", tag("strong", "Would not help: "), f"{verdict.no_help}."))
+    return tag("li", *parts)
+
+
+def _name(name: str) -> Markup:
+    """A row's name that may be broken behind a slash."""
+    parts = Markup("/<wbr>".join(text(part) for part in name.split("/")))
+    return tag("span", parts, class_="row-name")
 
 
 def _show(words: str, key: str, value: str) -> Markup:
@@ -320,13 +369,26 @@ def _show(words: str, key: str, value: str) -> Markup:
 
 def _rooflines(result: ResultFile, charts: Sequence[Chart]) -> list[Markup]:
     whole = [chart for chart in charts if chart.kind in _ROOFLINES]
-    caution = paragraphs.caution(result.context)
-    parts = [_figure(c, f"{paragraphs.how_to_read(c.kind)} {caution}") for c in whole]
+    parts = [_figure(chart, paragraphs.how_to_read(chart.kind)) for chart in whole]
     if not any(chart.kind == "roofline" for chart in whole):
         parts.insert(
             0, tag("p", "No roofline: no row has both an arithmetic intensity and FLOP/s.")
         )
     return [tag("section", tag("h2", "Rooflines"), *parts, id="rooflines")]
+
+
+def _how_to_read(charts: Sequence[Chart]) -> list[Markup]:
+    """How each kind of the concepts' charts is read, once."""
+    kinds = dict.fromkeys(chart.kind for chart in charts if chart.concept)
+    if not kinds:
+        return []
+    entries = [
+        (tag("dt", paragraphs.title_of(kind), id=f"read-{kind}"),
+         tag("dd", paragraphs.how_to_read(kind)))
+        for kind in kinds
+    ]  # fmt: skip
+    title = tag("h2", "How to read the concepts' charts")
+    return [tag("section", title, tag("dl", entries, class_="card kinds"), id="how")]
 
 
 def _others(charts: Sequence[Chart]) -> list[Markup]:
@@ -346,19 +408,25 @@ def _concepts(
     for concept, stem in chart_names(list(dict.fromkeys(result.rows["concept"]))).items():
         rows = result.rows[result.rows["concept"] == concept]
         own = [chart for chart in charts if chart.concept == concept]
-        parts = [tag("p", paragraphs.of_concept(rows, verdicts))]
-        parts += [_figure(chart, paragraphs.how_to_read(chart.kind)) for chart in own]
+        kernels, rest = paragraphs.sentences_of(rows, verdicts)
+        parts = [tag("p", " ".join([*kernels, *rest]))]
+        if len(kernels) > 1:
+            each = tag("ul", [tag("li", sentence) for sentence in kernels], class_="plain")
+            parts = [each, tag("p", " ".join(rest))]
+        parts += [_figure(chart, _caption(concept, chart)) for chart in own]
         if not own:
             why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
             parts.append(tag("p", f"No chart: {why}.", class_="small"))
-        caution = paragraphs.caution(result.context)
-        parts.append(
-            tag("p", _show(f"Its {len(rows)} rows in the table", "concept", concept)
-                if len(rows) > 1 else _show("Its row in the table", "concept", concept),
-                tag("span", f"  {caution}", class_="small") if caution else None)
-        )  # fmt: skip
+        words = f"Its {len(rows)} rows in the table" if len(rows) > 1 else "Its row in the table"
+        parts.append(tag("p", _show(words, "concept", concept)))
         found.append(tag("section", tag("h2", concept), *parts, id=stem))
     return found
+
+
+def _caption(concept: str, chart: Chart) -> Markup:
+    """What the chart is, and where it is said how charts of its kind are read."""
+    how = tag("a", "how to read it", href=f"#read-{chart.kind}")
+    return joined(f"{concept}: {paragraphs.title_of(chart.kind)} (", how, ")")
 
 
 def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> list[Markup]:
@@ -369,15 +437,17 @@ def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> 
     ]
     for number, comparison in enumerate(comparisons, start=1):
         own = [chart for chart in charts if chart.stem == f"compare-{number}"]
+        rows, off = len(comparison.rows), len(changed(comparison.rows))
+        drawn = f"{off}" if off <= _MOST_RATIOS else f"The {_MOST_RATIOS} largest of {off}"
         words = (
-            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')}"
+            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')} "
+            f"{drawn} changes are drawn; of {rows} rows in both, {rows - off} show none."
         )
-        left_out = len(comparison.rows) - _MOST_RATIOS
-        if left_out > 0:
-            words += f" The {_MOST_RATIOS} rows that changed most; {left_out} more did less."
         parts.append(tag("h3", f"Against {comparison.a.path.name}"))
         parts += [tag("p", warning, class_="banner") for warning in comparison.warnings]
         parts += [_figure(chart, words) for chart in own]
+        if not off:
+            parts.append(tag("p", f"None of the {rows} rows that are in both shows a difference."))
         for letter, names in (("the other file", comparison.only_a), ("this", comparison.only_b)):
             if names:
                 parts.append(tag("p", f"{len(names)} rows only {letter} has.", class_="small"))
@@ -421,8 +491,8 @@ def _table_section(
         written = []
         for column, (shown, number) in zip(columns, line, strict=True):
             if column.key == "name":
-                content: object = tag("button", _breakable(shown), class_="link row-name",
-                                      type="button", data_row=index)  # fmt: skip
+                content: object = tag("button", _name(shown), class_="link", type="button",
+                                      data_row=index)  # fmt: skip
             else:
                 content = shown
             value = None if math.isnan(number) else f"{number:.6g}"
@@ -433,9 +503,14 @@ def _table_section(
         )
     table = tag(
         "table",
-        tag("caption", "SI units. A column's head sorts; a row's name opens its raw values."),
+        tag("caption", "A column's head sorts; a row's name opens its raw values and verdict."),
         tag("thead", tag("tr", head)),
         tag("tbody", lines),
+    )
+    legend = (
+        "Time: the median. Law ratio: over what the concept's law says, 1 where theory holds. Of "
+        "roof: the part reached of the roof that binds. Bound: what limits the row, and which of "
+        "the three walls that is. Prefixes are powers of 1000."
     )
     more = len(result.rows) - len(rows)
     note = f"The file has {more} more rows than this table: gpubench-report csv lists them all."
@@ -443,15 +518,11 @@ def _table_section(
         "section",
         tag("h2", "Rows", tabindex="-1", id="rows"),
         _filters(result, verdicts),
+        tag("p", legend, class_="small"),
         tag("p", note, class_="banner") if more else None,
         tag("div", table, class_="table", id="rows-table", tabindex="0", role="group",
             aria_label="Table of rows"),
     )  # fmt: skip
-
-
-def _breakable(name: str) -> Markup:
-    """A row's name that may be broken behind a slash."""
-    return Markup("/<wbr>".join(text(part) for part in name.split("/")))
 
 
 def _filters(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
@@ -489,7 +560,10 @@ def _raw(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> Markup:
 
 
 def _words(verdict: Verdict) -> str:
-    parts = [f"{verdict.grade}: {verdict.sentence}."]
+    expected = f" ({verdict.expectation})" if verdict.expectation else ""
+    parts = [f"{verdict.grade}: {verdict.sentence}{expected}."]
+    if verdict.means:
+        parts.append(f"That is: {verdict.means}.")
     for cause in verdict.causes:
         seen = f"seen ({cause.evidence})" if cause.seen else "usual"
         parts.append(f"{cause.says} [{seen}]: {cause.change}.")
@@ -510,12 +584,16 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     concepts = chart_names(list(dict.fromkeys(result.rows["concept"])))
-    links = [("#summary", "Summary"), ("#rooflines", "Rooflines")]
-    if any('id="comparison"' in section for section in sections):
-        links.append(("#comparison", "Comparison"))
-    links += [("#rows", "Rows"), *((f"#{stem}", concept) for concept, stem in concepts.items())]
-    if any('id="explained"' in section for section in sections):
-        links.append(("#explained", "Explained"))
+    links = {"summary": "Summary", "rooflines": "Rooflines", "comparison": "Comparison",
+             "how": "How to read", "explained": "Explained", "rows": "Rows"}  # fmt: skip
+    entries = [
+        tag("li", tag("a", title, href=f"#{place}"))
+        for place, title in links.items()
+        if any(f'id="{place}"' in section for section in sections)
+    ]
+    menu = [tag("li", tag("a", name, href=f"#{stem}")) for name, stem in concepts.items()]
+    entries.insert(-1, tag("li", tag("details", tag("summary", f"Concepts ({len(menu)})"),
+                                     tag("ul", menu), id="concepts")))  # fmt: skip
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -526,16 +604,18 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
         tag("title", f"{context.device_title}: gpubench"),
         tag("style", Markup(_asset("report.css"))),
     )
+    run = style.run_line(context).removeprefix(f"{context.device_title} · ")
     banner = None
     if context.modelled:
-        banner = tag("p", f"{style.WATERMARK}: every figure here is a prediction.", class_="banner")
+        banner = tag("p", f"{style.WATERMARK}: every figure here is a prediction. ",
+                     tag("span", paragraphs.caution(context)), class_="banner")  # fmt: skip
     body = tag(
         "body",
         tag("a", "Skip to the summary", href="#summary", class_="skip"),
         tag("header", tag("h1", context.device_title),
-            tag("p", f"gpubench report · {style.run_line(context)}", class_="run"), banner,
+            tag("p", f"gpubench report · {run}", class_="run"), banner,
             class_="page"),
-        tag("nav", tag("div", tag("ul", [tag("li", tag("a", t, href=h)) for h, t in links]),
+        tag("nav", tag("div", tag("ul", entries),
                        tag("button", "Theme", type="button", id="theme", hidden=True)),
             aria_label="Sections"),
         tag("main", *sections),

@@ -6,6 +6,7 @@ levels before it are the prediction's: a term is bytes over the level's bandwidt
 product with the roof of the device file.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from matplotlib.lines import Line2D
 
 from gpubench_reports import style
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
-from gpubench_reports.roofline import knee
+from gpubench_reports.roofline import knee, merged
 from gpubench_reports.units import argument_text, si
 
 LEVELS = ("dram", "l2", "l1", "shared")
@@ -34,6 +35,7 @@ class Point:
     name: str
     kernel: str
     label: str
+    roof: str  # the peak that it could reach, where the row names one
     rate: float
     intensity: dict[str, float]
 
@@ -64,7 +66,7 @@ def points_of(rows: pd.DataFrame, context: Context) -> list[Point]:
         if len(intensity) > 1:
             name = f"{row['kernel']} {_in_short(row['arguments'])}".strip()
             found.append(Point(name, f"{row['concept']}/{row['kernel']}", row["label"],
-                               row["flops_per_second"], intensity))  # fmt: skip
+                               row["roof"], row["flops_per_second"], intensity))  # fmt: skip
     return found
 
 
@@ -84,7 +86,8 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     colours = {level: style.COLOURS[place] for place, level in enumerate(LEVELS)}
     x = [value for point in points for value in point.intensity.values()]
     y = [point.rate for point in points]
-    peaks = [r for r in _preferred(context, "compute") if r.name in {p.label for p in points}]
+    named = {name for point in points for name in (point.label, point.roof)}
+    peaks = [roof for roof in _preferred(context, "compute") if roof.name in named]
     peaks = peaks or _preferred(context, "compute")[:1]
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -100,10 +103,11 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
             axes.plot([left, end], [left * roof.value, end * roof.value], lw=1.4,
                       ls=style.ROOF_LINES[roof.provenance], color=colours[roof.name],
                       gid=f"roof:{roof.name}")  # fmt: skip
-    for roof in peaks:
-        axes.axhline(roof.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[roof.provenance])
-        axes.annotate(f"{roof.name.replace('_', ' ')} {si(roof.value, 'FLOP/s')}",
-                      (1.0, roof.value), xycoords=("axes fraction", "data"), xytext=(5, 0),
+    for line in merged(peaks):
+        axes.axhline(line.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[line.provenance],
+                     gid="peak")  # fmt: skip
+        name = f"{line.name} {si(line.value, 'FLOP/s')}\n{style.ROOF_WORDS[line.provenance]}"
+        axes.annotate(name, (1.0, line.value), xycoords=("axes fraction", "data"), xytext=(5, 0),
                       textcoords="offset points", va="center", size=7.5,
                       color=style.INK)  # fmt: skip
     for point in points:
@@ -133,15 +137,16 @@ def _preferred(context: Context, kind: str) -> list[Roof]:
 
 def _label(axes, points: list[Point]) -> None:
     """Names of the ends and the knee of each kernel's rows, as many as have room."""
-    chosen: list[Point] = []
+    kernels: list[list[Point]] = []
     for kernel in dict.fromkeys(point.kernel for point in points):
         own = [point for point in points if point.kernel == kernel]
         x = np.array([next(iter(point.intensity.values())) for point in own])
         y = np.array([point.rate for point in own])
-        for index in dict.fromkeys((0, len(own) - 1, knee(x, y))):
-            if index is not None:
-                chosen.append(own[index])
-    chosen = chosen[:_MOST_LABELS]
+        found = dict.fromkeys((0, len(own) - 1, knee(x, y)))
+        kernels.append([own[index] for index in found if index is not None])
+    # Every kernel has its first point named before any has its second.
+    rounds = itertools.zip_longest(*kernels)
+    chosen = [point for some in rounds for point in some if point is not None][:_MOST_LABELS]
     ends = [max(point.intensity.values()) for point in chosen]
     everything = [(v, p.rate) for p in points for v in p.intensity.values()]
     textalloc.allocate(

@@ -67,9 +67,10 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
         lines.append(f"- and {hidden} more")
     if lines:
         return ["### Not as expected", "", *lines, ""]
-    found = worst(verdicts.values())
-    if found is None:
+    nearest = worst(verdicts.values())
+    if not nearest:
         return ["No row was graded.", ""]
+    (found,) = nearest
     row = with_headline(result.ok[result.ok["name"] == found.name]).iloc[0]
     graded = sum(verdict.grade != UNGRADED for verdict in verdicts.values())
     place = f"{_code(found.name)} at {headline_text(row)}: {escape(found.sentence)}"

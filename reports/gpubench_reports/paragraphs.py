@@ -1,6 +1,5 @@
 """The words beside a chart, from the rows that it shows."""
 
-import math
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -14,7 +13,7 @@ from gpubench_reports.sweeps import alike, axes
 from gpubench_reports.units import argument_text, si
 from gpubench_reports.verdicts import EXPECTED, UNGRADED, Verdict
 
-_MOST_KERNELS = 4
+_MOST_KERNELS = 4  # in a text of one paragraph
 
 
 @cache
@@ -28,27 +27,44 @@ def how_to_read(kind: str) -> str:
     return _texts()["read"].get(kind, _texts()["read"]["other"])
 
 
+def title_of(kind: str) -> str:
+    """What a chart of that kind is, in a few words."""
+    return _texts()["titles"].get(kind, _texts()["titles"]["other"])
+
+
 def caution(context: Context) -> str:
     """What a modelled chart cannot say; empty for a measured one."""
     return _texts()["caution"]["model"] if context.modelled else ""
 
 
 def of_concept(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
-    """What one concept's `rows` (all of it, as the reader gives them) show, in a few sentences."""
+    """What one concept's `rows` (all of it, as the reader gives them) show, as one paragraph."""
+    kernels, rest = sentences_of(rows, verdicts)
+    more = len(kernels) - _MOST_KERNELS
+    if more > 0:
+        kernels = [*kernels[:_MOST_KERNELS], f"And {more} more sweeps."]
+    return " ".join([*kernels, *rest])
+
+
+def sentences_of(
+    rows: pd.DataFrame, verdicts: Mapping[str, Verdict]
+) -> tuple[list[str], list[str]]:
+    """What one concept's `rows` (all of it, as the reader gives them) show: a sentence for each
+    kernel that sweeps something, and sentences about all of it."""
     ok = rows[rows["status"] == "ok"]
-    sentences = []
+    kernels: list[str] = []
+    rest: list[str] = []
     if not ok.empty:
         ok = with_headline(ok)
-        ranges = [_range(group) for group in alike(ok)]
-        sentences += [text for text in ranges if text][:_MOST_KERNELS]
-        sentences.append(_bounds(ok))
-        sentences.append(_grades([verdicts[name] for name in ok["name"] if name in verdicts]))
+        kernels = [_range(group) for group in alike(ok)]
+        judged = [verdicts[name] for name in ok["name"] if name in verdicts]
+        rest += [_bounds(judged), *_grades(judged)]
     for status, word in (("skipped", "skipped"), ("failed", "failed")):
         lost = rows[rows["status"] == status]
         if not lost.empty:
             reasons = "; ".join(dict.fromkeys(lost["reason"]))
-            sentences.append(f"{_count(len(lost))} {word}: {reasons[:200]}.")
-    return " ".join(text for text in sentences if text)
+            rest.append(f"{_count(len(lost))} {word}: {reasons[:200]}.")
+    return [text for text in kernels if text], [text for text in rest if text]
 
 
 def _range(group: pd.DataFrame) -> str:
@@ -76,32 +92,59 @@ def _range(group: pd.DataFrame) -> str:
     )
 
 
-def _bounds(ok: pd.DataFrame) -> str:
-    labels = ok.loc[ok["label"] != "", "label"].value_counts()
-    if labels.empty:
+def _bounds(judged: list[Verdict]) -> str:
+    bounds = pd.Series([v.bound for v in judged if v.bound], dtype=object).value_counts()
+    if bounds.empty:
         return ""
-    if len(labels) == 1:
-        every = "Every row is" if len(ok) > 1 else "It is"
-        return f"{every} bound by {labels.index[0]}."
-    return "Bound by " + _listed([f"{label} ({_count(n)})" for label, n in labels.items()]) + "."
+    if len(bounds) == 1:
+        every = "Every row is" if len(judged) > 1 else "It is"
+        return f"{every} bound by {bounds.index[0]}."
+    return "Bound by " + _listed([f"{bound} ({_count(n)})" for bound, n in bounds.items()]) + "."
 
 
-def _grades(found: list[Verdict]) -> str:
+def _grades(found: list[Verdict]) -> list[str]:
+    """How far the rows are from what each was compared with, and why some were not."""
     graded = [v for v in found if v.grade != UNGRADED]
-    if not graded:
-        return "Nothing says what these rows should reach."
+    fine = [v for v in graded if v.grade == EXPECTED]
     off = sorted((v for v in graded if v.grade != EXPECTED), key=lambda v: -v.severity)
-    if not off:
-        farthest = max(graded, key=lambda v: abs(math.log(v.share)))
-        gap = abs(farthest.share - 1) * 100
-        return f"{_all(len(graded))} as expected, within {gap:.2g} % of {farthest.yardstick}."
-    parts = [f"{v.name.partition('/')[2]} is {v.grade} ({v.share * 100:.3g} %)" for v in off[:2]]
-    more = f", and {len(off) - 2} more are not as expected" if len(off) > 2 else ""
-    return "Against what they should reach: " + _listed(parts) + more + "."
+    said = []
+    if off:
+        parts = [
+            f"{v.name.partition('/')[2]} is {v.grade} ({v.share * 100:.3g} % of {v.yardstick})"
+            for v in off[:2]
+        ]
+        more = f", and {len(off) - 2} more are not as expected" if len(off) > 2 else ""
+        said.append("Against what they should reach: " + _listed(parts) + more + ".")
+    if fine:
+        shares: dict[str, list[float]] = {}
+        for verdict in fine:
+            shares.setdefault(verdict.yardstick, []).append(verdict.share)
+        each = [f"at {_span(some)} of {yardstick}" for yardstick, some in shares.items()]
+        if len(shares) > 1:
+            counts = [len(some) for some in shares.values()]
+            each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
+        which = _all(len(fine)) if not off else f"{_count(len(fine))} as expected"
+        said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
+    without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
+    if without:
+        labels = _listed(list(dict.fromkeys(without)))
+        said.append(f"{_count(len(without))} without a grade: no law at that size or shape, and "
+                    f"what binds ({labels}) has no roof here.")  # fmt: skip
+    return said
+
+
+def _span(shares: list[float]) -> str:
+    """From which share to which: "91 to 98 %"."""
+    low, high = (f"{share * 100:.3g}" for share in (min(shares), max(shares)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def _all(count: int) -> str:
-    return "The one graded row is" if count == 1 else f"All {count} graded rows are"
+    return (
+        "The one graded row is as expected"
+        if count == 1
+        else f"All {count} graded rows are as expected"
+    )
 
 
 def _count(count: int) -> str:

@@ -33,6 +33,13 @@ _KEY_LINE = 0.155  # inches
 _KEY_CHARACTERS = 88
 # Roofs closer than this are one line with two names: they could not be told apart.
 _SAME = 0.005
+_GAP = 6  # pixels before and after a name along a slope
+# Points closer than this [points of print] share one label with all their numbers.
+_ON_TOP = 4.5
+
+
+# x, y, text and colour of a label.
+_Label = tuple[float, float, str, str]
 
 
 @dataclass
@@ -276,7 +283,7 @@ def _cross(one: Text, other: Text, renderer) -> bool:
         width, height, _ = renderer.get_text_width_height_descent(
             text.get_text(), text.get_fontproperties(), False
         )
-        return along, along + width, across, across + height
+        return along - _GAP, along + width + _GAP, across, across + height
 
     a, b = band(one), band(other)
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
@@ -349,8 +356,8 @@ def _label(
         axes.plot([x], [y], marker="d", ms=5, mfc="white", mec=style.INK, ls="none", zorder=5,
                   gid="ridge")  # fmt: skip
     spelled = sum(len(sweep.numbers) for sweep in found) <= _SPELLED_OUT
-    first: list[tuple[float, float, str, str]] = []
-    later: list[tuple[float, float, str, str]] = []
+    first: list[_Label] = []
+    later: list[_Label] = []
     for sweep in found:
         x, y = sweep.intensity, sweep.rate
         important = {0, len(x) - 1, knee(x, y)}
@@ -358,6 +365,8 @@ def _label(
             text = _point_label(sweep, index) if spelled else str(number)
             label = (x[index], y[index], text, style.darker(sweep.colour))
             (first if index in important else later).append(label)
+    if not spelled:
+        first, later = _together(axes, first), _together(axes, later)
     if len(first) + len(later) > _MOST_LABELLED:
         first, later = first[:_MOST_LABELLED], []
     ridge_labels = [(x, y, name, style.INK) for x, y, name in ridges]
@@ -393,6 +402,40 @@ def _label(
             zorder=8,
         )
         lines += [bar for text in texts if text is not None for bar in _bars(axes, text)]
+
+
+def _together(axes: Axes, labels: list[_Label]) -> list[_Label]:
+    """Labels of numbers, those of points that lie on each other as one: "60–62, 65"."""
+    if not labels:
+        return []
+    reach = _ON_TOP * axes.figure.dpi / 72
+    places = axes.transData.transform([(x, y) for x, y, _, _ in labels])
+    groups: list[list[int]] = []
+    for index, place in enumerate(places):
+        for group in groups:
+            if np.hypot(*(place - places[group[0]])) < reach:
+                group.append(index)
+                break
+        else:
+            groups.append([index])
+    found = []
+    for group in groups:
+        x, y, _, colour = labels[group[0]]
+        numbers = sorted({int(labels[index][2]) for index in group})
+        same = all(labels[index][3] == colour for index in group)
+        found.append((x, y, spans(numbers), colour if same else style.INK))
+    return found
+
+
+def spans(numbers: list[int]) -> str:
+    """Rising numbers in short: [1, 2, 3, 5] is "1–3, 5"."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in found)
 
 
 def _point_label(sweep: Sweep, index: int) -> str:

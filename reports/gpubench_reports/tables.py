@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Mapping
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
@@ -12,26 +13,32 @@ from rich.text import Text
 
 from gpubench_reports.calibrate import Calibration, figure_rules
 from gpubench_reports.columns import NONE, columns_of
-from gpubench_reports.compare import Comparison
+from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.figures import BY_COLUMN
 from gpubench_reports.reader import Context, ResultFile
 from gpubench_reports.speedups import Table as Speedups
 from gpubench_reports.units import si
 from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, Validation, summary, worst
+from gpubench_reports.verdicts import Verdict
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
+# The titles of columns that hold words.
+_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row")
+# Rows of a comparison that are printed unless all are asked for.
+_MOST_CHANGED, _MOST_ALONE = 40, 10
 
 
-def print_result(result: ResultFile) -> None:
-    """Prints all rows of `result`: times and figures, then what was skipped or failed and why."""
+def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
+    """Prints all rows of `result`: grades, times and figures, then what was skipped or failed and
+    why."""
     console = _console()
     context = result.context
     console.print(_bold(_run(context)))
     if context.modelled:
         console.print(_bold("MODELLED, not measured: these figures are predictions."))
     if not result.ok.empty:
-        console.print(_result_table(result.ok[:MOST_ROWS], context))
+        console.print(_result_table(result.ok[:MOST_ROWS], verdicts, context))
     more = len(result.ok) - MOST_ROWS
     if more > 0:
         console.print(_bold(f"and {_rows(more)} more: gpubench-report csv lists them all"))
@@ -43,24 +50,34 @@ def print_result(result: ResultFile) -> None:
                 console.print(Text(f"  {name}: {why}"))
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Prints what the two files are, how they are unlike, every ratio, and what one lacks."""
+def print_comparison(comparison: Comparison, everything: bool = False) -> None:
+    """Prints what the two files are, how they are unlike, the rows that changed, most first, and
+    how many did not; with `everything` all rows in A's order, and all that one file lacks."""
     console = _console()
     for letter, result in (("A", comparison.a), ("B", comparison.b)):
         console.print(Text(f"{letter}  {result.path}  {_run(result.context)}"))
     for warning in comparison.warnings:
         console.print(_bold(f"!  {warning}"))
-    console.print(_comparison_table(comparison))
+    shown = comparison.rows if everything else changed(comparison.rows)[:_MOST_CHANGED]
+    if not shown.empty:
+        console.print(_comparison_table(shown))
     counts = comparison.rows["verdict"].value_counts()
     words = {"faster": "B faster", "slower": "B slower", "same": "no difference shown",
              "unknown": "without an interval"}  # fmt: skip
     parts = [f"{counts[key]} {text}" for key, text in words.items() if key in counts]
     console.print(Text(f"{_rows(len(comparison.rows))} in both: " + ", ".join(parts)))
+    hidden = len(comparison.rows) - len(shown)
+    if hidden:
+        lead = "the rows that changed most are above, " if len(shown) else ""
+        console.print(Text(f"{lead}{_rows(hidden)} not printed: --all prints them"))
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             console.print(_bold(f"{len(names)} only in {letter}"))
-            for name, why in names:
+            kept = names if everything else names[:_MOST_ALONE]
+            for name, why in kept:
                 console.print(Text(f"  {name}: {why}"))
+            if len(kept) < len(names):
+                console.print(Text(f"  and {len(names) - len(kept)} more: --all prints them"))
 
 
 def print_speedups(table: Speedups) -> None:
@@ -225,7 +242,7 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     used = [column for column in columns if any(cell != NONE for cell in column[1])]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, (title, _) in enumerate(used):
-        text = index == 0 or title in ("device", "bound", "verdict", "note", "from", "row")
+        text = index == 0 or title in _TEXT
         table.add_column(title, justify="left" if text else "right", no_wrap=index > 0,
                          overflow="fold")  # fmt: skip
     for line in zip(*(cells for _, cells in used), strict=True):
@@ -233,13 +250,12 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     return table
 
 
-def _result_table(rows: pd.DataFrame, context: Context) -> Table:
-    columns = columns_of(rows, {}, context)
-    return _table([(column.title, column.texts) for column in columns])
+def _result_table(rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: Context) -> Table:
+    columns = columns_of(rows, verdicts, context)
+    return _table([(column.title, column.texts) for column in columns if column.key != "wall"])
 
 
-def _comparison_table(comparison: Comparison) -> Table:
-    rows = comparison.rows
+def _comparison_table(rows: pd.DataFrame) -> Table:
     units = [BY_COLUMN[column].unit for column in rows["headline"]]
     interval = [
         f"{low:.3f} … {high:.3f}" if math.isfinite(low) else NONE

@@ -35,6 +35,16 @@ AXIS_UNITS = {
     "unroll": "accesses in flight a thread",
     "ilp": "chains a thread",
     "lanes": "that share a word",
+    "eighths": "FMAs an element × 8",
+    "edge": "of a thread's tile",
+    "tile": "bytes",
+    "stages": "tiles in shared memory",
+    "fields": "words",
+    "ways": "paths",
+    "ratio": "one in so many has all the work",
+    "ranks": "GPUs",
+    "chunks": "of the same bytes in all",
+    "values": "kept by a thread",
 }
 
 

@@ -4,6 +4,7 @@ what to change. The words and limits are data (verdicts.toml); this module only 
 
 import fnmatch
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gpubench_reports.errors import ReportError
@@ -22,7 +24,9 @@ from gpubench_reports.units import si
 EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
 _GRADES = {"low": LOW, "high": HIGH}
 _DERIVED = ("clock_share", "interval_share", "dram_share", "requests_over_law", "overhead_share",
-            "moved_over_useful", "zeros")  # fmt: skip
+            "moved_over_useful", "claimed_over_true", "half_over_size", "tile_elements",
+            "wave_share", "zeros")  # fmt: skip
+_CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
 _TESTS = {
     "above": lambda value, limit: value > limit,
     "below": lambda value, limit: value < limit,
@@ -45,40 +49,70 @@ class Cause:
 class Verdict:
     """What the rules say of one row.
 
-    wall       a name of `[[walls]]`; empty where nothing says what binds the row
+    label      what bounds it, as the file has it
+    bound      the same in words, where a pattern knows more than the label
+    shown      the figures that made it fit
+    means      what that says of the hardware; empty where nothing says what binds the row
+    wall       a name of `[[walls]]`; empty likewise
     share      measured over what its pattern allows; NaN where nothing says what that is
     yardstick  what it was compared with, in words
+    expected   the lowest and the highest share as expected
     severity   1 at the edge of what is expected, more beyond; NaN where not graded
+    no_grade   why it is not graded; empty where it is
     """
 
     name: str
+    concept: str
     label: str
+    bound: str
+    shown: str
+    means: str
     wall: str
     grade: str
     share: float
     yardstick: str
+    expected: tuple[float, float]
     severity: float
     causes: list[Cause] = field(default_factory=list)
     change: str = ""
     no_help: str = ""
+    no_grade: str = ""
 
     @property
     def sentence(self) -> str:
         """Distance and wall in one sentence."""
-        bound = f"bound by {self.label} ({self.wall})" if self.wall else "bound by nothing known"
+        within = "; ".join(filter(None, (self.wall, self.shown)))
+        bound = f"bound by {self.bound} ({within})" if self.wall else "bound by nothing known"
         if math.isnan(self.share):
-            return f"{bound}; nothing says what its pattern allows"
+            return f"{bound}; {self.no_grade}"
         return f"{self.share * 100:.3g} % of {self.yardstick}, {bound}"
+
+    @property
+    def expectation(self) -> str:
+        """Between what shares the row is as expected; empty where it is not graded."""
+        if self.grade == UNGRADED:
+            return ""
+        low, high = (f"{share * 100:.3g}" for share in self.expected)
+        return f"{low} to {high} % is as expected"
 
     @property
     def why(self) -> str:
         """The causes that the row's own figures show; else the first usual one; else the advice."""
         seen = [cause for cause in self.causes if cause.seen]
         if seen:
-            return "; ".join(f"{cause.says} ({cause.evidence})" for cause in seen)
+            return "; ".join(
+                cause.says if cause.evidence == self.shown else f"{cause.says} ({cause.evidence})"
+                for cause in seen
+            )
         if self.causes:
             return f"nothing in the row's figures shows why; most often {self.causes[0].says}"
-        return wall_means(self.wall) if self.wall else "no figure says why"
+        return self.means or "no figure says why"
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do about the causes that are seen; else about the first usual one."""
+        seen = [cause.change for cause in self.causes if cause.seen]
+        return seen or [cause.change for cause in self.causes[:1]]
 
 
 @cache
@@ -88,24 +122,28 @@ def rules() -> dict[str, Any]:
     found = tomllib.loads(path.read_text(encoding="utf-8"))
     if found.get("schema") != 1:
         raise ReportError(path, "must have schema 1")
-    for group in ("causes", "advice"):
+    known = {*COUNTERS, *_DERIVED, *found["own"]}
+    walls = {wall["name"] for wall in found["walls"]}
+    for group in ("patterns", "causes", "advice"):
         for rule in found[group]:
-            for key in ("when", "with"):
-                if key in rule:
-                    _check_condition(path, rule[key])
+            for condition in (*_conditions(rule, "when"), *_conditions(rule, "unless")):
+                _check_condition(path, condition, known)
+            if group == "patterns" and rule["wall"] not in walls:
+                raise ReportError(path, f"no wall is called {rule['wall']!r}")
     return found
 
 
-def _check_condition(path: object, condition: dict[str, Any]) -> None:
-    if condition.get("key") not in (*COUNTERS, *_DERIVED):
+def _conditions(rule: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A rule's conditions under `key`: one, several, or none."""
+    found = rule.get(key, [])
+    return found if isinstance(found, list) else [found]
+
+
+def _check_condition(path: object, condition: dict[str, Any], known: set[str]) -> None:
+    if condition.get("key") not in known:
         raise ReportError(path, f"no row has a figure {condition.get('key')!r}")
     if len(condition) != 2 or not any(test in condition for test in _TESTS):
         raise ReportError(path, f"a condition needs a key and one of {', '.join(_TESTS)}")
-
-
-def wall_of(label: str) -> str:
-    """The wall of a row with this label; empty if no rule names it."""
-    return next((wall["name"] for wall in rules()["walls"] if _matches(label, wall)), "")
 
 
 def wall_means(name: str) -> str:
@@ -131,18 +169,25 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
     return found
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """The row farthest beyond what is expected; of rows all as expected the one nearest to being
-    low. None where none was graded."""
+def worst(verdicts: Iterable[Verdict], count: int = 1) -> list[Verdict]:
+    """The rows farthest beyond what is expected, then those as expected that are the nearest to
+    being low, one a concept and at most `count`. Empty where none was graded."""
     graded = [v for v in verdicts if not math.isnan(v.severity)]
-    beyond = [v for v in graded if v.grade != EXPECTED]
-    below = [v for v in graded if v.share < 1]
-    return max(beyond or below or graded, key=lambda v: v.severity, default=None)
+    below = any(v.share < 1 for v in graded)
+
+    def order(verdict: Verdict) -> tuple[bool, bool, float]:
+        expected = verdict.grade == EXPECTED
+        return expected, expected and below and verdict.share >= 1, -verdict.severity
+
+    found: dict[str, Verdict] = {}
+    for verdict in sorted(graded, key=order):
+        found.setdefault(verdict.concept, verdict)
+    return list(found.values())[:count]
 
 
 def _judge(row: dict[str, Any], recorded: list[Range], measured: bool) -> Verdict:
     label = row["label"]
-    wall = wall_of(label)
+    pattern = _first(row, "patterns")
     share, yardstick, low, high = _yardstick(row, recorded, measured)
     grade, severity = UNGRADED, math.nan
     if not math.isnan(low):
@@ -151,10 +196,27 @@ def _judge(row: dict[str, Any], recorded: list[Range], measured: bool) -> Verdic
         edge = low if share < 1 else high
         allowed = abs(math.log(edge)) if edge > 0 and edge != 1 else math.inf
         severity = abs(math.log(share)) / allowed if allowed < math.inf else 0.0
-    change, no_help = _advice(row)
     causes = _causes(row, grade, measured) if grade in (LOW, HIGH) else []
-    return Verdict(row["name"], label, wall, grade, share, yardstick, severity, causes, change,
-                   no_help)  # fmt: skip
+    by_label = _first(row, "walls")
+    advice = pattern or _first(row, "advice")
+    return Verdict(
+        name=row["name"],
+        concept=row["concept"],
+        label=label,
+        bound=pattern.get("binds", label),
+        shown=_evidence(row, pattern),
+        means=pattern.get("means", by_label.get("means", "")),
+        wall=pattern.get("wall", by_label.get("name", "")),
+        grade=grade,
+        share=share,
+        yardstick=yardstick,
+        expected=(low, high),
+        severity=severity,
+        causes=causes,
+        change=advice.get("change", ""),
+        no_help=advice.get("no_help", ""),
+        no_grade=_no_grade(row, measured) if grade == UNGRADED else "",
+    )
 
 
 def _yardstick(
@@ -190,14 +252,27 @@ def _yardstick(
     return math.nan, "", math.nan, math.nan
 
 
+def _no_grade(row: dict[str, Any], measured: bool) -> str:
+    """Why nothing says what the row should reach."""
+    label = row["label"]
+    if not label:
+        roof = "nothing says what binds it"
+    elif label in rules()["without_roof"]:
+        roof = f"{label} has no roof"
+    else:
+        roof = f"this run has no {label} roof"
+    prediction = "no prediction" if measured else "the prediction is the result itself"
+    return f"no law at this size or shape, nothing recorded, {prediction}, {roof}"
+
+
 def _causes(row: dict[str, Any], grade: str, measured: bool) -> list[Cause]:
     """The rules that fit, those seen in the row's figures first; what a figure refutes is left
     out. Of a modelled row only those seen: no clock, neighbour or cable slows a model."""
     found = []
     for rule in rules()["causes"]:
-        if _GRADES[rule["grade"]] != grade or not _matches(row["label"], rule):
+        if _GRADES[rule["grade"]] != grade or not _matches(row, rule):
             continue
-        met = _met(row, rule.get("when"))
+        met = _met(row, rule)
         if met is False:
             continue
         seen = met is True and "when" in rule
@@ -209,37 +284,60 @@ def _causes(row: dict[str, Any], grade: str, measured: bool) -> list[Cause]:
     return sorted(found, key=lambda cause: not cause.seen)
 
 
-def _advice(row: dict[str, Any]) -> tuple[str, str]:
-    for rule in rules()["advice"]:
-        if _matches(row["label"], rule) and all(
-            _met(row, rule.get(key)) is True for key in ("when", "with") if key in rule
-        ):
-            return rule["change"], rule["no_help"]
-    return "", ""
+def _first(row: dict[str, Any], group: str) -> dict[str, Any]:
+    """The first rule of the group that fits the row; empty if none does."""
+    fitting = (rule for rule in rules()[group] if _matches(row, rule) and _met(row, rule) is True)
+    return next(fitting, {})
 
 
-def _matches(label: str, rule: dict[str, Any]) -> bool:
-    """Whether the rule is about rows with this label; one without labels is about every row."""
-    return "labels" not in rule or any(fnmatch.fnmatchcase(label, p) for p in rule["labels"])
+def _matches(row: dict[str, Any], rule: dict[str, Any]) -> bool:
+    """Whether the rule is about rows with this label and name; one without either about all."""
+    return all(
+        key not in rule or any(fnmatch.fnmatchcase(row[own], p) for p in rule[key])
+        for key, own in (("labels", "label"), ("rows", "name"))
+    )
 
 
-def _met(row: dict[str, Any], condition: dict[str, Any] | None) -> bool | None:
-    """Whether the condition holds; None where the row does not have the figure."""
-    if condition is None:
-        return True
-    value = row.get(condition["key"], math.nan)
+def _met(row: dict[str, Any], rule: dict[str, Any]) -> bool | None:
+    """Whether all of `when` holds and none of `unless`; None where the row has not the figures."""
+    if any(_holds(row, condition) is True for condition in _conditions(rule, "unless")):
+        return False
+    found = [_holds(row, condition) for condition in _conditions(rule, "when")]
+    return False if False in found else None if None in found else True
+
+
+def _holds(row: dict[str, Any], condition: dict[str, Any]) -> bool | None:
+    value = _value(row, condition["key"])
     if math.isnan(value):
         return None
     return all(test(value, condition[name]) for name, test in _TESTS.items() if name in condition)
 
 
+def _value(row: dict[str, Any], key: str) -> float:
+    """A figure of the row; NaN where it has none."""
+    return _number(row[key] if key in row else row["raw"].get(key))
+
+
+def _number(value: object) -> float:
+    """A number of physical size, of what a file may hold under any key; NaN for anything else."""
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e30 else math.nan
+
+
 def _evidence(row: dict[str, Any], rule: dict[str, Any]) -> str:
-    key = rule["when"]["key"]
-    value = row[key]
-    unit = {"temperature_c": " °C", "local_bytes": " bytes"}.get(key, "")
-    if key.endswith("_share"):
-        return f"{key.removesuffix('_share').replace('_', ' ')} {value * 100:.3g} %"
-    return f"{key.removesuffix('_c').replace('_', ' ')} {value:.4g}{unit}"
+    """The figures that a rule asks for (or names as `evidence`), as far as the row has them."""
+    keys = rule.get("evidence") or [condition["key"] for condition in _conditions(rule, "when")]
+    return ", ".join(said for key in keys if (said := _quoted(row, key)))
+
+
+def _quoted(row: dict[str, Any], key: str) -> str:
+    plain = key.removesuffix("_share").replace("_", " ")
+    value, text = _value(row, key), row["raw"].get(key)
+    if math.isnan(value):
+        return f"{plain} {text}" if isinstance(text, str) else ""
+    words = rules()["quoted"].get(key)
+    if words:
+        return words.format(value, si=si(value, "s")).replace("%", " %")
+    return f"{plain} {value * 100:.3g} %" if key.endswith("_share") else f"{plain} {value:.4g}"
 
 
 def _with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
@@ -261,7 +359,38 @@ def _with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
         1.0 if any(value in ("zero", "zeros") for value in arguments.values()) else nan
         for arguments in rows["arguments"]
     ]
+    claimed = rows[[f"claimed_{c}" for c in _CLAIMED]].bfill(axis=1).iloc[:, 0]
+    true = rows[list(_CLAIMED)].where(rows[[f"claimed_{c}" for c in _CLAIMED]].notna().to_numpy())
+    rows["claimed_over_true"] = claimed / true.bfill(axis=1).iloc[:, 0]
+    rows["half_over_size"] = _half_over_size(rows)
+    waves = pd.Series([_number(raw.get("waves")) for raw in rows["raw"]], index=rows.index)
+    rows["wave_share"] = waves / np.ceil(waves)
+    rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
+
+
+def _half_over_size(rows: pd.DataFrame) -> list[float]:
+    """The bytes at which each row's path reaches half of its bandwidth, as the row that carries
+    the path's fit says, over the row's own."""
+    paths, sizes, halves = [], [], {}
+    columns = (rows[name] for name in ("concept", "kernel", "arguments", "raw"))
+    for concept, kernel, arguments, raw in zip(*columns, strict=True):
+        others = {name: value for name, value in arguments.items() if name != "size"}
+        paths.append((concept, kernel, str(sorted(others.items()))))
+        sizes.append(_number(arguments.get("size")))
+        half = _number(raw.get("fit_half_bandwidth_bytes"))
+        if half > 0:
+            halves[paths[-1]] = half
+    return [
+        halves.get(path, math.nan) / size if size > 0 else math.nan
+        for path, size in zip(paths, sizes, strict=True)
+    ]
+
+
+def _elements(tile: object) -> float:
+    """How many results a tile such as "128x256" holds."""
+    found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", tile) if isinstance(tile, str) else None
+    return float(found[1]) * float(found[2]) if found else math.nan
 
 
 def headline_text(row: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 from pathlib import Path
@@ -24,6 +25,16 @@ def rows_of(*flags: str, build: Path = BUILD) -> dict[str, dict]:
     done = run(*flags, "--benchmark_format=json", build=build)
     assert done.returncode == 0, done.stderr
     return {row["name"]: row for row in json.loads(done.stdout)["benchmarks"]}
+
+
+def seconds_of_a_busy_memory(waiting: float, busy: float, queue: float) -> float:
+    """The time of loads that would wait for `waiting` seconds, and keep memory busy for `busy`.
+
+    At a fraction u of its bandwidth they wait `queue` u / (1 - u) seconds longer, in all: the
+    larger root of (time - waiting) (time - busy) = queue busy.
+    """
+    half = (waiting + busy) / 2
+    return half + math.sqrt(half**2 - waiting * busy + queue * busy)
 
 
 def concepts() -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, rows_of, seconds_of_a_busy_memory
 
 # Of the h200-sxm's device file, in seconds.
 DRAM_LATENCY, TURNAROUND, QUEUE = (cycles / 1.98e9 for cycles in (689, 464, 225))
@@ -62,7 +62,7 @@ def test_bytes_in_flight_are_latency_times_bandwidth(rows: dict[str, dict]) -> N
         # of the bandwidth alone, and of both.
         moved = 2 * SMS * in_flight
         waits, busy = DRAM_LATENCY + TURNAROUND * unroll / LOADS_A_THREAD, moved / best
-        both = (waits + busy + math.sqrt((waits - busy) ** 2 + 4 * QUEUE * busy)) / 2
+        both = seconds_of_a_busy_memory(waits, busy, QUEUE)
         assert row["useful_bytes_per_second"] == pytest.approx(moved / both, rel=0.06), row["name"]
 
 

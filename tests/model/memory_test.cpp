@@ -41,6 +41,15 @@ TEST(DeviceMemory, NewMemoryIsNotANumber) {
   EXPECT_TRUE(std::isnan(twice));
 }
 
+TEST(DeviceMemory, BeginsAtAMultipleOfATebibyte) {
+  // So that what depends on addresses is the same in every run; a second one is elsewhere.
+  DeviceMemory one(gibibyte), another(gibibyte);
+  for (DeviceMemory* memory : {&one, &another}) {
+    const auto first = reinterpret_cast<std::uintptr_t>(memory->allocate(1));
+    EXPECT_LT(first % (std::size_t{1} << 40), gibibyte);
+  }
+}
+
 TEST(DeviceMemory, WritesReadBackAcrossPages) {
   DeviceMemory memory(gibibyte);
   std::byte* device = make(memory, 10 * page);

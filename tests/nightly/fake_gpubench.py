@@ -2,8 +2,9 @@
 
 What it "measures" stands in the JSON file beside it, NAME.json for a program called NAME:
 `rows` (seconds by name), `noise` (of a process, relative, at most), `gpu` (is there one),
-`device_kind`, `context`, `counters`, `failed` and `skipped` (reasons by name), `sleep` (seconds
-before it writes), `log` (a file that says who measured).
+`device_kind`, `context`, `counters`, `failed` and `skipped` (reasons by name), `log` (a file that
+says who measured), `kills` (the signal that the process which measures so manieth sends to the one
+that started it), `until` (a file that it waits for before it writes, half a minute at most).
 """
 
 import json
@@ -28,8 +29,12 @@ if "--benchmark_list_tests" in flags:
 if "log" in world:  # its name, one letter, for each process that measures
     with open(world["log"], "a") as file:  # noqa: PTH123
         file.write(sys.argv[0][-1])
-if "sleep" in world:
-    time.sleep(world["sleep"])
+    manieth = str(os.stat(world["log"]).st_size)  # noqa: PTH116
+    if manieth in world.get("kills", {}):
+        os.kill(os.getppid(), world["kills"][manieth])
+end = time.monotonic() + 30
+while not os.path.exists(world.get("until", "/")) and time.monotonic() < end:  # noqa: PTH110
+    time.sleep(0.005)
 chance = int.from_bytes(os.urandom(4)) / 2**31 - 1  # from -1 to 1
 factor = 1 + world.get("noise", 0.0) * chance
 rows = []

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gpubench_reports.errors import ReportError
+from gpubench_reports.nightly.cli import main
 from gpubench_reports.nightly.export import junit, openmetrics, parquet
 from gpubench_reports.nightly.index import Index
 from gpubench_reports.nightly.judging import decide, judge_new
@@ -20,6 +21,10 @@ from .conftest import MACHINE, judged, put_night, put_nights
 
 NAME = "a/b/n:1"
 S = Settings()
+
+
+def said(store: Store) -> str:
+    return "\n".join(lines(judged(store), S, rehearsal=False))
 
 
 def slow_night(store: Store, factor: float = 1.05, **more) -> None:
@@ -42,6 +47,7 @@ def test_a_step_is_a_regression_until_it_is_accepted(store: Store) -> None:
     assert judged(store).exit_code == 0
     slow_night(store)
     assert judged(store).exit_code == 0  # provisional
+    assert f"1 provisional: {NAME} (slower)" in said(store)
     slow_night(store)
     one = judged(store)
     assert one.exit_code == 1
@@ -102,6 +108,46 @@ def test_an_acknowledged_regression_is_quiet_until_its_day(store: Store) -> None
     assert (one.exit_code, names(one.acknowledged)) == (0, [NAME])
     slow_night(store, date="2026-03-06T02:00:00+00:00")
     assert judged(store).exit_code == 1
+
+
+def test_nothing_is_acknowledged_until_a_day_that_is_past(store: Store) -> None:
+    put_nights(store, 12)
+    for _ in range(2):
+        slow_night(store, date="2026-03-02T02:00:00+00:00")
+    with pytest.raises(ReportError, match="2026-03-01: is past"):
+        decided(store, "acknowledge", "*", "known", "2026-03-01")
+    assert store.decisions() == []
+
+
+def test_an_alert_names_the_commits_that_it_lies_between(store: Store) -> None:
+    put_nights(store, 12, git_commit="a" * 40)
+    for _ in range(2):
+        slow_night(store, git_commit="b" * 40)
+    assert "(2 nights running, clock not known), 2026-01-13, commits " in said(store)
+    assert f"commits {'a' * 10}..{'b' * 10}" in said(store)
+    assert "0 provisional" in said(store)  # it is a regression now
+    with Index(store) as index:
+        page = write_page(store, index, S, store.root / "p.html").read_text()
+    assert f"<li>night 13, 2026-01-13: commit {'a' * 10} -&gt; {'b' * 10}" in page
+
+
+def test_a_change_without_a_new_commit_says_so(store: Store) -> None:
+    put_nights(store, 12)
+    slow_night(store)
+    slow_night(store)
+    assert "both sides commit 0123456789" in said(store)
+
+
+def test_a_decision_is_on_the_page_at_once(store: Store) -> None:
+    put_nights(store, 12)
+    slow_night(store)
+    slow_night(store)
+    judged(store)
+    flags = [f"--store={store.root}", "--reason=known"]
+    assert main(["acknowledge", "a/*", "--until=2099-01-01", *flags]) == 0
+    assert "Acknowledged (1)" in (store.root / "report.html").read_text()
+    assert main(["accept", "a/*", *flags]) == 0
+    assert "Quiet (1)" in (store.root / "report.html").read_text()
 
 
 def test_an_acknowledgement_is_not_about_what_comes_after(store: Store) -> None:
@@ -185,6 +231,7 @@ def test_a_benchmark_that_vanished_cannot_be_judged_until_it_is_retired(store: S
     put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
     assert judged(store).exit_code == 2  # it is not forgotten
     assert decided(store, "accept", "a/old/*", "renamed") == ["a/old/n:64"]
+    assert judged(store).exit_code == 0  # at once
     put_night(store, {NAME: 1e-4, "a/old_/n:64": 1e-4})
     assert judged(store).exit_code == 0
 
@@ -250,7 +297,8 @@ def test_the_page_shows_the_worst_first_and_escapes_everything(regressed: Store)
     assert text.index("Regressions (1)") < text.index("Quiet (1)")
     assert "night 13, 2026-01-13, 120.0 µs, commit 0123456789: regression, 2 nights running" in text
     assert "night 14 of 2026-01-14: 1.90 GHz" in text
-    assert text.count("commit 0123456789") == 14 + 1  # in the strip, and at the change
+    # In the strip, at the change, and twice where it is said in words.
+    assert text.count("commit 0123456789") == 14 + 1 + 2
     assert "+20.0 %" in text
     assert text.count("<svg") == 3  # two series, one strip
     assert "http" not in text  # it needs nothing else
@@ -279,6 +327,24 @@ def test_exports(regressed: Store, tmp_path: Path) -> None:
         assert table[1]
         there = over_parquet(str(tmp_path / "lake"), question, "a/%")
         assert answer(there) == answer(table)  # to six digits: sums in another order
+
+
+def test_metrics_are_of_the_latest_night_alone(store: Store, tmp_path: Path) -> None:
+    put_night(store, {NAME: 1e-4, "a/gone/n:1": 1e-4})
+    put_night(store, {NAME: 1e-4, "a/fails/n:1": {"error_occurred": True, "error_message": "x"}})
+    judged(store)
+    with Index(store) as index:
+        text = openmetrics(store, index, S, tmp_path / "m.txt").read_text()
+    assert re.findall(r'gpubench_time_seconds{.*benchmark="(.*)"}', text) == [NAME]
+
+
+def test_a_new_driver_is_in_words_on_the_page(store: Store) -> None:
+    put_nights(store, 3)
+    put_night(store, {NAME: 1e-4}, driver_version="590.10")
+    judged(store)
+    with Index(store) as index:
+        page = write_page(store, index, S, store.root / "p.html").read_text()
+    assert "<li>night 4, 2026-01-04: driver: 580.65 -&gt; 590.10 (1 series)" in page
 
 
 def test_measured_and_rehearsed_never_share_parquet(regressed: Store, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gpubench_reports.errors import ReportError
 from gpubench_reports.nightly.cli import main
 from gpubench_reports.nightly.store import Store
 
@@ -189,6 +190,45 @@ def test_a_row_that_fails_cannot_be_judged(run, fake) -> None:
     assert "gather/n:4: skipped: needs 2 GPUs" in out
 
 
+def test_a_corrupt_plan_of_a_killed_night_stops_no_other(run, fake, tmp_path: Path) -> None:
+    night = Store.open(tmp_path / "nights", rehearsal=False, create=True).root / "nights/lab/000001"
+    night.mkdir(parents=True)
+    (night / "plan.json").write_text('{"began"')
+    code, out, _ = run(fake(rows={"gather/n:4": 3e-4}))
+    assert code == 0
+    assert "quarantined: lab/000001/plan.json: " in out
+    assert [n.has("done.json") for n in opened(tmp_path).nights("lab")] == [True, True]
+    assert "quarantined" not in run(fake(rows={"gather/n:4": 3e-4}))[1]  # it has been named
+
+
+def test_whatever_the_disk_refuses_is_one_line(run, fake, tmp_path: Path, monkeypatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    code, _, err = run(fake(rows=ROWS))
+    assert code == 2
+    assert err.splitlines()[-1] == f"nightly: {tmp_path}: No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["run", "--prog=./mine"], "unrecognized arguments: --prog"),  # the script knows no halves
+        (["acknowledge", "*", "--reason=r", "--until=2026-02-30"], "'2026-02-30' is no day"),
+        (["acknowledge", "*", "--reason=r", "--until=tomorrow"], "'tomorrow' is no day"),
+        (["accept", "*"], "--reason"),
+        (["benchmark", "--series=0"], "'0' is no number above 0"),
+        (["frobnicate"], "invalid choice"),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments: list[str], problem: str, capsys) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
 def test_a_program_that_writes_nothing_is_given_up(run, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text(
@@ -208,23 +248,34 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+def is_free(tmp_path: Path) -> bool:
+    """Nothing measures on the machine."""
+    try:
+        with opened(tmp_path).measuring("lab"):
+            return True
+    except ReportError:
+        return False
+
+
+def killed_night(tmp_path: Path, program: Path) -> None:
+    """A night on a program that `kills`; returns once the program has ended, too."""
+    done = subprocess.run(command(tmp_path, program), capture_output=True, check=False)
+    assert done.returncode != 0
+    wait_for(lambda: is_free(tmp_path))
+
+
 def test_a_killed_night_is_taken_up_again(run, fake, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    program = fake(rows=ROWS, sleep=0.03, log=str(log))
-    for stop, signal_ in ((1, signal.SIGKILL), (4, signal.SIGTERM), (6, signal.SIGKILL)):
-        process = subprocess.Popen(
-            command(tmp_path, program), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
-        wait_for(
-            lambda stop=stop: len([*(tmp_path / "nights").glob("nights/lab/*/f*.json")]) >= stop
-        )
-        process.send_signal(signal_)
-        process.wait()
-    (night,) = opened(tmp_path).nights("lab")
-    assert not night.has("done.json")
+    kills = {2: signal.SIGKILL, 6: signal.SIGTERM, 9: signal.SIGKILL}
+    program = fake(rows=ROWS, log=str(log), kills=kills)
+    for stored in (1, 1 + 3, 1 + 3 + 2):  # what the killed one measured is lost
+        killed_night(tmp_path, program)
+        (night,) = opened(tmp_path).nights("lab")
+        assert not night.has("done.json")
+        assert len(night.results()) == stored
     kept = {path.name: path.stat().st_mtime_ns for path in night.results()}
-    assert 6 <= len(kept) < 10
     log.unlink()
+    program = fake(rows=ROWS, log=str(log))
     code, _, err = run(program)
     assert code == 0
     assert "night 1 was killed: going on with it" in err
@@ -237,13 +288,8 @@ def test_a_killed_night_is_taken_up_again(run, fake, tmp_path: Path) -> None:
 
 
 def test_a_killed_night_of_another_program_is_closed_as_it_is(run, fake, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        command(tmp_path, fake(rows=ROWS, sleep=0.05)),
-        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    wait_for(lambda: len([*(tmp_path / "nights").glob("nights/lab/*/f*.json")]) >= 1)
-    process.kill()
-    process.wait()
+    kills = {2: signal.SIGKILL}
+    killed_night(tmp_path, fake(rows=ROWS, log=str(tmp_path / "log"), kills=kills))
     other = fake("other", rows=ROWS)
     other.write_text(other.read_text() + "# a new build\n")
     code, out, _ = run(other)
@@ -254,16 +300,35 @@ def test_a_killed_night_of_another_program_is_closed_as_it_is(run, fake, tmp_pat
 
 
 def test_two_nights_at_once_do_not_disturb_each_other(run, fake, tmp_path: Path) -> None:
-    program = fake(rows=ROWS, sleep=0.1)
+    log, until = tmp_path / "log", tmp_path / "until"
+    program = fake(rows=ROWS, log=str(log), until=str(until))
     process = subprocess.Popen(
         command(tmp_path, program), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
-    wait_for(lambda: len([*(tmp_path / "nights").glob("nights/lab/*/f*.json")]) >= 1)
+    wait_for(log.exists)
     code, _, err = run(program)
     assert code == 2
     assert "another night is being measured here" in err
+    until.touch()
     assert process.wait() == 0
     assert len(opened(tmp_path).nights("lab")) == 1
+
+
+def test_a_program_that_outlives_its_night_is_not_disturbed(run, fake, tmp_path: Path) -> None:
+    until = tmp_path / "until"
+    log = str(tmp_path / "log")
+    program = fake(rows=ROWS, log=log, kills={1: signal.SIGKILL}, until=str(until))
+    # To a file: the program that lives on would hold a pipe.
+    with (tmp_path / "out").open("w") as out:
+        process = subprocess.Popen(command(tmp_path, program), stdout=out, stderr=out)
+        assert process.wait() == -signal.SIGKILL
+    fake(rows=ROWS)
+    code, _, err = run(program)
+    assert (code, "another night is being measured here" in err) == (2, True)
+    until.touch()
+    wait_for(lambda: is_free(tmp_path))
+    assert run(program)[0] == 0
+    assert len(opened(tmp_path).nights("lab")[0].results()) == 10
 
 
 def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
@@ -297,16 +362,10 @@ def test_a_night_killed_among_its_reruns_finishes_them(run, fake, tmp_path: Path
     for _ in range(11):
         put_night(store, ROWS, device="fake", device_title="NVIDIA Fake", driver_version="580",
                   cuda_version="13.0", compiler="nvcc", compiler_flags="-O3")  # fmt: skip
-    program = fake(rows=ROWS | {"gather/n:4": 3.1e-4}, sleep=0.05)
-    process = subprocess.Popen(
-        command(tmp_path, program), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    wait_for(lambda: len([*(tmp_path / "nights").glob("nights/lab/000012/rerun*.json")]) >= 3)
-    process.kill()
-    process.wait()
+    slow = {"rows": ROWS | {"gather/n:4": 3.1e-4}, "log": str(tmp_path / "log")}
+    killed_night(tmp_path, fake(**slow, kills={10 + 4: signal.SIGKILL}))
     # The rest of the reruns find it as it was; those that are there are not measured again.
-    fake(rows=ROWS)
-    assert run(program)[0] == 0
+    assert run(fake(rows=ROWS))[0] == 0
     (night,) = opened(tmp_path).nights("lab")[11:]
     assert len([path for path in night.results() if path.name.startswith("rerun-")]) == 5
     rerun = {(v[1], v[2]): v[5] for v in values(opened(tmp_path))}["gather/n:4", 12]

@@ -103,6 +103,35 @@ def test_a_file_that_is_no_result_file_is_put_aside(store: Store) -> None:
     assert values(store)[0][6] == 4
 
 
+def test_a_quarantine_that_was_emptied_takes_no_night_with_it(store: Store) -> None:
+    put_nights(store, 2)
+    bad = store.nights(MACHINE)[1].path / "first-2-all.json"
+    bad.write_bytes(bad.read_bytes()[:300])
+    os.utime(bad, OLD)
+    update(store)
+    ((place, _),) = store.quarantined()
+    (store.root / "quarantine" / place).unlink()
+    assert store.quarantined() == []
+    update(store, rebuild=True)
+    assert [(v[2], v[6]) for v in values(store)] == [(1, 5), (2, 4)]
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"action": "accept"}', '{"action": 1, "machine": "lab"}']
+)
+def test_a_corrupt_decision_is_put_aside_and_the_others_hold(store: Store, content: str) -> None:
+    good = {"action": "accept", "machine": MACHINE, "night": 1, "series": [], "reason": "r"}
+    store.decide(good)
+    bad = store.root / "decisions/20260101T000000-00000000.json"
+    bad.write_text(content)
+    assert [decision["action"] for decision in store.decisions()] == ["accept"]
+    assert bad.exists()  # it may still be on its way here
+    os.utime(bad, OLD)
+    assert [decision["action"] for decision in store.decisions()] == ["accept"]
+    assert [str(path) for path, _ in store.quarantined()] == [f"decisions/{bad.name}"]
+    assert not bad.exists()
+
+
 def test_files_that_are_still_on_their_way_are_waited_for(store: Store, tmp_path: Path) -> None:
     put_nights(store, 12)
     source = put_night(store, {"a/b/n:1": 1.5e-4}).path

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gpubench_reports import render, style
 from gpubench_reports.reader import ResultFile, read
 
 from .factory import make_document
@@ -20,6 +21,16 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cheap_pictures():
+    """Pictures of a sixth of the dots, drawn in this process: nobody looks at them, and two workers
+    cost more to start than a small file's charts. Tests that start the program have it as it is."""
+    fine, workers = style.DPI, render._WORKERS
+    style.DPI, render._WORKERS = 60, 1
+    yield
+    style.DPI, render._WORKERS = fine, workers
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def rows(draw):
     return row
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(st.lists(rows(), min_size=1, max_size=8), st.sampled_from(["cuda", "model"]),
        st.sampled_from([[], make_roofs(), make_roofs("modelled")[:1]]))  # fmt: skip
 def test_any_rows_give_every_report_or_one_line(tmp_path_factory, found, kind, roofs):
@@ -75,7 +75,7 @@ def test_any_rows_give_a_page(tmp_path_factory, found):
         return
     page = html_report.build(result).decode()
     assert page.startswith("<!DOCTYPE html>")
-    assert "worst row" in page.lower()
+    assert "Worst rows" in page
 
 
 WRONG = {
@@ -100,15 +100,14 @@ def test_what_is_no_result_file_is_one_line(write, capsys, command, kind):
 
 
 @pytest.mark.parametrize("command", ["html", "markdown", "compare"])
-def test_unlike_files_are_compared_and_say_so(write, capsys, command, tmp_path):
+def test_unlike_files_are_compared_and_say_so(write, capsys, command):
     one = write(make_document([bandwidth_row("a/b/n:1", 1e12)]), "one.json")
     other = write(
         make_document([bandwidth_row("a/b/n:1", 2e12)], device="b200", device_title="NVIDIA B200",
                       device_kind="model"),
         "other.json",
     )  # fmt: skip
-    extra = ["--out", str(tmp_path / "out")] if command == "compare" else []
-    assert main([command, str(one), str(other), *extra]) == 0
+    assert main([command, str(one), str(other)]) == 0
     said = capsys.readouterr().out
     if command == "html":
         said = one.with_suffix(".html").read_text()

@@ -1,6 +1,7 @@
 """Ratios of two files, with numbers that can be checked by eye."""
 
 import math
+import re
 
 import pytest
 
@@ -103,14 +104,14 @@ def test_files_that_are_alike_have_no_warnings(pair):
         ({"mode": "hot"}, "the modes differ: A is cold, B is hot"),
     ],
 )  # fmt: skip
-def test_unlike_files_are_compared_loudly(pair, capsys, write, tmp_path, context, warning):
+def test_unlike_files_are_compared_loudly(pair, capsys, context, warning):
     found = pair(None, None, **context)
     assert found.warnings == [warning]
     (figure,) = compare_chart.build(found)
     assert [t.get_text() for t in figure.texts if t.get_gid() == "warning"] == [f"! {warning}"]
     marks = [t.get_text() for t in figure.texts if t.get_gid() == "watermark"]
     assert marks == (["MODEL against MEASUREMENT"] if "device_kind" in context else [])
-    assert main(["compare", str(found.a.path), str(found.b.path), "--out", str(tmp_path)]) == 0
+    assert main(["compare", str(found.a.path), str(found.b.path)]) == 0
     assert f"!  {warning}\n" in capsys.readouterr().out
 
 
@@ -167,3 +168,37 @@ def test_the_table_has_the_ratio(pair, capsys, tmp_path):
         str(tmp_path / "out" / "compare.png"),
         str(tmp_path / "out" / "compare.svg"),
     ]
+
+
+def test_what_changed_comes_first_and_the_rest_is_counted(pair, capsys, tmp_path):
+    def rows(*seconds):
+        return [timed(f"a/b/n:{n}", s, s * 0.99, s * 1.01) for n, s in enumerate(seconds)]
+
+    found = pair(rows(1, 1, 1, 1), rows(1, 0.5, 1.001, 4))
+    paths = [str(found.a.path), str(found.b.path)]
+    assert main(["compare", *paths]) == 0
+    output = capsys.readouterr().out
+    assert re.findall(r"^ (a/b/n:\d)", output, re.MULTILINE) == ["a/b/n:3", "a/b/n:1"]
+    assert "4 rows in both: 1 B faster, 1 B slower, 2 no difference shown" in output
+    assert "2 rows not printed: --all prints them" in output
+    assert list(tmp_path.glob("*-charts")) == [], "nobody asked for charts"
+    assert main(["compare", "--all", *paths]) == 0
+    output = capsys.readouterr().out
+    assert re.findall(r"^ (a/b/n:\d)", output, re.MULTILINE) == [f"a/b/n:{n}" for n in range(4)]
+    assert "--all" not in output
+
+
+def test_what_one_file_lacks_is_cut_unless_all_is_asked_for(pair, capsys):
+    found = pair([timed(f"a/b/n:{n}", 1.0) for n in range(13)], [timed("a/b/n:0", 1.0)])
+    paths = [str(found.a.path), str(found.b.path)]
+    assert main(["compare", *paths]) == 0
+    assert "  and 2 more: --all prints them" in capsys.readouterr().out
+    assert main(["compare", "--all", *paths]) == 0
+    assert "a/b/n:12: absent there" in capsys.readouterr().out
+
+
+def test_charts_are_drawn_where_asked(pair, capsys):
+    found = pair([timed("a/b", 1.0)], [timed("a/b", 2.0)])
+    assert main(["compare", "--charts", str(found.a.path), str(found.b.path)]) == 0
+    folder = found.b.path.parent / "a-vs-b-charts"
+    assert sorted(path.name for path in folder.iterdir()) == ["compare.png", "compare.svg"]

@@ -174,7 +174,21 @@ def test_every_kernel_of_a_text_panel_is_named(load):
     kernels = ["a_rather_long_kernel_name", "another_long_kernel_name", "third_long_kernel_name"]
     (axes,) = build(load([bandwidth_row(f"c/{kernel}", 1e9) for kernel in kernels]), "c").axes
     shown = [tick.get_text() for tick in axes.get_xticklabels()]
-    assert shown == [style.shorten(argument_text(kernel), 24) for kernel in kernels]
+    assert shown == kernels  # there is room for them side by side
+    many = [f"{kernel}_{n}" for kernel in kernels for n in range(3)]
+    (axes,) = build(load([bandwidth_row(f"c/{kernel}", 1e9) for kernel in many]), "c").axes
+    shown = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert shown == [style.shorten(argument_text(kernel), 24) for kernel in many]
+
+
+@pytest.mark.parametrize("points", [1, 2, 3])
+def test_one_or_two_points_are_spelled_out(load, points):
+    rows = [bandwidth_row(f"c/k/dtype:fp{8 * n}", 1e12 * n) for n in range(1, points + 1)]
+    (axes,) = build(load(rows), "c").axes
+    values = [text.get_text() for text in axes.texts if text.get_gid() == "value"]
+    assert values == ["1.00 TB/s", "2.00 TB/s"][: points if points < 3 else 0]
+    stems = [c for c in axes.collections if c.get_gid() == "stem"]
+    assert len(stems) == len(values)
 
 
 def test_panels_of_one_kernel_share_their_y_axis(load):

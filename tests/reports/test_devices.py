@@ -110,3 +110,15 @@ def test_a_row_of_several_kernels_has_no_levels(load):
         row["model_seconds"] *= 2  # its terms are those of one of two kernels
     result = load(rows, roofs=roofs())
     assert levels_chart.build(result.rows, result.context) is None
+
+
+def test_levels_have_the_peak_that_a_row_names_beside_its_label(load):
+    rows = [row | {"label": "tensor", "roof": "tensor_bf16"} for row in level_rows()]
+    peak = {"name": "tensor_bf16", "kind": "compute", "value": 9.9e14, "provenance": "derived",
+            "source": ""}  # fmt: skip
+    other = peak | {"name": "fp64", "value": 3e13}
+    result = load(rows, roofs=[*roofs(), other, peak])
+    figure = levels_chart.build(result.rows, result.context)
+    (line,) = drawn(figure, "peak")
+    assert line.get_ydata()[0] == 9.9e14
+    assert "tensor bf16 990 TFLOP/s\nderived" in [t.get_text() for t in figure.axes[0].texts]

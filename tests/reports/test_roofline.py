@@ -1,6 +1,7 @@
 """Roofs, ridges, points and labels of the roofline."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from gpubench_reports.reader import Roof, read
 
 from .factory import (
     compute_row,
-    make_document,
     make_large_document,
     make_row,
     roof,
@@ -20,6 +20,15 @@ from .factory import (
 
 def build(result):
     return roofline.build(result.rows, result.context)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """(rows, figure) of a file of 150 rows."""
+    path = tmp_path_factory.mktemp("full") / "run.json"
+    path.write_text(json.dumps(make_large_document()))
+    result = read(path)
+    return result.rows, build(result)
 
 
 def drawn(figure, gid):
@@ -116,12 +125,20 @@ def test_few_rows_carry_their_swept_values(load):
     assert "512" in shown
 
 
-def test_every_row_of_a_full_chart_can_be_identified(write):
-    result = read(write(make_large_document()))
-    figure = build(result)
-    found = roofline.find_sweeps(result.rows)
+def numbers_in(text):
+    """The numbers that a label stands for: "1–3, 5"."""
+    found = []
+    for part in text.split(", "):
+        first, _, last = part.partition("–")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def test_every_row_of_a_full_chart_can_be_identified(full):
+    rows, figure = full
+    found = roofline.find_sweeps(rows)
     total = sum(len(sweep.numbers) for sweep in found)
-    assert total == (result.rows["arithmetic_intensity"] > 0).sum() > 50
+    assert total == (rows["arithmetic_intensity"] > 0).sum() > 50
     assert [n for sweep in found for n in sweep.numbers] == list(range(1, total + 1))
     key = "\n".join(text.get_text() for text in figure.texts if text.get_gid() == "key")
     for sweep in found:
@@ -129,9 +146,23 @@ def test_every_row_of_a_full_chart_can_be_identified(write):
         assert f"{first}–{last}  {sweep.kernel}" in key
     looks = {sweep.kernel: (sweep.marker, sweep.colour) for sweep in found}
     assert len(set(looks.values())) == len(looks)
-    shown = {text.get_text() for text in labels(figure, "row-label")}
-    ends = {str(n) for sweep in found for n in (sweep.numbers[0], sweep.numbers[-1])}
+    shown = {n for text in labels(figure, "row-label") for n in numbers_in(text.get_text())}
+    ends = {n for sweep in found for n in (sweep.numbers[0], sweep.numbers[-1])}
     assert len(ends & shown) >= 0.9 * len(ends)
+
+
+def test_points_on_each_other_share_a_label(load):
+    rows = [compute_row(f"a/k{n}/n:1", 100.0 * (1 + n % 3 * 1e-3), 1e12) for n in range(6)]
+    rows += [compute_row(f"b/k/n:{n}", 10.0 / n, 1e10 * n) for n in range(1, 25)]
+    shown = {text.get_text() for text in labels(build(load(rows)), "row-label")}
+    assert "1–6" in shown
+    assert "7" in shown
+
+
+def test_spans():
+    assert roofline.spans([1, 2, 3, 5]) == "1–3, 5"
+    assert roofline.spans([7]) == "7"
+    assert numbers_in("1–3, 5") == [1, 2, 3, 5]
 
 
 def boxes(figure):
@@ -147,9 +178,9 @@ def boxes(figure):
     return found
 
 
-@pytest.mark.parametrize("document", [make_document(), make_large_document()])
-def test_labels_do_not_overlap(write, document):
-    figure = build(read(write(document)))
+@pytest.mark.parametrize("size", ["small", "full"])
+def test_labels_do_not_overlap(load, full, size):
+    figure = full[1] if size == "full" else build(load())
     figure.draw_without_rendering()
     found = boxes(figure)
     assert len(found) > 15

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpubench_reports import csv_report, markdown_report, speedups
+from gpubench_reports import csv_report, markdown_report, paragraphs, speedups
 from gpubench_reports.cli import main
 from gpubench_reports.compare import compare
 from gpubench_reports.errors import ReportError
@@ -19,28 +19,44 @@ from gpubench_reports.verdicts import judge
 from .factory import DRAM, bandwidth_row, coalescing_rows, make_document, make_row, roofline_rows
 
 
-def records(result):
-    text = csv_report.to_csv(result, judge(result))
+def records(result, everything=False):
+    text = csv_report.to_csv(result, judge(result), everything)
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_csv_has_a_line_a_row_and_a_column_for_whatever_a_row_has(load):
     rows = [
         bandwidth_row("a/b/stride:2", DRAM / 3, DRAM, rule="unconfirmed", counts="exact",
-                      assuming="no register limit", note="x", registers=32, lost_fraction=0.25),
+                      assuming="no register limit", note="x", registers=32, idle_seconds=0.25),
         make_row("a/c/dtype:fp32") | {"skipped": True, "skip_reason": "needs,\ncommas"},
     ]  # fmt: skip
-    first, second = records(load(rows))
+    first, second = records(load(rows), everything=True)
     assert first["stride"] == "2"
     assert first["rule"] == "unconfirmed"
     assert first["assuming"] == "no register limit"
     assert first["registers"] == "32"
-    assert first["lost_fraction"] == "0.25"
+    assert first["idle_seconds"] == "0.25"
     assert float(first["useful_bytes_per_second"]) == DRAM / 3
     assert (first["wall"], first["grade"]) == ("bandwidth", "low")
     assert (second["dtype"], second["stride"]) == ("fp32", "")
     assert (second["status"], second["reason"]) == ("skipped", "needs,\ufffdcommas")
     assert second["seconds"] == ""
+
+
+def test_csv_holds_what_rows_are_judged_by_unless_all_is_asked_for(load, write, capsys):
+    rows = [bandwidth_row("a/b/stride:2", DRAM / 3, DRAM, registers=32, lost_fraction=0.25)]
+    (row,) = records(load(rows))
+    assert not {"stride", "registers", "lost_fraction", "useful_bytes_per_second"} & set(row)
+    assert (row["headline"], float(row["value"])) == ("useful_bytes_per_second", DRAM / 3)
+    assert (row["bound"], row["wall"], row["grade"]) == ("the host", "communication / overhead",
+                                                         "low")  # fmt: skip
+    path = str(write(make_document(rows)))
+    assert main(["csv", path]) == 0
+    few = capsys.readouterr().out.splitlines()[0].split(",")
+    assert main(["csv", "--all", path]) == 0
+    every = capsys.readouterr().out.splitlines()[0].split(",")
+    assert len(few) < 25 < len(every)
+    assert set(few) <= set(every)
 
 
 @pytest.mark.parametrize("evil", ["=1+1", "+1", "-1", "@SUM(A1)"])
@@ -66,8 +82,37 @@ def test_markdown_leads_with_what_is_not_as_expected(load, write, capsys):
     assert "**not well**" in text
     fine = markdown_report.to_markdown(*_judged(load(coalescing_rows())))
     assert "All 12 graded rows are as expected." in fine
+    assert "All 12 graded rows are as expected, at 97 % of what its law allows." in fine
     modelled = markdown_report.to_markdown(*_judged(load(device_kind="model")))
     assert "**MODELLED, not measured**" in modelled
+
+
+def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
+    rows = [
+        bandwidth_row("a/b/n:1", DRAM, DRAM),
+        bandwidth_row("a/b/n:2", DRAM * 0.95, DRAM),
+        make_row("a/c", roof_fraction=0.8),
+        make_row("a/d", label="latency"),
+    ]
+    result, verdicts = _judged(load(rows))
+    kernels, rest = paragraphs.sentences_of(result.rows, verdicts)
+    assert len(kernels) == 1  # of the two that a figure compares
+    assert rest[1:] == [
+        "All 3 graded rows are as expected: 2 at 95 to 100 % of what its law allows and 1 at 80 % "
+        "of its dram roof.",
+        "1 row without a grade: no law at that size or shape, and what binds (latency) has no roof "
+        "here.",
+    ]
+
+
+def test_no_kernel_is_dropped_and_a_paragraph_counts_those_it_leaves_out(load):
+    rows = [
+        bandwidth_row(f"a/kernel{k}/n:{n}", DRAM / n, DRAM / n) for k in range(6) for n in (1, 2)
+    ]
+    result, verdicts = _judged(load(rows))
+    kernels, _ = paragraphs.sentences_of(result.rows, verdicts)
+    assert [text.partition(":")[0] for text in kernels] == [f"kernel{k}" for k in range(6)]
+    assert "And 2 more sweeps." in paragraphs.of_concept(result.rows, verdicts)
 
 
 def _judged(result):
@@ -140,3 +185,5 @@ def test_compare_takes_many_files(write, capsys, tmp_path):
     out = capsys.readouterr().out
     assert "the devices differ: A is A, B is C" in out
     assert (tmp_path / "out" / "speedups.png").exists()
+    assert main(["compare", *map(str, paths)]) == 0
+    assert list(tmp_path.glob("*-charts")) == []

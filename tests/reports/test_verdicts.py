@@ -112,6 +112,13 @@ def test_advice_depends_on_what_binds_and_on_what_is_wasted(load):
                            moved_bytes_per_second=8 * DRAM)  # fmt: skip
     assert one(load, wasted).change.startswith("use what is fetched")
     assert one(load, bandwidth_row("a/b", DRAM, DRAM)).change.startswith("move fewer bytes")
+    few = bandwidth_row("a/b", DRAM / 2, DRAM, occupancy=0.25)
+    starved = one(load, few)
+    assert starved.change.startswith("more bytes in flight")
+    assert "too few warps are resident to cover the latency" in starved.why
+    assert "occupancy" not in starved.no_help
+    full = one(load, few | {"roof_fraction": 0.95})
+    assert full.change.startswith("move fewer bytes")
     compute = one(load, compute_row("a/b", 100.0, 5e13))
     assert "bandwidth" in compute.no_help
 
@@ -122,14 +129,154 @@ def test_the_worst_row_is_the_one_farthest_beyond_its_edge(load):
         bandwidth_row("a/b/n:2", DRAM * 0.7, DRAM, law_tolerance=0.05),  # far beyond
         bandwidth_row("a/b/n:3", DRAM, DRAM),
     ]
-    found = verdicts.worst(verdicts.judge(load(rows)).values())
+    (found,) = verdicts.worst(verdicts.judge(load(rows)).values())
     assert found.name == "a/b/n:2"
     level = [
         bandwidth_row("a/b/n:1", DRAM * 1.05, DRAM),
         bandwidth_row("a/b/n:2", DRAM * 0.99, DRAM),
     ]
-    assert verdicts.worst(verdicts.judge(load(level)).values()).name == "a/b/n:2"
-    assert verdicts.worst(verdicts.judge(load([make_row("a/b")])).values()) is None
+    (found,) = verdicts.worst(verdicts.judge(load(level)).values())
+    assert found.name == "a/b/n:2"
+    assert verdicts.worst(verdicts.judge(load([make_row("a/b")])).values()) == []
+
+
+def test_the_three_worst_rows_are_of_three_concepts(load):
+    rows = [
+        bandwidth_row(f"{concept}/b/n:{n}", DRAM * share, DRAM)
+        for n, (concept, share) in enumerate(
+            [("a", 0.3), ("a", 0.4), ("b", 0.6), ("c", 1.05), ("d", 0.97), ("e", 0.99)]
+        )
+    ]
+    found = verdicts.worst(verdicts.judge(load(rows)).values(), 3)
+    assert [v.name for v in found] == ["a/b/n:0", "b/b/n:2", "d/b/n:4"]
+    assert [v.grade for v in found] == [verdicts.LOW, verdicts.LOW, verdicts.EXPECTED]
+
+
+# --- what binds: patterns that know more than the label, a row that each fits and one not --------
+
+FITTING = [
+    ("branch paths", make_row("a/b", label="fp32", active_lanes=4),
+     make_row("a/b", label="fp32", active_lanes=32)),
+    ("the longest warp of each block",
+     make_row("divergence/trips/among:warps/ratio:8", label="latency"),
+     make_row("divergence/trips/among:blocks/ratio:8", label="latency")),
+    ("the host", make_row("a/b", label="fp32", lost_fraction=0.14),
+     make_row("a/b", label="fp32", lost_fraction=0.04)),
+    ("its own kernels", make_row("a/b", label="fp32", lost_fraction=0.01),
+     make_row("a/b", label="fp32")),
+    ("its own kernels", make_row("host_sync/never_reading/us:5", label="fp32",
+                                 items_per_second=1e4, claimed_items_per_second=1e5),
+     make_row("host_sync/never_reading/us:5", label="fp32", items_per_second=1e5,
+              claimed_items_per_second=1e5)),
+    ("the kernels queued before",
+     make_row("stream_overlap/priority/urgent:high", label="fp32", urgent_seconds=5e-5),
+     make_row("stream_overlap/pipeline/chunks:1", label="link")),
+    ("narrow loads into the Tensor Cores", make_row("a/b", label="tensor", penalty=2.4),
+     make_row("a/b", label="tensor", penalty=0.0)),
+    ("spilled registers", make_row("a/b", label="l2", local_bytes=672),
+     make_row("a/b", label="l2", local_bytes=0)),
+    ("the link's latency",
+     make_row("a/b/size:1024", label="link", fit_half_bandwidth_bytes=65536),
+     make_row("a/b/size:1048576", label="link", fit_half_bandwidth_bytes=65536)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("binds", "fits", "other"), FITTING)
+def test_a_pattern_names_what_binds_and_gives_its_own_advice(load, binds, fits, other):
+    found, not_found = one(load, fits), one(load, other)
+    (rule, *_) = [rule for rule in verdicts.rules()["patterns"] if rule["binds"] == binds]
+    assert found.bound == binds
+    assert f"bound by {binds} ({found.wall}" in found.sentence
+    assert found.change
+    assert found.no_help
+    assert not_found.bound != binds
+    assert not_found.change != found.change
+    assert rule["wall"] in {wall["name"] for wall in verdicts.rules()["walls"]}
+
+
+def test_every_pattern_has_a_row_that_it_fits():
+    assert [fitting[0] for fitting in FITTING] == [
+        rule["binds"] for rule in verdicts.rules()["patterns"]
+    ]
+
+
+def test_a_pattern_quotes_its_figures(load):
+    host = one(load, make_row("a/b", label="fp32", lost_fraction=0.136))
+    assert "(communication / overhead; 13.6 % of the time lost)" in host.sentence
+    odd = one(load, make_row("a/b", label="tensor", penalty=2.37, pad_cost=0.0156))
+    assert odd.shown == (
+        "237 % more time than padded to multiples of 64, which multiplies 1.6 % more"
+    )
+
+
+def test_the_bytes_of_half_the_bandwidth_are_those_of_the_same_path(load):
+    rows = [
+        make_row(f"t/h2d/memory:{memory}/size:{size}", label="link", **more)
+        for memory, size, more in (
+            ("pinned", 4, {}),
+            ("pageable", 4, {}),
+            ("pinned", 2**24, {"fit_half_bandwidth_bytes": 1e5}),
+        )
+    ]
+    found = verdicts.judge(load(rows))
+    assert [v.bound for v in found.values()] == ["the link's latency", "link", "link"]
+
+
+LOW_CAUSES = [
+    ("rows of an operand do not begin at 16 bytes", {"penalty": 2.4}, {"penalty": 0.02}),
+    ("the library took a small tile", {"tile": "64x64"}, {"tile": "128x256"}),
+    ("the last wave of tiles leaves most of the SMs idle", {"waves": 1.1}, {"waves": 2.9}),
+    ("part of the multiplications is with padding", {"wasted_fraction": 0.3},
+     {"wasted_fraction": 0.02}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("says", "seen", "refuted"), LOW_CAUSES)
+def test_low_rows_of_the_tensor_cores_have_causes_of_their_own(load, says, seen, refuted):
+    def causes(figures):
+        row = make_row("a/b", label="tensor", roof_fraction=0.2, **figures)
+        found = one(load, row, device_kind="model")
+        assert found.grade == verdicts.LOW
+        return [cause.says for cause in found.causes]
+
+    assert any(cause.startswith(says) for cause in causes(seen))
+    assert causes(refuted) == []
+
+
+def test_usual_causes_of_the_tensor_cores_are_not_those_of_other_units(load):
+    said = [c.says for c in one(load, make_row("a/b", label="tensor", roof_fraction=0.2)).causes]
+    assert any("whole waves of tiles" in cause for cause in said)
+    assert not any("the compiler made other instructions" in cause for cause in said)
+    for known in ({"penalty": 2.4}, {"waves": 2.9}):
+        odd = make_row("a/b", label="tensor", roof_fraction=0.2, **known)
+        assert not any("whole waves" in cause.says for cause in one(load, odd).causes)
+
+
+def test_who_spills_is_not_told_to_take_fewer_registers(load):
+    row = bandwidth_row("a/b", DRAM / 2, DRAM, occupancy=0.25, label="l2", local_bytes=672)
+    spilling = one(load, row)
+    told = " ".join([spilling.change, *(cause.change for cause in spilling.causes)])
+    assert "fewer registers" not in told
+    assert "a higher register limit" in told
+    assert "more resident warps" in spilling.no_help
+    fits = one(load, row | {"local_bytes": 0})
+    assert "too few warps are resident to cover the latency" in [c.says for c in fits.causes]
+
+
+@pytest.mark.parametrize(
+    ("row", "context", "why"),
+    [(make_row("a/b", label="latency"), {}, "no prediction, latency has no roof"),
+     (make_row("a/b", label="l2"), {"device_kind": "model"},
+      "the prediction is the result itself, this run has no l2 roof"),
+     (make_row("a/b", label=""), {}, "no prediction, nothing says what binds it")],
+)  # fmt: skip
+def test_a_row_without_a_grade_says_why(load, row, context, why):
+    found = one(load, row, **context)
+    assert found.grade == verdicts.UNGRADED
+    assert found.no_grade == f"no law at this size or shape, nothing recorded, {why}"
+    assert found.no_grade in found.sentence
+    graded = one(load, row | {"roof_fraction": 0.9}, **context)
+    assert graded.no_grade == ""
 
 
 def test_health_is_claimed_only_where_something_was_observed(load):
@@ -149,7 +296,7 @@ def test_every_rule_can_be_met():
     """A rule on a figure that no row has, or for a label that no wall has, would never speak."""
     rules = verdicts.rules()
     patterns = {label for wall in rules["walls"] for label in wall["labels"]}
-    for rule in (*rules["causes"], *rules["advice"]):
+    for rule in (*rules["patterns"], *rules["causes"], *rules["advice"]):
         for label in rule.get("labels", []):
             plain = label.rstrip("*")
             assert any(p.rstrip("*").startswith(plain) or plain.startswith(p.rstrip("*"))
@@ -158,7 +305,8 @@ def test_every_rule_can_be_met():
     # Whatever binds a row, there is advice for it.
     for label in ("dram", "l2", "l1", "shared", "fp32", "fp64", "fp16x2", "tensor_fp16", "issue",
                   "latency", "launch", "link", "network", "host"):  # fmt: skip
-        assert any(verdicts._matches(label, rule) for rule in rules["advice"]), label
+        row = {"label": label, "name": "a/b"}
+        assert any(verdicts._matches(row, rule) for rule in rules["advice"]), label
 
 
 def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
@@ -185,3 +333,11 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
         (4.0e12, 4.0e12, "1 run"),
         (4.1e12, 4.1e12, "a paper"),
     ]
+
+
+@pytest.mark.parametrize("odd", ["a lot", 10**400, [1], None, True])
+def test_a_rows_own_figures_may_be_anything(load, odd):
+    row = make_row("a/b/size:64", label="tensor", roof_fraction=0.2, penalty=2.4, pad_cost=odd,
+                   tile=odd, lost_fraction=odd if odd != 10**400 else "1e400",
+                   fit_half_bandwidth_bytes=odd)  # fmt: skip
+    assert one(load, row).bound

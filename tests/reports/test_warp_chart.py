@@ -11,7 +11,7 @@ from gpubench_reports.cli import main
 from gpubench_reports.errors import ReportError
 from gpubench_reports.explanations import read
 
-from .factory import make_document
+from .factory import make_document, make_row
 
 
 def global_access(stride: int, offset: int = 0, bytes_: int = 4, lanes: int = 32) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def test_many_rows_are_cut_and_counted(draw):
 
 def test_render_draws_a_panel_an_access_and_marks_the_model(write, tmp_path, capsys):
     document = explained(global_access(16), shared_access(4))
-    path = write({"context": document["context"], "benchmarks": make_document()["benchmarks"]})
+    path = write({"context": document["context"], "benchmarks": [make_row("a/b")]})
     write(document, "run.explain.json")
     assert main(["render", str(path)]) == 0
     written = capsys.readouterr().out.split()
@@ -121,7 +121,9 @@ def test_render_draws_a_panel_an_access_and_marks_the_model(write, tmp_path, cap
 def test_an_older_runs_explanation_is_not_drawn(write, capsys):
     document = explained(global_access(16))
     write(document, "run.explain.json")
-    path = write(make_document(device_kind="model", date="2030-01-01T00:00:00+00:00"))
+    path = write(
+        make_document([make_row("a/b")], device_kind="model", date="2030-01-01T00:00:00+00:00")
+    )
     assert main(["render", str(path)]) == 0
     assert "warp" not in capsys.readouterr().out
 

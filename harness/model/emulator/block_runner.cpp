@@ -177,7 +177,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
     load_chains_.assign(lanes, LoadChain{});
   }
   mbarriers_.clear();
-  bulk_phases_ = 0;
+  bulk_phases_ = bulk_phases_seen_ = 0;
   if (!copies_.empty()) {
     for (auto& of_lane : unwaited_) of_lane.clear();
     copies_.clear();
@@ -688,7 +688,11 @@ void BlockRunner::expect_bytes(void* barrier, std::size_t bytes, const void* cod
   at.bytes += static_cast<std::int64_t>(bytes);
   at.fmas_at_start = fmas();
   at.brings_copies = bytes > 0;
-  if (bytes > 0) ++bulk_phases_;
+  if (bytes > 0) {
+    at.beside = 0;
+    const std::uint32_t beside = bulk_phases_++ - bulk_phases_seen_;
+    for (Mbarrier& each : mbarriers_) each.beside = std::max(each.beside, beside);
+  }
   end_phase(at);
 }
 
@@ -748,8 +752,10 @@ void BlockRunner::wait_for_phase(void* barrier, unsigned parity, const void* cod
   Lane& lane = lanes_[current_];
   if (std::exchange(at.seen[current_], at.phase) == at.phase || !at.brought_copies) return;
   const std::uint32_t behind = bulk_phases_ - ++lane.phases_seen;
+  bulk_phases_seen_ = std::max(bulk_phases_seen_, lane.phases_seen);
   const bool alone = behind == 0 && fmas() == at.fmas_before;
-  (alone ? lane.copy_waits.alone : lane.copy_waits.beside) += 1 / (behind + 1.0);
+  const std::uint32_t beside = std::max(behind, at.beside);
+  (alone ? lane.copy_waits.alone : lane.copy_waits.beside) += 1 / (beside + 1.0);
 }
 
 std::byte* BlockRunner::dynamic_shared() {

@@ -43,7 +43,8 @@ struct BlockResult {
 };
 
 // How often a lane waited for asynchronous copies, each time by the share of a latency that is
-// left: one with n others under way behind it has seen n of n + 1 pass.
+// left: one with n others under way behind it has seen n of n + 1 pass. So has a bulk copy that had
+// n others under way beside it at any time, though by now fewer are left.
 struct CopyWaits {
   double alone = 0;   // with nothing computed since the copy was started
   double beside = 0;  // while multiply-adds went on
@@ -201,6 +202,7 @@ class BlockRunner {
     bool brought_copies = false;      // the one before
     std::uint32_t fmas_at_start = 0;  // of the lane that expected them
     std::uint32_t fmas_before = 0;
+    std::uint32_t beside = 0;         // phases that were under way with its last one, at the most
     std::vector<std::uint32_t> seen;  // by lane: phases that it has seen end
   };
   // An asynchronous copy into shared memory, in a traced block.
@@ -328,7 +330,8 @@ class BlockRunner {
   bool faulted_ = false;
 
   std::deque<Mbarrier> mbarriers_;
-  std::uint32_t bulk_phases_ = 0;  // of the block, that bring copies
+  std::uint32_t bulk_phases_ = 0;       // of the block, that bring copies
+  std::uint32_t bulk_phases_seen_ = 0;  // by the lane that has seen most
   std::vector<Copy> copies_;
   std::vector<std::uint32_t> copy_of_word_;           // of shared memory: 1 + an index of copies_
   std::vector<std::vector<std::uint32_t>> unwaited_;  // by lane: indices of copies_

@@ -79,8 +79,9 @@ struct Gemm::State {
 Gemm::Gemm(const GemmShape& shape) {
   if (const std::string why = model::why_no_gemm(shape); !why.empty()) throw GemmUnavailable(why);
   const model::GemmCost cost = model::gemm_cost(shape, model::current_runtime()->device());
-  const GemmChoice choice{"model", cost.tile_m, cost.tile_n, 0,
-                          shape.type == GemmType::int8 ? "imma" : "hmma"};
+  const GemmChoice choice{
+      "model",   cost.tile_m, cost.tile_n, 0, shape.type == GemmType::int8 ? "imma" : "hmma",
+      cost.waves};
   state_ = std::make_unique<State>(State{shape, choice, cost});
 }
 Gemm::~Gemm() = default;

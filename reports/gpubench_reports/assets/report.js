@@ -17,6 +17,17 @@
     setTheme(themes[(themes.indexOf(theme.dataset.name) + 1) % themes.length]);
   });
 
+  // The menu of concepts closes once a link is taken, on Escape, and when something else is used.
+  const menu = byId("concepts");
+  const close = () => (menu.open = false);
+  menu.addEventListener("click", (event) => event.target.closest("a") && close());
+  document.addEventListener("click", (event) => menu.contains(event.target) || close());
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    close();
+    menu.querySelector("summary").focus();
+  });
+
   const table = byId("rows-table")?.querySelector("table");
   if (!table) return;
   const body = table.tBodies[0];

@@ -62,27 +62,33 @@ def noise_of(index: Index, settings: Settings) -> Noise | None:
     Robust estimates, by series and then the median over the series: within from the processes' own
     intervals, between processes and between nights from medians' spreads, each less what the finer
     ones explain. Changes of level would count as noise, so nights are compared with their
-    neighbours only.
+    neighbours only. What a night measured first counts, since an outlier is measured again.
     """
-    series: dict[int, list[tuple[float, str]]] = {}
+    series: dict[tuple, list[tuple[float, float, str]]] = {}
     within: list[float] = []
-    for number, seconds, fine, medians in index.rows(
-        "select series, seconds, within, medians from value where rerun is null"
+    for number, environment, first, rerun, fine, medians in index.rows(
+        "select series, environment, first, rerun, within, medians from value"
         " order by series, environment, night"
     ):
-        series.setdefault(number, []).append((seconds, medians))
+        again = math.nan if rerun is None else rerun
+        series.setdefault((number, environment), []).append((first, again, medians))
         if fine is not None:
             within.append(fine)
-    by_process, by_night, far = [], [], []
+    by_process, by_night, far, met_again, count = [], [], [], [], 0
     for values in series.values():
         if len(values) < 2 * settings.min_nights:
             continue
-        logs = [np.log(json.loads(medians)) for _, medians in values]
-        by_process.append(np.sqrt(np.mean([np.var(x, ddof=1) for x in logs if len(x) > 1])))
-        residuals = _against_neighbours(np.log([seconds for seconds, _ in values]))
-        sigma = 1.4826 * float(np.median(np.abs(residuals)))
+        processes = [np.log(json.loads(medians)) for *_, medians in values]
+        by_process.append(np.sqrt(np.mean([np.var(x, ddof=1) for x in processes if len(x) > 1])))
+        logs, again = np.log(np.array([value[:2] for value in values])).T
+        sigma = 1.4826 * float(np.median(np.abs(_against_neighbours(logs))))
         by_night.append(sigma)
-        far += list(residuals[residuals > max(4 * sigma, 0.01)])
+        sizes = _above_both_sides(logs)
+        count += len(sizes)
+        outliers = np.flatnonzero(sizes > max(4 * sigma, 0.01))
+        far += list(sizes[outliers])
+        gone = (logs - again)[3:-3][outliers] / sizes[outliers]
+        met_again += list(gone[~np.isnan(gone)] < 0.5)
     if not by_night:
         return None
     fine = float(np.median(within)) if within else 0.0
@@ -91,17 +97,25 @@ def noise_of(index: Index, settings: Settings) -> Noise | None:
     # four neighbours adds their own uncertainty.
     of_median = 1.2 * process / math.sqrt(settings.processes)
     night = math.sqrt(max(0.0, float(np.median(by_night)) ** 2 / 1.35 - of_median**2))
-    count = sum(len(values) for values in series.values())
     floor = float(np.min(far)) if far else Noise.outlier_floor
     return Noise(
         within=fine,
         process=math.sqrt(max(0.0, process**2 - fine**2)),
         night=night,
         outliers=len(far) / count,
+        persist=float(np.mean(met_again)) if met_again else Noise.persist,
         outlier_floor=floor,
         outlier_mean=max(float(np.mean(far)) - floor, 0.001) if far else Noise.outlier_mean,
-        source=f"from {count} nights of {len(by_night)} series",
+        source=f"from {sum(map(len, series.values()))} nights of {len(by_night)} series",
     )
+
+
+def _above_both_sides(logs: np.ndarray) -> np.ndarray:
+    """Each inner night less the higher of the medians of the three before and the three after it:
+    an outlier stands above both, the first night of a step does not."""
+    around = np.lib.stride_tricks.sliding_window_view(logs, 3)
+    before, after = np.median(around[:-4], axis=1), np.median(around[4:], axis=1)
+    return logs[3:-3] - np.maximum(before, after)
 
 
 def _against_neighbours(logs: np.ndarray) -> np.ndarray:
@@ -243,7 +257,7 @@ def _gate(noise: Noise, settings: Settings, seed: int, trials: int, step: float)
     for trial in range(trials):
         a, b = np.exp(sigma * rng.standard_normal((2, rows, settings.rounds)))
         b[0] *= step
-        side = statistics(a, b, settings, trial, _RESAMPLES).side
+        side = statistics(a, b, settings, trial, _RESAMPLES, all_intervals=False).side
         found += bool((side > 0).any() if step == 1.0 else side[0] > 0)
     return found / trials
 
@@ -312,12 +326,11 @@ def calibrate(options: argparse.Namespace, say: Callable[[str], None]) -> str:
     noise = noise or Noise()
     given = {
         name: getattr(options, name)
-        for name in ("within", "process", "night", "outliers")
+        for name in ("within", "process", "night", "outliers", "persist")
         if getattr(options, name) is not None
     }
     if given:
         noise = replace(noise, **given, source=f"{noise.source}, {', '.join(given)} as given")
-    noise = replace(noise, persist=options.persist)
     for name in ("within", "process", "night", "outliers", "persist"):
         if not 0 <= getattr(noise, name) <= (1 if name in ("outliers", "persist") else 0.5):
             raise ReportError(f"--{name}", "must be a fraction: 0.004 is 0.4 %")

@@ -7,11 +7,11 @@ command line (one line says what); 130 interrupted.
 import argparse
 import contextlib
 import os
-import re
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ Tracks a GPU's figures night by night, and tells a regression from noise.
 """
 
 _EPILOG = """\
-Exit code 0: nothing. 1: a regression. 2: could not judge; a line says why.
+Exit code 0: nothing. 1: a regression, also one that bisect has found. 2: could not judge; a line
+says why. 130: interrupted.
 """
 
 
@@ -63,6 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a full or broken disk, wherever it shows first
+        from gpubench_reports.files import reason
+
+        print(f"{PROGRAM}: {error.filename or 'a file'}: {reason(error)}", file=sys.stderr)
+        return 2
 
 
 def default_store() -> Path:
@@ -75,11 +81,12 @@ def _parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # scripts/nightly looks for --program
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, call: Any, summary: str, store: bool = True) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=summary, description=summary)
+        sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         sub.set_defaults(call=call)
         if store:
             sub.add_argument(
@@ -157,9 +164,11 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--out", type=Path, metavar="FILE.md", help="also write the table there")
 
     bisect = command("bisect", _bisect, "which commit made it slower", store=False)
-    bisect.add_argument("--good", required=True, metavar="COMMIT")
-    bisect.add_argument("--bad", required=True, metavar="COMMIT")
-    bisect.add_argument("--repository", type=Path, default=Path.cwd(), metavar="DIR")
+    bisect.add_argument("--good", required=True, metavar="COMMIT", help="one that was fast")
+    bisect.add_argument("--bad", required=True, metavar="COMMIT", help="a later one that is slow")
+    bisect.add_argument(
+        "--repository", type=Path, default=Path.cwd(), metavar="DIR", help="default: %(default)s"
+    )
     bisect.add_argument(
         "--build",
         metavar="COMMAND",
@@ -175,8 +184,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_gate(bisect)
 
     calibrate = command("calibrate-judge", _calibrate, "false alerts, and what is found how soon")
-    calibrate.add_argument("--series", type=int, default=200)
-    calibrate.add_argument("--nights", type=int, default=150)
+    calibrate.add_argument(
+        "--series", type=int, default=200, metavar="N", help="default: %(default)s"
+    )
+    calibrate.add_argument(
+        "--nights", type=int, default=150, metavar="N", help="default: %(default)s"
+    )
     for noise, text in (
         ("within", "of a process's median"),
         ("process", "between processes"),
@@ -192,19 +205,23 @@ def _parser() -> argparse.ArgumentParser:
     calibrate.add_argument(
         "--persist",
         type=float,
-        default=0.5,
         metavar="FRACTION",
-        help="share of outliers that a rerun meets again (%(default)s)",
+        help="share of outliers that a rerun meets again (the store's, else 0.5)",
     )
-    calibrate.add_argument("--seed", type=int, default=1)
-    calibrate.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
+    calibrate.add_argument("--seed", type=int, default=1, metavar="N", help="of the simulation")
+    calibrate.add_argument(
+        "--workers", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes"
+    )
     calibrate.add_argument("--out", type=Path, metavar="DIR", help="plots and the table go there")
 
     benchmark = command("benchmark", _benchmark, "how long indexing and judging take", store=False)
-    benchmark.add_argument("--series", type=int, default=500)
-    benchmark.add_argument("--nights", type=int, default=365)
-    benchmark.add_argument("--processes", type=int, default=5)
-    benchmark.add_argument("--folder", type=Path, help="where the store is made (a temporary one)")
+    for count, default in (("series", 500), ("nights", 365), ("processes", 5)):
+        benchmark.add_argument(
+            f"--{count}", type=_count, default=default, metavar="N", help="default: %(default)s"
+        )
+    benchmark.add_argument(
+        "--folder", type=Path, metavar="DIR", help="where the store is made (a temporary one)"
+    )
     return parser
 
 
@@ -226,16 +243,32 @@ def _add_program(parser: argparse.ArgumentParser, default: Path | None) -> None:
 
 def _add_gate(parser: argparse.ArgumentParser) -> None:
     _add_program(parser, None)
-    parser.add_argument("--rounds", type=int, help="processes of each program")
-    parser.add_argument("--floor", type=float, help="smaller changes do not count (0.02)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="processes of each program (10)")
+    parser.add_argument(
+        "--floor", type=float, metavar="FRACTION", help="smaller changes do not count (0.02)"
+    )
+    parser.add_argument(
+        "--store",
+        metavar="DIR",
+        type=Path,
+        default=default_store(),
+        help="whose settings.toml holds, if any; default: $GPUBENCH_STORE, or %(default)s",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     parser.add_argument("--rehearsal", action="store_true", help="compare modelled runs")
 
 
 def _day(text: str) -> str:
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no day like 2026-12-31")
-    return text
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no day like 2026-12-31") from None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    return int(text)
 
 
 def _opened(options: argparse.Namespace, create: bool = False):
@@ -290,23 +323,33 @@ def _run(options: argparse.Namespace) -> int:
         _say,
         options.rehearsal_noise,
     )
+    aside = set(store.quarantined())
     with index:
         run.run(index)
-        return _conclude(options, store, index, settings, machine)
+        return _conclude(options, store, index, settings, machine, aside)
 
 
 def _add(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.adding import add
 
     store, index, settings = _opened(options, create=True)
+    aside = set(store.quarantined())
     with index:
         index.update(settings)
         night = add(store, index, options.results, settings.machine)
-        return _conclude(options, store, index, settings, night.machine)
+        return _conclude(options, store, index, settings, night.machine, aside)
 
 
-def _conclude(options, store, index, settings, machine: str) -> int:
-    """Judges what is new, writes what is derived, and prints the machine's standing."""
+def _print_quarantined(files: Iterable[tuple[Path, str]]) -> None:
+    for path, why in sorted(files):
+        print(f"  quarantined: {path}: {why}")
+
+
+def _conclude(options, store, index, settings, machine: str, aside: set) -> int:
+    """Judges what is new, writes what is derived, and prints the machine's standing.
+
+    Of the files in quarantine those are named that are not in `aside`: that were not there before.
+    """
     from gpubench_reports.nightly.judging import judge_new, status
     from gpubench_reports.nightly.page import write_page
     from gpubench_reports.nightly.summary import lines
@@ -316,6 +359,7 @@ def _conclude(options, store, index, settings, machine: str) -> int:
     if not found:
         raise ReportError(machine, "has no night that could be judged")
     print("\n".join(lines(found[0], settings, store.rehearsal)))
+    _print_quarantined(set(store.quarantined()) - aside)
     from gpubench_reports.nightly.export import junit, openmetrics
 
     for name, write in (("junit", junit), ("openmetrics", openmetrics)):
@@ -335,8 +379,7 @@ def _status(options: argparse.Namespace) -> int:
         found = status(store, index, settings)
         for one in found:
             print("\n".join(lines(one, settings, store.rehearsal)))
-        for path, why in store.quarantined():
-            print(f"quarantined: {path}: {why}")
+        _print_quarantined(store.quarantined())
     if not found:
         raise ReportError(options.store, "has no nights yet")
     codes = {one.exit_code for one in found}
@@ -353,12 +396,14 @@ def _acknowledge(options: argparse.Namespace) -> int:
 
 def _decide(options: argparse.Namespace, action: str, until: str = "") -> int:
     from gpubench_reports.nightly.judging import decide, judge_new
+    from gpubench_reports.nightly.page import write_page
 
     store, index, settings = _opened(options)
     with index:
         judge_new(store, index, settings)
         for name in decide(store, index, settings, action, options.pattern, options.reason, until):
             print(f"{action}: {name}")
+        write_page(store, index, settings, store.root / "report.html")
     return 0
 
 
@@ -423,7 +468,7 @@ def _gate(options: argparse.Namespace):
         "rounds": options.rounds,
         "gate_floor": options.floor,
     }
-    settings: Settings = load(Path.cwd(), **changes)
+    settings: Settings = load(options.store, **changes)
     return Gate(
         settings, options.device, tuple(options.extra), options.rehearsal, options.seed, _say
     )

@@ -67,9 +67,9 @@ def openmetrics(store: Store, index: Index, settings: Settings, out: Path) -> Pa
     found = status(store, index, settings)
     columns, rows = index.table(
         f"with nights as ({NIGHTS}) select machine, device, mode, name, date, seconds, clock_hz,"
-        " power_w, temperature_c, throttled from (select *, row_number() over (partition by"
-        " machine, device, mode, name order by night desc) as age from nights) as ranked"
-        " where age = 1 order by machine, device, mode, name"
+        " power_w, temperature_c, throttled from (select *, max(night) over (partition by"
+        " machine, device, mode) as latest from nights) as ranked"
+        " where night = latest order by machine, device, mode, name"
     )
     families = {
         "gpubench_time_seconds": ("seconds", "Median time of the latest night"),

@@ -7,6 +7,7 @@ Benjamini and Hochberg's procedure. A row is slower if the corrected p-value, th
 floor all say so.
 """
 
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gpubench_reports.errors import ReportError
+from gpubench_reports.nightly import health
 from gpubench_reports.nightly.evidence import ProcessFile, read_process, refuse_other_kind
 from gpubench_reports.nightly.running import CannotJudgeError, Program
 from gpubench_reports.nightly.settings import Settings
@@ -91,24 +93,44 @@ def _cell(text: str) -> str:
     return text.replace("|", r"\|").replace("<", "&lt;")
 
 
+def least_processes(rows: int, rate: float) -> int:
+    """Of each program, so that one slower row among `rows` can be told from chance at all.
+
+    The smallest p-value that the Mann-Whitney test has for n against n is 2 / C(2n, n): every
+    process of the one before every process of the other. The correction multiplies it by `rows`.
+    """
+    n = 1
+    while 2 * rows > rate * math.comb(2 * n, n):
+        n += 1
+    return n
+
+
 def statistics(
-    a: np.ndarray, b: np.ndarray, settings: Settings, seed: int, resamples: int = _RESAMPLES
+    a: np.ndarray,
+    b: np.ndarray,
+    settings: Settings,
+    seed: int,
+    resamples: int = _RESAMPLES,
+    all_intervals: bool = True,
 ) -> Comparison:
-    """Compares processes' medians `a` (rows x processes of A) with `b`, in seconds."""
+    """Compares processes' medians `a` (rows x processes of A) with `b`, in seconds.
+
+    Without `all_intervals` a row that the test calls unchanged has none (NaN): it decides nothing.
+    """
     from scipy.stats import false_discovery_control
 
     ratio = np.median(b, axis=1) / np.median(a, axis=1)
+    p = _mann_whitney(a, b)
+    q = false_discovery_control(p, method="bh") if len(p) else p
+    sure = q <= settings.false_discovery_rate
     rng = np.random.default_rng(seed)
-    low, high = np.empty_like(ratio), np.empty_like(ratio)
+    low, high = np.full_like(ratio, np.nan), np.full_like(ratio, np.nan)
     draws = [rng.integers(0, x.shape[1], (resamples, x.shape[1])) for x in (a, b)]
-    for row in range(len(a)):
+    for row in range(len(a)) if all_intervals else np.flatnonzero(sure):
         of_a, of_b = (
             np.median(x[row][drawn], axis=1) for x, drawn in zip((a, b), draws, strict=True)
         )
         low[row], high[row] = np.quantile(of_b / of_a, (0.025, 0.975))
-    p = _mann_whitney(a, b)
-    q = false_discovery_control(p, method="bh") if len(p) else p
-    sure = q <= settings.false_discovery_rate
     slower = sure & (low > 1) & (ratio > 1 + settings.gate_floor)
     faster = sure & (high < 1) & (ratio < 1 / (1 + settings.gate_floor))
     return Comparison(ratio, low, high, q, slower.astype(int) - faster.astype(int))
@@ -140,6 +162,10 @@ class Gate:
     def compare(self, a: Path, b: Path) -> GateResult:
         """Runs both, interleaved. Raises ReportError, or CannotJudgeError where nothing ran."""
         settings = self.settings
+        least = max(settings.min_processes, least_processes(1, settings.false_discovery_rate))
+        if settings.rounds < least:
+            raise CannotJudgeError("rounds", f"{settings.rounds} are too few to find anything: "
+                                             f"at least {least}")  # fmt: skip
         programs = [
             Program(path.resolve(), self.device, settings.suite, settings.mode, self.extra,
                     settings.timeout_seconds)
@@ -147,6 +173,9 @@ class Gate:
         ]  # fmt: skip
         for program in programs:
             program.checked(self.rehearsal)
+        why = health.unfit(health.look(self.device), settings)
+        if why:
+            raise CannotJudgeError(self.device, f"is not fit to be measured: {why}")
         pattern = settings.filter or "."
         runs: list[list[ProcessFile]] = [[], []]
         with tempfile.TemporaryDirectory(prefix="gpubench-gate-") as folder:
@@ -173,6 +202,13 @@ class Gate:
         problems = [{k: v for file in files for k, v in file.problems.items()} for files in (a, b)]
         names = [name for name in sound[0] if name in sound[1]]
         failed, notes = [], []
+        least = least_processes(len(names), self.settings.false_discovery_rate)
+        few = [name for name in names if min(len(s[name]) for s in sound) < least]
+        if few:
+            notes.append(f"{len(few)} of {len(names)} rows have sound times of fewer than {least} "
+                         "processes, too few to tell one slower row from chance")  # fmt: skip
+            # They do not hold the others back, unless there are no others.
+            names = [name for name in names if name not in few] or names
         for name in sound[0]:
             if name in sound[1]:
                 continue

@@ -263,8 +263,7 @@ class Index:
                     refuse_other_kind(file.context, path, self.store.rehearsal)
                     found.append(file)
             except FileNotFoundError:
-                place = self.store.root / "quarantine" / night.machine / night.path.name / name
-                missing += not place.exists()
+                missing += not self.store.was_quarantined(path)
             except ReportError as error:
                 why = error.problem
             if why:

@@ -79,6 +79,13 @@ class Machine:
                 f"select id, {', '.join(_ENVIRONMENT)} from environment"
             )
         }
+        self.nights: dict[int, tuple[str, str]] = {  # date and commit
+            number: (date[:10], commit)
+            for number, date, commit in index.rows(
+                "select number, date, git_commit from night where machine = ? and number <= ?",
+                (machine, last),
+            )
+        }
         self.points: dict[Key, list[Point]] = defaultdict(list)
         for device, mode, name, *columns in index.rows(
             "select s.device, s.mode, s.name, v.night, v.environment, v.first, v.rerun, v.seconds,"
@@ -229,6 +236,7 @@ def _event(
     after = Standing(level=change.after, reference=reference, event={})
     before, since = level[: change.index][-settings.window :], level[change.index :]
     cycles = _ratio([p.cycles for p in before], [p.cycles for p in since])
+    (_, good), (date, bad) = (history.nights[p.night] for p in (before[-1], since[0]))
     event = {
         "device": device,
         "mode": mode,
@@ -241,6 +249,8 @@ def _event(
         "how": change.how,
         "night": night,
         "first_night": since[0].night,
+        "date": date,
+        "commits": [good, bad],  # of the last night before it, and of its first
         "before": change.before,
         "after": change.after,
         "reference": reference,
@@ -312,13 +322,7 @@ def _missing(
         seen = [point.night for point in points if point.night < night.number]
         if key in tonight or key[:2] not in kinds or not seen:
             continue
-        retired = any(
-            decision["action"] == "retire"
-            and covers(decision, night.machine, key)
-            and decision["night"] >= seen[-1]
-            for decision in decisions
-        )
-        if retired:
+        if _is_retired(night.machine, key, seen[-1], decisions):
             continue
         entry = {"device": key[0], "mode": key[1], "benchmark": key[2], "last_night": seen[-1],
                  "why": problems.get(key, "vanished")}  # fmt: skip
@@ -331,6 +335,16 @@ def _missing(
         if key not in tonight and key not in history.points and problem.startswith("failed")
     ]
     return found
+
+
+def _is_retired(machine: str, key: Key, last_night: int, decisions: Sequence[dict]) -> bool:
+    """Whether somebody knows that the series ends with that night."""
+    return any(
+        decision["action"] == "retire"
+        and covers(decision, machine, key)
+        and decision["night"] >= last_night
+        for decision in decisions
+    )
 
 
 def suspicious(
@@ -400,6 +414,12 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
             continue
         number, date, state, note, text = nights[0]
         verdict = json.loads(text) if text else {}
+        if verdict:  # but for what was retired since
+            verdict["missing"] = [
+                entry for entry in verdict.get("missing", [])
+                if not _is_retired(machine, (entry["device"], entry["mode"], entry["benchmark"]),
+                                   entry.get("last_night", number), decisions)
+            ]  # fmt: skip
         one = MachineStatus(machine, number, date, verdict=verdict)
         if state != "ok":
             one.unjudged.append(f"night {number} is {state}: {note}")
@@ -449,7 +469,7 @@ def decide(
     """
     if not reason.strip():
         raise ReportError(action, "a decision needs a reason")
-    names: list[str] = []
+    made: list[dict[str, Any]] = []
     for one in status(store, index, settings):
         groups = [*one.regressions, *one.acknowledged]
         if action == "accept":
@@ -463,10 +483,13 @@ def decide(
             matching = [key for key in series if fnmatch.fnmatchcase(key[2], pattern)]
             if not matching:
                 continue
+            if until and until < one.date[:10]:
+                raise ReportError(until, f"is past: night {one.night} of {one.machine} came later")
             decision = {"action": what, "machine": one.machine, "night": one.night,
                         "series": matching, "reason": reason}  # fmt: skip
-            store.decide(decision | ({"until": until} if until else {}))
-            names += [key[2] for key in matching]
-    if not names:
+            made.append(decision | ({"until": until} if until else {}))
+    if not made:
         raise ReportError(pattern, f"matches nothing that is open to {action}")
-    return names
+    for decision in made:
+        store.decide(decision)
+    return [key[2] for decision in made for key in decision["series"]]

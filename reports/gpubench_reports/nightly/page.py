@@ -35,6 +35,7 @@ from gpubench_reports.units import si
 
 # Nights shown. A page of 500 series stays a few megabytes.
 _SHOWN = 180
+_LISTED = 20  # open changes, and changes of driver or commit, in words above the charts
 _WIDTH, _HEIGHT, _MARGIN = 300.0, 84.0, 4.0
 _STYLE = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem; color: #222; background: #fff }
@@ -47,7 +48,10 @@ figure.missing { border-left-color: #cc79a7 }
 figcaption { font-size: 12px; overflow-wrap: anywhere } figcaption b { display: block }
 .rehearsal { background: #e69f00; color: #000; padding: .6rem; font-weight: bold; font-size: 1.2rem;
   position: sticky; top: 0 }
-svg text { font: 9px system-ui, sans-serif; fill: #6b6b6b }
+svg { max-width: 100%; height: auto } svg text { font: 9px system-ui, sans-serif; fill: #6b6b6b }
+h2 b { padding: 0 .4rem; color: #000 } h2 b.regression { background: #ffb98c }
+h2 b.unjudged { background: #f3c6dd } h2 b.nothing { background: #bfe6d6 }
+ul { font-size: 13px; overflow-wrap: anywhere }
 table { border-collapse: collapse } td, th { padding: 2px 8px; text-align: left }
 pre { background: #f5f5f5; padding: .6rem; white-space: pre-wrap }
 """
@@ -100,11 +104,18 @@ def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus)
     )[::-1]
     first = nights[0][0]
     cards = _cards(store, settings, one, history, first)
-    parts = [f"<h2>{escape(one.machine)}: night {one.night} of {escape(one.date[:16])}</h2>"]
-    lines = [standing_line(s) for s in (*one.regressions, *one.improvements)]
-    lines += [f"could not judge: {line}" for line in one.unjudged]
-    parts.append(f"<pre>{escape(chr(10).join(lines) or 'nothing open')}</pre>")
-    parts.append(_strip(history, nights))
+    style, words = {0: ("nothing", "nothing"), 1: ("regression", "regression"),
+                    2: ("unjudged", "could not judge")}[one.exit_code]  # fmt: skip
+    when = escape(one.date[:16].replace("T", " "))
+    parts = [
+        f"<h2>{escape(one.machine)}: night {one.night} of {when} "
+        f'<b class="{style}">{words}</b></h2>'
+    ]
+    lines = [f"could not judge: {line}" for line in one.unjudged]
+    lines += [standing_line(s).strip() for s in (*one.regressions, *one.improvements)]
+    more = [f"and {len(lines) - _LISTED} more, below"] if len(lines) > _LISTED else []
+    text = "\n".join([*lines[:_LISTED], *more]) or "nothing open"
+    parts += [f"<pre>{escape(text)}</pre>", _strip(history, nights), *_changes(history, nights)]
     titles = {
         "regression": "Regressions", "missing": "Missing", "provisional": "Provisional tonight",
         "acknowledged": "Acknowledged", "improvement": "Improvements", "quiet": "Quiet",
@@ -139,11 +150,12 @@ def _cards(
             kind = "acknowledged"
         if key in missing:
             kind = "missing"
-        elif kind == "quiet" and key in provisional:
+        elif kind == "quiet" and key in provisional and _last_event(standing) < one.night:
             kind = "provisional"
         caption = missing.get(key, "")
         if kind in (REGRESSION, IMPROVEMENT, "acknowledged"):
-            caption = standing_line(standing)
+            # The name stands above it.
+            caption = " ".join(standing_line(standing).replace(key[2], "", 1).split())
         size = abs(math.log(standing.level / standing.reference)) if standing.event else 0.0
         # Among the quiet ones, those whose last nights differ most from what they were.
         cards.append(
@@ -151,6 +163,10 @@ def _cards(
                   history.events.get(key, []))
         )  # fmt: skip
     return cards
+
+
+def _last_event(standing: Standing) -> int:
+    return standing.event["night"] if standing.event is not None else 0
 
 
 def _is_muted(standing: Standing, one: MachineStatus) -> bool:
@@ -270,20 +286,51 @@ def _strip(history: Machine, nights: Sequence[tuple]) -> str:
     }
     dates = {number: date[:10] for number, date, *_ in nights}
     height = 18.0
-    total = height * len(rows)
+    total = height * len(rows) + 12
     svg = [f'<svg viewBox="0 0 {_WIDTH + 80:.0f} {total:.0f}" width="760" height="{2 * total:.0f}" '
            'role="img"><title>health of the machine</title>']  # fmt: skip
     width = max(0.6, (_WIDTH - 2 * _MARGIN) / (nights[-1][0] - first + 1) - 0.4)
     for line, ((title, colour), values) in enumerate(rows.items(), start=1):
         bottom = height * line
-        svg.append(f'<text x="{_WIDTH + 4:.0f}" y="{bottom - 5:.0f}">{title}</text>')
+        svg.append(f'<text x="{_WIDTH + 4:.0f}" y="{bottom - 5:.0f}">{title}</text>'
+                   f'<line x1="{_MARGIN:.0f}" x2="{_WIDTH - _MARGIN:.0f}" y1="{bottom:.1f}" '
+                   f'y2="{bottom:.1f}" stroke="#d9d9d9" stroke-width=".5"/>')  # fmt: skip
         for night, (share, text) in values.items():
             tall = max(1.0, share * (height - 4))
             words = escape(f"night {night} of {dates.get(night, '')}: {text}")
             svg.append(f'<rect x="{_x(night, nights) - width / 2:.1f}" y="{bottom - tall:.1f}" '
                        f'width="{width:.1f}" height="{tall:.1f}" fill="{colour}">'
                        f"<title>{words}</title></rect>")  # fmt: skip
+    ends = [f"night {number}, {dates[number]}" for number in (first, nights[-1][0])]
+    svg.append(f'<text x="{_MARGIN:.0f}" y="{total - 2:.0f}">{escape(ends[0])}</text>'
+               f'<text x="{_WIDTH - _MARGIN:.0f}" y="{total - 2:.0f}" text-anchor="end">'
+               f"{escape(ends[1])}</text>")  # fmt: skip
     return "".join(svg) + "</svg>"
+
+
+def _changes(history: Machine, nights: Sequence[tuple]) -> list[str]:
+    """New drivers, compilers and commits in words, the latest first: a phone shows no tooltips."""
+    found: dict[tuple[int, str], int] = {}  # how many series, by night and what changed
+    for points in history.points.values():
+        for before, after in pairwise(points):
+            if before.environment != after.environment and after.night >= nights[0][0]:
+                what = (after.night, _difference(history, before, after))
+                found[what] = found.get(what, 0) + 1
+    known = [(number, commit[:10]) for number, _, _, _, commit in nights if commit]
+    lines = [(night, f"{what} ({count} series)") for (night, what), count in found.items()]
+    lines += [
+        (night, f"commit {before} -> {after}")
+        for (_, before), (night, after) in pairwise(known) if before != after
+    ]  # fmt: skip
+    dates = {number: date[:10] for number, date, *_ in nights}
+    lines.sort(reverse=True)
+    if not lines:
+        return []
+    more = [f"<li>and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+    return ["<h3>What changed around it</h3><ul>",
+            *(f"<li>night {night}, {dates.get(night, '')}: {escape(text)}"
+              for night, text in lines[:_LISTED]),
+            *more, "</ul>"]  # fmt: skip
 
 
 def _shares(

@@ -60,6 +60,7 @@ class Program:
             process = subprocess.Popen(
                 arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                 stdin=subprocess.DEVNULL, errors="replace", start_new_session=True,
+                close_fds=False,  # it holds the machine's lock too, should this process be killed
             )  # fmt: skip
         except OSError as error:
             raise CannotJudgeError(self.path, f"does not start: {reason(error)}") from None
@@ -223,7 +224,9 @@ class NightRun:
         for night in self.store.nights(self.machine):
             if night.has("done.json"):
                 continue
-            plan = night.document("plan.json") or {}
+            plan: dict[str, Any] = {}
+            with suppress(ReportError):  # corrupt: the index puts it aside
+                plan = night.document("plan.json") or {}
             if self._is_ours(plan):
                 self.say(f"night {night.number} was killed: going on with it")
                 found = night

@@ -96,6 +96,15 @@ def folder_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip(".-")[:100] or "unnamed"
 
 
+def _is_decision(document: Any) -> bool:
+    types = {"action": str, "machine": str, "night": int, "series": list, "reason": str}
+    return (
+        isinstance(document, dict)
+        and all(isinstance(document.get(key), wanted) for key, wanted in types.items())
+        and (document["action"] != "acknowledge" or isinstance(document.get("until"), str))
+    )
+
+
 @dataclass(frozen=True)
 class Night:
     """One night's folder."""
@@ -227,7 +236,7 @@ class Store:
 
     def quarantine(self, path: Path, why: str) -> Path:
         """Puts a file aside, with the reason beside it; returns where it is now."""
-        place = self.root / "quarantine" / path.relative_to(self.root / "nights")
+        place = self.aside(path)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             while place.exists():
@@ -238,12 +247,24 @@ class Store:
             raise ReportError(path, f"cannot be put into quarantine: {reason(error)}") from None
         return place
 
+    def aside(self, path: Path) -> Path:
+        """Where a file of the store lies once it is in quarantine."""
+        nights = self.root / "nights"
+        within = nights if path.is_relative_to(nights) else self.root
+        return self.root / "quarantine" / path.relative_to(within)
+
+    def was_quarantined(self, path: Path) -> bool:
+        """Whether that file was put aside; also once somebody has deleted it there."""
+        place = self.aside(path)
+        return place.with_name(place.name + ".why").exists()
+
     def quarantined(self) -> list[tuple[Path, str]]:
-        """Every file in quarantine (relative to it), and why it is there."""
+        """Every file that is in quarantine (relative to it), and why it is there."""
         folder = self.root / "quarantine"
         return sorted(
             (path.relative_to(folder).with_suffix(""), path.read_text(errors="replace").strip())
             for path in folder.rglob("*.why")
+            if path.with_suffix("").exists()
         )
 
     def decide(self, decision: dict[str, Any]) -> Path:
@@ -255,20 +276,27 @@ class Store:
         return path
 
     def decisions(self) -> list[dict[str, Any]]:
-        """All decisions. ReportError for a file that is none."""
+        """All decisions. A file that is none goes into quarantine, unless it may still be on its
+        way here."""
         found = []
         for path in sorted((self.root / "decisions").glob("*.json")):
-            document = parse(path)
-            if not isinstance(document, dict) or "action" not in document:
-                raise ReportError(path, "is no decision")
-            found.append(document)
+            try:
+                document = parse(path)
+                if not _is_decision(document):
+                    raise ReportError(path, "is no decision")
+                found.append(document)
+            except ReportError as error:
+                with contextlib.suppress(FileNotFoundError):  # another process was quicker
+                    if abs(time.time() - path.stat().st_mtime) >= SETTLED_SECONDS:
+                        self.quarantine(path, error.problem)
         return found
 
     @contextlib.contextmanager
     def measuring(self, machine: str) -> Iterator[None]:
         """Held while a night is measured, so that two do not disturb each other.
 
-        Raises ReportError if another process holds it. The system lets go when a process dies.
+        Raises ReportError if another process holds it. The system lets go when it and all that it
+        has started with its open files are dead: a program whose night was killed measures on.
         """
         folder = self.root / "nights" / machine
         try:
@@ -279,6 +307,7 @@ class Store:
         with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.set_inheritable(stream.fileno(), True)
             except OSError:
                 raise ReportError(folder, "another night is being measured here") from None
             for leftover in (*folder.glob(".new-*"), *folder.glob("*/.part-*")):

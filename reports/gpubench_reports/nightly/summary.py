@@ -8,6 +8,8 @@ from gpubench_reports.units import si
 
 REHEARSAL = "REHEARSAL: every night here is modelled, nothing was measured"
 
+_LISTED = 6  # provisional series named at most
+
 
 def percent(ratio: float) -> str:
     """A ratio as a signed change: 1.05 is "+5.0 %"."""
@@ -20,12 +22,21 @@ def standing_line(standing: Standing) -> str:
     line = (
         f"{percent(standing.level / standing.reference):>8}  {event['benchmark']}  "
         f"{si(standing.reference, 's', 4)} -> {si(standing.level, 's', 4)} since night "
-        f"{event['first_night']} ({event['how']}, {event['class']})"
+        f"{event['first_night']} ({event['how']}, {event['class']}){_commits(event)}"
     )
     if standing.acknowledged is not None:
         decision = standing.acknowledged
         line += f"; acknowledged until {decision['until']}: {decision['reason']}"
     return line
+
+
+def _commits(event: dict[str, Any]) -> str:
+    """When it began, and between which commits; what is not known is left out."""
+    good, bad = (commit[:10] for commit in event.get("commits", ("", "")))
+    words = [event.get("date", "")]
+    if good and bad:
+        words.append(f"commits {good}..{bad}" if good != bad else f"both sides commit {bad}")
+    return "".join(f", {word}" for word in words if word)
 
 
 def lines(one: MachineStatus, settings: Settings, rehearsal: bool) -> list[str]:
@@ -71,8 +82,15 @@ def _notes(verdict: dict[str, Any], settings: Settings) -> list[str]:
             f"  new segment of {len(segments)} series ({'; '.join(what)}): first night from "
             f"{percent(min(ratios))} to {percent(max(ratios))} of the time before, not judged"
         )
+    settled = {(e["device"], e["mode"], e["benchmark"]) for e in new}
+    provisional = [
+        f"{name} ({'slower' if side > 0 else 'faster'})"
+        for device, mode, name, side in verdict["provisional"]
+        if (device, mode, name) not in settled
+    ]
+    listed = f": {', '.join(provisional[:_LISTED])}" if provisional else ""
     found.append(
         f"  {verdict['judged']} series, {verdict['learning']} of them learning, "
-        f"{len(verdict['provisional'])} provisional"
+        f"{len(provisional)} provisional{listed}{' ...' if len(provisional) > _LISTED else ''}"
     )
     return found
