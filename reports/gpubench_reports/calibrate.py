@@ -167,6 +167,10 @@ def _rule(entry: dict[str, Any]) -> Rule:
     if (rule.only_if is None) != (not rule.unless):
         raise ValueError(f"rule of {rule.figure}: only_if and unless belong together")
     re.compile(rule.rows)
+    known = {"row", *rule.with_rows, *rule.let, *figure_rules()}
+    for expression in (rule.value, *rule.let.values(), *filter(None, [rule.only_if])):
+        if unknown := sorted(expression.names() - known):
+            raise ValueError(f"rule of {rule.figure}: nothing is called {unknown[0]!r}")
     return rule
 
 

@@ -157,6 +157,20 @@ def test_an_expression_is_arithmetic_and_nothing_else(text):
         Expression(text)
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"value": "row.x * sm_cuont"}, "nothing is called 'sm_cuont'"),
+        ({"take": "best"}, "no way to take is called 'best'"),
+        ({"only_if": "row.x > 1"}, "only_if and unless belong together"),
+        ({"nearset": [1]}, "unknown key 'nearset'"),
+    ],
+)
+def test_a_rule_that_cannot_be_one_is_an_error(change, why):
+    with pytest.raises(ValueError, match=why):
+        rules_of({"figure": "l1_latency_cycles", "value": "row.x", **change})
+
+
 # --- file and table -------------------------------------------------------------------------------
 
 
