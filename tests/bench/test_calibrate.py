@@ -47,7 +47,7 @@ FACTORS = {
 # What the model cannot give back, and the reason that the calibration states.
 NOT_GIVEN_BACK = {
     "l2_far_latency_cycles": "the model has no clock inside a kernel",
-    "tlb_reach_bytes": "has no found_tlb_bytes",  # the model's TLB maps everything
+    "tlb_reach_bytes": "no row memory_hierarchy/steps",  # the model's TLB maps everything
 }
 
 
@@ -63,10 +63,12 @@ def perturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     device["name"] = "perturbed"
     (folder / "perturbed.json").write_text(json.dumps(device))
     result = folder / "result.json"
+    # `steps` is a tenth of the time, and finds here only what is known to be absent.
+    pattern = calibrate.rules().pattern().replace("|memory_hierarchy/steps/size:8589934592", "")
     programs.run(
         BUILD / "gpubench",
         [f"--device=model:{folder / 'perturbed.json'}", "--suite=full",
-         f"--benchmark_filter={calibrate.rules().pattern()}", f"--benchmark_out={result}"],
+         f"--benchmark_filter={pattern}", f"--benchmark_out={result}"],
         "the closed loop",
     )  # fmt: skip
     return result
