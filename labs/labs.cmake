@@ -1,5 +1,6 @@
 # Each folder labs/NN-name is a program of its own: the checker's rows, which do not change, and one
-# small unit that includes the student's solution, so that only that is compiled again.
+# small unit that includes the student's solution, so that only that is compiled again. What
+# solutions include is compiled once, for all of them.
 #
 # gpubench_labs(SUFFIX LANGUAGE CXX|CUDA LIBRARIES of all, main() among them... UNIT_LIBRARIES of
 # what holds kernels...): targets lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but
@@ -8,23 +9,32 @@ file(GLOB GPUBENCH_LABS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/labs/[0-9][0-9]-
 
 function(gpubench_labs suffix)
   cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE" "LIBRARIES;UNIT_LIBRARIES")
+  # A target has precompiled headers only where it has a source.
+  set(empty ${CMAKE_CURRENT_BINARY_DIR}/lab_language${suffix}.cpp)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "// Nothing: the headers are what counts.\n")
+  set_source_files_properties(${empty} PROPERTIES LANGUAGE ${lab_LANGUAGE})
+  add_library(lab_language${suffix} OBJECT EXCLUDE_FROM_ALL ${empty})
+  target_link_libraries(lab_language${suffix} PUBLIC ${lab_LIBRARIES}
+    PRIVATE ${lab_UNIT_LIBRARIES} gpubench_warnings)
+  target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>)
   foreach(check IN LISTS GPUBENCH_LABS)
     get_filename_component(folder ${check} DIRECTORY)
     get_filename_component(name ${folder} NAME)
     string(SUBSTRING ${name} 0 2 number)
-    set_source_files_properties(${check} ${folder}/launch.cu PROPERTIES LANGUAGE ${lab_LANGUAGE})
-    foreach(part check launch)
+    set_source_files_properties(${check} ${folder}/unit.cu PROPERTIES LANGUAGE ${lab_LANGUAGE})
+    foreach(part check unit)
       add_library(lab_${number}_${part}${suffix} OBJECT EXCLUDE_FROM_ALL ${folder}/${part}.cu)
       target_link_libraries(lab_${number}_${part}${suffix} PUBLIC ${lab_LIBRARIES}
         PRIVATE ${lab_UNIT_LIBRARIES} gpubench_warnings)
     endforeach()
-    target_compile_definitions(lab_${number}_launch${suffix} PRIVATE
+    target_compile_definitions(lab_${number}_unit${suffix} PRIVATE
       LAB_SOLUTION="${folder}/solution.cuh")
+    target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
     add_executable(lab-${number}${suffix} EXCLUDE_FROM_ALL)
     target_link_libraries(lab-${number}${suffix} PRIVATE lab_${number}_check${suffix}
-      lab_${number}_launch${suffix} ${lab_LIBRARIES})
+      lab_${number}_unit${suffix} ${lab_LIBRARIES})
     add_custom_target(lab-${number}${suffix}-prepared)
     add_dependencies(lab-${number}${suffix}-prepared lab_${number}_check${suffix}
-      ${lab_LIBRARIES})
+      lab_language${suffix} ${lab_LIBRARIES})
   endforeach()
 endfunction()

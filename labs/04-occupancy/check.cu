@@ -7,13 +7,19 @@ namespace {
 
 using gpubench::Bench;
 
+void solve(const float* in, float* out, unsigned n, cudaStream_t stream) {
+  const unsigned words_a_block = lab::threads * lab::words_a_thread;
+  gpubench::launch(lab::copy, (n + words_a_block - 1) / words_a_block, lab::threads,
+                   lab::shared_bytes, stream, in, out, n);
+}
+
 void check(Bench& bench, unsigned n) {
   const auto in = bench.input<float>(n);
   const auto out = bench.output<float>(n);
   bench.verify(out, in.values());
   lab::expect_untouched(bench, in);
   bench.work({.useful_bytes = 2.0 * n * sizeof(float)});
-  bench.run([&](cudaStream_t s) { lab::solve(in.data(), out.data(), n, s); });
+  bench.run([&](cudaStream_t s) { solve(in.data(), out.data(), n, s); });
 }
 
 void correct(Bench& bench) { check(bench, static_cast<unsigned>(bench.arg("n"))); }

@@ -32,8 +32,9 @@ from gpubench_reports.figures import with_headline
 from gpubench_reports.inline_svg import png_element, to_inline_svg
 from gpubench_reports.markup import Markup, data_block, joined, tag, text
 from gpubench_reports.ranges import Range
-from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
+from gpubench_reports.reader import Context, ResultFile
 from gpubench_reports.render import chart_names, charts_of, draw_all
+from gpubench_reports.roofs_chart import pairs
 from gpubench_reports.speedups import Table, table
 from gpubench_reports.units import si
 from gpubench_reports.verdicts import (
@@ -55,7 +56,7 @@ _LARGEST_SVG, _ALL_CHARTS = 350_000, 5_500_000  # bytes
 _MOST_ROWS = 1500  # of the table, and with raw values
 _MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
 _WORST = 3  # rows that the summary tells, each of another concept
-_ROOFLINES = ("roofline", "levels", "devices")  # kinds of charts
+_ROOFLINES = ("roofline", "levels", "devices", "roofs")  # kinds of charts
 _GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
 
 
@@ -231,27 +232,25 @@ def _roofs_card(result: ResultFile) -> Markup:
     context = result.context
     lines = []
     by_row = False
-    for kind, unit in (("bandwidth", "B/s"), ("compute", "FLOP/s")):
-        roofs = [roof for roof in context.roofs if roof.kind == kind]
-        for name in dict.fromkeys(roof.name for roof in roofs):
-            ours = [r.value for r in roofs if r.name == name and r.provenance in PROVENANCES_OF_RUN]
-            known = [r for r in roofs if r.name == name and r.provenance not in PROVENANCES_OF_RUN]
-            row, best = ("", 0.0) if ours or kind == "bandwidth" else _best_row(result, name)
-            by_row = by_row or best > 0
-            reached = ours[0] if ours else best
-            shown: object = si(reached, unit) if reached else "no row"
-            if best:
-                shown = tag("span", f"{shown} *", title=f"by {row}")
-            share = f"{reached / known[0].value * 100:.0f} %" if reached and known else ""
-            said = (
-                (si(known[0].value, unit), " ", tag("small", style.ROOF_WORDS[known[0].provenance]))
-                if known
-                else ""
-            )
-            lines.append(
-                tag("tr", tag("th", name.replace("_", " "), scope="row", class_="text"),
-                    tag("td", shown), tag("td", said), tag("td", share))
-            )  # fmt: skip
+    for pair in pairs(context.roofs):
+        name, known = pair.name, pair.filed
+        own_row = pair.found or pair.kind == "bandwidth"
+        row, best = ("", 0.0) if own_row else _best_row(result, name)
+        by_row = by_row or best > 0
+        reached = pair.found.value if pair.found else best
+        shown: object = si(reached, pair.unit) if reached else "no row"
+        if best:
+            shown = tag("span", f"{shown} *", title=f"by {row}")
+        share = f"{reached / known.value * 100:.0f} %" if reached and known else ""
+        said = (
+            (si(known.value, pair.unit), " ", tag("small", style.ROOF_WORDS[known.provenance]))
+            if known
+            else ""
+        )
+        lines.append(
+            tag("tr", tag("th", name.replace("_", " "), scope="row", class_="text"),
+                tag("td", shown), tag("td", said), tag("td", share))
+        )  # fmt: skip
     if not lines:
         return _card("Its roofs", tag("p", "The file states no roof."))
     titles = ("roof", context.verb, "device file", "reached")

@@ -231,7 +231,7 @@ def _yardstick(
             middle = math.sqrt(entry.low * entry.high)
             better, worse = entry.high / middle, entry.low / middle
             share = value / middle
-            if entry.quantity == "seconds":  # less is more
+            if _less_is_more(entry.quantity):
                 share, better, worse = 1 / share, 1 / worse, 1 / better
             words = f"what is recorded for it ({entry.source})"
             return share, words, worse * (1 - limits["recorded"]), better * (1 + limits["recorded"])
@@ -239,7 +239,7 @@ def _yardstick(
     if ratio > 0:
         tolerance = row["law_tolerance"] if row["law_tolerance"] > 0 else limits["law"]
         tolerance = min(tolerance, 0.95)
-        if row["headline"] == "seconds" and row["law_value"] > 0:  # the law is a time
+        if _less_is_more(row["headline"]) and row["law_value"] > 0:  # the law is a time
             ratio = 1 / ratio
         return ratio, "what its law allows", 1 - tolerance, 1 + tolerance
     if measured and row["model_seconds"] > 0:
@@ -250,6 +250,11 @@ def _yardstick(
         roof = f"its {row['label']} roof" if row["label"] else "its roof"
         return row["roof_fraction"], roof, limits["roof_low"], limits["roof_high"]
     return math.nan, "", math.nan, math.nan
+
+
+def _less_is_more(quantity: str) -> bool:
+    """Whether the quantity is a time, or clocks, and no rate."""
+    return quantity in BY_COLUMN and not BY_COLUMN[quantity].is_rate
 
 
 def _no_grade(row: dict[str, Any], measured: bool) -> str:

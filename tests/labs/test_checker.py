@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 from checker import course, handout, show
 from checker.course import LabError, neighbours, rounded
-from checker.grade import Part, Report, fresh_seed, share_of_points
+from checker.grade import (
+    Part,
+    Report,
+    Submission,
+    alike,
+    fresh_seed,
+    grade_predictions,
+    share_of_points,
+)
 from checker.sandbox import Limits, run
 
 from .conftest import BUILD, LABS, ROOT
@@ -80,6 +88,33 @@ def test_answers_may_be_off_by_one_in_their_last_digit() -> None:
     assert neighbours(0, 2) == ["0.0e+00"]
 
 
+def test_answers_that_no_question_asked_for_are_named(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.toml"
+    answers.write_text('chunked_sector = 32\nnonsense = 1\nbytes_an_element = "12"\n')
+    part = Part("predictions", 20)
+    unanswered = grade_predictions(LABS[0], Submission(tmp_path, answers), part)
+    assert unanswered == [prediction.id for prediction in LABS[0].predictions]
+    assert "no question is called chunked_sector: did you mean chunked_sectors?" in part.lines
+    assert any(line.startswith("no question is called nonsense: there are ") for line in part.lines)
+    assert any(line.endswith("('12' is no number)") for line in part.lines)
+
+
+def test_a_fault_is_told_once_for_all_shapes_that_have_it() -> None:
+    wrong = {
+        "lab/correct/n:1": "wrote 0 of 1 elements",
+        "lab/correct/n:31": "wrote 0 of 31 elements",
+        "lab/fresh": "element 3 is -1.5e-7, expected 2",
+        "lab/other": "element 44 is 0.25, expected -2",
+    }
+    assert alike(wrong) == [
+        "lab/correct/n:1: wrote 0 of 1 elements (alike: correct/n:31)",
+        "lab/fresh: element 3 is -1.5e-7, expected 2 (alike: other)",
+    ]
+    many = alike({f"lab/correct/n:{n}": f"wrote 0 of {n} elements" for n in range(9)})
+    assert len(many) == 1
+    assert many[0].endswith("correct/n:5, 3 more)")
+
+
 def test_a_student_has_a_seed_and_nobody_has_a_new_one() -> None:
     assert fresh_seed("ada") == fresh_seed("ada") != fresh_seed("alan")
     assert fresh_seed() != fresh_seed()
@@ -128,8 +163,10 @@ def test_bad_input_is_one_clear_line(words: list[str], named: str) -> None:
 
 def test_hints_come_in_three_steps() -> None:
     for lab in LABS:
-        told = [cli("hint", lab.number, str(step)).stdout for step in (1, 2, 3)]
-        assert len(set(told)) == 3
+        assert len(set(course.read_toml(lab.folder / "hints.toml")["hints"])) == 3
+    told = [cli("hint", LABS[0].number, str(step)).stdout for step in (1, 2, 3)]
+    assert [text.split(":")[0] for text in told] == [f"Hint {step} of 3" for step in (1, 2, 3)]
+    assert len(set(told)) == 3
 
 
 def test_a_broken_lab_file_is_named(tmp_path: Path) -> None:

@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
-from checker.course import Lab
+from checker.course import Lab, read_toml, rounded
 from checker.expected import BEGIN, END, expected, page_with, table
 from checker.grade import Report, Submission, grade
 from checker.sandbox import Limits
 
 from .conftest import BUILD, LABS
+from .wrong import Wrong, edited, wrong_submissions
 
 DEVICE = "model:h200-sxm"
-WRONG = [(lab, path) for lab in LABS for path in sorted(lab.folder.glob("reference/wrong/*.cuh"))]
+WRONG = [wrong for lab in LABS for wrong in wrong_submissions(lab)]
 labs = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.folder.name)
 
 
 def graded(lab: Lab, solution: Path, answers: Path | None = None, seed: int = 7) -> Report:
     answers = answers or lab.folder / "reference" / "answers.toml"
     # Who is meant to be stopped is stopped soon; others may be slow on a busy machine.
-    limits = Limits(seconds=5 if solution.stem == "for_ever" else 100)
+    limits = Limits(seconds=2 if solution.stem == "for_ever" else 100)
     return grade(lab, Submission(solution, answers), BUILD, device=DEVICE, seed=seed, limits=limits)
 
 
+@pytest.fixture(scope="session")
+def reference(prepared: list[Lab]) -> Callable[[Path], Report]:
+    """The report on the reference of the lab in a folder; made once for all tests."""
+    by_folder = {lab.folder: lab for lab in prepared}
+    return cache(lambda folder: graded(by_folder[folder], by_folder[folder].reference))
+
+
 @labs
-def test_the_reference_gets_full_marks(lab: Lab, prepared: list[Lab]) -> None:
-    report = graded(lab, lab.reference)
+def test_the_reference_gets_full_marks_without_a_warning(lab: Lab, reference) -> None:
+    report = reference(lab.folder)
     assert report.points == pytest.approx(100), [p.lines for p in report.parts]
+    assert len(report.part("correctness").lines) == 1
 
 
 @labs
@@ -37,7 +47,7 @@ def test_the_skeleton_compiles_and_fails_helpfully(lab: Lab, prepared: list[Lab]
     report = graded(lab, lab.folder / "solution.cuh")
     correctness = report.part("correctness")
     assert correctness.points == 0
-    assert not any("compile" in line for line in correctness.lines), correctness.lines
+    assert not any("compile" in line or "warning" in line for line in correctness.lines)
     assert any("wrote 0 of" in line or "expected" in line for line in correctness.lines)
 
 
@@ -49,40 +59,62 @@ def test_nothing_runs_before_the_predictions(lab: Lab, prepared: list[Lab]) -> N
     assert len(report.part("predictions").lines) == len(lab.predictions)
 
 
-@pytest.mark.parametrize(
-    ("lab", "path"), WRONG, ids=[f"{lab.number}-{path.stem}" for lab, path in WRONG]
-)
-def test_a_wrong_answer_fails_for_its_reason(lab: Lab, path: Path, prepared: list[Lab]) -> None:
-    """The first line of the file says which part refuses it, and what that says."""
-    first = path.read_text().splitlines()[0]
-    found = re.fullmatch(r"// expect: (policy|correct|counters|time) (.+)", first)
-    assert found, first
-    where, words = found.groups()
-    report = graded(lab, path)
-    part = report.part("correctness" if where in ("policy", "correct") else where)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.lab.number}-{wrong.name}")
+def test_a_wrong_answer_fails_for_its_reason(
+    wrong: Wrong, prepared: list[Lab], tmp_path: Path
+) -> None:
+    solution = tmp_path / f"{wrong.name}.cuh"
+    solution.write_text(wrong.text)
+    report = graded(wrong.lab, solution)
+    part = report.part("correctness" if wrong.where in ("policy", "correct") else wrong.where)
     said = "\n".join(part.lines)
     assert part.points < part.of, said
-    assert words in said
-    if where == "policy":
+    assert wrong.words in said
+    if wrong.where == "policy":
         assert "not compiled: " in said or "not run: " in said
-    elif where != "correct":
+    elif wrong.where != "correct":
         assert report.part("correctness").points > 0, "it is refused before the part it is about"
+
+
+def test_style_is_warned_of_and_costs_nothing(prepared: list[Lab], tmp_path: Path) -> None:
+    solution = tmp_path / "solution.cuh"
+    unused = {"edits": [["  const unsigned first", "  float idle;\n  const unsigned first"]]}
+    solution.write_text(edited(LABS[0].reference.read_text(), unused, "idle"))
+    report = graded(LABS[0], solution)
+    assert report.points == pytest.approx(100)
+    said = report.part("correctness").lines
+    assert any(line.startswith("solution.cuh:") and "unused variable" in line for line in said)
+
+
+def test_a_kernel_of_another_type_is_an_error_that_is_shown(
+    prepared: list[Lab], tmp_path: Path
+) -> None:
+    solution = tmp_path / "solution.cuh"
+    other = {"edits": [["unsigned n)", "int n)"]]}
+    solution.write_text(edited(LABS[0].reference.read_text(), other, "other"))
+    said = graded(LABS[0], solution).part("correctness").lines
+    assert said[0] == "does not compile:"
+    assert "invalid conversion" in said[1]
+
+
+@pytest.mark.parametrize("edits", [[["a", "b"]], [["none", "b"]]])
+def test_an_edit_applies_exactly_once_or_is_an_error(edits: list[list[str]]) -> None:
+    with pytest.raises(AssertionError, match="times, not once"):
+        edited("a, a", {"edits": edits}, "01/x")
 
 
 @labs
 def test_every_lab_has_wrong_lazy_and_cheating_submissions(lab: Lab) -> None:
-    assert len([path for other, path in WRONG if other is lab]) >= 4
+    assert len([wrong for wrong in WRONG if wrong.lab is lab]) >= 4
 
 
-@labs
-def test_answers_that_the_model_can_give_are_its_own(
-    lab: Lab, prepared: list[Lab], tmp_path
-) -> None:
-    from checker.build import compile_solution
-    from checker.course import read_toml, rounded
-    from checker.grade import run_rows
-
-    rows = run_rows(compile_solution(lab, BUILD, lab.reference, tmp_path), tmp_path, DEVICE, 7).rows
+@pytest.mark.parametrize(
+    "lab",
+    [lab for lab in LABS if any(p.row for p in lab.predictions)],
+    ids=lambda lab: lab.folder.name,
+)
+def test_answers_that_the_model_can_give_are_its_own(lab: Lab, reference) -> None:
+    rows = reference(lab.folder).rows
     answers = read_toml(lab.folder / "reference" / "answers.toml")
     for prediction in (p for p in lab.predictions if p.row):
         told = rounded(rows[prediction.row][prediction.key], prediction.digits)

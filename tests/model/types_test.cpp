@@ -107,6 +107,17 @@ TEST_F(TypesTest, InstructionsOfTheHalfUnitAreCounted) {
   EXPECT_EQ(float{download(wide_to, lanes)[5].y}, 1.5f);
 }
 
+// Device functions without an access: the host may call them too.
+TEST(MinAndMax, ConvertAsCudasDo) {
+  EXPECT_EQ(min(3, -5), -5);
+  EXPECT_EQ(max(3, -5), 3);
+  EXPECT_EQ(max(-1, 1u), 0xffffffffu);  // both are unsigned
+  EXPECT_EQ(min(1ull << 40, -1ll), 1ull << 40);
+  EXPECT_EQ(max(0.5f, NAN), 0.5f);
+  EXPECT_EQ(min(NAN, 0.5), 0.5);
+  EXPECT_EQ(min(1.0f, 0.25), 0.25);
+}
+
 TEST_F(TypesTest, Shuffles) {
   const auto in = pairs();
   __half2* to = make<__half2>(lanes);

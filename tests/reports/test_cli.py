@@ -30,7 +30,7 @@ def test_render_writes_every_chart_beside_the_file_and_prints_the_paths(write, t
     folder = tmp_path / "night-charts"
     expected = [
         f"{stem}.{suffix}"
-        for stem in ("roofline", "concept-coalescing", "concept-roofline")
+        for stem in ("roofline", "roofs", "concept-coalescing", "concept-roofline")
         for suffix in ("png", "svg")
     ]
     assert capsys.readouterr().out.split() == [str(folder / name) for name in expected]

@@ -195,7 +195,7 @@ def test_every_chart_has_words_and_a_name_for_screen_readers(pages):
     page = pages["cuda"]
     parsed = Elements(page)
     figures = len(parsed.of("figure"))
-    assert figures == 3  # a roofline and two concepts
+    assert figures == 4  # a roofline, the roofs and two concepts
     assert len(parsed.of("figcaption")) == figures
     charts = parsed.of("svg") + parsed.of("img")
     assert len(charts) == figures

@@ -43,6 +43,8 @@ def test_a_law_that_is_a_time_is_better_below(load):
     slow = make_row("a/b", 2e-3, law=1e-3, law_ratio=2.0)
     assert one(load, slow).grade == verdicts.LOW
     assert one(load, slow).share == pytest.approx(0.5)
+    chase = make_row("a/b", 2e-3, latency_seconds=2e-7, law=1e-7, law_ratio=2.0)
+    assert one(load, chase).grade == verdicts.LOW
     rate = make_row("a/b", 2e-3, law=1e9, law_ratio=0.5)  # of a rate that the row does not state
     assert one(load, rate).share == pytest.approx(0.5)
 

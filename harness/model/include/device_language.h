@@ -154,6 +154,35 @@ unsigned long long atomicAdd(unsigned long long* address, unsigned long long val
 float atomicAdd(float* address, float value) noexcept;
 double atomicAdd(double* address, double value) noexcept;
 
+// As CUDA's: of a signed and an unsigned integer both are unsigned, and a NaN loses.
+#define GPUBENCH_MIN_MAX(type, of_a, of_b)                                     \
+  __forceinline__ type min(of_a a, of_b b) {                                   \
+    return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(a)  \
+                                                       : static_cast<type>(b); \
+  }                                                                            \
+  __forceinline__ type max(of_a a, of_b b) {                                   \
+    return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(b)  \
+                                                       : static_cast<type>(a); \
+  }
+#define GPUBENCH_MIN_MAX_OF(integer)                                     \
+  GPUBENCH_MIN_MAX(integer, integer, integer)                            \
+  GPUBENCH_MIN_MAX(unsigned integer, unsigned integer, unsigned integer) \
+  GPUBENCH_MIN_MAX(unsigned integer, integer, unsigned integer)          \
+  GPUBENCH_MIN_MAX(unsigned integer, unsigned integer, integer)
+GPUBENCH_MIN_MAX_OF(int)
+GPUBENCH_MIN_MAX_OF(long)
+GPUBENCH_MIN_MAX_OF(long long)
+#undef GPUBENCH_MIN_MAX_OF
+#undef GPUBENCH_MIN_MAX
+__forceinline__ float min(float a, float b) { return fminf(a, b); }
+__forceinline__ float max(float a, float b) { return fmaxf(a, b); }
+__forceinline__ double min(double a, double b) { return fmin(a, b); }
+__forceinline__ double max(double a, double b) { return fmax(a, b); }
+__forceinline__ double min(float a, double b) { return fmin(a, b); }
+__forceinline__ double max(float a, double b) { return fmax(a, b); }
+__forceinline__ double min(double a, float b) { return fmin(a, b); }
+__forceinline__ double max(double a, float b) { return fmax(a, b); }
+
 inline int __popc(unsigned int x) { return __builtin_popcount(x); }
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
 inline int __ffs(int x) { return __builtin_ffs(x); }

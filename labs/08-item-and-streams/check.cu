@@ -1,0 +1,143 @@
+// Checks lab 08: right losses and words, how often the host waits, what overlaps, and how fast.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "harness/bench.hpp"
+#include "harness/gpu/lanes.hpp"
+#include "kernels/common/paced_work.cuh"
+#include "labs/08-item-and-streams/given.cuh"
+#include "labs/08-item-and-streams/interface.cuh"
+
+namespace {
+
+using gpubench::Bench;
+using gpubench::Generator;
+using gpubench::HostBuffer;
+
+constexpr unsigned step_threads = 32, step_rounds = 1024;  // a step is one long chain
+constexpr unsigned transform_threads = 256, transform_rounds = 1;
+
+// What a step works on, while a program runs.
+const float* weights = nullptr;
+
+__global__ void step_kernel(const float* in, unsigned step, float* loss) {
+  const float x = paced_work::after(in[threadIdx.x], step_rounds);
+  if (threadIdx.x == 0) *loss = x + static_cast<float>(step);
+}
+
+__global__ void transform_kernel(const float* in, float* out, std::size_t n) {
+  const std::size_t i = blockIdx.x * std::size_t{transform_threads} + threadIdx.x;
+  if (i < n) out[i] = paced_work::after(in[i], transform_rounds);
+}
+
+// How often the host waited for the device.
+class Waits final : public gpubench::CallListener {
+ public:
+  Waits() : before_(std::exchange(gpubench::call_listener, this)) {}
+  ~Waits() override { gpubench::call_listener = before_; }
+  Waits(const Waits&) = delete;
+  Waits& operator=(const Waits&) = delete;
+  void before(const gpubench::CudaCall& call) override {
+    const std::string_view name = call.name;
+    count_ += name.ends_with("Synchronize") || name == "cudaMemcpy";
+    if (before_ != nullptr) before_->before(call);
+  }
+  void after(const gpubench::CudaCall& call) override {
+    if (before_ != nullptr) before_->after(call);
+  }
+  unsigned count() const { return count_; }
+
+ private:
+  gpubench::CallListener* before_;
+  unsigned count_ = 0;
+};
+
+void check_train(Bench& bench, unsigned n) {
+  const auto in = bench.input<float>(step_threads);
+  const auto on_device = bench.output<float>(n);
+  HostBuffer<float> losses(n, true);
+  bench.verify_host(
+      losses.span(),
+      [values = in.values()](std::size_t step) {
+        return paced_work::after(values(0), step_rounds) + static_cast<float>(step);
+      },
+      {}, true);
+  bench.work({.items = 1.0 * n});
+  bench.blocks_host();
+  unsigned waits = 0;
+  bench.run([&](cudaStream_t s) {
+    weights = in.data();
+    const Waits counted;
+    lab::train(on_device.data(), losses.data(), n, s);
+    waits = counted.count();
+  });
+  bench.counter("host_waits", waits);
+}
+
+void check_pipeline(Bench& bench, std::size_t n) {
+  HostBuffer<float> from(n, true), to(n, true);
+  const auto in = bench.output<float>(n), out = bench.output<float>(n);
+  const Generator<float> values = bench.input<float>(1).values();
+  for (std::size_t i = 0; i < n; ++i) from.data()[i] = values(i);
+  bench.verify_host(to.span(), paced_work::Expected<Generator<float>>{values, transform_rounds}, {},
+                    true);
+  const double bytes = static_cast<double>(n) * sizeof(float);
+  bench.work({.useful_bytes = 2 * bytes});
+  bench.blocks_host();
+  const gpubench::Lanes lanes(lab::streams);
+  std::array<cudaStream_t, lab::streams> streams{};
+  for (unsigned i = 0; i < lab::streams; ++i) streams[i] = lanes[i];
+  bench.run([&](cudaStream_t s) {
+    lanes.fork(s);
+    lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
+    lanes.join(s);
+  });
+  const auto alone = [&](void* target, const void* source, cudaMemcpyKind kind) {
+    return bench.time([&, kind](cudaStream_t s) {
+      CUDA_CHECK(cudaMemcpyAsync(target, source, n * sizeof(float), kind, s));
+    });
+  };
+  const double longest = std::max(alone(in.data(), from.data(), cudaMemcpyHostToDevice),
+                                  alone(to.data(), out.data(), cudaMemcpyDeviceToHost));
+  bench.counter("overlap_efficiency", longest / bench.seconds());
+}
+
+void check(Bench& bench, std::size_t n) {
+  if (bench.axis("part") == "train") return check_train(bench, static_cast<unsigned>(n));
+  check_pipeline(bench, n);
+}
+
+void correct(Bench& bench) { check(bench, static_cast<std::size_t>(bench.arg("n"))); }
+GPU_BENCHMARK(lab, correct)->Axis("part", {"train"})->ArgName("n")->Arg(1)->Arg(2)->Arg(7);
+GPU_BENCHMARK(lab, correct)
+    ->Axis("part", {"pipeline"})
+    ->ArgName("n")
+    ->Arg(1)
+    ->Arg(7)
+    ->Arg(1000)
+    ->Arg(4096)
+    ->Arg(65537);
+
+// Lengths that nobody knows beforehand: they come from the seed.
+void fresh(Bench& bench) {
+  const auto size = bench.input<unsigned>(2).values();
+  check(bench, bench.axis("part") == "train" ? 3 + size(0) % 12 : 5000 + size(1) % 50000);
+}
+GPU_BENCHMARK(lab, fresh)->Axis("part", {"train", "pipeline"});
+
+void timed(Bench& bench) {
+  check(bench, bench.axis("part") == "train" ? 16 : std::size_t{1} << 21);
+}
+GPU_BENCHMARK(lab, timed)->Axis("part", {"train", "pipeline"});
+
+}  // namespace
+
+void train_step(unsigned step, float* loss, cudaStream_t stream) {
+  gpubench::launch(step_kernel, 1, step_threads, 0, stream, weights, step, loss);
+}
+
+void transform(const float* in, float* out, std::size_t n, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((n + transform_threads - 1) / transform_threads);
+  gpubench::launch(transform_kernel, blocks, transform_threads, 0, stream, in, out, n);
+}
