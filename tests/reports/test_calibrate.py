@@ -149,6 +149,13 @@ def test_a_row_that_is_no_good_leaves_the_others(load):
     assert (one.value, one.rows) == (4, ("a/b/n:1",))
 
 
+def test_a_modelled_row_has_no_noise_to_converge_from(load):
+    by = rules_of({"figure": "l1_latency_cycles", "value": "row.x"})
+    row = make_row("a/b/n:1", x=4, converged=0)
+    found = run(load, [row], by=by, from_model=True, device_kind="model")
+    assert figures(found) == {"l1_latency_cycles": 4}
+
+
 @pytest.mark.parametrize(
     "text", ["__import__('os')", "row.x.y", "row['x']", "open('f')", "1 if x else 2", "x ** 9", "("]
 )
