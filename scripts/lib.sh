@@ -138,13 +138,15 @@ find_nvcc() {
   return 1
 }
 
+has_gpu() { [[ -e /dev/nvidiactl || -e /dev/dxg ]]; }
+
 # configure PRESET BUILD_DIR: only when there is reason to. CMake sees changes of its own files;
 # it does not see a changed preset, a moved checkout, or a compiler or a GPU that came later.
 configure() {
   local preset="$1" build="$2" nvcc reason gpu=no
   local -a halves=()
   nvcc="$(find_nvcc)" && export CUDACXX="$nvcc"
-  [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]] || gpu=yes
+  if has_gpu; then gpu=yes; fi
   reason="$preset $root nvcc=$nvcc gpu=$gpu $(cksum <"$root/CMakePresets.json")"
   if [[ -f "$build/build.ninja" && "$(cat -- "$build/.configured" 2>/dev/null)" == "$reason" ]]; then
     return 0

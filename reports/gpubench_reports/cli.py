@@ -41,6 +41,7 @@ examples:
   gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
+  gpubench-report calibrate run.json               a device file with what was measured
   gpubench-report published tests/data/published   the same, against published measurements
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
@@ -155,6 +156,16 @@ A figure is taken as the program states it; what it does not state is absent.
 _GALLERY = """\
 Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program
 the files are made anew first, by the command lines that the list holds.
+"""
+
+_CALIBRATE = """\
+Writes a device file in which every figure that a measured row gives is that row's, marked
+"calibrated" with row, date, driver, CUDA and commit; the others stay as BASE has them. Prints each
+figure old and new, then those that no row gave and why, and those that no row measures.
+
+The rules are calibration.toml of this package. scripts/calibrate runs just the rows that they name,
+and then this. A modelled file gives back what the model was given: that tests the rules
+(--from-model), and the figures are marked "assumed" and MODELLED.
 """
 
 _PUBLISHED = """\
@@ -280,6 +291,20 @@ def _parser() -> argparse.ArgumentParser:
         help="where to (default: FILE-validation beside the first file)",
     )
     validate.set_defaults(run=_run_validate)
+
+    calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
+    what = calibrate.add_mutually_exclusive_group(required=True)
+    what.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
+    what.add_argument("--filter", action="store_true",
+                      help="print the --benchmark_filter of the rows that are needed")  # fmt: skip
+    calibrate.add_argument("--base", metavar="NAME|FILE.json",
+                           help="where to start (default: the result's device)")  # fmt: skip
+    calibrate.add_argument("--name", metavar="NAME",
+                           help="what to call the device (default: DEVICE-calibrated)")  # fmt: skip
+    calibrate.add_argument("-o", "--out", metavar="FILE", type=Path,
+                           help="where to (default: NAME.json)")  # fmt: skip
+    calibrate.add_argument("--from-model", action="store_true", help="take a modelled file")
+    calibrate.set_defaults(run=_run_calibrate)
 
     imported = command("import", "turn other programs' results into a result file", _IMPORT)
     imported.add_argument("file", metavar="FILE", type=Path)
@@ -466,6 +491,28 @@ def _run_validate(options: argparse.Namespace) -> None:
     directory = options.out or first.parent / f"{first.stem}-validation"
     print_validation(validation)
     _save_all(directory, {"validation": validate_chart.build(validation)})
+
+
+def _run_calibrate(options: argparse.Namespace) -> None:
+    from gpubench_reports import calibrate
+
+    by = calibrate.rules()
+    if options.filter:
+        print(by.pattern())
+        return
+    from gpubench_reports.files import ensure_directory, write_atomically
+    from gpubench_reports.reader import read
+
+    result = read(options.result)
+    out = calibrate.output_path(result, options.name, options.out)
+    base = calibrate.read_device(options.base or result.context.device)
+    found = calibrate.calibrate(result, base, options.from_model, by)
+    from gpubench_reports.tables import print_calibration
+
+    ensure_directory(out.parent)
+    write_atomically(out, calibrate.device_text(found, out.stem).encode())
+    print_calibration(found, by.kept)
+    _print_paths([out])
 
 
 def _run_import(options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from gpubench_reports.calibrate import Calibration, figure_rules
 from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.figures import BY_COLUMN
@@ -22,6 +23,8 @@ from gpubench_reports.verdicts import Verdict
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
+# The titles of columns that hold words.
+_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row")
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
 
@@ -138,6 +141,65 @@ def print_validation(validation: Validation) -> None:
     )
 
 
+def print_calibration(found: Calibration, kept: dict[str, str]) -> None:
+    """Prints every calibrated figure, old and new, then those that no row gave and why, and those
+    that no row measures (`kept`: figure to reason)."""
+    console = _console()
+    base, units = found.base, figure_rules()
+    console.print(_bold(f"{_run(found.result.context)}, on top of {base.name}"))
+    if found.result.context.modelled:
+        console.print(_bold("MODELLED, not measured: this tests the rules and calibrates nothing."))
+
+    def shown(figure: str, value: float) -> str:
+        unit = units[figure].unit
+        return f"{value:.4g}" if unit == "1" else si(value, unit, 4)
+
+    lines = []
+    for one in found.figures:
+        old = base.value(one.figure)
+        row = one.rows[0]
+        if len(one.rows) > 1:
+            row = f"{one.rule.take} of {len(one.rows)} rows: {row}, ..."
+        change = math.nan if old is None else one.value / old - 1
+        lines.append(
+            (
+                one.figure,
+                NONE if old is None else shown(one.figure, old),
+                NONE if old is None else base.provenance(one.figure),
+                shown(one.figure, one.value),
+                change,
+                row,
+            )
+        )
+    names, olds, provenances, news, changes, rows = map(list, zip(*lines, strict=True))
+    console.print(
+        _table(
+            [
+                ("figure", names),
+                ("old", olds),
+                ("from", provenances),
+                ("new", news),
+                ("change", _percent(changes, signed=True)),
+                ("row", rows),
+            ]
+        )
+    )
+    taken = [f"{one.figure}: {', '.join(one.from_base)}" for one in found.figures if one.from_base]
+    for title, entries in (
+        ("computed with figures of the base, which no row gave", taken),
+        ("not calibrated", [f"{figure}: {why}" for figure, why in found.missed.items()]),
+    ):
+        if entries:
+            console.print(_bold(title))
+            for entry in entries:
+                console.print(Text(f"  {entry}"))
+    console.print(_bold("measured by no row"))
+    for why in dict.fromkeys(kept.values()):
+        figures = [name for name, reason in kept.items() if reason == why and base.has(name)]
+        console.print(Text(f"  {why}: {', '.join(figures)}"))
+    console.print(Text(f"{len(found.figures)} calibrated, {len(found.missed)} not"))
+
+
 def _error_table(rows: pd.DataFrame) -> Table:
     lines = summary(rows, "concept")
     if len(lines) > 1:
@@ -180,7 +242,7 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     used = [column for column in columns if any(cell != NONE for cell in column[1])]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, (title, _) in enumerate(used):
-        text = index == 0 or title in ("device", "grade", "bound", "verdict", "note")
+        text = index == 0 or title in _TEXT
         table.add_column(title, justify="left" if text else "right", no_wrap=index > 0,
                          overflow="fold")  # fmt: skip
     for line in zip(*(cells for _, cells in used), strict=True):
