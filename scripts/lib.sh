@@ -70,7 +70,10 @@ is_present() {
     libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
     python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
     shellcheck) command -v shellcheck >/dev/null ;;
-    chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+    chromium)
+      command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
+        command -v google-chrome >/dev/null
+      ;;
     *) die "no check is known for the package $1" ;;
   esac
 }
