@@ -144,6 +144,12 @@ void gather(Bench& bench) {
     launch(coalescing::gather, blocks, threads, 0, s, in.data(), sums.data(), words);
   });
 }
-GPU_BENCHMARK(coalescing, gather)->ArgName("window")->RangeMultiplier(4)->Range(32, 1 << 30);
+GPU_BENCHMARK(coalescing, gather)
+    ->ArgName("window")
+    ->ArgsProduct({{32, 256, 4096, 1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30}});
+GPU_BENCHMARK(coalescing, gather)
+    ->ArgName("window")
+    ->In(gpubench::Suite::full)
+    ->ArgsProduct({{64, 1024, 1 << 14, 1 << 18}});
 
 }  // namespace

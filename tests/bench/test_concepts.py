@@ -61,6 +61,12 @@ def test_requests_cost_what_the_law_says(concept: str, rows: dict[str, dict[str,
             assert counted == pytest.approx(row["law_per_request"]), name
 
 
+def test_the_default_suite_is_short() -> None:
+    names = run("--benchmark_list_tests").stdout.split()
+    assert len(names) <= 400
+    assert not [name for name in names if name.startswith("throttle/")]  # half a minute a row
+
+
 @pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm"])
 def test_every_device_runs_the_quick_suite(device: str) -> None:
     rows = rows_of(f"--device=model:{device}", "--suite=quick")
