@@ -42,7 +42,7 @@ examples:
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report calibrate run.json               a device file with what was measured
-  gpubench-report published tests/data/published   the same, against published measurements
+  gpubench-report published tests/data/published   the model against published measurements
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
 Exit code 0: done. 2: a file, folder or option is wrong; one line says what.
