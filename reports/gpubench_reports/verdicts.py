@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -27,6 +27,7 @@ _DERIVED = ("clock_share", "interval_share", "dram_share", "requests_over_law", 
             "moved_over_useful", "claimed_over_true", "half_over_size", "tile_elements",
             "wave_share", "zeros")  # fmt: skip
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
+_LAW, _ROOF = "what its law allows", "its {} roof"  # yardsticks that the run's roofs are part of
 _TESTS = {
     "above": lambda value, limit: value > limit,
     "below": lambda value, limit: value < limit,
@@ -163,10 +164,32 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
     for entry in recorded:
         by_row.setdefault(entry.row, []).append(entry)
     measured = not result.context.modelled
+    unproven = _unproven_roofs(result)
     found = {}
     for record in figures.to_dict("records"):
-        found[record["name"]] = _judge(record, by_row.get(record["name"], []), measured)
+        verdict = _judge(record, by_row.get(record["name"], []), measured)
+        by_roof = verdict.yardstick in (_LAW, _ROOF.format(verdict.label))
+        if verdict.grade == LOW and by_roof and verdict.label in unproven:
+            verdict = replace(verdict, grade=UNGRADED, severity=math.nan, causes=[],
+                              no_grade=_no_roof_of_this_run(verdict))  # fmt: skip
+        found[record["name"]] = verdict
     return found
+
+
+def _unproven_roofs(result: ResultFile) -> set[str]:
+    """Names of roofs that only a data sheet states: it promises more than any pattern gets, so
+    that a row below is not known to be slow."""
+    stated = {roof.name: set[str]() for roof in result.context.roofs}
+    for roof in result.context.roofs:
+        stated[roof.name].add(roof.provenance)
+    return {name for name, provenances in stated.items() if provenances == {"data_sheet"}}
+
+
+def _no_roof_of_this_run(verdict: Verdict) -> str:
+    return (
+        f"{verdict.share:.0%} of {verdict.yardstick} by the data sheet's {verdict.label}; no row of"
+        " this run measured what can be had of it (those of stream do)"
+    )
 
 
 def worst(verdicts: Iterable[Verdict], count: int = 1) -> list[Verdict]:
@@ -241,13 +264,13 @@ def _yardstick(
         tolerance = min(tolerance, 0.95)
         if _less_is_more(row["headline"]) and row["law_value"] > 0:  # the law is a time
             ratio = 1 / ratio
-        return ratio, "what its law allows", 1 - tolerance, 1 + tolerance
+        return ratio, _LAW, 1 - tolerance, 1 + tolerance
     if measured and row["model_seconds"] > 0:
         share = row["model_seconds"] / row["seconds"]
         tolerance = limits["prediction"]
         return share, "the speed that the model predicts", 1 / (1 + tolerance), 1 / (1 - tolerance)
     if row["roof_fraction"] > 0:
-        roof = f"its {row['label']} roof" if row["label"] else "its roof"
+        roof = _ROOF.format(row["label"]) if row["label"] else "its roof"
         return row["roof_fraction"], roof, limits["roof_low"], limits["roof_high"]
     return math.nan, "", math.nan, math.nan
 

@@ -8,7 +8,7 @@ from gpubench_reports import verdicts
 from gpubench_reports.ranges import Range, ranges_for
 from gpubench_reports.reader import read
 
-from .factory import DRAM, bandwidth_row, compute_row, make_document, make_row
+from .factory import DRAM, bandwidth_row, compute_row, make_document, make_row, roof
 
 
 def one(load, row, recorded=(), **context):
@@ -37,6 +37,22 @@ def test_a_row_may_be_as_far_from_its_law_as_it_says(load, ratio, tolerance, gra
     assert found.grade == grade
     assert found.share == pytest.approx(ratio)
     assert (found.severity > 1) == (grade != verdicts.EXPECTED)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_law_by_the_data_sheet_alone_makes_no_row_low(load, own):
+    sheet = roof("dram", "bandwidth", 4.8e12, "data_sheet")
+    roofs = [roof("dram", "bandwidth", DRAM, "measured"), sheet] if own else [sheet]
+    row = bandwidth_row("a/b", 4.8e12 * 0.8, 4.8e12)
+    found = one(load, row, roofs=roofs)
+    assert found.grade == (verdicts.LOW if own else verdicts.UNGRADED)
+    assert ("the data sheet's dram" in found.no_grade) == (not own)
+    assert bool(found.causes) == own
+    # What others recorded, or the model predicts, is no data sheet's promise.
+    slow = make_row("a/b", 2e-3, model_seconds=1e-3)
+    assert one(load, slow, roofs=[sheet]).grade == verdicts.LOW
+    reached = bandwidth_row("a/b", 4.8e12, 4.8e12)
+    assert one(load, reached, roofs=[sheet]).grade == verdicts.EXPECTED
 
 
 def test_a_law_that_is_a_time_is_better_below(load):
