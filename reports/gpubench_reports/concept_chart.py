@@ -395,10 +395,12 @@ def _mark_alignments(axes: Axes, panel: Panel) -> None:
 
 
 def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
-    """The roof that binds most of the panel's rows, where it lies within sight."""
-    roofs = pd.concat([series.rows["roof"] for series in panel.series])
+    """The roof that binds more than half of the panel's rows, where it lies within sight."""
+    roofs = pd.concat([series.rows["roof"] for series in panel.series]).value_counts()
+    if roofs.iloc[0] * 2 <= roofs.sum():
+        return
     kind = {"B/s": "bandwidth", "FLOP/s": "compute"}.get(panel.figure.unit)
-    named = [r for r in context.roofs if r.kind == kind and r.name == roofs.mode().iloc[0]]
+    named = [r for r in context.roofs if r.kind == kind and r.name == roofs.index[0]]
     if not named:
         return
     roof: Roof = min(named, key=lambda r: r.provenance not in PROVENANCES_OF_RUN)

@@ -313,3 +313,10 @@ def test_the_roof_may_have_another_name_than_the_bound(load):
     (axes,) = build(load(rows), "g").axes
     (roof,) = lines(axes, "roof")
     assert set(roof.get_ydata()) == {8.0e14}
+
+
+def test_no_roof_is_drawn_over_rows_that_have_different_ones(load):
+    units = ("fp32", "fp64", "fp16x2")
+    rows = [compute_row(f"p/k/dtype:{u}", 1e3, 5e13, label=u) for u in units]
+    (axes,) = build(load(rows), "p").axes
+    assert not lines(axes, "roof")
