@@ -327,6 +327,11 @@ int run(int argc, char** argv) {
     std::cout << help_text();
     return 0;
   }
+  if (options.version) {
+    std::cout << "gpubench " << version::number << ", commit " << version::commit
+              << (version::dirty ? " (modified)" : "") << ", " << version::compiler << '\n';
+    return 0;
+  }
   if (options.list_devices) {
     list_devices();
     return 0;
@@ -496,7 +501,8 @@ int run(int argc, char** argv) {
   if (cut_short) {
     info << "interrupted: " << rows.size() << " of " << rows_to_run.size() << " rows\n";
   }
-  info << rows.size() - skipped - failed << " rows " << (modelled ? "modelled" : "measured") << ", "
+  const std::size_t done = rows.size() - skipped - failed;
+  info << done << (done == 1 ? " row " : " rows ") << (modelled ? "modelled" : "measured") << ", "
        << skipped << " skipped, " << failed << " failed\n";
   return cut_short ? interrupted_exit : failed > 0 ? 1 : 0;
 }

@@ -100,6 +100,7 @@ Options parse_options(int argc, char** argv) {
        }},
       {"list_devices", [&](auto& f, auto& v) { o.list_devices = boolean(f, v); }},
       {"help", [&](auto& f, auto& v) { o.help = boolean(f, v); }},
+      {"version", [&](auto& f, auto& v) { o.version = boolean(f, v); }},
       {"benchmark_list_tests", [&](auto& f, auto& v) { o.list_tests = boolean(f, v); }},
       {"benchmark_filter", [&](auto&, auto& v) { o.filter = v; }},
       {"trace",
@@ -205,6 +206,7 @@ What it says
                                       ui.perfetto.dev or chrome://tracing; on a GPU, by events
                                       around every operation
   --whole_grids                       on the model: run every block of a kernel, not a sample
+  --version                           the program's number, commit and compiler
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
 Exit code: 0 all rows ran or were skipped with a reason, 1 a row or the run failed, 2 bad usage,
 130 interrupted.

@@ -30,6 +30,7 @@ struct Options {
   bool list_devices = false;
   bool list_tests = false;
   bool help = false;
+  bool version = false;
   std::string filter;  // a regular expression; a leading '-' takes what does not match
   std::string out;     // "" for none
   std::string trace;   // "" for none

@@ -47,6 +47,7 @@ def test_a_copied_pair_needs_no_other_edit(tmp_path: Path) -> None:
         "Ninja",
         "-DGPUBENCH_CUDA=OFF",
         "-DGPUBENCH_TESTS=OFF",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",  # compiles in half the time
     )
     command("cmake", "--build", build, "--target", "gpubench")
 

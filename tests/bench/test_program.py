@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -144,8 +145,11 @@ def test_csv_has_a_cell_for_every_column() -> None:
     assert {row["repetition_index"] for row in rows} == {"0", "1", ""}
 
 
-def test_help_and_devices_read_well() -> None:
+def test_help_version_and_devices_read_well() -> None:
     assert "--benchmark_filter" in run("--help").stdout
+    assert re.fullmatch(
+        r"gpubench \d+\.\d+\.\d+, commit \w+( \(modified\))?, GNU .*\n", run("--version").stdout
+    )
     devices = run("--list_devices").stdout
     for name in ("h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"):
         assert f"model:{name}" in devices
