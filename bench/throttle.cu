@@ -23,9 +23,11 @@ void gemm(Bench& bench) {
   const unsigned blocks = gpubench::residency(multiply, threads, 0).blocks *
                           static_cast<unsigned>(bench.device()["sm_count"]);
   const auto out = bench.output<float>(std::size_t{blocks} * threads);
+  const double share = bench.device().find("mma_sync_efficiency").value_or(1);
   bench.verify(out, ExpectedProducts{});
-  bench.work({.flops = flops_a_warp * blocks * (threads / warp_lanes),
-              .law = [](const gpubench::Roofs& roofs) { return roofs.at("tensor_bf16"); }});
+  bench.work(
+      {.flops = flops_a_warp * blocks * (threads / warp_lanes),
+       .law = [=](const gpubench::Roofs& roofs) { return roofs.at("tensor_bf16") * share; }});
   const auto body = [&](cudaStream_t s) { launch(multiply, blocks, threads, 0, s, out.data()); };
   bench.run(body);
   bench.watch(body);
