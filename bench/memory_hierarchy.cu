@@ -243,6 +243,12 @@ void steps(Bench& bench) {
   for (std::size_t i = 0; i < std::min(found.size(), std::size(edges)); ++i) {
     bench.counter(edges[i], gpubench::edge_of(found[i], latency_at, 4));
   }
+  // Beside what the device says of itself: the driver of L2, and of L1 only its file.
+  int device = 0, l2_bytes = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device));
+  bench.counter("stated_l2_bytes", l2_bytes);
+  if (const auto l1 = bench.device().find("l1_bytes_per_sm")) bench.counter("stated_l1_bytes", *l1);
   const char* const levels[] = {"found_l1_seconds", "found_l2_seconds", "found_dram_seconds"};
   const auto flat = gpubench::plateaus(curve);
   for (std::size_t i = 0; i < std::min(flat.size(), std::size(levels)); ++i) {

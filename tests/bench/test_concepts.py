@@ -67,9 +67,8 @@ def test_the_default_suite_is_short() -> None:
     assert not [name for name in names if name.startswith("throttle/")]  # half a minute a row
 
 
-@pytest.mark.parametrize("device", ["h100-sxm", "a100-80-sxm"])
-def test_every_device_runs_the_quick_suite(device: str) -> None:
-    rows = rows_of(f"--device=model:{device}", "--suite=quick")
+def test_an_older_device_runs_the_quick_suite() -> None:
+    rows = rows_of("--device=model:a100-80-sxm", "--suite=quick")
     daily = {name.partition("/")[0] for name in run("--benchmark_list_tests").stdout.split()}
     assert {row["concept"] for row in rows.values()} == daily
     assert not [name for name, row in rows.items() if row.get("error_occurred")]

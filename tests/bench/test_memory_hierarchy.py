@@ -54,6 +54,8 @@ def test_the_edges_found_are_the_caches(run: tuple[str, dict[str, dict]]) -> Non
     of_an_sm = figure["l2_bytes"] / (figure["l2_partitions"] if has_far else 1)
     assert found["found_l1_bytes"] == pytest.approx(figure["l1_bytes_per_sm"], rel=0.15)
     assert found["found_l2_bytes"] == pytest.approx(of_an_sm, rel=0.15)
+    assert found["stated_l1_bytes"] == figure["l1_bytes_per_sm"]
+    assert found["stated_l2_bytes"] == figure["l2_bytes"]
     assert "found_tlb_bytes" not in found  # no TLB in the model, and none is made up
     clock = figure["sm_clock_hz"]
     for level, name in (("l1", "l1"), ("l2", "l2"), ("dram", "dram")):
