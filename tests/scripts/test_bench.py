@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from reports.factory import make_document, make_row
 
-ROOT = Path(__file__).resolve().parents[2]
-# What scripts/lib.sh does is tested by using it; here it has done its work already.
-LIBRARY = """
-root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
-venv="$root/.venv"
-for name in lock_checkout unlock_checkout ensure_packages configure build_targets ensure_python; do
-  eval "$name() { :; }"
-done
-die() { printf '%s\\n' "$*" >&2; exit 1; }
-"""
+from .conftest import run_script, stand_ins
+
 PROGRAM = """#!/bin/sh
 for argument in "$@"; do
   case "$argument" in
@@ -34,23 +25,14 @@ cp "$(dirname "$0")/document.json" "$out"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for folder in ("scripts", "build", ".venv/bin", "results", "tests/data/published"):
+    for folder in ("results", "tests/data/published"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "scripts/bench").write_text((ROOT / "scripts/bench").read_text())
-    (tmp_path / "scripts/lib.sh").write_text(LIBRARY)
-    (tmp_path / "build/gpubench").write_text(PROGRAM)
     rows = [make_row("a/b/n:1", law=1e9, law_ratio=0.5), make_row("a/b/n:2")]
-    (tmp_path / "build/document.json").write_text(json.dumps(make_document(rows)))
-    reporter = tmp_path / ".venv/bin/gpubench-report"
-    reporter.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpubench_reports "$@"\n')
-    for program in ("scripts/bench", "build/gpubench", ".venv/bin/gpubench-report"):
-        (tmp_path / program).chmod(0o755)
-    return tmp_path
+    return stand_ins(tmp_path, "bench", PROGRAM, rows)
 
 
 def bench(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["scripts/bench", *arguments], cwd=tree, capture_output=True, text=True,
-                          timeout=120, check=False)  # fmt: skip
+    return run_script(tree, "bench", *arguments)
 
 
 def test_it_ends_with_the_report(tree: Path) -> None:

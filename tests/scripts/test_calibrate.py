@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from reports.factory import make_document, make_row
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = """
-root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
-venv="$root/.venv"
-for name in lock_checkout unlock_checkout ensure_packages configure build_targets ensure_python; do
-  eval "$name() { :; }"
-done
-has_gpu() { [[ -e "$root/gpu" ]]; }
-say() { printf '%s: %s\\n' "$program" "$*" >&2; }
-die() { say "$*"; exit 1; }
-"""
+from .conftest import run_script, stand_ins
+
 PROGRAM = """#!/bin/sh
 here="$(dirname "$0")"
 printf '%s\\n' "$@" >"$here/arguments"
@@ -37,23 +27,13 @@ FLOOR = make_row("launch_overhead/empty_row/by:stream/launches:1", empty_kernel_
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for folder in ("scripts", "build", ".venv/bin"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "scripts/calibrate").write_text((ROOT / "scripts/calibrate").read_text())
-    (tmp_path / "scripts/lib.sh").write_text(LIBRARY)
-    (tmp_path / "build/gpubench").write_text(PROGRAM)
+    stand_ins(tmp_path, "calibrate", PROGRAM, [FLOOR])
     (tmp_path / "build/status").write_text("0")
-    (tmp_path / "build/document.json").write_text(json.dumps(make_document([FLOOR])))
-    reporter = tmp_path / ".venv/bin/gpubench-report"
-    reporter.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpubench_reports "$@"\n')
-    for program in ("scripts/calibrate", "build/gpubench", ".venv/bin/gpubench-report"):
-        (tmp_path / program).chmod(0o755)
     return tmp_path
 
 
 def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["scripts/calibrate", *arguments], cwd=tree, capture_output=True,
-                          text=True, timeout=120, check=False)  # fmt: skip
+    return run_script(tree, "calibrate", *arguments)
 
 
 def floor_of(path: Path) -> dict:

@@ -89,13 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         sub.set_defaults(call=call)
         if store:
-            sub.add_argument(
-                "--store",
-                metavar="DIR",
-                type=Path,
-                default=default_store(),
-                help="default: $GPUBENCH_STORE, or %(default)s",
-            )
+            _add_store(sub)
             sub.add_argument(
                 "--rehearsal",
                 action="store_true",
@@ -241,19 +235,23 @@ def _add_program(parser: argparse.ArgumentParser, default: Path | None) -> None:
     )
 
 
+def _add_store(parser: argparse.ArgumentParser, purpose: str = "") -> None:
+    parser.add_argument(
+        "--store",
+        metavar="DIR",
+        type=Path,
+        default=default_store(),
+        help=f"{purpose}default: $GPUBENCH_STORE, or %(default)s",
+    )
+
+
 def _add_gate(parser: argparse.ArgumentParser) -> None:
     _add_program(parser, None)
     parser.add_argument("--rounds", type=int, metavar="N", help="processes of each program (10)")
     parser.add_argument(
         "--floor", type=float, metavar="FRACTION", help="smaller changes do not count (0.02)"
     )
-    parser.add_argument(
-        "--store",
-        metavar="DIR",
-        type=Path,
-        default=default_store(),
-        help="whose settings.toml holds, if any; default: $GPUBENCH_STORE, or %(default)s",
-    )
+    _add_store(parser, "whose settings.toml holds, if any; ")
     parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
     parser.add_argument("--rehearsal", action="store_true", help="compare modelled runs")
 

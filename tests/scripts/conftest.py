@@ -1,0 +1,46 @@
+"""A checkout of stand-ins around one of the scripts, and a way to run it there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reports.factory import make_document
+
+ROOT = Path(__file__).resolve().parents[2]
+# What scripts/lib.sh does is tested by using it; here it has done its work already.
+LIBRARY = """
+root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
+venv="$root/.venv"
+for name in lock_checkout unlock_checkout ensure_packages configure build_targets ensure_python; do
+  eval "$name() { :; }"
+done
+has_gpu() { [[ -e "$root/gpu" ]]; }
+say() { printf '%s: %s\\n' "$program" "$*" >&2; }
+die() { say "$*"; exit 1; }
+"""
+
+
+def stand_ins(tree: Path, script: str, program: str, rows: Sequence[dict[str, Any]]) -> Path:
+    """Makes `tree` a checkout whose scripts/`script` is the real one. Its build/gpubench is
+    `program`, a shell script, which finds a result file of `rows` as document.json beside it."""
+    for folder in ("scripts", "build", ".venv/bin"):
+        (tree / folder).mkdir(parents=True)
+    (tree / f"scripts/{script}").write_text((ROOT / f"scripts/{script}").read_text())
+    (tree / "scripts/lib.sh").write_text(LIBRARY)
+    (tree / "build/gpubench").write_text(program)
+    (tree / "build/document.json").write_text(json.dumps(make_document(list(rows))))
+    reporter = tree / ".venv/bin/gpubench-report"
+    reporter.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpubench_reports "$@"\n')
+    for file in (f"scripts/{script}", "build/gpubench", ".venv/bin/gpubench-report"):
+        (tree / file).chmod(0o755)
+    return tree
+
+
+def run_script(tree: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([f"scripts/{script}", *arguments], cwd=tree, capture_output=True,
+                          text=True, timeout=120, check=False)  # fmt: skip
