@@ -11,8 +11,7 @@
 //           align [bytes at which rows begin]. `penalty` is the row's time over that of the same
 //           padded to multiples of 64, less 1; `pad_cost` what padding multiplies in addition.
 //           wasted_fraction: of an own kernel's multiplications, those with padding.
-// Confirm   `unit` and `tile` are the library's word, `kernels` names what it launched (align1,
-// ...);
+// Confirm   `unit` and `tile` are the library's word, `kernels` what it launched (align1, ...);
 //           ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads a load of `edges`
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -180,19 +179,15 @@ void add(const char* kernel, gpubench::BenchFunction function, const char* argum
 }
 
 void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
-  gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
-      ->Axis("dtype", {dtype})
-      ->Axis("pass", {pass})
-      ->ArgName("n")
-      ->Arg(50257)
-      ->Arg(50304)
-      ->In(suite);
-  gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
-      ->Axis("dtype", {dtype})
-      ->Axis("pass", {pass})
-      ->ArgName("n")
-      ->Arg(50264)  // the next whole row of 16 bytes
-      ->In(Suite::full);
+  const auto rows = [&](Suite of) {
+    return gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
+        ->Axis("dtype", {dtype})
+        ->Axis("pass", {pass})
+        ->ArgName("n")
+        ->In(of);
+  };
+  rows(suite)->Arg(50257)->Arg(50304);
+  rows(Suite::full)->Arg(50264);  // the next whole row of 16 bytes
 }
 
 [[maybe_unused]] const bool added = [] {

@@ -33,23 +33,19 @@ void note_launch(void* user, int, std::uint32_t, const void* data) {
   }
 }
 
-struct Close {
-  void operator()(void* library) const { dlclose(library); }
-};
-
 }  // namespace
 
 std::vector<std::string> launched_kernels(const std::function<void()>& run,
                                           const std::string& library) {
   std::vector<std::string> names;
-  const std::unique_ptr<void, Close> cupti(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
+  // Never unloaded: the driver may hold on to what it has been given of it.
+  void* const cupti = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (cupti == nullptr) return names;
   const auto subscribe =
-      reinterpret_cast<int (*)(Subscriber*, Callback, void*)>(dlsym(cupti.get(), "cuptiSubscribe"));
-  const auto enable = reinterpret_cast<int (*)(std::uint32_t, Subscriber, int)>(
-      dlsym(cupti.get(), "cuptiEnableDomain"));
-  const auto unsubscribe =
-      reinterpret_cast<int (*)(Subscriber)>(dlsym(cupti.get(), "cuptiUnsubscribe"));
+      reinterpret_cast<int (*)(Subscriber*, Callback, void*)>(dlsym(cupti, "cuptiSubscribe"));
+  const auto enable =
+      reinterpret_cast<int (*)(std::uint32_t, Subscriber, int)>(dlsym(cupti, "cuptiEnableDomain"));
+  const auto unsubscribe = reinterpret_cast<int (*)(Subscriber)>(dlsym(cupti, "cuptiUnsubscribe"));
   Subscriber subscriber = nullptr;
   if (subscribe == nullptr || enable == nullptr || unsubscribe == nullptr ||
       subscribe(&subscriber, note_launch, &names) != kSuccess) {
