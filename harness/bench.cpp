@@ -86,6 +86,30 @@ const GpuRanks& Bench::ranks(std::int64_t count, double head_start) {
   return *ranks_;
 }
 
+void Bench::check(std::function<std::string(bool only_written)> wrong) {
+  checks_.push_back(std::move(wrong));
+}
+
+void Bench::each_set(std::function<void()> contents) {
+  prepare([this, contents = std::move(contents)](std::size_t set) {
+    turn_ = set;
+    contents();
+  });
+}
+
+void Bench::add_to_set(std::size_t bytes, std::function<void()> add) {
+  set_bytes_ += bytes;
+  add_set_.push_back(std::move(add));
+}
+
+void Bench::prepare(std::function<void(std::size_t set)> contents) {
+  prepare_.push_back(std::move(contents));
+}
+
+void Bench::note(const std::string& key, const std::string& words) { row_.words[key] = words; }
+
+void Bench::note(const std::string& key, double number) { row_.counters[key] = number; }
+
 void Bench::add_cold_sets() {
   if (settings_.mode != Mode::cold || settings_.profile || set_bytes_ == 0) return;
   const double l2 = platform_.device().find("l2_bytes").value_or(0);

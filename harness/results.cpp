@@ -146,10 +146,17 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
       *same = roof;
     }
   }
-  for (const Roof& roof : platform.device().data_sheet_roofs()) {
+  const DeviceSpec& device = platform.device();
+  const auto state = [&](const Roof& roof) {
     stated.push_back({roof.name, is_bandwidth(roof.name) ? "bandwidth" : "compute", roof.value,
                       roof.provenance, roof.source});
+  };
+  // No pattern allows what the data sheet says of device memory: without a row that measures it,
+  // laws stand on what is known to be reached.
+  if (std::ranges::find(stated, "dram", &StatedRoof::name) == stated.end()) {
+    if (const auto dram = device.reachable_dram()) state(*dram);
   }
+  for (const Roof& roof : device.data_sheet_roofs()) state(roof);
   return stated;
 }
 
