@@ -1,18 +1,18 @@
-// Lab 11: a matrix multiplication on the Tensor Cores, whatever the dimensions: first with rows that
-// begin anywhere, then with padded ones.
+// Lab 11: a matrix multiplication on the Tensor Cores, whatever the dimensions: first with rows
+// that begin anywhere, then with padded ones.
 //
-// d[m][n] = sum over k of a[m][k] * b[n][k]; a and b in bf16, row after row, d in float with rows of
-// n. A block of 128 threads computes a tile of 32 x 32 elements of d; blockIdx.x counts tiles along
-// n, blockIdx.y along m. Use
+// d[m][n] = sum over k of a[m][k] * b[n][k]; a and b in bf16, row after row, d in float with rows
+// of n. A block of 128 threads computes a tile of 32 x 32 elements of d; blockIdx.x counts tiles
+// along n, blockIdx.y along m. Use
 //
 //   mma_m16n8k16_bf16(float (&d)[4], unsigned (&a)[4], unsigned (&b)[2], float (&c)[4])
 //
-// by which a warp computes d = a * b + c for 16 x 8 elements of d and 16 of k. With g = lane / 4 and
-// t = lane % 4, a lane brings
+// by which a warp computes d = a * b + c for 16 x 8 elements of d and 16 of k. With g = lane / 4
+// and t = lane % 4, a lane brings
 //
-//   a[0..3]: two neighbours of a row each, at rows g, g + 8, g, g + 8 and k = 2t, 2t, 2t + 8, 2t + 8
-//   b[0..1]: two neighbours of row g of b each, at k = 2t, 2t + 8
-//   c, d:    at rows g, g, g + 8, g + 8 and columns 2t, 2t + 1, 2t, 2t + 1
+//   a[0..3]: two neighbours of a row each, at rows g, g + 8, g, g + 8 and k = 2t, 2t, 2t + 8, 2t +
+//   8 b[0..1]: two neighbours of row g of b each, at k = 2t, 2t + 8 c, d:    at rows g, g, g + 8, g
+//   + 8 and columns 2t, 2t + 1, 2t, 2t + 1
 //
 // of two neighbours the one of lower k in the lower half of the word.
 #pragma once

@@ -1,5 +1,5 @@
-// Two tiles in shared memory, of which four warps multiply 16 x 16 each. Ragged rows come element by
-// element; of padded ones a lane brings eight elements at once.
+// Two tiles in shared memory, of which four warps multiply 16 x 16 each. Ragged rows come element
+// by element; of padded ones a lane brings eight elements at once.
 #pragma once
 
 #include <cuda_bf16.h>
