@@ -41,6 +41,8 @@ examples:
   gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
+  gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
+  gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               a device file with what was measured
   gpubench-report published tests/data/published   the model against published measurements
 
@@ -138,6 +140,26 @@ Prints the signed error by concept, the mean of its size (MAPE), the worst rows,
 the target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated
 on this GPU. Rows of the latter kind are fitted, all others held out. Draws predicted over measured
 time, and the errors.
+"""
+
+_AGREE = """\
+Compares files of equal runs, each with each: how far the medians lie apart, how wide the intervals
+are, and how many pairs of rows a comparison tells apart (5 %, if nothing but chance is between the
+runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
+"""
+
+_COUNTERS = """\
+Compares what the model counts with what Nsight Compute counts, launch by launch:
+
+  ./gpubench --profile --predict --benchmark_filter=F --benchmark_out=run.json
+  ncu --profile-from-start off --nvtx --clock-control none --cache-control none \\
+      --csv --page raw --print-units base --log-file profile.csv \\
+      --metrics "$(gpubench-report counters --metrics)" ./gpubench --profile --benchmark_filter=F
+  gpubench-report counters run.json profile.csv
+
+Prints, for each figure, how many launches agree, and then every difference, with the reason where
+one is known beforehand. --times adds how the times of another file (of a hot run, say) compare with
+the profiler's durations.
 """
 
 _IMPORT = """\
@@ -291,6 +313,20 @@ def _parser() -> argparse.ArgumentParser:
         help="where to (default: FILE-validation beside the first file)",
     )
     validate.set_defaults(run=_run_validate)
+
+    agree = command("agree", "say how well repetitions agree", _AGREE)
+    agree.add_argument("results", metavar="FILE.json", type=Path, nargs="+")
+    agree.set_defaults(run=_run_agree)
+
+    counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
+    what = counters.add_mutually_exclusive_group(required=True)
+    what.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
+    what.add_argument("--metrics", action="store_true",
+                      help="print what ncu is to be asked for")  # fmt: skip
+    counters.add_argument("profiles", metavar="PROFILE.csv", type=Path, nargs="*")
+    counters.add_argument("--times", metavar="FILE.json", type=Path,
+                          help="a measured file, whose times are compared as well")  # fmt: skip
+    counters.set_defaults(run=_run_counters)
 
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
     what = calibrate.add_mutually_exclusive_group(required=True)
@@ -491,6 +527,37 @@ def _run_validate(options: argparse.Namespace) -> None:
     directory = options.out or first.parent / f"{first.stem}-validation"
     print_validation(validation)
     _save_all(directory, {"validation": validate_chart.build(validation)})
+
+
+def _run_agree(options: argparse.Namespace) -> None:
+    from gpubench_reports.agree import agree
+    from gpubench_reports.reader import read
+
+    found = agree([read(path) for path in options.results])
+    from gpubench_reports.tables import print_agreement
+
+    print_agreement(found)
+
+
+def _run_counters(options: argparse.Namespace) -> None:
+    from gpubench_reports import counters
+
+    if options.metrics:
+        print(",".join(counters.metrics()))
+        return
+    from gpubench_reports.reader import read
+
+    result = read(options.result)
+    if not options.profiles:
+        raise ReportError(options.result, "no profile of ncu was given to compare it with")
+    profiled = [launch for path in options.profiles for launch in counters.read_profile(path)]
+    found = counters.compare(result, profiled)
+    timed = counters.timings(read(options.times), profiled) if options.times else []
+    from gpubench_reports.tables import print_counters, print_timings
+
+    print_counters(found)
+    if options.times:
+        print_timings(timed)
 
 
 def _run_calibrate(options: argparse.Namespace) -> None:
