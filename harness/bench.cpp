@@ -22,6 +22,9 @@ constexpr std::size_t most_sets = 256;
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
 constexpr double least_modelled_budget_seconds = 10;
 
+// What a profiler calls work that is timed beside a row.
+constexpr const char* beside_the_row = " (beside)";
+
 // A moment of a watched row: long enough for the driver to have something new to say.
 constexpr double moment_seconds = 0.1;
 
@@ -108,6 +111,7 @@ void Bench::check_results(const Body& body) {
   CUDA_CHECK(cudaStreamSynchronize(stream));
   const Observation observation = platform_.observe(work_.access);
   priced_ = observation.priced;
+  if (settings_.profile) row_.launches = platform_.launches();
   for (const auto& check : checks_) {
     if (const std::string wrong = check(!observation.whole); !wrong.empty()) {
       throw WrongResult{"verification failed: " + wrong};
@@ -163,8 +167,17 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
     // How busy this machine is has no say in what a modelled row looks like.
     timer.stop.budget_seconds = std::max(timer.stop.budget_seconds, least_modelled_budget_seconds);
   }
-  Timing timing = time_body(
-      body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  Timing timing;
+  const auto take = [&] {
+    timing = time_body(
+        body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  };
+  if (settings_.profile) {
+    // What is timed besides, once the row has its time, is not the row.
+    platform_.name_for_profiler(row_.name + (row_.samples.empty() ? "" : beside_the_row), take);
+  } else {
+    take();
+  }
   if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};
   return timing;
 }

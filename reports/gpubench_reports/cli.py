@@ -162,12 +162,23 @@ one is known beforehand. --times adds how the times of another file (of a hot ru
 the profiler's durations.
 """
 
+_PEERS = """\
+Other programs on the same GPU: what gpubench finds over what they find, with bytes and FLOP counted
+alike, and the seconds that each needs for an interval of 0.5 % to either side. DIR holds their runs.
+
+With --program they are run first, in turns: PyTorch of --python, and of the folder --sources what it
+holds of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests, each of which is
+built there in DIR/build. Runs that DIR has already are not repeated. Whatever cannot be run is named
+with the reason.
+"""
+
 _IMPORT = """\
 Writes a result file with the rows of FILE, which another program wrote, so that they can be drawn
 and compared like our own:
 
   nccl-tests   what all_reduce_perf, reduce_scatter_perf, ... print, as all_reduce/KERNEL/...
   babelstream  its --csv output, as stream/KERNEL/dtype:.../bytes:.../unroll:1
+  gpu-benches  what its gpu-stream prints, as stream/KERNEL/dtype:fp64/.../block:...
   mixbench     what it prints, as roofline/mixbench/dtype:.../iterations:...
   nvbandwidth  its --json output, as nvbandwidth/TESTCASE/row:.../column:...
   nvbench      its --json output, as nvbench/BENCHMARK/AXIS:...
@@ -342,11 +353,25 @@ def _parser() -> argparse.ArgumentParser:
     calibrate.add_argument("--from-model", action="store_true", help="take a modelled file")
     calibrate.set_defaults(run=_run_calibrate)
 
+    peers = command("peers", "compare gpubench with other programs", _PEERS)
+    peers.add_argument("directory", metavar="DIR", type=Path)
+    peers.add_argument("--program", metavar="GPUBENCH", type=Path, help="run this and the others")
+    peers.add_argument("--sources", metavar="FOLDER", type=Path, help="of the other programs")
+    peers.add_argument("--python", metavar="PYTHON", default="python3",
+                       help="that has PyTorch (default: %(default)s)")  # fmt: skip
+    peers.add_argument("--nvcc", metavar="NVCC", default="nvcc", help="(default: %(default)s)")
+    peers.add_argument("--device", metavar="NAME", default="", help="what gpubench calls the GPU")
+    peers.add_argument("--runs", metavar="N", type=int, default=5,
+                       help="of each program (default: %(default)s)")  # fmt: skip
+    peers.add_argument("--seconds", metavar="SECONDS", type=float, default=540,
+                       help="after which no run is begun (default: %(default)s)")  # fmt: skip
+    peers.set_defaults(run=_run_peers)
+
     imported = command("import", "turn other programs' results into a result file", _IMPORT)
     imported.add_argument("file", metavar="FILE", type=Path)
     imported.add_argument("--from", dest="program", required=True,
-                          choices=("nccl-tests", "babelstream", "mixbench", "nvbandwidth",
-                                   "nvbench"))  # fmt: skip
+                          choices=("nccl-tests", "babelstream", "gpu-benches", "mixbench",
+                                   "nvbandwidth", "nvbench"))  # fmt: skip
     imported.add_argument("--device", metavar="NAME", default="",
                           help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
     imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
@@ -580,6 +605,23 @@ def _run_calibrate(options: argparse.Namespace) -> None:
     write_atomically(out, calibrate.device_text(found, out.stem).encode())
     print_calibration(found, by.kept)
     _print_paths([out])
+
+
+def _run_peers(options: argparse.Namespace) -> None:
+    from gpubench_reports import peers
+    from gpubench_reports.tables import print_peers
+
+    skipped: dict[str, str] = {}
+    if options.program:
+        skipped = peers.run_all(
+            peers.Settings(
+                options.program, options.directory, options.sources, options.python, options.nvcc,
+                options.device, options.runs, options.seconds,
+            )
+        )  # fmt: skip
+        for name, why in skipped.items():
+            print(f"skipped {name}: {why}")
+    print_peers(peers.compare(options.directory))
 
 
 def _run_import(options: argparse.Namespace) -> None:

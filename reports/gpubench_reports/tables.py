@@ -18,6 +18,8 @@ from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.counters import METRICS, TIME_TOLERANCE, Timed
 from gpubench_reports.counters import Comparison as Counted
 from gpubench_reports.figures import BY_COLUMN
+from gpubench_reports.peers import WIDTH, Answer
+from gpubench_reports.peers import Comparison as Beside
 from gpubench_reports.reader import Context, ResultFile
 from gpubench_reports.speedups import Table as Speedups
 from gpubench_reports.units import si
@@ -27,7 +29,7 @@ from gpubench_reports.verdicts import Verdict
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
 # The titles of columns that hold words.
-_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure")
+_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure", "program")
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
 # Rows of an agreement.
@@ -245,6 +247,34 @@ def print_timings(timed: Sequence[Timed]) -> None:
                 ]
             )
         )
+
+
+def print_peers(found: Sequence[Beside]) -> None:
+    """Prints every program's answers beside ours."""
+
+    def seconds(answer: Answer | None) -> str:
+        known = answer is not None and math.isfinite(answer.seconds)
+        return si(answer.seconds, "s") if answer and known else NONE
+
+    def value(one: Beside, answer: Answer | None) -> str:
+        return NONE if answer is None else si(answer.value, one.what.unit)
+
+    console = _console()
+    console.print(
+        _table(
+            [
+                ("what", [one.what.name for one in found]),
+                ("program", [one.theirs.program for one in found]),
+                ("finds", [value(one, one.theirs) for one in found]),
+                ("gpubench", [value(one, one.ours) for one in found]),
+                ("over it", [f"{one.ratio:.3f}" if one.ratio else NONE for one in found]),
+                (f"needs for ± {WIDTH * 100:.1f} %", [seconds(one.theirs) for one in found]),
+                ("gpubench needs", [seconds(one.ours) for one in found]),
+                ("note", [one.what.note or ("" if one.ours else "gpubench has no such row yet")
+                          or NONE for one in found]),
+            ]
+        )
+    )  # fmt: skip
 
 
 def print_calibration(found: Calibration, kept: dict[str, str]) -> None:
