@@ -277,13 +277,16 @@ void Bench::note_kernels(const Body& body) {
 
 void Bench::watch(const Body& body) {
   const double a_run = seconds();
+  if (settings_.profile) {
+    note("verdict", "none: profiled, not watched");
+    return;
+  }
   if (platform_.health() == nullptr && platform_.deterministic()) {
     note("verdict", "none: the model has no clock to lose");
     return;
   }
   struct Batch {
     Event begin, end;
-    HealthSample health;
   };
   const Stream stream;
   const auto runs = static_cast<std::size_t>(std::ceil(moment_seconds / a_run));
@@ -302,13 +305,15 @@ void Bench::watch(const Body& body) {
         body(stream);
       }
       queued.end.record(stream);
-      if (platform_.health() != nullptr) queued.health = platform_.health()->sample();
     }
     if (n > 0) {
-      const Batch& done = batches[(n - 1) % 2];
-      done.end.synchronize();
+      // The batch before is what runs now, so it is what the evidence is of.
+      const Batch& running = batches[(n - 1) % 2];
+      HealthSample health;
+      if (platform_.health() != nullptr) health = platform_.health()->sample();
+      running.end.synchronize();
       row_.moments.push_back(
-          {since(), amount / seconds_between(done.begin, done.end), done.health});
+          {since(), amount / seconds_between(running.begin, running.end), health});
     }
     if (last) break;
   }

@@ -144,8 +144,8 @@ time, and the errors.
 
 _AGREE = """\
 Compares files of equal runs, each with each: how far the medians lie apart, how wide the intervals
-are, and how many pairs of rows a comparison tells apart (5 %, if nothing but chance is between the
-runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
+are, and how many pairs of rows a comparison tells apart (5 %, if nothing but chance is between
+the runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
 """
 
 _COUNTERS = """\
@@ -163,12 +163,13 @@ the profiler's durations.
 """
 
 _PEERS = """\
-Other programs on the same GPU: what gpubench finds over what they find, with bytes and FLOP counted
-alike, and the seconds that each needs for an interval of 0.5 % to either side. DIR holds their runs.
+Other programs on the same GPU: what gpubench finds over what they find, with bytes and FLOP
+counted alike, and the seconds that each needs for an interval of 0.5 % to either side. DIR holds
+their runs.
 
-With --program they are run first, in turns: PyTorch of --python, and of the folder --sources what it
-holds of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests, each of which is
-built there in DIR/build. Runs that DIR has already are not repeated. Whatever cannot be run is named
+With --program they are run first, in turns: PyTorch of --python, and of the folder --sources what
+it holds of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests, each of which
+is built in DIR/build. Runs that DIR has already are not repeated. Whatever cannot be run is named
 with the reason.
 """
 

@@ -1,8 +1,8 @@
 """The model's counts beside Nsight Compute's, launch by launch. Numbers only.
 
-A result file of `gpubench --profile` (on a GPU with --predict) holds for each row its `launches`: what
-the model counts in each. `ncu --nvtx --csv --page raw` of the same rows has a line a launch, in an
-NVTX range that is called as the row.
+A result file of `gpubench --profile` (on a GPU with --predict) holds for each row its `launches`:
+what the model counts in each. `ncu --nvtx --csv --page raw` of the same rows has a line a launch,
+in an NVTX range that is called as the row.
 """
 
 import csv

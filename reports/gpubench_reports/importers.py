@@ -205,7 +205,7 @@ def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
                note=f"{cells.get('n_elements', '?')} elements")  # fmt: skip
 
 
-# --- gpu-benches -----------------------------------------------------------------------------------
+# --- gpu-benches ----------------------------------------------------------------------------------
 
 _GPU_STREAM = {"init": ("write", 1), "read": ("read", 1), "scale": ("scale", 2),
                "triad": ("triad", 3)}  # our kernel, and its arrays  # fmt: skip

@@ -1,8 +1,8 @@
 """Other programs in the same hour on the same GPU: what they find over what we find.
 
 Every program is run several times, in turns with ours, so that no one has the cool GPU to himself.
-Sources are the user's: a folder that holds BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and
-nccl-tests as their repositories are. Nothing is downloaded.
+Sources are the user's: a folder that holds BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench
+and nccl-tests as their repositories are. Nothing is downloaded.
 """
 
 import json
@@ -86,7 +86,8 @@ class What:
 
 _BEST = r"dtype:fp(32|64)/bytes:16/unroll:(4|8)$"
 WHATS = (
-    What("copy", _RATE, rf"^stream/copy/{_BEST}", r"^(stream/copy/|pytorch/copy/|nvbench/throughput)",
+    What("copy", _RATE, rf"^stream/copy/{_BEST}",
+         r"^(stream/copy/|pytorch/copy/|nvbench/throughput)",
          "bytes read and written; nvbench copies 64 MiB, which L2 holds in part"),
     What("triad", _RATE, rf"^stream/triad/{_BEST}", r"^stream/triad/"),
     What("add", _RATE, rf"^stream/add/{_BEST}", r"^stream/add/"),
@@ -100,7 +101,8 @@ WHATS = (
          r"^nvbandwidth/device_to_host_memcpy_ce/"),
     What("fp32", _FLOPS, r"^compute_peak/fma/dtype:fp32", r"^roofline/mixbench/dtype:fp32/"),
     What("fp64", _FLOPS, r"^compute_peak/fma/dtype:fp64", r"^roofline/mixbench/dtype:fp64/"),
-    What("matmul bf16", _FLOPS, r"^tile_alignment/waves/dtype:bf16/", r"^pytorch/matmul/dtype:bf16/",
+    What("matmul bf16", _FLOPS, r"^tile_alignment/waves/dtype:bf16/",
+         r"^pytorch/matmul/dtype:bf16/",
          "ours by cuBLASLt's own heuristics; random data both"),
     What("matmul fp8", _FLOPS, "", r"^pytorch/matmul/dtype:fp8/"),
     What("attention", _FLOPS, "", r"^pytorch/attention/"),
@@ -149,8 +151,8 @@ class Comparison:
 
 
 def run_all(by: Settings) -> dict[str, str]:
-    """Runs everything that can be run, into `by.out`: NAME-RUN.json, result files, and seconds.json,
-    the seconds that each took. What is there already is not run again. Returns what was not run,
+    """Runs everything that can be run, into `by.out`: NAME-RUN.json, result files, and
+    seconds.json, the seconds that each took. What is there already is not run again. Returns what was not run,
     and why."""
     ensure_directory(by.out)
     began = time.monotonic()
@@ -240,8 +242,10 @@ def _quietly(command: Sequence[str], seconds: float, printed: Path | None = None
     """Runs a command, with what it prints in a file if one is named; "" or its last words."""
     environment = os.environ | {"LC_ALL": "C"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False,
-                              stdin=subprocess.DEVNULL, env=environment, errors="replace")  # fmt: skip
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=seconds,
+            check=False, stdin=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"{Path(command[0]).name} took longer than {seconds:.0f} s"
     except OSError as error:
@@ -255,9 +259,7 @@ def _quietly(command: Sequence[str], seconds: float, printed: Path | None = None
     return f"exit code {done.returncode}: {clean(cause) or 'no word'}"
 
 
-def _run_once(
-    peer: Peer | None, command: list[str], by: Settings, key: str, seconds: float
-) -> str:
+def _run_once(peer: Peer | None, command: list[str], by: Settings, key: str, seconds: float) -> str:
     """One run, its result file as KEY.json; "" or why there is none."""
     result = by.out / f"{key}.json"
     raw = by.out / f"{key}.raw.{peer.suffix}" if peer and peer.program else result

@@ -29,7 +29,8 @@ from gpubench_reports.verdicts import Verdict
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
 # The titles of columns that hold words.
-_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure", "program")
+_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure",
+         "program")  # fmt: skip
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
 # Rows of an agreement.

@@ -2,8 +2,8 @@
 
     python3 torch_peer.py OUT.json
 
-Runs under whatever Python has PyTorch, and needs nothing else. Random data throughout; each sample is
-a batch between two events, long enough for their resolution.
+Runs under whatever Python has PyTorch, and needs nothing else. Random data throughout; each sample
+is a batch between two events, long enough for their resolution.
 """
 
 import json

@@ -11,7 +11,7 @@ from .factory import make_document, make_row
 
 
 def files(write, *times: dict[str, float], width: float = 0.004, **context):
-    """A file for each of `times`, which has seconds by row; intervals are `width` to either side."""
+    """A file for each of `times`, seconds by row; intervals are `width` to either side."""
     return [
         write(
             make_document(

@@ -92,7 +92,8 @@ def test_what_is_known_of_a_difference_is_said(compared, change, row, figure, wh
     other = metrics_of(FIGURES | {figure: FIGURES.get(figure, 0) + 5000})
     (one,) = compared([launch(**change)], [(ROW, SIGNATURE, other)], **row).differences
     assert one.figure == figure
-    assert (why in one.why) and bool(why) == bool(one.why)
+    assert why in one.why
+    assert bool(why) == bool(one.why)
 
 
 def test_a_sample_of_the_blocks_may_be_one_percent_off(compared):
@@ -160,7 +161,8 @@ def test_a_profile_of_nothing_says_why(write, text, words):
 def test_times_are_compared_where_a_row_is_one_long_launch(write):
     clock = 1.5e9
     rows = [make_row("a/long", 1.01e-3, sm_clock_hz=clock), make_row("a/short", 1e-6),
-            make_row("a/slow_clock", 2e-3, sm_clock_hz=clock), make_row("a/twice", 1e-3)]  # fmt: skip
+            make_row("a/slow_clock", 2e-3, sm_clock_hz=clock),
+            make_row("a/twice", 1e-3)]  # fmt: skip
     profile = [
         (name, f"a::{name[2:]}(int)", {"gpu__time_duration.sum": ns, "sm__cycles_elapsed.max": c})
         for name, ns, c in [("a/long", 1e6, 1.5e6), ("a/short", 2e3, 3e3),
