@@ -70,6 +70,12 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     }
     for (const auto& [name, seconds] : row.terms) json["terms"][name] = seconds;
     for (const auto& [name, count] : row.instructions) json["instructions"][name] = count;
+    for (const Launched& launched : row.launches) {
+      ordered_json one = {{"kernel", launched.kernel}, {"times", launched.times}};
+      one["figures"] = launched.figures;
+      if (!launched.departures.empty()) one["departures"] = launched.departures;
+      json["launches"].push_back(std::move(one));
+    }
   }
   return json;
 }
