@@ -252,8 +252,8 @@ def test_roofs_of_whole_numbers_have_lines_and_a_unit_of_their_own(load):
 
 def test_ridges_are_dram_s_also_where_only_the_file_knows_it():
     def ridges(*drams):
-        roofs = [Roof("l2", "bandwidth", 1e13, "measured", ""),
-                 *(Roof("dram", "bandwidth", value, known, "") for known, value in drams)]  # fmt: skip
+        roofs = [Roof("dram", "bandwidth", value, known, "") for known, value in drams]
+        roofs.append(Roof("l2", "bandwidth", 1e13, "measured", ""))
         peaks = [Roof("fp32", "compute", 6e13, "measured", "")]
         return [x for x, _, _ in
                 roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))]  # fmt: skip
