@@ -437,16 +437,16 @@ def test_no_link_of_the_navigation_is_cut(browser, address, width):
     assert browser.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-def test_a_phone_shows_the_answers_before_the_details_of_the_run(browser, address):
-    browser.resize(390, 844)
+@pytest.mark.parametrize("width", [390, 794])  # a phone; A4
+def test_one_column_has_the_answers_before_the_details_of_the_run(browser, address, width):
+    browser.resize(width, 844)
     browser.open(address)
     places = browser.evaluate(
         "Array.from(document.querySelectorAll('#summary h3'))"
         ".map(h => [h.getBoundingClientRect().top, h.textContent]).sort((a, b) => a[0] - b[0])"
         ".map(p => p[1])"
     )
-    assert places[0] == "Is it healthy?"
-    assert places[-1] == "Device and run"
+    assert places == ["Is it healthy?", "Worst rows", "Its roofs", "All rows", "Device and run"]
 
 
 def test_filters_and_counts(browser, address):
