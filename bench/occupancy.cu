@@ -9,7 +9,7 @@
 //           raise the occupancy, until values are spilled and every access to them is memory's.
 // Units     warps [resident on an SM], unroll [loads a thread has in flight], ilp [chains a thread
 //           has side by side], block [threads]. Bytes and FLOPs are the same in every row.
-// Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active,sm__maximum_warps_per_active_cycle
+// Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active
 #include "kernels/occupancy.cuh"
 
 #include <algorithm>

@@ -21,6 +21,9 @@ constexpr std::size_t most_sets = 256;
 // A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
 
+// What a profiler calls work that is timed beside a row.
+constexpr const char* beside_the_row = " (beside)";
+
 // A moment of a watched row: long enough for the driver to have something new to say.
 constexpr double moment_seconds = 0.1;
 
@@ -85,6 +88,45 @@ const GpuRanks& Bench::ranks(std::int64_t count, double head_start) {
   return *ranks_;
 }
 
+void Bench::check(std::function<std::string(bool only_written)> wrong) {
+  checks_.push_back(std::move(wrong));
+}
+
+void Bench::each_set(std::function<void()> contents) {
+  prepare([this, contents = std::move(contents)](std::size_t set) {
+    turn_ = set;
+    contents();
+  });
+}
+
+OperandMemory Bench::memory(std::size_t elements, std::size_t size) {
+  OperandMemory memory{std::make_shared<std::vector<DeviceBuffer<std::byte>>>(), &turn_};
+  const auto add = [sets = memory.sets, bytes = detail::checked_bytes(elements, size)] {
+    sets->emplace_back(bytes);
+  };
+  add();
+  set_bytes_ += memory.sets->front().bytes();
+  add_set_.push_back(add);
+  return memory;
+}
+
+void Bench::poison(const OperandMemory& memory) {
+  prepare([memory](std::size_t set) {
+    const DeviceBuffer<std::byte>& buffer = (*memory.sets)[set];
+    if (buffer.size() > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
+  });
+}
+
+void Bench::prepare(std::function<void(std::size_t set)> contents) {
+  prepare_.push_back(std::move(contents));
+}
+
+void Bench::work(const Work& work) { work_ = work; }
+
+void Bench::note(const std::string& key, const std::string& words) { row_.words[key] = words; }
+
+void Bench::note(const std::string& key, double number) { row_.counters[key] = number; }
+
 void Bench::add_cold_sets() {
   if (settings_.mode != Mode::cold || settings_.profile || set_bytes_ == 0) return;
   const double l2 = platform_.device().find("l2_bytes").value_or(0);
@@ -107,6 +149,7 @@ void Bench::check_results(const Body& body) {
   CUDA_CHECK(cudaStreamSynchronize(stream));
   const Observation observation = platform_.observe(work_.access);
   priced_ = observation.priced;
+  if (settings_.profile) row_.launches = platform_.launches();
   for (const auto& check : checks_) {
     if (const std::string wrong = check(!observation.whole); !wrong.empty()) {
       throw WrongResult{"verification failed: " + wrong};
@@ -162,8 +205,17 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
     // How busy this machine is has no say in what a modelled row looks like.
     timer.stop = without_a_clock(timer.stop);
   }
-  Timing timing = time_body(
-      body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  Timing timing;
+  const auto take = [&] {
+    timing = time_body(
+        body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  };
+  if (settings_.profile) {
+    // What is timed besides, once the row has its time, is not the row.
+    platform_.name_for_profiler(row_.name + (row_.samples.empty() ? "" : beside_the_row), take);
+  } else {
+    take();
+  }
   if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};
   return timing;
 }
@@ -263,13 +315,16 @@ void Bench::note_kernels(const Body& body) {
 
 void Bench::watch(const Body& body) {
   const double a_run = seconds();
+  if (settings_.profile) {
+    note("verdict", "none: profiled, not watched");
+    return;
+  }
   if (platform_.health() == nullptr && platform_.deterministic()) {
     note("verdict", "none: the model has no clock to lose");
     return;
   }
   struct Batch {
     Event begin, end;
-    HealthSample health;
   };
   const Stream stream;
   const auto runs = static_cast<std::size_t>(std::ceil(moment_seconds / a_run));
@@ -288,13 +343,15 @@ void Bench::watch(const Body& body) {
         body(stream);
       }
       queued.end.record(stream);
-      if (platform_.health() != nullptr) queued.health = platform_.health()->sample();
     }
     if (n > 0) {
-      const Batch& done = batches[(n - 1) % 2];
-      done.end.synchronize();
+      // The batch before is what runs now, so it is what the evidence is of.
+      const Batch& running = batches[(n - 1) % 2];
+      HealthSample health;
+      if (platform_.health() != nullptr) health = platform_.health()->sample();
+      running.end.synchronize();
       row_.moments.push_back(
-          {since(), amount / seconds_between(done.begin, done.end), done.health});
+          {since(), amount / seconds_between(running.begin, running.end), health});
     }
     if (last) break;
   }

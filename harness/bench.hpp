@@ -55,19 +55,28 @@ struct Tolerance {
 
 class Bench;
 
+// Of no type: what a row does to its buffers is the same for all of them, and compiled once.
+struct OperandMemory {
+  std::shared_ptr<std::vector<DeviceBuffer<std::byte>>> sets;
+  const std::size_t* turn = nullptr;
+
+  void* of(std::size_t set) const { return (*sets)[set].data(); }
+  void* data() const { return of(*turn % sets->size()); }
+};
+
 // `size()` elements on the device. In cold mode there are several sets of all buffers, and data()
 // is the one whose turn it is: take it anew in the body, every time.
 template <class T>
 class Operand {
  public:
-  T* data() const { return (*sets_)[*turn_ % sets_->size()].data(); }
+  T* data() const { return static_cast<T*>(memory_.data()); }
   operator T*() const { return data(); }
   std::size_t size() const { return size_; }
 
  protected:
   friend class Bench;
-  std::shared_ptr<std::vector<DeviceBuffer<T>>> sets_;
-  const std::size_t* turn_ = nullptr;
+  T* of(std::size_t set) const { return static_cast<T*>(memory_.of(set)); }
+  OperandMemory memory_;
   std::size_t size_ = 0;
 };
 
@@ -102,8 +111,8 @@ class Bench {
   Input<T> input(std::size_t elements) {
     Input<T> in = operand<Input<T>, T>(elements);
     in.seed_ = settings_.seed + ++inputs_;
-    prepare_.push_back([in](std::size_t set) {
-      if (in.size() > 0) fill_random((*in.sets_)[set].data(), in.size(), in.values());
+    prepare([in](std::size_t set) {
+      if (in.size() > 0) fill_random(in.of(set), in.size(), in.values());
     });
     return in;
   }
@@ -113,8 +122,8 @@ class Bench {
   template <class T, class Values>
   Operand<T> input(std::size_t elements, Values values) {
     Operand<T> in = operand<Operand<T>, T>(elements);
-    prepare_.push_back([in, values](std::size_t set) {
-      if (in.size() > 0) fill_random((*in.sets_)[set].data(), in.size(), values);
+    prepare([in, values](std::size_t set) {
+      if (in.size() > 0) fill_random(in.of(set), in.size(), values);
     });
     return in;
   }
@@ -122,10 +131,7 @@ class Bench {
   template <class T>
   Output<T> output(std::size_t elements) {
     Output<T> out = operand<Output<T>, T>(elements);
-    prepare_.push_back([out](std::size_t set) {
-      const DeviceBuffer<T>& buffer = (*out.sets_)[set];
-      if (buffer.size() > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
-    });
+    poison(out.memory_);
     return out;
   }
 
@@ -133,7 +139,7 @@ class Bench {
   // on host and device and does not look at the device's buffers.
   template <class T, class Expected>
   void verify(const Output<T>& out, Expected expected, Tolerance tolerance = {}) {
-    checks_.push_back([=](bool only_written) {
+    check([=](bool only_written) {
       return out.size() == 0 ? std::string()
                              : check_elements(out.data(), out.size(), expected, tolerance.relative,
                                               tolerance.absolute, only_written);
@@ -146,7 +152,7 @@ class Bench {
   void verify_host(std::span<T> got, Expected expected, Tolerance tolerance = {},
                    bool complete = false) {
     std::memset(got.data(), poison_byte, got.size_bytes());
-    checks_.push_back([=](bool only_written) {
+    check([=](bool only_written) {
       return check_on_host(got, expected, tolerance.relative, tolerance.absolute,
                            only_written && !complete);
     });
@@ -156,8 +162,10 @@ class Bench {
   template <class T>
   void verify_copy(std::span<T> got, const Operand<T>& from) {
     std::memset(got.data(), poison_byte, got.size_bytes());
-    checks_.push_back([=](bool) -> std::string {
-      const std::vector<T> want = (*from.sets_)[*from.turn_ % from.sets_->size()].download();
+    check([=](bool) -> std::string {
+      std::vector<T> want(from.size());
+      CUDA_CHECK(
+          cudaMemcpy(want.data(), from.data(), want.size() * sizeof(T), cudaMemcpyDeviceToHost));
       for (std::size_t i = 0; i < want.size(); ++i) {
         if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
         return "on the host, " + describe_wrong(i, got[i], want[i]);
@@ -166,14 +174,12 @@ class Bench {
     });
   }
   // A check of another kind, made after one run of the body: "" or what is wrong.
-  void check(std::function<std::string(bool only_written)> wrong) {
-    checks_.push_back(std::move(wrong));
-  }
+  void check(std::function<std::string(bool only_written)> wrong);
   // In a check: the model has only priced what the body did; there are no results of it.
   bool priced() const { return priced_; }
 
   // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
-  void work(Work work) { work_ = std::move(work); }
+  void work(const Work& work);
   // What the compiler gave the kernel, which the row notes as `registers` and `local_bytes`. Where
   // nobody knows, the row ends, or, if it is not `required`, there are zeros and no notes.
   template <class... P>
@@ -184,19 +190,14 @@ class Bench {
   }
   // A key of this row's own in the result file, in words or as a number in SI units; its name must
   // be none that every row has, and stands in the README.
-  void note(const std::string& key, const std::string& words) { row_.words[key] = words; }
-  void note(const std::string& key, double number) { row_.counters[key] = number; }
+  void note(const std::string& key, const std::string& words);
+  void note(const std::string& key, double number);
   // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice
   // is the evidence. Absent where nobody can tell.
   void note_kernels(const Body& body);
-  // Calls `prepare` once for every set of buffers, when data() is that set's and before it is used:
-  // for what has to know addresses, such as a graph.
-  void each_set(std::function<void()> prepare) {
-    prepare_.push_back([this, prepare = std::move(prepare)](std::size_t set) {
-      turn_ = set;
-      prepare();
-    });
-  }
+  // Calls `contents` once for every set of buffers, when data() is that set's and before it is
+  // used: for what has to know addresses, such as a graph.
+  void each_set(std::function<void()> contents);
   // GPUs that share the row's work; the row is skipped where there are too few. It is then timed
   // without a gate, behind other work that gives the host a head start, and the slowest process
   // counts. Valid as long as this; its first device is the current one. `head_start` [s]: what the
@@ -233,14 +234,13 @@ class Bench {
   template <class Buffer, class T>
   Buffer operand(std::size_t elements) {
     Buffer b;
-    b.sets_ = std::make_shared<std::vector<DeviceBuffer<T>>>();
-    b.sets_->emplace_back(elements);
-    b.turn_ = &turn_;
+    b.memory_ = memory(elements, sizeof(T));
     b.size_ = elements;
-    set_bytes_ += elements * sizeof(T);
-    add_set_.push_back([sets = b.sets_, elements] { sets->emplace_back(elements); });
     return b;
   }
+  OperandMemory memory(std::size_t elements, std::size_t size);
+  void poison(const OperandMemory& memory);
+  void prepare(std::function<void(std::size_t set)> contents);
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
   void add_cold_sets();
   void check_results(const Body& body);

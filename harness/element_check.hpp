@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -38,21 +37,21 @@ __host__ __device__ bool is_right(T got, T expected, double relative, double abs
   }
 }
 
-template <class T>
-std::string number_text(T number) {
-  if constexpr (std::is_integral_v<T>) {
-    return std::to_string(+number);
-  } else {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(number));
-    return text;
-  }
-}
+std::string number_text(double number);
+std::string number_text(long long number);
+std::string number_text(unsigned long long number);
+// "element INDEX is GOT, expected EXPECTED".
+std::string describe_wrong(std::size_t index, const std::string& got, const std::string& expected);
+// What to say when fewer elements than all were there to be checked.
+std::string describe_written(std::size_t written, std::size_t all);
 
 template <class T>
 std::string describe_wrong(std::size_t index, T got, T expected) {
-  return "element " + std::to_string(index) + " is " + number_text(got) + ", expected " +
-         number_text(expected);
+  using Number =
+      std::conditional_t<!std::is_integral_v<T>, double,
+                         std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
+  return describe_wrong(index, number_text(static_cast<Number>(got)),
+                        number_text(static_cast<Number>(expected)));
 }
 
 // "" when all of `got`, in the host's memory, is right, else the first wrong element in words.

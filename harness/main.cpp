@@ -195,6 +195,7 @@ std::map<std::string, ordered_json> predictions(const Options& options, const Pl
        "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
        "--seed=" + std::to_string(options.bench.seed),
        std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+       std::string("--profile=") + (options.bench.profile ? "true" : "false"),
        "--benchmark_format=json"});
   // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
   const ordered_json file =
@@ -227,6 +228,10 @@ void take_prediction(Row& row, const ordered_json& prediction) {
     for (const auto& [name, count] : prediction.at("instructions").items()) {
       row.instructions.emplace_back(name, count);
     }
+  }
+  for (const auto& one : prediction.value("launches", ordered_json::array())) {
+    row.launches.push_back({one.at("kernel"), one.at("times"), one.at("figures"),
+                            one.value("departures", std::map<std::string, std::string>())});
   }
 }
 

@@ -66,6 +66,13 @@ class Platform {
   virtual std::vector<std::string> kernels(const std::function<void()>&) { return {}; }
   // Of what was launched since expect_results().
   virtual Observation observe(Access access) const = 0;
+  // The same launch by launch, in order, as a profiler would list them. Only the model counts.
+  virtual std::vector<Launched> launches() const { return {}; }
+  // Tells a profiler, where there is one, that what `run` launches belongs to `name`.
+  virtual void name_for_profiler(const std::string& name, const std::function<void()>& run) {
+    static_cast<void>(name);
+    run();
+  }
 
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:
   // an entry a launch. Only the model can.

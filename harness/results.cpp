@@ -70,6 +70,12 @@ ordered_json row_json(const Row& row, int family, int instance, int repetitions,
     }
     for (const auto& [name, seconds] : row.terms) json["terms"][name] = seconds;
     for (const auto& [name, count] : row.instructions) json["instructions"][name] = count;
+    for (const Launched& launched : row.launches) {
+      ordered_json one = {{"kernel", launched.kernel}, {"times", launched.times}};
+      one["figures"] = launched.figures;
+      if (!launched.departures.empty()) one["departures"] = launched.departures;
+      json["launches"].push_back(std::move(one));
+    }
   }
   return json;
 }
@@ -146,10 +152,17 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
       *same = roof;
     }
   }
-  for (const Roof& roof : platform.device().data_sheet_roofs()) {
+  const DeviceSpec& device = platform.device();
+  const auto state = [&](const Roof& roof) {
     stated.push_back({roof.name, is_bandwidth(roof.name) ? "bandwidth" : "compute", roof.value,
                       roof.provenance, roof.source});
+  };
+  // No pattern allows what the data sheet says of device memory: without a row that measures it,
+  // laws stand on what is known to be reached.
+  if (std::ranges::find(stated, "dram", &StatedRoof::name) == stated.end()) {
+    if (const auto dram = device.reachable_dram()) state(*dram);
   }
+  for (const Roof& roof : device.data_sheet_roofs()) state(roof);
   return stated;
 }
 

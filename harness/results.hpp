@@ -23,7 +23,8 @@ struct StatedRoof {
   std::string source;
 };
 
-// The best that this run's rows measured (or modelled), and the data sheet's.
+// The best that this run's rows measured (or modelled), and the data sheet's. Where no row measured
+// device memory, also what the device file knows it to reach.
 std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform& platform);
 // A roof's value by name: measured before data sheet.
 Roofs best_roofs(const std::vector<StatedRoof>& stated);

@@ -36,6 +36,17 @@ struct TracedOperation {
   double end = 0;  // == begin: a point, such as an event
 };
 
+// Launches of one kernel in a row, all alike, and what a profiler would count in each of them.
+struct Launched {
+  std::string kernel;
+  std::size_t times = 1;
+  std::map<std::string, double> figures;  // absent when not known
+  // By kind of access ("shared load"), how the compiled kernel departs from what was counted.
+  std::map<std::string, std::string> departures;
+
+  bool operator==(const Launched&) const = default;
+};
+
 struct Row {
   std::string name;
   std::string topic;  // the concept
@@ -55,6 +66,7 @@ struct Row {
   std::map<std::string, std::string> words;           // further keys of this row
   std::vector<std::pair<std::string, double>> terms;  // the prediction's, in seconds
   std::vector<std::pair<std::string, double>> instructions;  // that warps execute, by class
+  std::vector<Launched> launches;                            // where a profiler is to be compared
   double median_seconds = 0;
   std::vector<double> samples;  // seconds
   std::size_t discarded = 0;

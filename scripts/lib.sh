@@ -248,7 +248,8 @@ ensure_python() {
     printf '%s\n' "$made_for" >"$venv/.made-for"
   fi
   say "installing Python packages from ${requirements#"$root/"}"
-  local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
+  # Python compiles what it meets; all that the packages have takes longer than installing them.
+  local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile)
   # The lists are complete: what a package says it needs as well is not looked at.
   quietly "${pip[@]}" --no-deps -r "$requirements" || die "pip install -r $requirements failed"
   quietly "${pip[@]}" --no-deps -e "$root/reports" || die "pip install -e $root/reports failed"

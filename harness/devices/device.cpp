@@ -442,23 +442,39 @@ std::optional<double> DeviceSpec::find(std::string_view figure) const {
   return it->second.value;
 }
 
+// A product of figures; its provenance is that of the one to be trusted least.
+std::optional<Roof> DeviceSpec::product(const std::string& name, Roof::Kind kind,
+                                        std::initializer_list<std::string_view> factors) const {
+  double value = 1;
+  const Figure* weakest = nullptr;
+  for (const std::string_view factor : factors) {
+    const auto it = figures_.find(std::string(factor));
+    if (it == figures_.end()) return std::nullopt;
+    value *= it->second.value;
+    if (weakest == nullptr || distrust(it->second.from) > distrust(weakest->from)) {
+      weakest = &it->second;
+    }
+  }
+  return Roof{name, kind, value, weakest->from, weakest->from + ": " + weakest->source};
+}
+
+std::optional<Roof> DeviceSpec::reachable_dram() const {
+  std::optional<Roof> best;
+  for (const std::string_view efficiency :
+       {"dram_read_efficiency", "dram_write_efficiency", "dram_mixed_efficiency"}) {
+    const auto roof = product("dram", Roof::Kind::bandwidth, {"dram_bytes_per_second", efficiency});
+    if (roof && (!best || best->value < roof->value)) best = roof;
+  }
+  return best;
+}
+
 std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
   std::vector<Roof> roofs;
-  // A product of figures; its provenance is that of the one to be trusted least.
   const auto add = [&](const std::string& name, Roof::Kind kind,
                        std::initializer_list<std::string_view> factors) {
-    double value = 1;
-    const Figure* weakest = nullptr;
-    for (const std::string_view factor : factors) {
-      const auto it = figures_.find(std::string(factor));
-      if (it == figures_.end()) return false;
-      value *= it->second.value;
-      if (weakest == nullptr || distrust(it->second.from) > distrust(weakest->from)) {
-        weakest = &it->second;
-      }
-    }
-    roofs.push_back({name, kind, value, weakest->from, weakest->from + ": " + weakest->source});
-    return true;
+    const auto roof = product(name, kind, factors);
+    if (roof) roofs.push_back(*roof);
+    return roof.has_value();
   };
   add("dram", Roof::Kind::bandwidth, {"dram_bytes_per_second"});
   add("l2", Roof::Kind::bandwidth, {"l2_bytes_per_second"});

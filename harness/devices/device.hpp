@@ -87,7 +87,14 @@ class DeviceSpec {
   // is. Of a device of kind "roof" they are what the maker states.
   std::vector<Roof> data_sheet_roofs() const;
 
+  // What device memory reaches of its data sheet at best, reading, writing or both [B/s]; nothing
+  // of a device without such a figure.
+  std::optional<Roof> reachable_dram() const;
+
  private:
+  std::optional<Roof> product(const std::string& name, Roof::Kind kind,
+                              std::initializer_list<std::string_view> factors) const;
+
   std::string name_;
   std::string title_;
   std::string kind_;

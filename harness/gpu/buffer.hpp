@@ -3,7 +3,6 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -18,13 +17,7 @@ namespace gpubench {
 // The device has too little memory for a buffer. is_out_of_memory() holds.
 class DeviceMemoryError : public CudaError {
  public:
-  DeviceMemoryError(std::size_t wanted, std::size_t free, const std::string& where)
-      : CudaError(cudaErrorMemoryAllocation,
-                  "device buffer of " + std::to_string(wanted) + " bytes, " + std::to_string(free) +
-                      " bytes free",
-                  where),
-        wanted_(wanted),
-        free_(free) {}
+  DeviceMemoryError(std::size_t wanted, std::size_t free, const std::string& where);
   std::size_t wanted_bytes() const { return wanted_; }
   std::size_t free_bytes() const { return free_; }
 
@@ -35,14 +28,12 @@ class DeviceMemoryError : public CudaError {
 
 namespace detail {
 
-template <class T>
-std::size_t checked_bytes(std::size_t count) {
-  if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
-    throw std::length_error("a buffer of " + std::to_string(count) + " elements of " +
-                            std::to_string(sizeof(T)) + " bytes has no address");
-  }
-  return count * sizeof(T);
-}
+// Of `count` elements of `size` bytes each. std::length_error when they have no address.
+std::size_t checked_bytes(std::size_t count, std::size_t size);
+// Memory for them; null where that is none.
+void* device_memory(std::size_t count, std::size_t size);  // DeviceMemoryError when it is short
+void* pinned_memory(std::size_t count, std::size_t size);  // mapped too
+void* managed_memory(std::size_t count, std::size_t size);
 
 }  // namespace detail
 
@@ -53,19 +44,8 @@ class DeviceBuffer {
 
  public:
   DeviceBuffer() = default;
-  explicit DeviceBuffer(std::size_t count) : count_(count) {
-    const std::size_t wanted = detail::checked_bytes<T>(count);
-    if (wanted == 0) return;
-    const cudaError_t error = cudaMalloc(&data_, wanted);
-    if (error == cudaErrorMemoryAllocation) {
-      static_cast<void>(cudaGetLastError());
-      std::size_t free = 0;
-      std::size_t total = 0;
-      CUDA_CHECK(cudaMemGetInfo(&free, &total));
-      throw DeviceMemoryError(wanted, free, std::string(__FILE__) + ":" + std::to_string(__LINE__));
-    }
-    CUDA_CHECK(error);
-  }
+  explicit DeviceBuffer(std::size_t count)
+      : data_(static_cast<T*>(detail::device_memory(count, sizeof(T)))), count_(count) {}
   // Copies `host` to the device and waits for it.
   explicit DeviceBuffer(std::span<const T> host) : DeviceBuffer(host.size()) { upload(host); }
   ~DeviceBuffer() {
@@ -106,10 +86,8 @@ class PinnedBuffer {
 
  public:
   PinnedBuffer() = default;
-  explicit PinnedBuffer(std::size_t count) : count_(count) {
-    const std::size_t wanted = detail::checked_bytes<T>(count);
-    if (wanted != 0) CUDA_CHECK(cudaHostAlloc(&data_, wanted, cudaHostAllocMapped));
-  }
+  explicit PinnedBuffer(std::size_t count)
+      : data_(static_cast<T*>(detail::pinned_memory(count, sizeof(T)))), count_(count) {}
   ~PinnedBuffer() {
     if (data_ != nullptr) static_cast<void>(cudaFreeHost(data_));
   }

@@ -11,10 +11,7 @@ namespace gpubench {
 class CudaError : public std::runtime_error {
  public:
   // `what_failed`: the call as it stands in the source, or words for it. `where`: "file:line".
-  CudaError(cudaError_t code, const std::string& what_failed, const std::string& where)
-      : std::runtime_error(what_failed + ": " + cudaGetErrorString(code) + " (" +
-                           cudaGetErrorName(code) + ", " + where + ")"),
-        code_(code) {}
+  CudaError(cudaError_t code, const std::string& what_failed, const std::string& where);
 
   cudaError_t code() const { return code_; }
 
@@ -36,10 +33,10 @@ class CudaError : public std::runtime_error {
 
 namespace detail {
 
+[[noreturn]] void cuda_failed(cudaError_t code, const char* call, const char* file, int line);
+
 inline void cuda_check(cudaError_t code, const char* call, const char* file, int line) {
-  if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // reported here, so not again by whoever asks next
-  throw CudaError(code, call, std::string(file) + ":" + std::to_string(line));
+  if (code != cudaSuccess) cuda_failed(code, call, file, line);
 }
 
 }  // namespace detail

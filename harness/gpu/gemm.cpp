@@ -145,7 +145,8 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
       s.library, s.multiplication, s.b, s.a, s.d, s.d, preference, 1, &best, &found);
   // Which of the three says so depends on the type and the version.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-      status == CUBLAS_STATUS_ARCH_MISMATCH || (status == CUBLAS_STATUS_SUCCESS && found == 0)) {
+      status == CUBLAS_STATUS_ARCH_MISMATCH ||
+      (status == CUBLAS_STATUS_SUCCESS && (found == 0 || best.state != CUBLAS_STATUS_SUCCESS))) {
     throw GemmUnavailable(std::string("cuBLASLt has no algorithm for ") +
                           gemm_type_name(shape.type) + " in this shape on this device");
   }

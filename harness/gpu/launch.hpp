@@ -28,6 +28,8 @@ void allow_shared_bytes(void (*kernel)(P...), std::size_t shared_bytes) {
 
 namespace detail {
 
+[[noreturn]] void launch_failed(cudaError_t error, dim3 grid, dim3 block, std::size_t shared_bytes);
+
 template <class... P, class... A>
 void launch_with(std::span<cudaLaunchAttribute> attributes, void (*kernel)(P...), dim3 grid,
                  dim3 block, std::size_t shared_bytes, cudaStream_t stream, A&&... arguments) {
@@ -47,15 +49,7 @@ void launch_with(std::span<cudaLaunchAttribute> attributes, void (*kernel)(P...)
                                    .engine = compute_track});
     return cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
   }();
-  if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());
-  const auto text = [](dim3 d) {
-    return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
-  };
-  throw CudaError(error,
-                  "launch of " + text(grid) + " blocks of " + text(block) + " threads with " +
-                      std::to_string(shared_bytes) + " bytes of dynamic shared memory",
-                  std::string(__FILE__) + ":" + std::to_string(__LINE__));
+  if (error != cudaSuccess) launch_failed(error, grid, block, shared_bytes);
 }
 
 }  // namespace detail

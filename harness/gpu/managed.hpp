@@ -18,10 +18,8 @@ class ManagedBuffer {
   static_assert(std::is_trivially_destructible_v<T>, "managed memory is moved page by page");
 
  public:
-  explicit ManagedBuffer(std::size_t count) : count_(count) {
-    const std::size_t wanted = detail::checked_bytes<T>(count);
-    if (wanted != 0) CUDA_CHECK(cudaMallocManaged(&data_, wanted));
-  }
+  explicit ManagedBuffer(std::size_t count)
+      : data_(static_cast<T*>(detail::managed_memory(count, sizeof(T)))), count_(count) {}
   ~ManagedBuffer() {
     if (data_ != nullptr) static_cast<void>(cudaFree(data_));
   }

@@ -10,6 +10,7 @@
 #include "harness/model/collectives/nccl.hpp"
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
+#include "harness/model/profiled.hpp"
 #include "harness/model/runtime/runtime.hpp"
 #include "harness/model/runtime/symbols.hpp"
 #include "harness/processes.hpp"
@@ -58,6 +59,7 @@ class ModelPlatform final : public Platform {
   }
   std::vector<TracedOperation> trace(const std::function<void()>& run) override;
   Observation observe(Access access) const override;
+  std::vector<Launched> launches() const override;
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
@@ -137,6 +139,33 @@ void ModelPlatform::judge_counts(Access access, Observation& observation) const 
   for (const std::string& words : worth) {
     observation.counts += (observation.counts.empty() ? "" : "; ") + words;
   }
+}
+
+std::vector<Launched> ModelPlatform::launches() const {
+  std::vector<Launched> launches;
+  for (const auto& run : emulator_.runs()) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
+    Launched one = model::as_profiled(run.profile, run.prediction.occupancy);
+    if (kernel == nullptr) {  // then what the profile says of the compiled code is not known
+      for (const char* name : {"local_bytes", "shared_bytes", "local_moved_bytes"}) {
+        one.figures.erase(name);
+      }
+    } else {
+      if (!kernel->has_local_price) one.figures.erase("local_moved_bytes");
+      if (!kernel->knows_local_bytes) one.figures.erase("local_bytes");
+      one.departures = kernel->counts;
+    }
+    if (!launches.empty()) {
+      one.times = launches.back().times;
+      if (one == launches.back()) {
+        ++launches.back().times;
+        continue;
+      }
+      one.times = 1;
+    }
+    launches.push_back(std::move(one));
+  }
+  return launches;
 }
 
 Observation ModelPlatform::observe(Access access) const {

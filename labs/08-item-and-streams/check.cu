@@ -1,13 +1,13 @@
 // Checks lab 08: right losses and words, how often the host waits, what overlaps, and how fast.
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "harness/bench.hpp"
 #include "harness/gpu/lanes.hpp"
 #include "kernels/common/paced_work.cuh"
 #include "labs/08-item-and-streams/given.cuh"
 #include "labs/08-item-and-streams/interface.cuh"
+#include "labs/host_waits.hpp"
 
 namespace {
 
@@ -31,28 +31,6 @@ __global__ void transform_kernel(const float* in, float* out, std::size_t n) {
   if (i < n) out[i] = paced_work::after(in[i], transform_rounds);
 }
 
-// How often the host waited for the device.
-class Waits final : public gpubench::CallListener {
- public:
-  Waits() : before_(std::exchange(gpubench::call_listener, this)) {}
-  ~Waits() override { gpubench::call_listener = before_; }
-  Waits(const Waits&) = delete;
-  Waits& operator=(const Waits&) = delete;
-  void before(const gpubench::CudaCall& call) override {
-    const std::string_view name = call.name;
-    count_ += name.ends_with("Synchronize") || name == "cudaMemcpy";
-    if (before_ != nullptr) before_->before(call);
-  }
-  void after(const gpubench::CudaCall& call) override {
-    if (before_ != nullptr) before_->after(call);
-  }
-  unsigned count() const { return count_; }
-
- private:
-  gpubench::CallListener* before_;
-  unsigned count_ = 0;
-};
-
 void check_train(Bench& bench, unsigned n) {
   const auto in = bench.input<float>(step_threads);
   const auto on_device = bench.output<float>(n);
@@ -68,7 +46,7 @@ void check_train(Bench& bench, unsigned n) {
   unsigned waits = 0;
   bench.run([&](cudaStream_t s) {
     weights = in.data();
-    const Waits counted;
+    const lab::HostWaits counted;
     lab::train(on_device.data(), losses.data(), n, s);
     waits = counted.count();
   });

@@ -41,6 +41,8 @@ examples:
   gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
+  gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
+  gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               a device file with what was measured
   gpubench-report published tests/data/published   the model against published measurements
 
@@ -140,12 +142,44 @@ on this GPU. Rows of the latter kind are fitted, all others held out. Draws pred
 time, and the errors.
 """
 
+_AGREE = """\
+Compares files of equal runs, each with each: how far the medians lie apart, how wide the intervals
+are, and how many pairs of rows a comparison tells apart (5 %, if nothing but chance is between
+the runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
+"""
+
+_COUNTERS = """\
+Compares what the model counts with what Nsight Compute counts, launch by launch:
+
+  ./gpubench --profile --predict --benchmark_filter=F --benchmark_out=run.json
+  ncu --profile-from-start off --nvtx --clock-control none --cache-control none \\
+      --csv --page raw --print-units base --log-file profile.csv \\
+      --metrics "$(gpubench-report counters --metrics)" ./gpubench --profile --benchmark_filter=F
+  gpubench-report counters run.json profile.csv
+
+Prints, for each figure, how many launches agree, and then every difference, with the reason where
+one is known beforehand. --times adds how the times of another file (of a hot run, say) compare with
+the profiler's durations.
+"""
+
+_PEERS = """\
+Other programs on the same GPU: what gpubench finds over what they find, with bytes and FLOP
+counted alike, and the seconds that each needs for an interval of 0.5 % to either side. DIR holds
+their runs.
+
+With --program they are run first, in turns: PyTorch of --python, and of the folder --sources what
+it holds of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests, each of which
+is built in DIR/build. Runs that DIR has already are not repeated. Whatever cannot be run is named
+with the reason.
+"""
+
 _IMPORT = """\
 Writes a result file with the rows of FILE, which another program wrote, so that they can be drawn
 and compared like our own:
 
   nccl-tests   what all_reduce_perf, reduce_scatter_perf, ... print, as all_reduce/KERNEL/...
   babelstream  its --csv output, as stream/KERNEL/dtype:.../bytes:.../unroll:1
+  gpu-benches  what its gpu-stream prints, as stream/KERNEL/dtype:fp64/.../block:...
   mixbench     what it prints, as roofline/mixbench/dtype:.../iterations:...
   nvbandwidth  its --json output, as nvbandwidth/TESTCASE/row:.../column:...
   nvbench      its --json output, as nvbench/BENCHMARK/AXIS:...
@@ -292,6 +326,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     validate.set_defaults(run=_run_validate)
 
+    agree = command("agree", "say how well repetitions agree", _AGREE)
+    agree.add_argument("results", metavar="FILE.json", type=Path, nargs="+")
+    agree.set_defaults(run=_run_agree)
+
+    counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
+    what = counters.add_mutually_exclusive_group(required=True)
+    what.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
+    what.add_argument("--metrics", action="store_true",
+                      help="print what ncu is to be asked for")  # fmt: skip
+    counters.add_argument("profiles", metavar="PROFILE.csv", type=Path, nargs="*")
+    counters.add_argument("--times", metavar="FILE.json", type=Path,
+                          help="a measured file, whose times are compared as well")  # fmt: skip
+    counters.set_defaults(run=_run_counters)
+
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
     what = calibrate.add_mutually_exclusive_group(required=True)
     what.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
@@ -306,11 +354,25 @@ def _parser() -> argparse.ArgumentParser:
     calibrate.add_argument("--from-model", action="store_true", help="take a modelled file")
     calibrate.set_defaults(run=_run_calibrate)
 
+    peers = command("peers", "compare gpubench with other programs", _PEERS)
+    peers.add_argument("directory", metavar="DIR", type=Path)
+    peers.add_argument("--program", metavar="GPUBENCH", type=Path, help="run this and the others")
+    peers.add_argument("--sources", metavar="FOLDER", type=Path, help="of the other programs")
+    peers.add_argument("--python", metavar="PYTHON", default="python3",
+                       help="that has PyTorch (default: %(default)s)")  # fmt: skip
+    peers.add_argument("--nvcc", metavar="NVCC", default="nvcc", help="(default: %(default)s)")
+    peers.add_argument("--device", metavar="NAME", default="", help="what gpubench calls the GPU")
+    peers.add_argument("--runs", metavar="N", type=int, default=5,
+                       help="of each program (default: %(default)s)")  # fmt: skip
+    peers.add_argument("--seconds", metavar="SECONDS", type=float, default=540,
+                       help="after which no run is begun (default: %(default)s)")  # fmt: skip
+    peers.set_defaults(run=_run_peers)
+
     imported = command("import", "turn other programs' results into a result file", _IMPORT)
     imported.add_argument("file", metavar="FILE", type=Path)
     imported.add_argument("--from", dest="program", required=True,
-                          choices=("nccl-tests", "babelstream", "mixbench", "nvbandwidth",
-                                   "nvbench"))  # fmt: skip
+                          choices=("nccl-tests", "babelstream", "gpu-benches", "mixbench",
+                                   "nvbandwidth", "nvbench"))  # fmt: skip
     imported.add_argument("--device", metavar="NAME", default="",
                           help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
     imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
@@ -493,6 +555,37 @@ def _run_validate(options: argparse.Namespace) -> None:
     _save_all(directory, {"validation": validate_chart.build(validation)})
 
 
+def _run_agree(options: argparse.Namespace) -> None:
+    from gpubench_reports.agree import agree
+    from gpubench_reports.reader import read
+
+    found = agree([read(path) for path in options.results])
+    from gpubench_reports.tables import print_agreement
+
+    print_agreement(found)
+
+
+def _run_counters(options: argparse.Namespace) -> None:
+    from gpubench_reports import counters
+
+    if options.metrics:
+        print(",".join(counters.metrics()))
+        return
+    from gpubench_reports.reader import read
+
+    result = read(options.result)
+    if not options.profiles:
+        raise ReportError(options.result, "no profile of ncu was given to compare it with")
+    profiled = [launch for path in options.profiles for launch in counters.read_profile(path)]
+    found = counters.compare(result, profiled)
+    timed = counters.timings(read(options.times), profiled) if options.times else []
+    from gpubench_reports.tables import print_counters, print_timings
+
+    print_counters(found)
+    if options.times:
+        print_timings(timed)
+
+
 def _run_calibrate(options: argparse.Namespace) -> None:
     from gpubench_reports import calibrate
 
@@ -513,6 +606,23 @@ def _run_calibrate(options: argparse.Namespace) -> None:
     write_atomically(out, calibrate.device_text(found, out.stem).encode())
     print_calibration(found, by.kept)
     _print_paths([out])
+
+
+def _run_peers(options: argparse.Namespace) -> None:
+    from gpubench_reports import peers
+    from gpubench_reports.tables import print_peers
+
+    skipped: dict[str, str] = {}
+    if options.program:
+        skipped = peers.run_all(
+            peers.Settings(
+                options.program, options.directory, options.sources, options.python, options.nvcc,
+                options.device, options.runs, options.seconds,
+            )
+        )  # fmt: skip
+        for name, why in skipped.items():
+            print(f"skipped {name}: {why}")
+    print_peers(peers.compare(options.directory))
 
 
 def _run_import(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from gpubench_reports import heat_map, style
+from gpubench_reports import heat_map, quick_ticks, style
 from gpubench_reports.figures import REQUEST_FIGURES, with_headline, with_request_cost
 from gpubench_reports.heat_map import Plane
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
@@ -320,6 +320,7 @@ def _x_axis(axes: Axes, panel: Panel):
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
     axes.xaxis.set_minor_formatter(NullFormatter())
+    quick_ticks.ask_for(axes.xaxis)
     return lambda xs: np.array(xs, dtype=float)
 
 
@@ -363,6 +364,7 @@ def _y_axis(axes: Axes, panel: Panel, scale: _Scale) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.set_ylabel(figure.title)
+        quick_ticks.ask_for(axes.yaxis)
     elif scale.logarithmic:
         axes.set_yscale("log")
         axes.set_ylim(scale.low / 1.6, scale.high * 1.8)

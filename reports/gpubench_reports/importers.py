@@ -5,6 +5,7 @@ with one word a thread), else after the program. Every format is read as its pro
 
   nccl-tests   the table that all_reduce_perf and its sisters print
   babelstream  --csv
+  gpu-benches  what its gpu-stream prints
   mixbench     what it prints, of which the lines of its CSV block are read
   nvbandwidth  --json
   nvbench      --json
@@ -204,6 +205,35 @@ def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
                note=f"{cells.get('n_elements', '?')} elements")  # fmt: skip
 
 
+# --- gpu-benches ----------------------------------------------------------------------------------
+
+_GPU_STREAM = {"init": ("write", 1), "read": ("read", 1), "scale": ("scale", 2),
+               "triad": ("triad", 3)}  # our kernel, and its arrays  # fmt: skip
+_GPU_STREAM_ARRAY = 8 * (128 * 2**20 + 2)  # bytes
+
+
+def _gpu_stream(path: Path) -> Imported:
+    found = Imported("gpu-benches gpu-stream")
+    kernels: list[str] = []
+    for line in _lines(path):
+        left, _, right = line.partition("|")
+        if left.split()[:1] == ["blockSize"]:
+            kernels = right.split()
+        elif kernels and right.split()[:1] == ["GB/s:"] and left.split()[0].isdigit():
+            block = int(left.split()[0])
+            for name, cell in zip(kernels, right.split()[1:], strict=False):
+                rate = _number(cell) * 1e9
+                if name not in _GPU_STREAM or not rate > 0:
+                    continue
+                kernel, arrays = _GPU_STREAM[name]
+                arguments = {"dtype": "fp64", "bytes": 8, "unroll": 1, "block": block}
+                found.rows.append(
+                    _row("stream", kernel, arguments, arrays * _GPU_STREAM_ARRAY / rate,
+                         label="dram", useful_bytes_per_second=rate)
+                )  # fmt: skip
+    return found
+
+
 # --- mixbench -------------------------------------------------------------------------------------
 
 _MIX_TYPES = ("fp32", "fp64", "fp16", "int32")  # in the order of its columns
@@ -359,6 +389,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 PROGRAMS: dict[str, Callable[[Path], Imported]] = {
     "nccl-tests": _nccl_tests,
     "babelstream": _babelstream,
+    "gpu-benches": _gpu_stream,
     "mixbench": _mixbench,
     "nvbandwidth": _nvbandwidth,
     "nvbench": _nvbench,

@@ -4,11 +4,12 @@ follow the page's theme, ids do not meet those of other figures, and nothing poi
 import io
 import re
 import xml.etree.ElementTree as ET
+from functools import lru_cache
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from gpubench_reports import style
+from gpubench_reports import quick_ticks, style
 from gpubench_reports.markup import Markup, text
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -29,6 +30,7 @@ def to_inline_svg(figure: Figure, prefix: str, title: str, description: str) -> 
     """The figure as an <svg> element. `prefix` must differ between the figures of a page; `title`
     and `description` are what a screen reader says of it."""
     stream = io.BytesIO()
+    quick_ticks.draw_in(figure)
     with mpl.rc_context({"svg.fonttype": "none"}):
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     root = ET.fromstring(stream.getvalue())
@@ -64,6 +66,7 @@ def png_element(figure: Figure, description: str, dots_per_inch: int = 80) -> Ma
     from PIL import Image
 
     stream = io.BytesIO()
+    quick_ticks.draw_in(figure)
     figure.savefig(stream, format="png", dpi=dots_per_inch, metadata={"Software": None})
     small = io.BytesIO()
     # 64 colours are all that a chart has, and a quarter of the bytes.
@@ -114,6 +117,7 @@ def _rewrite(element: ET.Element, prefix: str, used: set[str], own: bool) -> Non
         _rewrite(child, prefix, used, own)
 
 
+@lru_cache(maxsize=4096)  # a figure has thousands of styles, few of them different
 def _themed(value: str, is_text: bool) -> str:
     colours = LETTERS | {c: v for c, v in NEUTRAL.items() if c != "#ffffff"} | LINES
     if not is_text:

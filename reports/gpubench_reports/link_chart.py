@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from gpubench_reports import style
+from gpubench_reports import quick_ticks, style
 from gpubench_reports.reader import Context
 from gpubench_reports.units import argument_text, axis_title, si
 from gpubench_reports.wire_chart import Fit
@@ -117,6 +117,7 @@ def _finish(axes: Axes, title: str, low: float, top: float) -> None:
     axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in (2, 10, 20, 30)]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
+    quick_ticks.ask_for(axes.xaxis)
     axes.set_xlabel(axis_title("size"))
     axes.set_ylim(low, top)
     style.log_si_axis(axes, "y", "bandwidth", "B/s")

@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from gpubench_reports import quick_ticks
 from gpubench_reports.reader import Context
 from gpubench_reports.units import si_exponent, si_prefix, si_short
 
@@ -75,6 +76,7 @@ def new_figure(width: float, height: float) -> Figure:
 def to_files(figure: Figure) -> dict[str, bytes]:
     """The figure as {"png": bytes, "svg": bytes}; equal figures give equal bytes."""
     png, svg = io.BytesIO(), io.BytesIO()
+    quick_ticks.draw_in(figure)
     figure.savefig(png, format="png", metadata={"Software": None})
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return {"png": png.getvalue(), "svg": svg.getvalue()}
@@ -153,6 +155,7 @@ def linear_si_axis(axes: Axes, title: str, unit: str, largest: float) -> None:
     axes.set_ylim(0, largest * 1.12)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:.4g}"))
     axes.set_ylabel(f"{title} [{si_prefix(exponent)}{unit}]")
+    quick_ticks.ask_for(axes.yaxis)
 
 
 def log_si_axis(axes: Axes, which: str, title: str, unit: str) -> None:
@@ -171,3 +174,4 @@ def log_si_axis(axes: Axes, which: str, title: str, unit: str) -> None:
         axis.set_minor_locator(NullLocator())
     label = title if on_ticks else f"{title} [{unit}]"
     axes.set_xlabel(label) if which == "x" else axes.set_ylabel(label)
+    quick_ticks.ask_for(axis)

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
@@ -11,10 +11,15 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from gpubench_reports.agree import NARROW, Agreement, by_concept
 from gpubench_reports.calibrate import Calibration, figure_rules
 from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison, changed
+from gpubench_reports.counters import METRICS, TIME_TOLERANCE, Timed
+from gpubench_reports.counters import Comparison as Counted
 from gpubench_reports.figures import BY_COLUMN
+from gpubench_reports.peers import WIDTH, Answer
+from gpubench_reports.peers import Comparison as Beside
 from gpubench_reports.reader import Context, ResultFile
 from gpubench_reports.speedups import Table as Speedups
 from gpubench_reports.units import si
@@ -24,9 +29,12 @@ from gpubench_reports.verdicts import Verdict
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
 # The titles of columns that hold words.
-_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row")
+_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure",
+         "program")  # fmt: skip
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
+# Rows of an agreement.
+_FARTHEST = 20
 
 
 def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
@@ -139,6 +147,135 @@ def print_validation(validation: Validation) -> None:
     console.print(
         Text(f"{_rows(len(rows))} compared, {validation.unmatched} measured without a prediction")
     )
+
+
+def print_agreement(found: Agreement) -> None:
+    """Prints how well the files agree by concept, the rows that lie farthest apart, and the rows
+    that are not in all files."""
+    console = _console()
+    for result in found.results:
+        console.print(Text(f"{result.path}  {_run(result.context)}"))
+    lines = by_concept(found.rows)
+    console.print(
+        _table(
+            [
+                ("concept", list(lines["concept"])),
+                ("rows", [str(n) for n in lines["rows"]]),
+                ("median spread", _percent(lines["median"], digits=2)),
+                ("worst spread", _percent(lines["worst"], digits=2)),
+                (f"interval within ± {NARROW * 100:.1f} %", _percent(lines["narrow"])),
+                ("told apart", _percent(lines["told_apart"])),
+            ]
+        )
+    )
+    far = found.rows.sort_values("spread", ascending=False, kind="stable")[:_FARTHEST]
+    console.print(_bold("the rows that lie farthest apart"))
+    console.print(
+        _table(
+            [
+                ("name", list(far["name"])),
+                ("time", _si(far["seconds"], "s")),
+                ("spread", _percent(far["spread"], digits=2)),
+                ("half width", _percent(far["half_width"], digits=2)),
+            ]
+        )
+    )
+    if found.lost:
+        console.print(_bold(f"{len(found.lost)} not in all files"))
+        for name, why in found.lost:
+            console.print(Text(f"  {name}: {why}"))
+
+
+def print_counters(found: Counted) -> None:
+    """Prints, for each figure, how many launches agree, and every difference."""
+    console = _console()
+    by_figure: dict[str, list[bool]] = {}
+    for one in found.differences:
+        by_figure.setdefault(one.figure, []).append(bool(one.why))
+    figures = [f for f in (*METRICS, "resident_blocks", "occupancy")
+               if found.equal[f] or f in by_figure]  # fmt: skip
+    known = [sum(by_figure.get(f, [])) for f in figures]
+    console.print(Text(f"{found.launches} launches compared"))
+    console.print(
+        _table(
+            [
+                ("figure", figures),
+                ("launches equal", [str(found.equal[f]) for f in figures]),
+                ("differ, explained", [str(n) for n in known]),
+                ("differ", [str(len(by_figure.get(f, [])) - n)
+                            for f, n in zip(figures, known, strict=True)]),
+            ]
+        )
+    )  # fmt: skip
+    if found.differences:
+        console.print(_bold("every difference"))
+        console.print(
+            _table(
+                [
+                    ("name", [d.row for d in found.differences]),
+                    ("kernel", [d.kernel for d in found.differences]),
+                    ("figure", [d.figure for d in found.differences]),
+                    ("model", [f"{d.model:.6g}" for d in found.differences]),
+                    ("profiler", [f"{d.profiler:.6g}" for d in found.differences]),
+                    ("note", [d.why or "not explained" for d in found.differences]),
+                ]
+            )
+        )
+    for words in found.alone:
+        console.print(Text(words))
+
+
+def print_timings(timed: Sequence[Timed]) -> None:
+    """Prints the rows whose time is not the profiler's, of those that are long enough."""
+    console = _console()
+    held = [one for one in timed if one.expected]
+    off = [one for one in held if abs(one.ratio - 1) > TIME_TOLERANCE]
+    console.print(
+        Text(
+            f"times: {len(held) - len(off)} of {len(held)} rows within "
+            f"{TIME_TOLERANCE * 100:.0f} % of the profiler's; {len(timed) - len(held)} too short"
+        )
+    )
+    if off:
+        console.print(
+            _table(
+                [
+                    ("name", [one.row for one in off]),
+                    ("time", [si(one.seconds, "s") for one in off]),
+                    ("profiler", [si(one.profiler_seconds, "s") for one in off]),
+                    ("over it", [f"{one.ratio:.3f}" for one in off]),
+                    ("note", ["in cycles" if one.in_cycles else NONE for one in off]),
+                ]
+            )
+        )
+
+
+def print_peers(found: Sequence[Beside]) -> None:
+    """Prints every program's answers beside ours."""
+
+    def seconds(answer: Answer | None) -> str:
+        known = answer is not None and math.isfinite(answer.seconds)
+        return si(answer.seconds, "s") if answer and known else NONE
+
+    def value(one: Beside, answer: Answer | None) -> str:
+        return NONE if answer is None else si(answer.value, one.what.unit)
+
+    console = _console()
+    console.print(
+        _table(
+            [
+                ("what", [one.what.name for one in found]),
+                ("program", [one.theirs.program for one in found]),
+                ("finds", [value(one, one.theirs) for one in found]),
+                ("gpubench", [value(one, one.ours) for one in found]),
+                ("over it", [f"{one.ratio:.3f}" if one.ratio else NONE for one in found]),
+                (f"needs for ± {WIDTH * 100:.1f} %", [seconds(one.theirs) for one in found]),
+                ("gpubench needs", [seconds(one.ours) for one in found]),
+                ("note", [one.what.note or ("" if one.ours else "gpubench has no such row yet")
+                          or NONE for one in found]),
+            ]
+        )
+    )  # fmt: skip
 
 
 def print_calibration(found: Calibration, kept: dict[str, str]) -> None:
@@ -277,6 +414,6 @@ def _si(values: pd.Series, unit: str) -> list[str]:
     return [NONE if math.isnan(value) else si(value, unit) for value in values]
 
 
-def _percent(values: pd.Series, signed: bool = False) -> list[str]:
-    form = "+.1f" if signed else ".1f"
+def _percent(values: pd.Series, signed: bool = False, digits: int = 1) -> list[str]:
+    form = f"{'+' if signed else ''}.{digits}f"
     return [NONE if math.isnan(value) else f"{value * 100:{form}} %" for value in values]

@@ -8,10 +8,10 @@ import bisect
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from gpubench_reports import style
+from gpubench_reports import quick_ticks, style
 from gpubench_reports.reader import Context
 from gpubench_reports.traces import Operation, Trace
 from gpubench_reports.units import si, si_exponent
@@ -91,8 +91,8 @@ def _draw(axes: Axes, trace: Trace, lanes: list[str]) -> int:
             if lane != _HOST:
                 colour = style.COLOURS[streams.index(bar.stream) % len(style.COLOURS)]
             width = min(bar.end, until) - bar.begin
-            axes.barh(place, width, left=bar.begin, height=0.74, color=colour, lw=0.4,
-                      edgecolor="white", gid=f"bar {lane}")  # fmt: skip
+            axes.add_artist(Rectangle((bar.begin, place - 0.37), width, 0.74, facecolor=colour,
+                                      lw=0.4, edgecolor="white", gid=f"bar {lane}"))  # fmt: skip
             text = bar.name.removeprefix("cuda").rpartition("::")[2]
             if text != lane and len(text) * _LETTER < width / per_inch - 0.05:
                 axes.text(bar.begin + width / 2, place, text, size=6.5, color="white",
@@ -107,6 +107,7 @@ def _draw(axes: Axes, trace: Trace, lanes: list[str]) -> int:
     axes.xaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value / 10.0**exponent:.4g} {_unit(exponent)}")
     )
+    quick_ticks.ask_for(axes.xaxis)
     drawn = "" if until == trace.end else f"the first {si(until, 's')} of "
     axes.set_title(style.shorten(trace.name.partition("/")[2], 70), pad=4)
     axes.set_title(f"{drawn}{si(trace.end, 's')}", loc="right", pad=4, size=8, color=style.GREY,

@@ -177,17 +177,19 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
 
 
 def _unproven_roofs(result: ResultFile) -> set[str]:
-    """Names of roofs that only a data sheet states: it promises more than any pattern gets, so
-    that a row below is not known to be slow."""
+    """Names of roofs that only a data sheet states, or that a measured run has to assume: a data
+    sheet promises more than any pattern gets, so that a row below is not known to be slow. The
+    model gets what its device file assumes."""
     stated = {roof.name: set[str]() for roof in result.context.roofs}
     for roof in result.context.roofs:
         stated[roof.name].add(roof.provenance)
-    return {name for name, provenances in stated.items() if provenances == {"data_sheet"}}
+    unproven = {"data_sheet"} if result.context.modelled else {"data_sheet", "assumed"}
+    return {name for name, provenances in stated.items() if provenances <= unproven}
 
 
 def _no_roof_of_this_run(verdict: Verdict) -> str:
     return (
-        f"{verdict.share:.0%} of {verdict.yardstick} by the data sheet's {verdict.label}; no row of"
+        f"{verdict.share:.0%} of {verdict.yardstick} by the device file's {verdict.label}; no row of"
         " this run measured what can be had of it (those of stream do)"
     )
 

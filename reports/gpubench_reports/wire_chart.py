@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from gpubench_reports import style
+from gpubench_reports import quick_ticks, style
 from gpubench_reports.reader import Context
 from gpubench_reports.sweeps import Argument, Series
 from gpubench_reports.units import argument_text, axis_title, si
@@ -145,6 +145,7 @@ def _finish(axes: Axes, title: str, drawn: list[Series]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(2.0 ** powers[:: max(1, len(powers) // 6)]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
+    quick_ticks.ask_for(axes.xaxis)
     axes.set_xlabel(axis_title("size"))
     style.log_si_axis(axes, "y", title, "B/s")
     axes.legend(loc="lower right", handlelength=1.4)

@@ -1,5 +1,8 @@
 #include "kernels/compute_peak.cuh"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {
@@ -46,6 +49,29 @@ TEST_F(ComputePeakKernels, ChainsCountAsTheirUnit) {
   EXPECT_EQ(bfloat.fma_bf16x2, all_steps);
   EXPECT_EQ(bfloat.fma_fp16x2, 0);
   EXPECT_EQ(chains_of<Int32>().mad_int32, all_steps);
+}
+
+// Of products in quarters; the terms of a product may be added in any order.
+TEST(ComputePeak, SumsOfFp8FitTheirAccumulator) {
+  constexpr int limit = 1 << fp8_sum_bits;
+  const auto largest = [](unsigned rows, unsigned chains, unsigned columns, unsigned rounds) {
+    int most = 0;
+    for (unsigned row = 0; row < rows; ++row) {
+      for (unsigned c = 0; c < chains * columns; ++c) {
+        int product = 0, terms = 0;
+        for (unsigned k = 0; k < depth<Fp8>; ++k) {
+          const int term = halves(row, k) * halves(column_vector(c / columns, c % columns), k);
+          product += term;
+          terms += std::abs(term);
+        }
+        most = std::max(most, std::abs(product) * static_cast<int>(rounds - 1) + terms);
+      }
+    }
+    return most;
+  };
+  EXPECT_LT(largest(16, sums_a_warp<Fp8>, 8, mma_rounds<Fp8>), limit);
+  EXPECT_LT(largest(64, 1, wgmma_columns, wgmma_rounds<Fp8>), limit);
+  EXPECT_GE(largest(64, 1, wgmma_columns, wgmma_rounds<Fp16>), limit) << "the reason for fewer";
 }
 
 TEST_F(ComputePeakKernels, MatricesOfEveryType) {

@@ -14,7 +14,7 @@ from gpubench_reports.reader import read
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 FILES = {"nccl-tests": "nccl-tests.txt", "babelstream": "babelstream.csv",
-         "mixbench": "mixbench.txt", "nvbandwidth": "nvbandwidth.json",
+         "gpu-benches": "gpu-stream.txt", "mixbench": "mixbench.txt", "nvbandwidth": "nvbandwidth.json",
          "nvbench": "nvbench.json"}  # fmt: skip
 
 
@@ -54,6 +54,14 @@ def test_nccl_tests_that_mpirun_tagged_read_the_same(tmp_path):
     assert list(imported(tmp_path, "nccl-tests", tagged).rows["name"]) == list(
         imported(tmp_path, "nccl-tests").rows["name"]
     )
+
+
+def test_gpu_stream_counts_a_kernels_arrays_one_way_each(tmp_path):
+    result = imported(tmp_path, "gpu-benches")
+    assert len(result.rows) == 2 * 4  # its stencils are no row of ours
+    found = row(result, "stream/triad/dtype:fp64/bytes:8/unroll:1/block:1024")
+    assert found["useful_bytes_per_second"] == 3.5e12
+    assert found["seconds"] == pytest.approx(3 * 8 * (128 * 2**20 + 2) / 3.5e12)
 
 
 def test_babelstream(tmp_path):

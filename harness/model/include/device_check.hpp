@@ -29,7 +29,7 @@ std::string check_elements(const T* got, std::size_t n, Expected expected, doubl
     }
   }
   if (checked == 0 || (!only_written && checked != n)) {
-    return "the kernel wrote " + std::to_string(checked) + " of " + std::to_string(n) + " elements";
+    return describe_written(checked, n);
   }
   return {};
 }

@@ -4,18 +4,21 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <typeinfo>
 #include <unordered_map>
 #include <utility>
@@ -26,12 +29,28 @@
 namespace gpubench::model {
 namespace {
 
+// The program's own file, or nothing if it cannot be read. Mapped: it has many megabytes, and few
+// of them are looked at.
+std::string_view own_file() {
+  static const std::string_view content = []() -> std::string_view {
+    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    struct stat status {};
+    const std::size_t bytes =
+        fstat(file, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+    const void* begin = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (begin == MAP_FAILED) return {};
+    return {static_cast<const char*>(begin), bytes};
+  }();
+  return content;
+}
+
 // Calls `visit(symbol, name)` for what the program's own symbol table has of type `type`. (dladdr()
 // sees exported symbols only, and kernels are static.)
 template <class Visit>
 void each_symbol(unsigned type, Visit&& visit) {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
+  const std::string_view image = own_file();
   const auto inside = [&](std::size_t offset, std::size_t bytes) {
     return offset <= image.size() && bytes <= image.size() - offset;
   };

@@ -1,0 +1,310 @@
+// Checks lab 12: exact sums on every number of GPUs and at every length, on GPUs that are never in
+// step; what crosses each GPU's link; what of it is seen behind a backward pass; and how fast.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/bench.hpp"
+#include "harness/gpu/lanes.hpp"
+#include "kernels/all_reduce.cuh"
+#include "kernels/common/paced_work.cuh"
+#include "labs/12-all-reduce/given.cuh"
+#include "labs/12-all-reduce/interface.cuh"
+#include "labs/host_waits.hpp"
+
+namespace {
+
+using all_reduce::Contribution;
+using all_reduce::ExpectedSum;
+using gpubench::Bench;
+using gpubench::DeviceBuffer;
+using gpubench::Event;
+using gpubench::GpuRanks;
+
+constexpr unsigned threads = 256;
+constexpr unsigned layer_rounds = 2048, late_rounds = 1024;  // of one chain
+constexpr double head_start = 12e-3;                         // to queue a whole run [s]
+
+__global__ void pace_kernel(float* words, unsigned rounds) {
+  words[1] = paced_work::after(words[0], rounds);
+}
+
+__global__ void gradient_kernel(float* gradient, Contribution<float> values, std::size_t first,
+                                std::size_t last) {
+  const std::size_t i = first + blockIdx.x * std::size_t{threads} + threadIdx.x;
+  if (i < last) gradient[i] = values(i);
+}
+
+__device__ inline float plus(float a, float b) { return a + b; }
+__device__ inline float4 plus(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+template <class V>
+__global__ void add_kernel(V* to, const V* from, std::size_t n) {
+  const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+  if (i < n) to[i] = plus(to[i], from[i]);
+}
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+std::string name_of(std::size_t gpu) { return "GPU " + std::to_string(gpu); }
+
+// The GPUs of a row, each with n words of data, and what a solution has them do.
+class Fleet {
+ public:
+  Fleet(const GpuRanks& ranks, std::size_t n) : ranks_(ranks), n_(n) {
+    ranks.each([&](int i) {
+      Own& own = own_.emplace_back(n);
+      own.pace.upload(std::array{0.25f, 0.0f});
+      gpus_.push_back(
+          {own.data.data(), own.inbox.data(), own.lanes[0], own.lanes[1], own.passed, own.sent});
+      for (int j = 0; j < ranks.local(); ++j) {
+        if (i != j) ranks.let_access(i, j);
+      }
+    });
+    running = this;
+  }
+  ~Fleet() { running = nullptr; }
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  static inline Fleet* running = nullptr;  // that copy(), add() and backward() are about
+
+  void fill() const {
+    each([&](unsigned i) { gpubench::fill_random(gpus_[i].data, n_, Contribution<float>{i}); });
+  }
+  void poison() const {
+    each([&](unsigned i) {
+      CUDA_CHECK(cudaMemset(gpus_[i].data, gpubench::poison_byte, n_ * sizeof(float)));
+    });
+  }
+
+  // Until the first check operations are late, each by some other microseconds: whoever does not
+  // wait where he has to comes too early.
+  void out_of_step(const gpubench::Generator<unsigned>& by) { late_ = by; }
+  std::string wrong() {
+    late_.reset();
+    std::string found;
+    each([&](unsigned i) {
+      const ExpectedSum<float> sum{count(), 0};
+      const std::string here = gpubench::check_elements(gpus_[i].data, n_, sum, 0, 0, false);
+      if (found.empty() && !here.empty()) found = name_of(i) + ": " + here;
+    });
+    return found;
+  }
+
+  // `solve(gpus, count, n)`, between a fork from `s` and a join into it.
+  template <class Solve>
+  void run(cudaStream_t s, const Solve& solve) {
+    for (Own& own : own_) own.sent_words = own.received_words = own.layers_done = 0;
+    links_.clear();
+    ranks_.fork(s);
+    each([&](unsigned i) { own_[i].lanes.fork(stream(i, s)); });
+    solve(gpus_.data(), count(), n_);
+    each([&](unsigned i) { own_[i].lanes.join(stream(i, s)); });
+    ranks_.join(s);
+  }
+  void expect_whole_passes() const {
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      if (own_[i].layers_done < layers) {
+        fail("backward() of layer " + std::to_string(layers - 1 - own_[i].layers_done) + " on " +
+             name_of(i) + " was never called");
+      }
+    }
+  }
+
+  // The most words that a GPU sends or receives, over n.
+  double link_share() const {
+    std::size_t most = 0;
+    for (const Own& own : own_) most = std::max({most, own.sent_words, own.received_words});
+    return static_cast<double>(most) / static_cast<double>(n_);
+  }
+  // The most GPUs that one sends to.
+  std::size_t receivers() const {
+    std::size_t most = 0;
+    for (unsigned i = 0; i < count(); ++i) {
+      most = std::max(most, static_cast<std::size_t>(std::distance(
+                                links_.lower_bound({i, 0}), links_.lower_bound({i + 1, 0}))));
+    }
+    return most;
+  }
+
+  void copy(float* to, const float* from, std::size_t n, cudaStream_t s) {
+    const unsigned gpu = whose(s, "copy()");
+    const unsigned source = owner(from, n, "copy() from"), target = owner(to, n, "copy() to");
+    if (n == 0) return;
+    be_late(gpu, s);
+    CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(float), cudaMemcpyDefault, s));
+    if (source == target) return;
+    own_[source].sent_words += n;
+    own_[target].received_words += n;
+    links_.emplace(source, target);
+  }
+
+  void add(float* to, const float* from, std::size_t n, cudaStream_t s) {
+    const unsigned gpu = whose(s, "add()");
+    if (owner(to, n, "add() to") != gpu || owner(from, n, "add() from") != gpu) {
+      fail("add() on " + name_of(gpu) + " is about the memory of another");
+    }
+    be_late(gpu, s);
+    const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
+    if (bits % sizeof(float4) == 0 && n % 4 == 0) {
+      each_element(gpu, n / 4, s, add_kernel<float4>, reinterpret_cast<float4*>(to),
+                   reinterpret_cast<const float4*>(from), n / 4);
+    } else {
+      each_element(gpu, n, s, add_kernel<float>, to, from, n);
+    }
+  }
+
+  void backward(unsigned layer, cudaStream_t s) {
+    const unsigned gpu = whose(s, "backward()");
+    unsigned& done = own_[gpu].layers_done;
+    if (done == layers || layer != layers - 1 - done) {
+      fail("backward() of layer " + std::to_string(layer) + " on " + name_of(gpu) +
+           ", where the last " + std::to_string(done) + " layers are done");
+    }
+    ++done;
+    be_late(gpu, s);
+    pace(gpu, layer_rounds, s);
+    const std::size_t first = n_ * layer / layers, last = n_ * (layer + 1) / layers;
+    each_element(gpu, last - first, s, gradient_kernel, gpus_[gpu].data, Contribution<float>{gpu},
+                 first, last);
+  }
+
+ private:
+  struct Own {
+    explicit Own(std::size_t n) : data(n), inbox(n), pace(2) {}
+    DeviceBuffer<float> data, inbox, pace;
+    gpubench::Lanes lanes{2};
+    Event passed{cudaEventDisableTiming}, sent{cudaEventDisableTiming};
+    std::size_t sent_words = 0, received_words = 0;
+    unsigned layers_done = 0;
+  };
+
+  unsigned count() const { return static_cast<unsigned>(gpus_.size()); }
+  cudaStream_t stream(unsigned i, cudaStream_t first) const {
+    return ranks_.stream(static_cast<int>(i), first);
+  }
+  template <class F>
+  void each(const F& f) const {
+    ranks_.each([&](int i) { f(static_cast<unsigned>(i)); });
+  }
+
+  unsigned whose(cudaStream_t s, const char* who) const {
+    for (unsigned i = 0; i < count(); ++i) {
+      if (s == gpus_[i].pass || s == gpus_[i].wire) return i;
+    }
+    fail(std::string(who) + " in a stream that is no GPU's");
+  }
+  // Whose data or inbox holds the n words from `first` on.
+  unsigned owner(const float* first, std::size_t n, const char* who) const {
+    for (unsigned i = 0; i < count(); ++i) {
+      for (const float* const buffer : {gpus_[i].data, gpus_[i].inbox}) {
+        if (first < buffer || first > buffer + n_) continue;
+        const auto at = static_cast<std::size_t>(first - buffer);
+        if (n <= n_ - at) return i;
+        fail(std::string(who) + " " + name_of(i) + ": " + std::to_string(n) + " words from word " +
+             std::to_string(at) + " on, of " + std::to_string(n_));
+      }
+    }
+    fail(std::string(who) + " memory that is no GPU's data or inbox");
+  }
+
+  template <class... P, class... A>
+  void launch_on(unsigned gpu, unsigned blocks, unsigned block, cudaStream_t s,
+                 void (*kernel)(P...), A... a) const {
+    CUDA_CHECK(cudaSetDevice(ranks_.device(static_cast<int>(gpu))));
+    gpubench::launch(kernel, blocks, block, 0, s, a...);
+    CUDA_CHECK(cudaSetDevice(ranks_.device(0)));
+  }
+  template <class... P, class... A>
+  void each_element(unsigned gpu, std::size_t n, cudaStream_t s, void (*kernel)(P...),
+                    A... a) const {
+    const auto blocks = static_cast<unsigned>((n + threads - 1) / threads);
+    if (blocks > 0) launch_on(gpu, blocks, threads, s, kernel, a...);
+  }
+  void pace(unsigned gpu, unsigned rounds, cudaStream_t s) const {
+    launch_on(gpu, 1, 1, s, pace_kernel, own_[gpu].pace.data(), rounds);
+  }
+  void be_late(unsigned gpu, cudaStream_t s) {
+    if (!late_) return;
+    const unsigned by = (*late_)(operations_++);
+    if (by % 3 == 0) pace(gpu, by / 3 % late_rounds, s);
+  }
+
+  const GpuRanks& ranks_;
+  std::size_t n_;
+  std::vector<Own> own_;
+  std::vector<Gpu> gpus_;
+  std::set<std::pair<unsigned, unsigned>> links_;  // that were used, from and to
+  std::optional<gpubench::Generator<unsigned>> late_;
+  std::size_t operations_ = 0;
+};
+
+void check(Bench& bench, unsigned gpus, std::size_t n) {
+  const GpuRanks& ranks = bench.ranks(gpus, head_start);
+  Fleet fleet(ranks, n);
+  fleet.out_of_step(bench.input<unsigned>(1).values());
+  bench.check([&](bool) { return fleet.wrong(); });
+  bench.work({.useful_bytes = static_cast<double>(n) * sizeof(float)});
+  const bool passes = bench.axis("part") == "overlapped";
+  passes ? fleet.poison() : fleet.fill();
+  unsigned waits = 0;
+  bench.run([&](cudaStream_t s) {
+    const lab::HostWaits counted;
+    fleet.run(s, passes ? lab::train_step : lab::all_reduce);
+    if (passes) fleet.expect_whole_passes();
+    waits = counted.count();
+  });
+  bench.counter("host_waits", waits);
+  bench.counter("link_share", fleet.link_share());
+  bench.counter("receivers", static_cast<double>(fleet.receivers()));
+  if (!passes) return;
+  const double pass = bench.time([&](cudaStream_t s) {
+    fleet.run(s, [&](const Gpu* of, unsigned count, std::size_t) {
+      for (unsigned layer = layers; layer-- > 0;) {
+        for (unsigned i = 0; i < count; ++i) backward(layer, of[i].pass);
+      }
+    });
+  });
+  const double alone = bench.time([&](cudaStream_t s) { fleet.run(s, lab::all_reduce); });
+  bench.counter("exposed_share", (bench.seconds() - pass) / alone);
+}
+
+void correct(Bench& bench) {
+  check(bench, static_cast<unsigned>(bench.arg("ranks")), static_cast<std::size_t>(bench.arg("n")));
+}
+GPU_BENCHMARK(lab, correct)
+    ->Axis("part", {"ring", "overlapped"})
+    ->ArgNames({"ranks", "n"})
+    ->Args({2, 1})
+    ->Args({4, 7})
+    ->Args({8, 1000})
+    ->Args({2, 4096})
+    ->Args({4, 10007});
+
+// What nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) {
+  const auto size = bench.input<unsigned>(2).values();
+  check(bench, 3 + size(0) % 6, 1000 + size(1) % 9000);
+}
+GPU_BENCHMARK(lab, fresh)->Axis("part", {"ring", "overlapped"});
+
+void timed(Bench& bench) { check(bench, 4, std::size_t{1} << 20); }
+GPU_BENCHMARK(lab, timed)->Axis("part", {"ring", "overlapped"});
+
+}  // namespace
+
+void copy(float* to, const float* from, std::size_t n, cudaStream_t stream) {
+  Fleet::running->copy(to, from, n, stream);
+}
+void add(float* to, const float* from, std::size_t n, cudaStream_t stream) {
+  Fleet::running->add(to, from, n, stream);
+}
+void backward(unsigned layer, cudaStream_t stream) { Fleet::running->backward(layer, stream); }

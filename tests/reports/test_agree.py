@@ -1,0 +1,74 @@
+"""A/A agreement of files that pretend to be repetitions."""
+
+import pytest
+
+from gpubench_reports.agree import agree, by_concept
+from gpubench_reports.cli import main
+from gpubench_reports.errors import ReportError
+from gpubench_reports.reader import read
+
+from .factory import make_document, make_row
+
+
+def files(write, *times: dict[str, float], width: float = 0.004, **context):
+    """A file for each of `times`, seconds by row; intervals are `width` to either side."""
+    return [
+        write(
+            make_document(
+                [
+                    make_row(name, seconds, ci_low_seconds=seconds * (1 - width),
+                             ci_high_seconds=seconds * (1 + width))
+                    for name, seconds in one.items()
+                ],
+                **context,
+            ),
+            f"{number}.json",
+        )
+        for number, one in enumerate(times)
+    ]  # fmt: skip
+
+
+def test_equal_runs_agree(write):
+    found = agree([read(p) for p in files(write, *[{"a/k/n:1": 1e-3, "b/k/n:1": 2e-3}] * 5)])
+    assert list(found.rows["spread"]) == [0, 0]
+    assert list(found.rows["pairs"]) == [10, 10]
+    assert found.rows["told_apart"].sum() == 0
+    lines = by_concept(found.rows).set_index("concept")
+    assert list(lines.index) == ["a", "b", "all"]
+    assert lines.loc["all", "narrow"] == 1
+
+
+def test_a_run_that_is_off_is_told_apart_from_each_of_the_others(write):
+    paths = files(write, {"a/k": 1e-3}, {"a/k": 1e-3}, {"a/k": 1.05e-3})
+    found = agree([read(p) for p in paths])
+    assert found.rows["spread"].iloc[0] == pytest.approx(0.05)
+    assert (found.rows["told_apart"].iloc[0], found.rows["pairs"].iloc[0]) == (2, 3)
+
+
+def test_wide_intervals_are_not_narrow(write):
+    found = agree([read(p) for p in files(write, {"a/k": 1e-3}, {"a/k": 1e-3}, width=0.02)])
+    assert by_concept(found.rows)["narrow"].iloc[-1] == 0
+
+
+def test_a_row_that_one_file_lacks_is_named(write):
+    a, b = files(write, {"a/k": 1e-3, "a/l": 1e-3}, {"a/k": 1e-3})
+    found = agree([read(a), read(b)])
+    assert list(found.rows["name"]) == ["a/k"]
+    assert found.lost == [("a/l", "measured in some files only")]
+
+
+def test_files_of_unlike_runs_are_refused(write, capsys):
+    (a,) = files(write, {"a/k": 1e-3})
+    b = write(make_document([make_row("a/k")], mode="hot"), "hot.json")
+    assert main(["agree", str(a), str(b)]) == 2
+    assert "mode is hot, not cold" in capsys.readouterr().err
+    with pytest.raises(ReportError, match="is alone"):
+        agree([read(a)])
+
+
+def test_the_table_names_the_rows_that_lie_farthest_apart(write, capsys):
+    paths = files(write, {"a/k": 1e-3, "a/l": 1e-3}, {"a/k": 1e-3, "a/l": 1.2e-3})
+    assert main(["agree", *map(str, paths)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    farthest = next(line for line in lines if line.strip().startswith("a/l"))
+    assert "20.00 %" in farthest

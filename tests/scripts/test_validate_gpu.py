@@ -1,0 +1,199 @@
+"""scripts/validate-gpu with stand-ins for the program and the tools: what it runs, resumes and skips."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reports.factory import make_document, make_row
+from reports.profiles import metrics_of, ncu_csv
+
+from .conftest import run_script, stand_ins
+
+FIGURES = {"blocks": 8, "traced_blocks": 8, "threads_per_block": 256, "registers": 20,
+           "shared_bytes": 0, "resident_blocks": 8, "occupancy": 1.0,
+           "global_load_requests": 64, "global_load_sectors": 256}  # fmt: skip
+LAUNCHES = [{"kernel": "stream::copy<float>", "times": 1, "figures": FIGURES}]
+FLOOR = make_row("launch_overhead/empty_row/by:stream/launches:1", 2.5e-6,
+                 empty_kernel_seconds=2.5e-6, model_seconds=2.4e-6)  # fmt: skip
+COPY = make_row("stream/copy/n:1", 1e-3, launches=LAUNCHES, model_seconds=1.1e-3,
+                ci_low_seconds=0.99e-3, ci_high_seconds=1.01e-3)  # fmt: skip
+# Notes how it was called; lists two concepts; copies the result file, whatever was asked for.
+PROGRAM = """#!/bin/bash
+here="$(dirname "$0")"
+echo "$(basename "$0") $*" >>"$here/calls"
+for argument in "$@"; do
+  case "$argument" in
+    --benchmark_list_tests) printf 'launch_overhead/empty_row/n:1\\nstream/copy/n:1\\n'; exit 0 ;;
+    --list_devices | --version) exit 0 ;;
+    --benchmark_out=*) out="${argument#*=}" ;;
+  esac
+done
+kind=document
+[[ "$*" != *--device=model:* ]] || kind=modelled
+[[ -z "${out:-}" ]] || cp "$here/$kind.json" "$out"
+exit "$(cat "$here/status" 2>/dev/null || echo 0)"
+"""
+NCU = """#!/bin/bash
+echo "ncu $*" >>"{tree}/build/calls"
+while [[ "$1" != --log-file ]]; do shift; done
+cp "{tree}/profile.csv" "$2"
+"""
+SANITIZER = """#!/bin/bash
+echo "compute-sanitizer $*" >>"{tree}/build/calls"
+[[ "$*" != *racecheck*"^stream/"* ]] || {{ echo "ERROR SUMMARY: 1 hazard"; exit {racecheck}; }}
+"""
+
+
+def executable(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tree = tmp_path / "gpu bench"
+    tree.mkdir()
+    rows = [FLOOR, COPY]
+    stand_ins(tree, "validate-gpu", PROGRAM, rows)
+    modelled = make_document(rows, device_kind="model")
+    (tree / "build/modelled.json").write_text(json.dumps(modelled))
+    executable(tree / "build/gpubench-cuda", PROGRAM)
+    executable(tree / ".venv/bin/python", '#!/bin/sh\nexec python3 "$@"\n')
+    executable(tree / "bin/nvidia-smi", "#!/bin/sh\necho 9.0\n")
+    executable(tree / "bin/no-python", "#!/bin/sh\nexit 1\n")
+    monkeypatch.setenv("PATH", f"{tree / 'bin'}:{os.environ['PATH']}")
+    return tree
+
+
+def on_a_gpu(tree: Path, racecheck: int = 0, registers: int = 20) -> None:
+    (tree / "gpu").touch()
+    executable(tree / "bin/ncu", NCU.format(tree=tree))
+    executable(tree / "bin/compute-sanitizer", SANITIZER.format(tree=tree, racecheck=racecheck))
+    metrics = metrics_of(FIGURES | {"registers": registers}) | {"gpu__time_duration.sum": 1e6}
+    profile = ncu_csv([("stream/copy/n:1", "void stream::copy<float>(float *)", metrics)])
+    (tree / "profile.csv").write_text(profile)
+
+
+def validate(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_script(tree, "validate-gpu", "--out=out", *arguments)
+
+
+def verdicts(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """Of the summary at the end, what came of each step."""
+    lines = done.stdout.partition("== summary")[2].splitlines()[1:]
+    return {line[9:33].strip(): (line[:8].strip(), line[34:]) for line in lines if line}
+
+
+def calls(tree: Path) -> str:
+    return (tree / "build/calls").read_text()
+
+
+def test_a_rehearsal_runs_what_needs_no_gpu_and_names_the_rest(tree: Path) -> None:
+    done = validate(tree, "--device=model:h200-sxm", "--processes=2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = verdicts(done)
+    passed = {name for name, (verdict, _) in found.items() if verdict == "passed"}
+    assert passed == {"build", "verify", "roofs", "suite-1", "suite-2", "agreement", "calibration",
+                      "calibrated", "counted"}  # fmt: skip
+    skipped = {name: why for name, (verdict, why) in found.items() if verdict == "skipped"}
+    assert set(skipped) == {
+        "device", "unit-tests", "sanitize-memcheck", "sanitize-racecheck", "sanitize-initcheck",
+        "sanitize-synccheck", "profile", "validation", "peers",
+    }  # fmt: skip
+    assert all(why.strip() for why in skipped.values())
+    assert "--suite=quick" in calls(tree)
+    assert json.loads((tree / "out/calibrated/h200-sxm.json").read_text())["name"] == "h200-sxm"
+    assert "summary" in (tree / "out/summary.txt").read_text()
+
+
+def test_all_stages_on_a_gpu(tree: Path) -> None:
+    on_a_gpu(tree)
+    done = validate(tree, "--processes=2", f"--python={tree / 'bin/no-python'}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = verdicts(done)
+    assert {verdict for verdict, _ in found.values()} == {"passed", "skipped"}
+    skipped = {name for name, (verdict, _) in found.items() if verdict == "skipped"}
+    assert skipped == {"unit-tests"} | {
+        f"peers: {name}" for name in ("pytorch", "BabelStream", "gpu-benches", "mixbench",
+                                      "nvbandwidth", "nvbench", "nccl-tests")
+    }  # fmt: skip
+    made = calls(tree)
+    assert made.count("--tool ") == 4 * 2
+    assert "ncu --profile-from-start off --nvtx --clock-control none --cache-control none" in made
+    # A kernel is the question: what measures launches is not profiled.
+    assert made.count("\nncu ") == 1
+    assert "1 launches compared" in (tree / "out/counters.txt").read_text()
+    assert "+10.0 %" in (tree / "out/validation.txt").read_text()
+    assert "held out" in (tree / "out/validation-calibrated.txt").read_text()
+
+
+def test_a_second_run_repeats_nothing_that_has_passed(tree: Path) -> None:
+    on_a_gpu(tree, racecheck=99)
+    first = validate(tree, "--stage=1")
+    assert first.returncode == 1
+    verdict, words = verdicts(first)["sanitize-racecheck"]
+    assert (verdict, "exit code 99" in words) == ("FAILED", True)
+    assert "1 hazard" in (tree / "out/sanitize-racecheck-stream.txt").read_text()
+    # It did not stop what comes after it.
+    assert verdicts(first)["sanitize-synccheck"][0] == "passed"
+    on_a_gpu(tree)
+    (tree / "build/calls").unlink()
+    second = validate(tree, "--stage=1")
+    assert second.returncode == 0, second.stdout
+    assert calls(tree).count("--tool ") == 1
+    assert verdicts(second)["verify"][0] == "done"
+
+
+def test_time_that_is_up_is_no_failure(tree: Path) -> None:
+    on_a_gpu(tree)
+    program = (tree / "build/gpubench").read_text()
+    slow = program.replace(
+        "kind=document", '[[ "$*" == *--roofs* ]] && exec sleep 60\nkind=document'
+    )
+    executable(tree / "build/gpubench", slow)
+    done = validate(tree, "--stage=2", "--seconds=2", "--processes=1")
+    assert done.returncode == 3, done.stdout
+    assert verdicts(done)["roofs"][0] == "not yet"
+    executable(tree / "build/gpubench", program)
+    assert validate(tree, "--stage=2", "--processes=1").returncode == 0
+
+
+def test_a_row_that_fails_fails_its_step_only(tree: Path) -> None:
+    on_a_gpu(tree)
+    (tree / "build/status").write_text("1")
+    done = validate(tree, "--stage=2", "--processes=2")
+    assert done.returncode == 1
+    assert verdicts(done)["roofs"][0] == "FAILED"
+    assert verdicts(done)["agreement"][0] == "skipped"
+
+
+def test_counters_that_are_not_permitted_are_skipped_with_the_reason(tree: Path) -> None:
+    on_a_gpu(tree)
+    (tree / "profile.csv").write_text("==ERROR== ERR_NVGPUCTRPERM - no permission\n")
+    done = validate(tree, "--stage=3")
+    assert done.returncode == 0, done.stdout
+    verdict, why = verdicts(done)["profile"]
+    assert (verdict, "ERR_NVGPUCTRPERM" in why) == ("skipped", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no GPU here"),
+        (("--stage=6",), "unknown argument --stage=6"),
+        (("--device=model:h200-sxm", "--stage=1,9"), "takes numbers from 1 to 5"),
+        (("--sizes=small",), "unknown argument"),
+        (("--device=model:h200-sxm", "--sources=nowhere"), "no such folder"),
+    ],
+)
+def test_mistakes_are_one_line_and_2(tree: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = validate(tree, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert words in line
