@@ -20,7 +20,6 @@ constexpr std::size_t most_sets = 256;
 
 // A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
-constexpr double least_modelled_budget_seconds = 10;
 
 // What a profiler calls work that is timed beside a row.
 constexpr const char* beside_the_row = " (beside)";
@@ -204,7 +203,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
   if (platform_.deterministic()) {
     timer.warmup_seconds = 0;
     // How busy this machine is has no say in what a modelled row looks like.
-    timer.stop.budget_seconds = std::max(timer.stop.budget_seconds, least_modelled_budget_seconds);
+    timer.stop = without_a_clock(timer.stop);
   }
   Timing timing;
   const auto take = [&] {

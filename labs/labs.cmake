@@ -16,7 +16,9 @@ function(gpubench_labs suffix)
   add_library(lab_language${suffix} OBJECT EXCLUDE_FROM_ALL ${empty})
   target_link_libraries(lab_language${suffix} PUBLIC ${lab_LIBRARIES}
     PRIVATE ${lab_UNIT_LIBRARIES} gpubench_warnings)
-  target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>)
+  if(lab_LANGUAGE STREQUAL "CXX")  # nvcc has no precompiled headers
+    target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>)
+  endif()
   foreach(check IN LISTS GPUBENCH_LABS)
     get_filename_component(folder ${check} DIRECTORY)
     get_filename_component(name ${folder} NAME)
@@ -32,7 +34,9 @@ function(gpubench_labs suffix)
     endif()
     target_compile_definitions(lab_${number}_unit${suffix} PRIVATE
       LAB_SOLUTION="${folder}/solution.cuh")
-    target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
+    if(lab_LANGUAGE STREQUAL "CXX")
+      target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
+    endif()
     add_executable(lab-${number}${suffix} EXCLUDE_FROM_ALL)
     target_link_libraries(lab-${number}${suffix} PRIVATE lab_${number}_check${suffix}
       lab_${number}_unit${suffix} ${lab_LIBRARIES})
