@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from gpubench_reports.figures import arithmetic_unit_of
 from gpubench_reports.reader import Context
 from gpubench_reports.units import si
 from gpubench_reports.verdicts import Verdict
@@ -47,7 +48,7 @@ def columns_of(
     found += [
         _numbers("seconds", "time", rows["seconds"], _si("s")),
         _numbers("useful", "useful", rows["useful_bytes_per_second"], _si("B/s")),
-        _numbers("arithmetic", "arithmetic", rows["flops_per_second"], _si("FLOP/s")),
+        _arithmetic(rows),
         _numbers("items", "items", rows["items_per_second"], _si("/s")),
         _numbers("bus", "bus", rows["bus_bytes_per_second"], _si("B/s")),
         _numbers("law", "law ratio", rows["law_ratio"], lambda value: f"{value:.3f}"),
@@ -101,6 +102,16 @@ def signed_percent(value: float) -> str:
 
 def _si(unit: str) -> Callable[[float], str]:
     return lambda value: si(value, unit)
+
+
+def _arithmetic(rows: pd.DataFrame) -> Column:
+    records = rows[["flops_per_second", "roof", "label", "arguments"]].to_dict("records")
+    numbers = [float(row["flops_per_second"]) for row in records]
+    texts = [
+        NONE if math.isnan(number) else si(number, arithmetic_unit_of(row))
+        for number, row in zip(numbers, records, strict=True)
+    ]
+    return Column("arithmetic", "arithmetic", texts, numbers)
 
 
 def _numbers(key: str, title: str, values: pd.Series, shown: Callable[[float], str]) -> Column:

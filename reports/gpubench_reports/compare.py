@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.errors import ReportError
-from gpubench_reports.figures import with_headline
+from gpubench_reports.figures import unit_of, with_headline
 from gpubench_reports.reader import ResultFile
 
 _WORTH_A_LINE = 0.01  # by the logarithm of the ratio
@@ -17,7 +17,7 @@ _WORTH_A_LINE = 0.01  # by the logarithm of the ratio
 class Comparison:
     """`rows`, one a benchmark that both files have, in A's order, with the columns
 
-    name, concept, kernel, headline   (the figure compared: see figures.FIGURES)
+    name, concept, kernel, headline   (the figure compared: see figures.FIGURES), its unit
     a, b      the figure in either file [its SI unit]
     ratio     how many times as fast B is as A: B / A of a rate, A / B of a time
     low, high 95 % interval of the ratio; NaN unless both rows have intervals
@@ -67,6 +67,7 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
             "concept": left["concept"].to_numpy(),
             "kernel": left["kernel"].to_numpy(),
             "headline": np.where(agree, left["headline"], "seconds"),
+            "unit": np.where(agree, [unit_of(row) for row in left.to_dict("records")], "s"),
             "a": value_a,
             "b": value_b,
             "ratio": ratio,

@@ -16,7 +16,7 @@ from gpubench_reports.heat_map import Plane
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.sweeps import Panel, Series, distinct, panels
 from gpubench_reports.sweeps import axes as axes_of
-from gpubench_reports.units import argument_text, axis_title, si
+from gpubench_reports.units import argument_text, arithmetic_unit, axis_title, si
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 4.5, 2.55  # inches of the plotting area and its left labels
 _MARGINS = 0.87  # inches left and right of a plotting area
@@ -185,13 +185,24 @@ def _tick_depth(panel: Panel, width: float) -> float:
     """Inches that slanted category names need below the axis."""
     if panel.numeric:
         return 0.0
-    longest = max(len(str(x)) for series in panel.series for x in series.x)
+    longest = max(len(name) for name in _category_names(panel))
     return min(longest, 24) * 0.045 if _slanted(panel, width) else 0.0
+
+
+def _category_names(panel: Panel) -> list[str]:
+    """The swept names as they stand under the axis; whole numbers have a unit of their own."""
+    names = distinct(x for series in panel.series for x in series.x)
+    return [
+        f"{name} [OP/s]"
+        if panel.figure.unit == "FLOP/s" and arithmetic_unit(name) == "OP/s"
+        else argument_text(name)
+        for name in names
+    ]
 
 
 def _slanted(panel: Panel, width: float) -> bool:
     """Whether category names would touch side by side under an axis `width` inches long."""
-    names = distinct(str(x) for series in panel.series for x in series.x)
+    names = _category_names(panel)
     return len(names) * (max(len(name) for name in names) + 2) * _LETTER > width
 
 
@@ -293,7 +304,7 @@ def _x_axis(axes: Axes, panel: Panel):
         axes.set_xlim(-0.5, max(len(values) - 0.5, 0.5))
         axes.xaxis.set_major_locator(FixedLocator(range(len(values))))
         axes.set_xticklabels(
-            [style.shorten(argument_text(v), 24) if slanted else argument_text(v) for v in values],
+            [style.shorten(text, 24) if slanted else text for text in _category_names(panel)],
             rotation=30 if slanted else 0,
             ha="right" if slanted else "center",
             rotation_mode="anchor",

@@ -13,7 +13,7 @@ from gpubench_reports.devices import Machine
 from gpubench_reports.errors import ReportError
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Roof
 from gpubench_reports.roofline import find_sweeps, spread
-from gpubench_reports.units import si
+from gpubench_reports.units import arithmetic_unit, si
 
 # What stands in for a type that a device does not state: the one of the same width.
 _STAND_INS = {"tensor_bf16": "tensor_fp16", "tensor_fp16": "tensor_bf16"}
@@ -121,10 +121,11 @@ def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
     for line, at, want in zip(ordered, places, wanted, strict=True):
         colour = style.COLOURS[line.place % len(style.COLOURS)]
         words = style.ROOF_WORDS[line.peak.provenance]
+        peak = si(line.peak.value, arithmetic_unit(line.peak.name))
         # A type that stands in for another is named as what it is.
         text = (
             f"{style.shorten(line.title, 40)}\n{line.peak.name.replace('_', ' ')} "
-            f"{si(line.peak.value, 'FLOP/s')} {words}, ridge {line.ridge:.3g}"
+            f"{peak} {words}, ridge {line.ridge:.3g}"
         )
         axes.text(1.05, at / height, text, transform=axes.transAxes, size=7, va="center",
                   color=style.darker(colour), linespacing=1.15, gid="device")  # fmt: skip

@@ -1,9 +1,13 @@
 """What a row's headline number is, and its interval, law and prediction in the same unit."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from gpubench_reports.units import arithmetic_unit
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,17 @@ REQUEST_FIGURES = (
 )
 BY_COLUMN = {figure.column: figure for figure in (*FIGURES, *REQUEST_FIGURES)}
 _LAW_TOLERANCE = 0.02
+
+
+def unit_of(row: Mapping[str, Any]) -> str:
+    """The unit of the figure that a row of with_headline() is judged by."""
+    figure = BY_COLUMN[row["headline"]]
+    return arithmetic_unit_of(row) if figure.unit == "FLOP/s" else figure.unit
+
+
+def arithmetic_unit_of(row: Mapping[str, Any]) -> str:
+    """What the row's arithmetic is counted in: FLOP/s, or OP/s of whole numbers."""
+    return arithmetic_unit(row["roof"], row["label"], row["arguments"].get("dtype"))
 
 
 def with_headline(rows: pd.DataFrame) -> pd.DataFrame:

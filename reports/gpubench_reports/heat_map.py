@@ -127,21 +127,38 @@ def _write_values(
 ) -> None:
     """The value in every cell that is wide enough for it."""
     inches = plot.bbox.width / plot.figure.dpi
+    edges = _edges(plane.y)
     widths = np.diff(np.log(x_edges)) / np.log(x_edges[-1] / x_edges[0]) * inches
     middles = np.sqrt(x_edges[:-1] * x_edges[1:])
     for (row, column), value in np.ndenumerate(plane.value):
         text = f"{value / 10.0**exponent:.3g}"
         if np.isfinite(value) and widths[column] > 0.1 + _LETTER * len(text):
-            plot.text(middles[column], plane.y[row], text, size=7, ha="center", va="center",
-                      color="white" if norm(value) > 0.5 else style.INK, gid="cell")  # fmt: skip
+            shown = plot.text(middles[column], plane.y[row], text, size=7, ha="center",
+                              va="center", zorder=4, gid="cell",
+                              color="white" if norm(value) > 0.5 else style.INK)  # fmt: skip
+            if _crosses(plane, x_edges[column : column + 2], edges[row : row + 2]):
+                # The line of the knee goes behind the number.
+                shown.set_bbox({"boxstyle": "square,pad=0.15", "linewidth": 0, "gid": "cell",
+                                "facecolor": COLOURS(norm(value))})  # fmt: skip
 
 
-def _draw_knee(plot: Axes, plane: Plane, x_edges: np.ndarray, y_edges: np.ndarray) -> None:
+def _knee_line(plane: Plane, x: np.ndarray) -> np.ndarray:
+    """The y at which the law levels off, for each x."""
     found = knee(plane)
     assert found is not None  # or planes() would not have it
     c, a, b = found
+    return (c * x**a) ** (-1 / b)
+
+
+def _crosses(plane: Plane, x_edges: np.ndarray, y_edges: np.ndarray) -> bool:
+    """Whether the line of the knee enters the cell between these edges."""
+    low, high = np.sort(_knee_line(plane, x_edges))
+    return bool(low <= y_edges[1] and high >= y_edges[0])
+
+
+def _draw_knee(plot: Axes, plane: Plane, x_edges: np.ndarray, y_edges: np.ndarray) -> None:
     x = np.geomspace(x_edges[0], x_edges[-1], 200)
-    y = (c * x**a) ** (-1 / b)
+    y = _knee_line(plane, x)
     inside = (y >= y_edges[0]) & (y <= y_edges[-1])
     if inside.sum() < 2:
         return

@@ -242,11 +242,11 @@ def _roofs_card(result: ResultFile) -> Markup:
         if best:
             shown = tag("span", f"{shown} *", title=f"by {row}")
         share = f"{reached / known.value * 100:.0f} %" if reached and known else ""
-        said = (
-            (si(known.value, pair.unit), " ", tag("small", style.ROOF_WORDS[known.provenance]))
-            if known
-            else ""
-        )
+        said = [
+            tag("div", si(roof.value, pair.unit), " ",
+                tag("small", style.ROOF_WORDS[roof.provenance]))
+            for roof in pair.all_filed
+        ]  # fmt: skip
         lines.append(
             tag("tr", tag("th", name.replace("_", " "), scope="row", class_="text"),
                 tag("td", shown), tag("td", said), tag("td", share))
@@ -295,6 +295,7 @@ def _counts_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
         _ungraded(verdicts),
         tag("p", "What binds them:", class_="small"),
         tag("ul", bound, class_="plain"),
+        look="counts-card",
     )
 
 
@@ -317,6 +318,8 @@ def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
         for row in result.rows[result.rows["status"] == "failed"][:_WORST].to_dict("records")
     ]  # fmt: skip
     found = worst(verdicts.values(), _WORST - len(entries))
+    if any(verdict.grade != EXPECTED for verdict in found):
+        found = [verdict for verdict in found if verdict.grade != EXPECTED]
     entries += [_told(result, verdict) for verdict in found]
     if not entries:
         words = "No row was graded: the file has neither laws, nor predictions, nor roofs."

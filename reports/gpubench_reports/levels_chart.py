@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from gpubench_reports import style
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.roofline import knee, merged
-from gpubench_reports.units import argument_text, si
+from gpubench_reports.units import argument_text, arithmetic_unit, si
 
 LEVELS = ("dram", "l2", "l1", "shared")
 _WIDTH, _HEIGHT = 11.0, 7.0  # inches
@@ -106,7 +106,8 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     for line in merged(peaks):
         axes.axhline(line.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[line.provenance],
                      gid="peak")  # fmt: skip
-        name = f"{line.name} {si(line.value, 'FLOP/s')}\n{style.ROOF_WORDS[line.provenance]}"
+        value = si(line.value, arithmetic_unit(*line.names))
+        name = f"{line.name} {value}\n{style.ROOF_WORDS[line.provenance]}"
         axes.annotate(name, (1.0, line.value), xycoords=("axes fraction", "data"), xytext=(5, 0),
                       textcoords="offset points", va="center", size=7.5,
                       color=style.INK)  # fmt: skip

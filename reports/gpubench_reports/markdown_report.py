@@ -8,7 +8,7 @@ from gpubench_reports.compare import Comparison
 from gpubench_reports.figures import with_headline
 from gpubench_reports.reader import PROVENANCES_OF_RUN, ResultFile
 from gpubench_reports.speedups import means
-from gpubench_reports.units import si
+from gpubench_reports.units import arithmetic_unit, si
 from gpubench_reports.verdicts import EXPECTED, UNGRADED, Verdict, headline_text, health, worst
 
 _MOST = 15  # rows in a list
@@ -105,7 +105,7 @@ def _roofs(result: ResultFile) -> list[str]:
         for roof in roofs:
             place = 0 if roof.provenance in PROVENANCES_OF_RUN else 1
             if roof.name == name and not cells[place]:
-                unit = "B/s" if roof.kind == "bandwidth" else "FLOP/s"
+                unit = "B/s" if roof.kind == "bandwidth" else arithmetic_unit(name)
                 word = f", {style.ROOF_WORDS[roof.provenance]}" if place else ""
                 cells[place] = si(roof.value, unit) + word
         lines.append(f"| {escape(name)} | {cells[0]} | {cells[1]} |")

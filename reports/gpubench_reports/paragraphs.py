@@ -10,8 +10,8 @@ import pandas as pd
 from gpubench_reports.figures import BY_COLUMN, with_headline
 from gpubench_reports.reader import Context
 from gpubench_reports.sweeps import alike, axes
-from gpubench_reports.units import argument_text, si
-from gpubench_reports.verdicts import EXPECTED, UNGRADED, Verdict
+from gpubench_reports.units import argument_text
+from gpubench_reports.verdicts import EXPECTED, UNGRADED, Verdict, headline_text
 
 _MOST_KERNELS = 4  # in a text of one paragraph
 
@@ -83,12 +83,12 @@ def _range(group: pd.DataFrame) -> str:
 
     if times < 1.02:
         over = f" whatever its {_listed(swept)}" if swept else ""
-        return f"{kernel}: {figure.title} {si(most['value'], figure.unit)}{over}."
+        return f"{kernel}: {figure.title} {headline_text(most)}{over}."
     where = [f" ({place(row)})" if swept else "" for row in (least, most)]
     factor = f"{times:.3g} times" if times < 1000 else "more than 1000 times"
     return (
-        f"{kernel}: {figure.title} from {si(least['value'], figure.unit)}{where[0]} to "
-        f"{si(most['value'], figure.unit)}{where[1]}, {factor} as much."
+        f"{kernel}: {figure.title} from {headline_text(least)}{where[0]} to "
+        f"{headline_text(most)}{where[1]}, {factor} as much."
     )
 
 

@@ -152,8 +152,8 @@ class Comparison:
 
 def run_all(by: Settings) -> dict[str, str]:
     """Runs everything that can be run, into `by.out`: NAME-RUN.json, result files, and
-    seconds.json, the seconds that each took. What is there already is not run again. Returns what was not run,
-    and why."""
+    seconds.json, the seconds that each took. What is there already is not run again. Returns what
+    was not run, and why."""
     ensure_directory(by.out)
     began = time.monotonic()
     skipped: dict[str, str] = {}

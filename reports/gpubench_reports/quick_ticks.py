@@ -61,7 +61,7 @@ def _draw(axes: Axes, axis: Axis) -> None:
     transform, va, ha = label_place(pad)
     texts = [
         Text(*((at, 0) if is_x else (0, at)), word, transform=transform, va=va, ha=ha,
-             size=rcParams[f"{name}.labelsize"], color=rcParams[f"{name}.color"])
+             clip_on=False, size=rcParams[f"{name}.labelsize"], color=rcParams[f"{name}.color"])
         for at, word in zip(places, words, strict=True)
     ]  # fmt: skip
     for text in texts:

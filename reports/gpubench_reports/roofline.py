@@ -21,7 +21,7 @@ from gpubench_reports import style
 from gpubench_reports.figures import with_headline
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.sweeps import Series, sweeps
-from gpubench_reports.units import argument_text, si
+from gpubench_reports.units import argument_text, arithmetic_unit, si
 
 # Up to this many points carry their swept value; more carry numbers.
 _SPELLED_OUT = 24
@@ -248,6 +248,11 @@ def _roof_text(lines: list[Line], unit: str, separator: str) -> str:
     return f"{lines[0].name}  {values}"
 
 
+def _flat_text(lines: list[Line]) -> str:
+    text = _roof_text(lines, arithmetic_unit(*lines[0].names), "\n")
+    return text.replace("  ", "\n", 1)
+
+
 def _name_slopes(axes: Axes, bandwidths: list[Line]) -> list[Text]:
     """Names along the slopes, each above its line and pushed along it clear of the others."""
     left, low = axes.get_xlim()[0], axes.get_ylim()[0]
@@ -303,7 +308,7 @@ def _name_flats(axes: Axes, peaks: list[Line]) -> None:
     ]
     heights = [0.135 * (1 + count) + 0.05 for count in lines]
     for group, at, want in zip(groups, spread(wanted, heights, height), wanted, strict=True):
-        axes.text(1.045, at / height, _roof_text(group, "FLOP/s", "\n").replace("  ", "\n", 1),
+        axes.text(1.045, at / height, _flat_text(group),
                   transform=axes.transAxes, size=7.5, va="center", color=style.INK,
                   linespacing=1.15, gid="roof-label")  # fmt: skip
         axes.plot([1.0, 1.015, 1.038], [want / height, want / height, at / height], lw=0.6,

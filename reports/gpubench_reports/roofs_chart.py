@@ -3,21 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from gpubench_reports import style
 from gpubench_reports.reader import Context, Roof
-from gpubench_reports.units import si
+from gpubench_reports.units import arithmetic_unit, si
 
 _FOUND = ("measured", "modelled")
 _COLOURS = {"bandwidth": style.COLOURS[0], "compute": style.COLOURS[1]}  # in order
 _WORDS = {"dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared memory"}
-# Whole numbers are no FLOPs.
-_INTEGERS = ("int32", "tensor_int8")
 _LINE = 0.27  # inches
 
 
@@ -28,14 +26,19 @@ class Pair:
     name: str
     kind: str
     found: Roof | None
-    filed: Roof | None
+    all_filed: tuple[Roof, ...]  # the data sheet's first, then what is known to be reached of it
+
+    @property
+    def filed(self) -> Roof | None:
+        """What the file says first."""
+        return self.all_filed[0] if self.all_filed else None
 
     @property
     def unit(self) -> str:
         """What its values count."""
         if self.kind == "bandwidth":
             return "B/s"
-        return "OP/s" if self.name in _INTEGERS else "FLOP/s"
+        return arithmetic_unit(self.name)
 
     @property
     def fraction(self) -> float:
@@ -48,11 +51,15 @@ class Pair:
 def pairs(roofs: Sequence[Roof]) -> list[Pair]:
     """The roofs by name, bandwidths first, each kind from the lowest on."""
     found = {roof.name: roof for roof in roofs if roof.provenance in _FOUND}
-    filed = {roof.name: roof for roof in roofs if roof.provenance not in _FOUND}
+    filed: dict[str, list[Roof]] = {}
+    for roof in sorted(roofs, key=lambda roof: roof.provenance != "data_sheet"):
+        if roof.provenance not in _FOUND:
+            filed.setdefault(roof.name, []).append(roof)
     paired = [
-        Pair(name, (found.get(name) or filed[name]).kind, found.get(name), filed.get(name))
+        Pair(name, (found.get(name) or filed[name][0]).kind, found.get(name),
+             tuple(filed.get(name, ())))
         for name in dict.fromkeys([*found, *filed])
-    ]
+    ]  # fmt: skip
     order = list(_COLOURS)
     return sorted(paired, key=lambda pair: (order.index(pair.kind), _reach(pair)))
 
@@ -85,26 +92,26 @@ def build(context: Context) -> Figure | None:
 
 
 def _reach(pair: Pair) -> float:
-    return max(roof.value for roof in (pair.found, pair.filed) if roof is not None)
+    return max(roof.value for roof in _roofs_of(pair))
+
+
+def _roofs_of(pair: Pair) -> list[Roof]:
+    return [*pair.all_filed, *([pair.found] if pair.found else [])]
 
 
 def _panel(axes: Axes, group: list[Pair]) -> None:
     kind = group[0].kind
-    values = [roof.value for pair in group for roof in (pair.found, pair.filed) if roof]
-    lowest, highest = min(values) / 3, max(values) * 1.4
+    values = [roof.value for pair in group for roof in _roofs_of(pair)]
+    lowest, highest = min(values) / 1.8, max(values) * 1.4
     axes.set_xscale("log")
     axes.set_xlim(lowest, highest)
     axes.set_ylim(len(group) - 0.5, -0.5)
     for line, pair in enumerate(group):
+        axes.axhline(line, color=style.LIGHT, lw=0.8, zorder=1)  # leads the eye to the name
         if pair.found:
-            axes.barh(line, pair.found.value - lowest, left=lowest, height=0.62, zorder=2,
-                      color=_COLOURS[kind], gid="found",
-                      hatch="" if pair.found.provenance == "measured" else "///",
-                      edgecolor="white", linewidth=0)  # fmt: skip
-        if pair.filed:
-            axes.plot([pair.filed.value] * 2, [line - 0.42, line + 0.42], zorder=3, lw=2.2,
-                      color=style.INK, gid="filed",
-                      ls=style.ROOF_LINES[pair.filed.provenance])  # fmt: skip
+            axes.plot([pair.found.value], [line], **_found_mark(_COLOURS[kind]), gid="found")
+        for roof in pair.all_filed:
+            axes.plot([roof.value], [line], **_filed_mark(roof.provenance), gid="filed")
         said = pair.found or pair.filed
         assert said is not None
         text = si(said.value, pair.unit)
@@ -120,6 +127,18 @@ def _panel(axes: Axes, group: list[Pair]) -> None:
     style.log_si_axis(axes, "x", title, unit)
 
 
+def _found_mark(colour: str) -> dict[str, Any]:
+    return {"ls": "none", "marker": "o", "ms": 9, "color": colour, "mec": "white", "mew": 0.6,
+            "zorder": 3}  # fmt: skip
+
+
+def _filed_mark(provenance: str) -> dict[str, Any]:
+    """Hollow and above the point of the run, which it often meets."""
+    mark = style.ROOF_MARKS[provenance]
+    return {"ls": "none", "marker": mark, "ms": 15 if mark == "|" else 6.5, "color": style.INK,
+            "mew": 1.8 if mark == "|" else 1.2, "mfc": "none", "zorder": 4}  # fmt: skip
+
+
 def _legend(figure: Figure, context: Context) -> None:
     verb = "modelled" if context.modelled else "measured"
     provenances = [
@@ -127,10 +146,9 @@ def _legend(figure: Figure, context: Context) -> None:
         if word not in _FOUND and any(roof.provenance == word for roof in context.roofs)
     ]  # fmt: skip
     handles = [
-        Patch(facecolor=style.GREY, edgecolor="white", hatch="///" if context.modelled else "",
-              label=f"{verb} in this run"),
-        *(Line2D([], [], color=style.INK, lw=2.2, ls=style.ROOF_LINES[word],
-                 label=f"device file: {style.ROOF_WORDS[word]}") for word in provenances),
+        Line2D([], [], **_found_mark(style.GREY), label=f"{verb} in this run"),
+        *(Line2D([], [], **_filed_mark(word), label=f"device file: {style.ROOF_WORDS[word]}")
+          for word in provenances),
     ]  # fmt: skip
     figure.legend(handles=handles, loc="upper left", ncol=len(handles), frameon=False,
                   bbox_to_anchor=(0.005, 1 - 0.58 / figure.get_figheight()))  # fmt: skip

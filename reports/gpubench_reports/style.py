@@ -26,11 +26,21 @@ INK, GREY, LIGHT = "#222222", "#6B6B6B", "#D9D9D9"
 ROOF_LINES = {
     "measured": "-",
     "modelled": "-.",
-    "data_sheet": "--",
-    "published": "--",
-    "calibrated": "--",
+    "data_sheet": (0, (6, 3)),
+    "published": (0, (3, 1.5)),
+    "calibrated": (0, (10, 3)),
     "derived": ":",
-    "assumed": ":",
+    "assumed": (0, (1, 4)),
+}
+# And where roofs are points, by its mark.
+ROOF_MARKS = {
+    "measured": "o",
+    "modelled": "o",
+    "data_sheet": "|",
+    "published": "D",
+    "calibrated": "s",
+    "derived": "^",
+    "assumed": "v",
 }
 ROOF_WORDS = {name: name.replace("_", " ") for name in ROOF_LINES}
 WATERMARK = "MODELLED, not measured"

@@ -17,7 +17,6 @@ from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.counters import METRICS, TIME_TOLERANCE, Timed
 from gpubench_reports.counters import Comparison as Counted
-from gpubench_reports.figures import BY_COLUMN
 from gpubench_reports.peers import WIDTH, Answer
 from gpubench_reports.peers import Comparison as Beside
 from gpubench_reports.reader import Context, ResultFile
@@ -393,7 +392,7 @@ def _result_table(rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: 
 
 
 def _comparison_table(rows: pd.DataFrame) -> Table:
-    units = [BY_COLUMN[column].unit for column in rows["headline"]]
+    units = list(rows["unit"])
     interval = [
         f"{low:.3f} … {high:.3f}" if math.isfinite(low) else NONE
         for low, high in zip(rows["low"], rows["high"], strict=True)

@@ -48,6 +48,15 @@ AXIS_UNITS = {
 }
 
 
+# Whole numbers are no FLOPs: of types, and of the roofs that are theirs.
+WHOLE_NUMBERS = ("int8", "int32", "tensor_int8")
+
+
+def arithmetic_unit(*names: object) -> str:
+    """What arithmetic is counted in, where these are the type, the roof or the label of it."""
+    return "OP/s" if any(name in WHOLE_NUMBERS for name in names) else "FLOP/s"
+
+
 def si_exponent(value: float) -> int:
     """The power of ten, a multiple of 3, of the SI prefix that suits `value`; 0 for zero."""
     if value == 0 or not math.isfinite(value):

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.errors import ReportError
-from gpubench_reports.figures import BY_COLUMN, with_headline
+from gpubench_reports.figures import BY_COLUMN, unit_of, with_headline
 from gpubench_reports.ranges import Range
-from gpubench_reports.reader import COUNTERS, ResultFile
+from gpubench_reports.reader import COUNTERS, PROVENANCES_OF_RUN, ResultFile
 from gpubench_reports.units import si
 
 EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
@@ -189,8 +189,8 @@ def _unproven_roofs(result: ResultFile) -> set[str]:
 
 def _no_roof_of_this_run(verdict: Verdict) -> str:
     return (
-        f"{verdict.share:.0%} of {verdict.yardstick} by the device file's {verdict.label}; no row of"
-        " this run measured what can be had of it (those of stream do)"
+        f"{verdict.share:.0%} of {verdict.yardstick} by the device file's {verdict.label}; no row "
+        "of this run measured what can be had of it (those of stream do)"
     )
 
 
@@ -374,7 +374,9 @@ def _with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
     """`rows` with the figures that only rules ask for, NaN where they are not known."""
     nan = math.nan
     rows = rows.copy()
-    dram = [r.value for r in result.context.roofs if r.name == "dram"]
+    stated = [roof for roof in result.context.roofs if roof.name == "dram"]
+    dram = [roof.value for roof in stated if roof.provenance in PROVENANCES_OF_RUN]
+    dram = dram or [roof.value for roof in stated]
     rows["clock_share"] = rows["sm_clock_hz"] / rows["sm_clock_hz"].max()
     rows["interval_share"] = (rows["ci_high_seconds"] - rows["ci_low_seconds"]) / rows["seconds"]
     rows["dram_share"] = rows["useful_bytes_per_second"] / (max(dram) if dram else nan)
@@ -425,7 +427,7 @@ def _elements(tile: object) -> float:
 
 def headline_text(row: Any) -> str:
     """The figure that a row of with_headline() is judged by, with its unit: "4.11 TB/s"."""
-    return si(row["value"], BY_COLUMN[row["headline"]].unit)
+    return si(row["value"], unit_of(row))
 
 
 @dataclass(frozen=True)

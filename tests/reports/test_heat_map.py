@@ -55,6 +55,25 @@ def test_the_knee_is_where_the_law_levels_off(load):
     np.testing.assert_allclose(line.get_xdata() * line.get_ydata(), KNEE)
 
 
+def test_the_knee_goes_behind_the_numbers_that_it_meets(load):
+    rows = plane_rows(warps=(4, 8, 11, 22, 44, 64))
+    (plane,) = planes(load, rows)
+    figure = build(load(rows))
+    figure.draw_without_rendering()
+    (line,) = drawn(figure, "knee")
+    path = line.get_transform().transform(np.column_stack(line.get_data()))
+    met = 0
+    for text in drawn(figure, "cell"):
+        box = text.get_window_extent()
+        if any(box.contains(*point) for point in path):
+            met += 1
+            assert text.get_bbox_patch() is not None, text.get_text()
+            assert text.get_zorder() > line.get_zorder()
+    assert met > 0
+    plain = [text for text in drawn(figure, "cell") if text.get_bbox_patch() is None]
+    assert len(plain) > plane.value.size / 3
+
+
 @pytest.mark.parametrize("law", [
     None,  # no claim
     lambda w, u: DRAM,  # flat everywhere

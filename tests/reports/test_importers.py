@@ -14,8 +14,8 @@ from gpubench_reports.reader import read
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 FILES = {"nccl-tests": "nccl-tests.txt", "babelstream": "babelstream.csv",
-         "gpu-benches": "gpu-stream.txt", "mixbench": "mixbench.txt", "nvbandwidth": "nvbandwidth.json",
-         "nvbench": "nvbench.json"}  # fmt: skip
+         "gpu-benches": "gpu-stream.txt", "mixbench": "mixbench.txt",
+         "nvbandwidth": "nvbandwidth.json", "nvbench": "nvbench.json"}  # fmt: skip
 
 
 def imported(tmp_path, program, path=None):

@@ -148,7 +148,7 @@ def test_the_command_runs_and_prints(here, capsys):
     assert main(["peers", str(settings.out / "nothing")]) == 2
 
 
-# --- torch_peer.py, under a torch that only counts -------------------------------------------------
+# --- torch_peer.py, under a torch that only counts ------------------------------------------------
 
 TORCH = """
 class Event:

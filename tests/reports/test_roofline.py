@@ -44,11 +44,11 @@ def labels(figure, gid):
     [
         ("measured", "-"),
         ("modelled", "-."),
-        ("data_sheet", "--"),
+        ("data_sheet", "--"),  # of dashes and gaps of its own, as the next ones
         ("published", "--"),
         ("calibrated", "--"),
         ("derived", ":"),
-        ("assumed", ":"),
+        ("assumed", "--"),
     ],
 )
 def test_roofs_show_where_they_come_from(load, provenance, linestyle):

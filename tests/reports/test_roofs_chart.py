@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from gpubench_reports import roofs_chart
+from gpubench_reports import roofs_chart, style
+from gpubench_reports.reader import PROVENANCES_OF_RUN
 
 from .factory import make_roofs, make_row, roof
 
@@ -43,16 +44,38 @@ def test_every_roof_is_drawn_once(load):
     assert len(drawn(figure, "filed")) == sum(r["provenance"] == "data_sheet" for r in roofs)
 
 
-def test_a_bar_ends_at_its_roof(load):
+def test_a_point_lies_at_its_roof(load):
     figure = roofs_chart.build(context_with(load, [roof("dram", "bandwidth", 4.4e12)]))
-    (bar,) = drawn(figure, "found")
-    assert bar.get_x() + bar.get_width() == pytest.approx(4.4e12)
+    (point,) = drawn(figure, "found")
+    assert list(point.get_xdata()) == [4.4e12]
 
 
-def test_modelled_roofs_are_hatched_and_marked(load):
+def test_what_the_file_says_twice_is_drawn_twice_and_the_data_sheet_counts(load):
+    roofs = [
+        roof("dram", "bandwidth", 4.3e12, "assumed"),
+        roof("dram", "bandwidth", 4.8e12, "data_sheet"),
+        roof("fp32", "compute", 6e13),
+        roof("fp32", "compute", 6.7e13, "data_sheet"),
+    ]
+    context = context_with(load, roofs)
+    (dram, _) = roofs_chart.pairs(context.roofs)
+    assert [one.provenance for one in dram.all_filed] == ["data_sheet", "assumed"]
+    assert dram.filed.value == 4.8e12
+    marks = {tuple(line.get_xdata()): line.get_marker()
+             for line in drawn(roofs_chart.build(context), "filed")}  # fmt: skip
+    assert set(marks) == {(4.3e12,), (4.8e12,), (6.7e13,)}
+    assert marks[4.3e12,] != marks[4.8e12,] == marks[6.7e13,]
+
+
+def test_no_two_ways_to_know_a_roof_look_alike():
+    assert len(set(map(str, style.ROOF_LINES.values()))) == len(style.ROOF_LINES)
+    of_files = [mark for word, mark in style.ROOF_MARKS.items() if word not in PROVENANCES_OF_RUN]
+    assert len(set(of_files)) == len(of_files)
+
+
+def test_modelled_roofs_are_marked(load):
     context = context_with(load, make_roofs("modelled"), device_kind="model")
     figure = roofs_chart.build(context)
-    assert all(bar.get_hatch() for bar in drawn(figure, "found"))
     assert any(text.get_gid() == "watermark" for text in figure.texts)
 
 

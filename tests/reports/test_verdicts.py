@@ -46,7 +46,7 @@ def test_a_law_by_the_data_sheet_alone_makes_no_row_low(load, own):
     row = bandwidth_row("a/b", 4.8e12 * 0.8, 4.8e12)
     found = one(load, row, roofs=roofs)
     assert found.grade == (verdicts.LOW if own else verdicts.UNGRADED)
-    assert ("the data sheet's dram" in found.no_grade) == (not own)
+    assert ("the device file's dram" in found.no_grade) == (not own)
     assert bool(found.causes) == own
     # What others recorded, or the model predicts, is no data sheet's promise.
     slow = make_row("a/b", 2e-3, model_seconds=1e-3)

@@ -1,4 +1,4 @@
-"""scripts/validate-gpu with stand-ins for the program and the tools: what it runs, resumes and skips."""
+"""scripts/validate-gpu with stand-ins for program and tools: what it runs, resumes and skips."""
 
 from __future__ import annotations
 
