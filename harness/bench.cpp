@@ -20,7 +20,6 @@ constexpr std::size_t most_sets = 256;
 
 // A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
-constexpr double least_modelled_budget_seconds = 10;
 
 // What a profiler calls work that is timed beside a row.
 constexpr const char* beside_the_row = " (beside)";
@@ -100,14 +99,29 @@ void Bench::each_set(std::function<void()> contents) {
   });
 }
 
-void Bench::add_to_set(std::size_t bytes, std::function<void()> add) {
-  set_bytes_ += bytes;
-  add_set_.push_back(std::move(add));
+OperandMemory Bench::memory(std::size_t elements, std::size_t size) {
+  OperandMemory memory{std::make_shared<std::vector<DeviceBuffer<std::byte>>>(), &turn_};
+  const auto add = [sets = memory.sets, bytes = detail::checked_bytes(elements, size)] {
+    sets->emplace_back(bytes);
+  };
+  add();
+  set_bytes_ += memory.sets->front().bytes();
+  add_set_.push_back(add);
+  return memory;
+}
+
+void Bench::poison(const OperandMemory& memory) {
+  prepare([memory](std::size_t set) {
+    const DeviceBuffer<std::byte>& buffer = (*memory.sets)[set];
+    if (buffer.size() > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
+  });
 }
 
 void Bench::prepare(std::function<void(std::size_t set)> contents) {
   prepare_.push_back(std::move(contents));
 }
+
+void Bench::work(const Work& work) { work_ = work; }
 
 void Bench::note(const std::string& key, const std::string& words) { row_.words[key] = words; }
 
@@ -189,7 +203,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
   if (platform_.deterministic()) {
     timer.warmup_seconds = 0;
     // How busy this machine is has no say in what a modelled row looks like.
-    timer.stop.budget_seconds = std::max(timer.stop.budget_seconds, least_modelled_budget_seconds);
+    timer.stop = without_a_clock(timer.stop);
   }
   Timing timing;
   const auto take = [&] {

@@ -55,19 +55,28 @@ struct Tolerance {
 
 class Bench;
 
+// Of no type: what a row does to its buffers is the same for all of them, and compiled once.
+struct OperandMemory {
+  std::shared_ptr<std::vector<DeviceBuffer<std::byte>>> sets;
+  const std::size_t* turn = nullptr;
+
+  void* of(std::size_t set) const { return (*sets)[set].data(); }
+  void* data() const { return of(*turn % sets->size()); }
+};
+
 // `size()` elements on the device. In cold mode there are several sets of all buffers, and data()
 // is the one whose turn it is: take it anew in the body, every time.
 template <class T>
 class Operand {
  public:
-  T* data() const { return (*sets_)[*turn_ % sets_->size()].data(); }
+  T* data() const { return static_cast<T*>(memory_.data()); }
   operator T*() const { return data(); }
   std::size_t size() const { return size_; }
 
  protected:
   friend class Bench;
-  std::shared_ptr<std::vector<DeviceBuffer<T>>> sets_;
-  const std::size_t* turn_ = nullptr;
+  T* of(std::size_t set) const { return static_cast<T*>(memory_.of(set)); }
+  OperandMemory memory_;
   std::size_t size_ = 0;
 };
 
@@ -103,7 +112,7 @@ class Bench {
     Input<T> in = operand<Input<T>, T>(elements);
     in.seed_ = settings_.seed + ++inputs_;
     prepare([in](std::size_t set) {
-      if (in.size() > 0) fill_random((*in.sets_)[set].data(), in.size(), in.values());
+      if (in.size() > 0) fill_random(in.of(set), in.size(), in.values());
     });
     return in;
   }
@@ -114,7 +123,7 @@ class Bench {
   Operand<T> input(std::size_t elements, Values values) {
     Operand<T> in = operand<Operand<T>, T>(elements);
     prepare([in, values](std::size_t set) {
-      if (in.size() > 0) fill_random((*in.sets_)[set].data(), in.size(), values);
+      if (in.size() > 0) fill_random(in.of(set), in.size(), values);
     });
     return in;
   }
@@ -122,10 +131,7 @@ class Bench {
   template <class T>
   Output<T> output(std::size_t elements) {
     Output<T> out = operand<Output<T>, T>(elements);
-    prepare([out](std::size_t set) {
-      const DeviceBuffer<T>& buffer = (*out.sets_)[set];
-      if (buffer.size() > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
-    });
+    poison(out.memory_);
     return out;
   }
 
@@ -157,7 +163,9 @@ class Bench {
   void verify_copy(std::span<T> got, const Operand<T>& from) {
     std::memset(got.data(), poison_byte, got.size_bytes());
     check([=](bool) -> std::string {
-      const std::vector<T> want = (*from.sets_)[*from.turn_ % from.sets_->size()].download();
+      std::vector<T> want(from.size());
+      CUDA_CHECK(
+          cudaMemcpy(want.data(), from.data(), want.size() * sizeof(T), cudaMemcpyDeviceToHost));
       for (std::size_t i = 0; i < want.size(); ++i) {
         if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
         return "on the host, " + describe_wrong(i, got[i], want[i]);
@@ -171,7 +179,7 @@ class Bench {
   bool priced() const { return priced_; }
 
   // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
-  void work(Work work) { work_ = std::move(work); }
+  void work(const Work& work);
   // What the compiler gave the kernel, which the row notes as `registers` and `local_bytes`. Where
   // nobody knows, the row ends, or, if it is not `required`, there are zeros and no notes.
   template <class... P>
@@ -226,14 +234,12 @@ class Bench {
   template <class Buffer, class T>
   Buffer operand(std::size_t elements) {
     Buffer b;
-    b.sets_ = std::make_shared<std::vector<DeviceBuffer<T>>>();
-    b.sets_->emplace_back(elements);
-    b.turn_ = &turn_;
+    b.memory_ = memory(elements, sizeof(T));
     b.size_ = elements;
-    add_to_set(elements * sizeof(T), [sets = b.sets_, elements] { sets->emplace_back(elements); });
     return b;
   }
-  void add_to_set(std::size_t bytes, std::function<void()> add);
+  OperandMemory memory(std::size_t elements, std::size_t size);
+  void poison(const OperandMemory& memory);
   void prepare(std::function<void(std::size_t set)> contents);
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
   void add_cold_sets();

@@ -31,6 +31,13 @@ std::vector<std::vector<T>> product(const std::vector<std::vector<T>>& lists) {
 
 }  // namespace
 
+Registration::Registration(std::string topic, std::string kernel, BenchFunction function)
+    : topic_(std::move(topic)), kernel_(std::move(kernel)), function_(function) {}
+
+Registration* Registration::ArgName(const std::string& name) { return ArgNames({name}); }
+
+Registration* Registration::Arg(std::int64_t value) { return Args({value}); }
+
 Registration* Registration::ArgNames(const std::vector<std::string>& names) {
   names_ = names;
   return this;

@@ -31,12 +31,11 @@ struct Instance {
 // not numbers (a dtype) are given by Axis() and come first in the name.
 class Registration {
  public:
-  Registration(std::string topic, std::string kernel, BenchFunction function)
-      : topic_(std::move(topic)), kernel_(std::move(kernel)), function_(function) {}
+  Registration(std::string topic, std::string kernel, BenchFunction function);
 
-  Registration* ArgName(const std::string& name) { return ArgNames({name}); }
+  Registration* ArgName(const std::string& name);
   Registration* ArgNames(const std::vector<std::string>& names);
-  Registration* Arg(std::int64_t value) { return Args({value}); }
+  Registration* Arg(std::int64_t value);
   Registration* Args(const std::vector<std::int64_t>& values);
   Registration* RangeMultiplier(int multiplier);
   // `low`, the powers of the multiplier between, `high`.

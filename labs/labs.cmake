@@ -3,12 +3,12 @@
 # solutions include is compiled once, for all of them.
 #
 # gpubench_labs(SUFFIX LANGUAGE CXX|CUDA LIBRARIES of all, main() among them... UNIT_LIBRARIES of
-# what holds kernels...): targets lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but
-# the solution.
+# what holds kernels... [CHECK_HEADERS target whose precompiled headers check.cu has use for]): targets
+# lab-NN<SUFFIX>, and lab-NN<SUFFIX>-prepared, which is all of it but the solution.
 file(GLOB GPUBENCH_LABS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/labs/[0-9][0-9]-*/check.cu)
 
 function(gpubench_labs suffix)
-  cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE" "LIBRARIES;UNIT_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE;CHECK_HEADERS" "LIBRARIES;UNIT_LIBRARIES")
   # A target has precompiled headers only where it has a source.
   set(empty ${CMAKE_CURRENT_BINARY_DIR}/lab_language${suffix}.cpp)
   file(CONFIGURE OUTPUT ${empty} CONTENT "// Nothing: the headers are what counts.\n")
@@ -16,7 +16,9 @@ function(gpubench_labs suffix)
   add_library(lab_language${suffix} OBJECT EXCLUDE_FROM_ALL ${empty})
   target_link_libraries(lab_language${suffix} PUBLIC ${lab_LIBRARIES}
     PRIVATE ${lab_UNIT_LIBRARIES} gpubench_warnings)
-  target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>)
+  if(lab_LANGUAGE STREQUAL "CXX")  # nvcc has no precompiled headers
+    target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>)
+  endif()
   foreach(check IN LISTS GPUBENCH_LABS)
     get_filename_component(folder ${check} DIRECTORY)
     get_filename_component(name ${folder} NAME)
@@ -27,9 +29,14 @@ function(gpubench_labs suffix)
       target_link_libraries(lab_${number}_${part}${suffix} PUBLIC ${lab_LIBRARIES}
         PRIVATE ${lab_UNIT_LIBRARIES} gpubench_warnings)
     endforeach()
+    if(lab_CHECK_HEADERS)
+      target_precompile_headers(lab_${number}_check${suffix} REUSE_FROM ${lab_CHECK_HEADERS})
+    endif()
     target_compile_definitions(lab_${number}_unit${suffix} PRIVATE
       LAB_SOLUTION="${folder}/solution.cuh")
-    target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
+    if(lab_LANGUAGE STREQUAL "CXX")
+      target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
+    endif()
     add_executable(lab-${number}${suffix} EXCLUDE_FROM_ALL)
     target_link_libraries(lab-${number}${suffix} PRIVATE lab_${number}_check${suffix}
       lab_${number}_unit${suffix} ${lab_LIBRARIES})

@@ -28,8 +28,9 @@ class DeviceMemoryError : public CudaError {
 
 namespace detail {
 
-// `count` elements of `size` bytes each; null where that is none. std::length_error when they have
-// no address.
+// Of `count` elements of `size` bytes each. std::length_error when they have no address.
+std::size_t checked_bytes(std::size_t count, std::size_t size);
+// Memory for them; null where that is none.
 void* device_memory(std::size_t count, std::size_t size);  // DeviceMemoryError when it is short
 void* pinned_memory(std::size_t count, std::size_t size);  // mapped too
 void* managed_memory(std::size_t count, std::size_t size);

@@ -28,6 +28,8 @@ std::string place(const char* file, int line) {
   return std::string(file) + ":" + std::to_string(line);
 }
 
+}  // namespace
+
 std::size_t checked_bytes(std::size_t count, std::size_t size) {
   if (count > std::numeric_limits<std::size_t>::max() / size) {
     throw std::length_error("a buffer of " + std::to_string(count) + " elements of " +
@@ -35,8 +37,6 @@ std::size_t checked_bytes(std::size_t count, std::size_t size) {
   }
   return count * size;
 }
-
-}  // namespace
 
 void cuda_failed(cudaError_t code, const char* call, const char* file, int line) {
   static_cast<void>(cudaGetLastError());  // reported here, so not again by whoever asks next

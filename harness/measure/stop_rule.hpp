@@ -31,6 +31,9 @@ enum class Verdict {
 // min_samples, convergence may not. A median of 0 never converges: nothing was resolved.
 Verdict decide(std::span<const double> samples, double spent_seconds, const StopSettings& settings);
 
+// The same rule for times that do not depend on this machine: no clock, and a hundred samples.
+StopSettings without_a_clock(StopSettings settings);
+
 // Whether decide() would not answer `more`, whatever the samples are. Constant time.
 bool out_of_budget(std::size_t samples, double spent_seconds, const StopSettings& settings);
 

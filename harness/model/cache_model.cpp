@@ -24,10 +24,21 @@ struct Population {
   }
 };
 
+// From the first to the last sector of what all blocks sweep over, each over a part. The n traced
+// parts lie anywhere: beyond the outermost of them there are on average 2 / (n + 1) of the places.
+double swept_extent(const FootprintSums& f, double traced_blocks) {
+  const auto seen = static_cast<double>(f.extent);
+  const double of_a_block = static_cast<double>(f.read_extents) / traced_blocks;
+  if (traced_blocks < 2 || of_a_block >= seen) return seen;
+  const double all = of_a_block + (seen - of_a_block) * (traced_blocks + 1) / (traced_blocks - 1);
+  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
+  return std::max(seen, std::min(all, allocated));
+}
+
 Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   const auto by_block = static_cast<double>(f.read_by_block);
   const auto distinct = static_cast<double>(f.read_distinct);
-  const auto extent = static_cast<double>(f.extent);
+  auto extent = static_cast<double>(f.extent);
   Population p;
   p.of_block = by_block / grid.traced_blocks;
   // Blocks that met sectors of other blocks draw from one population; else each has its own.
@@ -36,6 +47,7 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   // What is swept over in parts is taken to be all that lies between; few parts of it were traced,
   // and whether two of those are the same says little.
   if (p.is_swept && grid.scale > 1.5 && !std::isinf(p.drawn_from)) {
+    extent = swept_extent(f, grid.traced_blocks);
     p.drawn_from = std::max(p.drawn_from, extent);
   }
   const double drawn = by_block * grid.scale;
@@ -151,9 +163,17 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
     const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
     const double an_sm_distinct =
         std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
-    reads.leaving_l1 =
-        again * grid.scale +
+    const double first_leaving =
         grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - hits(l1_sectors)));
+    reads.leaving_l1 = again * grid.scale + first_leaving;
+    // A request is served when its slowest sector is.
+    const auto by_block = static_cast<double>(f.read_by_block);
+    const double repeated = static_cast<double>(f.read_requests) - by_block;
+    const double beside_new = static_cast<double>(f.read_beside_new);
+    reads.waiting_beyond_l1 =
+        reads.leaving_l1 +
+        (beside_new > 0 ? beside_new * (first_leaving / by_block - again * grid.scale / repeated)
+                        : 0);
 
     // Each distinct sector is fetched once unless it is still there; then it is read again.
     const double fetches =

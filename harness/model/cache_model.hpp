@@ -32,6 +32,7 @@ L2Shares l2_shares(double hits_of_partition, double partitions);
 // Of one allocation's reads, in sectors.
 struct Reads {
   double leaving_l1 = 0;
+  double waiting_beyond_l1 = 0;  // these, and what waits with them in their requests
   double l2_near = 0, l2_far = 0, l2_missed = 0;  // of those that left
   double dram_bytes = 0;
 };

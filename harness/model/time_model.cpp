@@ -67,7 +67,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double local_beyond_l1 =
       local_resident > l1_bytes ? local_words * (1 - l1_bytes / local_resident) : 0;
   Traffic& traffic = result.traffic;
-  double read_sectors = 0, missed_sectors = 0, far_sectors = 0, peer_reads = 0, peer_writes = 0;
+  double read_sectors = 0, waiting_sectors = 0, missed_sectors = 0, far_sectors = 0;
+  double peer_reads = 0, peer_writes = 0;
   std::vector<Held> held;
   for (const FootprintSums& f : profile.footprints) held.push_back(residency(f));
   const std::vector<Reads> served =
@@ -80,6 +81,7 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     const double resident = held[i].fraction;
     const Reads& reads = served[i];
     read_sectors += reads.leaving_l1;
+    waiting_sectors += reads.waiting_beyond_l1;
     missed_sectors += reads.l2_missed;
     far_sectors += reads.l2_far;
     if (f.device != profile.device) {  // what the peer's own memory does for it is left out
@@ -99,7 +101,9 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
     traffic.dram_write_bytes += written * sector_bytes;
     traffic.dram_read_bytes += in_part * sector_bytes;
   }
+  double l1_hit = 0;  // of what loads wait for
   if (const double asked = loads.sectors + counts.bulk_loads.sectors; asked > 0) {
+    l1_hit = std::max(0.0, 1 - waiting_sectors / asked);
     traffic.l1_hit_fraction = std::max(0.0, 1 - read_sectors / asked);
     if (read_sectors > 0) {
       traffic.l2_hit_fraction = 1 - missed_sectors / read_sectors;
@@ -193,7 +197,6 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   // one a latency where they depend on each other; meanwhile asynchronous copies are under way. A
   // block lasts as long as its slowest warp; blocks that do not fit at once take turns, and what
   // leaves is not replaced at once.
-  const double l1_hit = traffic.l1_hit_fraction;
   const double l2_hit = traffic.l2_hit_fraction;
   const double near_latency = device["l2_latency_cycles"];
   const double l2_latency =

@@ -28,8 +28,8 @@ using gpubench::Event;
 using gpubench::GpuRanks;
 
 constexpr unsigned threads = 256;
-constexpr unsigned layer_rounds = 2048, late_rounds = 1024;  // of one chain
-constexpr double head_start = 12e-3;                         // to queue a whole run [s]
+constexpr unsigned layer_rounds = 2048, late_rounds = 512;  // of one chain
+constexpr double head_start = 12e-3;                        // to queue a whole run [s]
 
 __global__ void pace_kernel(float* words, unsigned rounds) {
   words[1] = paced_work::after(words[0], rounds);
@@ -85,9 +85,10 @@ class Fleet {
     });
   }
 
-  // Until the first check operations are late, each by some other microseconds: whoever does not
-  // wait where he has to comes too early.
-  void out_of_step(const gpubench::Generator<unsigned>& by) { late_ = by; }
+  // Until the first check GPUs and operations are late, each by some other microseconds: whoever
+  // does not wait where he has to comes too early.
+  void get_out_of_step(const gpubench::Generator<unsigned>& by) { late_ = by; }
+  bool is_out_of_step() const { return late_.has_value(); }
   std::string wrong() {
     late_.reset();
     std::string found;
@@ -99,13 +100,22 @@ class Fleet {
     return found;
   }
 
+  void pause(cudaStream_t s) const { pace(0, 1, s); }
+
   // `solve(gpus, count, n)`, between a fork from `s` and a join into it.
   template <class Solve>
   void run(cudaStream_t s, const Solve& solve) {
     for (Own& own : own_) own.sent_words = own.received_words = own.layers_done = 0;
     links_.clear();
+    // All of it is queued before any of it begins: the host's pace would order what streams do not.
+    for (int i = 0; late_ && i < 256; ++i) {
+      CUDA_CHECK(cudaMemsetAsync(busy_.data(), 0, busy_.bytes(), s));
+    }
     ranks_.fork(s);
-    each([&](unsigned i) { own_[i].lanes.fork(stream(i, s)); });
+    each([&](unsigned i) {
+      own_[i].lanes.fork(stream(i, s));
+      for (const cudaStream_t begins : {gpus_[i].pass, gpus_[i].wire}) be_late(i, begins, 8);
+    });
     solve(gpus_.data(), count(), n_);
     each([&](unsigned i) { own_[i].lanes.join(stream(i, s)); });
     ranks_.join(s);
@@ -232,10 +242,8 @@ class Fleet {
   void pace(unsigned gpu, unsigned rounds, cudaStream_t s) const {
     launch_on(gpu, 1, 1, s, pace_kernel, own_[gpu].pace.data(), rounds);
   }
-  void be_late(unsigned gpu, cudaStream_t s) {
-    if (!late_) return;
-    const unsigned by = (*late_)(operations_++);
-    if (by % 3 == 0) pace(gpu, by / 3 % late_rounds, s);
+  void be_late(unsigned gpu, cudaStream_t s, unsigned times = 1) {
+    if (late_) pace(gpu, times * ((*late_)(operations_++) % late_rounds), s);
   }
 
   const GpuRanks& ranks_;
@@ -245,18 +253,20 @@ class Fleet {
   std::set<std::pair<unsigned, unsigned>> links_;  // that were used, from and to
   std::optional<gpubench::Generator<unsigned>> late_;
   std::size_t operations_ = 0;
+  DeviceBuffer<char> busy_{std::size_t{256} << 20};
 };
 
-void check(Bench& bench, unsigned gpus, std::size_t n) {
+void check(Bench& bench, unsigned gpus, std::size_t n, bool timed = false) {
   const GpuRanks& ranks = bench.ranks(gpus, head_start);
   Fleet fleet(ranks, n);
-  fleet.out_of_step(bench.input<unsigned>(1).values());
+  fleet.get_out_of_step(bench.input<unsigned>(1).values());
   bench.check([&](bool) { return fleet.wrong(); });
   bench.work({.useful_bytes = static_cast<double>(n) * sizeof(float)});
   const bool passes = bench.axis("part") == "overlapped";
   passes ? fleet.poison() : fleet.fill();
   unsigned waits = 0;
   bench.run([&](cudaStream_t s) {
+    if (!timed && !fleet.is_out_of_step()) return fleet.pause(s);  // the time of it says nothing
     const lab::HostWaits counted;
     fleet.run(s, passes ? lab::train_step : lab::all_reduce);
     if (passes) fleet.expect_whole_passes();
@@ -265,7 +275,7 @@ void check(Bench& bench, unsigned gpus, std::size_t n) {
   bench.counter("host_waits", waits);
   bench.counter("link_share", fleet.link_share());
   bench.counter("receivers", static_cast<double>(fleet.receivers()));
-  if (!passes) return;
+  if (!timed || !passes) return;
   const double pass = bench.time([&](cudaStream_t s) {
     fleet.run(s, [&](const Gpu* of, unsigned count, std::size_t) {
       for (unsigned layer = layers; layer-- > 0;) {
@@ -296,7 +306,7 @@ void fresh(Bench& bench) {
 }
 GPU_BENCHMARK(lab, fresh)->Axis("part", {"ring", "overlapped"});
 
-void timed(Bench& bench) { check(bench, 4, std::size_t{1} << 20); }
+void timed(Bench& bench) { check(bench, 4, std::size_t{1} << 20, true); }
 GPU_BENCHMARK(lab, timed)->Axis("part", {"ring", "overlapped"});
 
 }  // namespace

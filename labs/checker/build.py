@@ -36,6 +36,12 @@ def _ninja(build: Path, *words: str) -> str:
     return done.stdout
 
 
+def has(lab: Lab, build: Path, kind: str) -> bool:
+    """Whether `build` can make the program lab-NN of this kind."""
+    rules = build / "build.ninja"
+    return rules.exists() and f"build lab-{lab.number}{kind}:" in rules.read_text()
+
+
 def prepare(lab: Lab, build: Path, kind: str = "") -> None:
     """Everything but the solution's unit; nothing to do the second time."""
     if not (build / "build.ninja").exists():
@@ -47,7 +53,7 @@ def _commands(lab: Lab, build: Path, kind: str) -> tuple[list[str], list[str]]:
     """How ninja would compile the unit and link the program."""
     target = f"lab-{lab.number}{kind}"
     lines = [line for line in _ninja(build, "-t", "commands", target).splitlines() if line.strip()]
-    unit = next(line for line in lines if f"{lab.folder.name}/unit.cu.o -c" in line)
+    unit = next(line for line in lines if f"{lab.folder.name}/unit.cu" in line and " -c " in line)
     link = lines[-1].removeprefix(": && ").removesuffix(" && :")
     return shlex.split(unit), shlex.split(link)
 
@@ -68,12 +74,13 @@ def compile_solution(
     """
     unit, link = _commands(lab, build, kind)
     unit = [word for word in unit if not word.startswith("-DLAB_SOLUTION=") and word != "-MD"]
+    # A matter of style is told, and costs nothing.
+    unit = [word for word in unit if not word.startswith("-Werror")]
     unit = _without(_without(unit, "-MT", 2), "-MF", 2)
     old = unit[unit.index("-o") + 1]
     new = into / "solution.o"
     unit[unit.index("-o") + 1] = str(new)
-    # A matter of style is told, and costs nothing.
-    unit += [f'-DLAB_SOLUTION="{solution.resolve()}"', "-Wno-error"]
+    unit.append(f'-DLAB_SOLUTION="{solution.resolve()}"')
     # Of the commands that ninja runs, the paths are relative to the build folder.
     done = run(unit, build, Limits(seconds=60), keep=("PATH", "CCACHE_DISABLE"))
     if done.why:
@@ -88,7 +95,7 @@ def compile_solution(
     linked = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
     if linked.returncode != 0:
         raise CompileError(linked.stderr.strip())
-    warnings = [line for line in plain_messages(done.stderr, solution) if " warning: " in line]
+    warnings = [line for line in plain_messages(done.stderr, solution) if " warning" in line]
     return Program(program, new, tuple(warnings))
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from . import expected, handout, show
 from .build import prepare
 from .course import Lab, LabError, all_labs, find, read_toml
+from .device import CUDA, MODEL, device_for, is_model
 from .grade import Report, Submission, fresh_seed, grade
 
 ROOT = Path(__file__).resolve().parents[2]
-DEVICE = "model:h200-sxm"
 
 
 def submission_in(folder: Path) -> Submission:
@@ -30,8 +30,8 @@ def check(lab: Lab, options: argparse.Namespace) -> Report:
     )
     seed = options.seed if options.seed is not None else fresh_seed(options.student)
     return grade(
-        lab, submission, options.build, device=options.device, seed=seed,
-        predict_first=not options.no_predictions,
+        lab, submission, options.build, device=device_for(lab, options.build, options.device),
+        seed=seed, predict_first=not options.no_predictions,
     )  # fmt: skip
 
 
@@ -65,6 +65,8 @@ def command_check(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     if options.setup:
         prepare(lab, options.build)
+        if not is_model(device_for(lab, options.build, options.device)):
+            prepare(lab, options.build, CUDA)
         return 0
     if options.watch:
         return watch(lab, options)
@@ -97,7 +99,8 @@ def command_gradescope(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     submission = submission_in(options.submission)
     seed = fresh_seed(options.student)
-    report = grade(lab, submission, options.build, device=options.device, seed=seed)
+    device = device_for(lab, options.build, options.device)
+    report = grade(lab, submission, options.build, device=device, seed=seed)
     options.results.parent.mkdir(parents=True, exist_ok=True)
     options.results.write_text(json.dumps(show.as_gradescope(report), indent=2) + "\n")
     return 0
@@ -105,6 +108,7 @@ def command_gradescope(options: argparse.Namespace) -> int:
 
 def command_class(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
+    device = device_for(lab, options.build, options.device)
     students = sorted(path for path in options.folder.iterdir() if path.is_dir())
     if not students:
         raise LabError(f"{options.folder}: no folder in it, one is expected for each student")
@@ -113,8 +117,8 @@ def command_class(options: argparse.Namespace) -> int:
         table.writeheader()
         for folder in students:
             report = grade(
-                lab, submission_in(folder), options.build,
-                device=options.device, seed=fresh_seed(folder.name),
+                lab, submission_in(folder), options.build, device=device,
+                seed=fresh_seed(folder.name),
             )  # fmt: skip
             table.writerow(show.as_summary(folder.name, report))
             print(f"{folder.name}: {show.points(report.points)}", flush=True)
@@ -131,8 +135,8 @@ def command_expected(options: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="scripts/lab",
-        description="Labs: predict, write, check, measure, explain. Without a GPU they run on the "
-        "model device.",
+        description="Labs: predict, write, check, measure, explain. On the model device, and where "
+        "there is a GPU on that as well.",
     )
     top.add_argument("--build", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -143,7 +147,10 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     def device(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("--device", default=DEVICE, help=f"model:NAME ({DEVICE})")
+        sub.add_argument(
+            "--device", default="auto",
+            help=f"auto (this machine's GPU, else {MODEL}), cuda or model:NAME",
+        )  # fmt: skip
         sub.add_argument("--student", default="", help="whose seed to use, instead of a new one")
 
     add("list", command_list, "The labs that there are; also without any command.")
@@ -194,9 +201,6 @@ def with_command(words: list[str]) -> list[str]:
 def main() -> int:
     options = parser().parse_args(with_command(sys.argv[1:]))
     try:
-        device = getattr(options, "device", DEVICE)
-        if not device.startswith("model:"):
-            raise LabError(f"--device={device}: labs run on model devices so far: model:NAME")
         return options.run(options)
     except LabError as error:
         print(f"scripts/lab: {error}", file=sys.stderr)

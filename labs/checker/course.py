@@ -44,6 +44,7 @@ class Lab:
     predictions: tuple[Prediction, ...]
     host_code: tuple[str, ...]  # functions of the host that this lab's solution may call
     devices: tuple[str, ...]
+    gpus: int  # that its rows need
 
     @property
     def number(self) -> str:
@@ -80,6 +81,7 @@ def load(folder: Path) -> Lab:
             predictions=tuple(Prediction(**one) for one in raw["predict"]),
             host_code=tuple(raw.get("host_code", ())),
             devices=tuple(raw.get("devices", ("h200-sxm", "h100-sxm", "a100-80-sxm"))),
+            gpus=int(raw.get("gpus", 1)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LabError(f"{path}: {error}") from None

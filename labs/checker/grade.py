@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from . import policy
-from .build import CompileError, Program, compile_solution, prepare
+from .build import CompileError, Look, Program, compile_solution, prepare
 from .course import Lab, LabError, is_right, read_toml, seals
+from .device import CUDA, MODEL, is_model
 from .sandbox import Limits, run
 
 # As CS149 grades: all points up to this ratio to the reference's time, none beyond the other.
@@ -88,27 +89,64 @@ def grade(
     if faults:
         correctness.lines += [f"not compiled: {fault}" for fault in faults]
         return report
-    kind = "-cuda" if device.startswith("cuda") else ""
-    prepare(lab, build, kind)
+    model = device if is_model(device) else MODEL
+    prepare(lab, build)
     with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
         here = Path(folder)
-        try:
-            look = None if kind else partial(policy.look_at, lab)
-            program = compile_solution(lab, build, submission.solution, here, kind, look)
-        except CompileError as error:
-            correctness.lines.append("does not compile:")
-            correctness.lines += str(error).splitlines()
+        look = partial(policy.look_at, lab)
+        program = compiled(lab, build, submission, here, correctness, "", look)
+        if program is None:
             return report
-        except policy.ForbiddenError as error:
-            correctness.lines += [f"not run: {fault}" for fault in error.args]
-            return report
-        correctness.lines += program.warnings
-        report.rows = rows = grade_correctness(program, here, device, seed, correctness, limits)
+        report.rows = grade_correctness(program, here, model, seed, correctness, limits)
+        # The model sees what a GPU does not: races, what is out of bounds, what each line costs.
+        # The GPU has the last word on results, and on time.
+        measured: dict[str, dict[str, Any]] = {}
+        if correctness.points == correctness.of and model != device:
+            measured = run_on_gpu(lab, build, submission, here, device, seed, correctness, limits)
         if correctness.points < correctness.of:
             return report
-        grade_counters(lab, program, here, device, seed, rows, report.part("counters"), kind)
-        grade_time(lab, build, here, device, seed, rows, report.part("time"), kind)
+        grade_counters(lab, program, here, model, seed, report.rows, report.part("counters"))
+        time = report.part("time")
+        if measured and lab.reference.exists():
+            reference = run_reference(lab, build, here, device, seed, CUDA)
+            grade_time(measured, reference, "the reference, measured here", time)
+        else:
+            known, source = modelled_reference(lab, build, here, model, seed)
+            grade_time(report.rows, known, source, time)
     return report
+
+
+def compiled(
+    lab: Lab, build: Path, submission: Submission, here: Path, part: Part, kind: str,
+    look: Look | None,
+) -> Program | None:  # fmt: skip
+    """The submission's program; none, and why, where it does not compile or must not run."""
+    try:
+        program = compile_solution(lab, build, submission.solution, here, kind, look)
+    except CompileError as error:
+        part.lines.append("does not compile:" if not kind else "nvcc does not compile it:")
+        part.lines += str(error).splitlines()
+        return None
+    except policy.ForbiddenError as error:
+        part.lines += [f"not run: {fault}" for fault in error.args]
+        return None
+    part.lines += program.warnings
+    return program
+
+
+def run_on_gpu(
+    lab: Lab, build: Path, submission: Submission, here: Path, device: str, seed: int, part: Part,
+    limits: Limits | None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """The same solution, compiled by nvcc: its points are gone where it is wrong there."""
+    prepare(lab, build, CUDA)
+    folder = here / "cuda"
+    folder.mkdir()
+    part.points = 0
+    program = compiled(lab, build, submission, folder, part, CUDA, None)
+    if program is None:
+        return {}
+    return grade_correctness(program, folder, device, seed, part, limits)
 
 
 # --- predictions ----------------------------------------------------------------------------------
@@ -159,7 +197,7 @@ class Ran:
 def run_rows(
     program: Program, here: Path, device: str, seed: int, *flags: str, limits: Limits | None = None
 ) -> Ran:
-    modelled = ["--whole_grids"] if device.startswith("model:") else []
+    modelled = ["--whole_grids"] if is_model(device) else []
     ended = run(
         [
             str(program.path), f"--device={device}", f"--seed={seed}", "--benchmark_format=json",
@@ -203,7 +241,7 @@ def grade_correctness(
             part.lines += alike(wrong)
             return rows
     part.points = part.of
-    part.lines.append(f"right at all {len(rows)} shapes, with the seed {seed}")
+    part.lines.append(f"right at all {len(rows)} shapes, with the seed {seed}, on {device}")
     return rows
 
 
@@ -250,13 +288,12 @@ def view_of(text: str, access: dict[str, Any]) -> list[str]:
 
 def grade_counters(
     lab: Lab, program: Program, here: Path, device: str, seed: int,
-    rows: dict[str, dict[str, Any]], part: Part, kind: str,
+    rows: dict[str, dict[str, Any]], part: Part,
 ) -> None:  # fmt: skip
-    if kind:
-        part.lines.append("counted on the model device only: run this lab with --device=model:NAME")
-        return
     faults: list[str] = []
-    for row in (name for name in rows if name.startswith("lab/timed")):
+    # A program of the host's has no accesses of its own to look at, and its lab no limits for them.
+    looked_at = [name for name in rows if name.startswith("lab/timed") and lab.limits]
+    for row in looked_at:
         data, text = explained(program, here, device, seed, row)
         seen: set[str] = set()
         words = 0.0
@@ -327,34 +364,40 @@ def seconds_of(row: dict[str, Any]) -> float:
     )
 
 
-def reference_seconds(
+def run_reference(
     lab: Lab, build: Path, here: Path, device: str, seed: int, kind: str
-) -> tuple[dict[str, float], str]:
-    """The reference's times by row, and where they are from; empty, and why, where unknown.
-
-    What the model says of the reference does not change from run to run, so it is kept.
-    """
-    kept = lab.folder / "expected.json"
-    known = json.loads(kept.read_text()) if kept.exists() else {}
-    if device.removeprefix("model:") in known:
-        rows = known[device.removeprefix("model:")]
-        return {name: row["seconds"] for name, row in rows.items()}, "the reference, modelled"
-    if not lab.reference.exists():
-        return {}, f"nothing to compare with: the handout knows {', '.join(known)}, modelled"
-    folder = here / "reference"
+) -> dict[str, float]:
+    """The reference's times by row. LabError."""
+    folder = here / f"reference{kind}"
     folder.mkdir()
     program = compile_solution(lab, build, lab.reference, folder, kind)
     ran = run_rows(program, folder, device, seed, "--benchmark_filter=lab/timed")
     if ran.why:
         raise LabError(f"{lab.reference}: {ran.why}")
-    return {name: seconds_of(row) for name, row in ran.rows.items()}, "the reference, run here"
+    return {name: seconds_of(row) for name, row in ran.rows.items()}
+
+
+def modelled_reference(
+    lab: Lab, build: Path, here: Path, model: str, seed: int
+) -> tuple[dict[str, float], str]:
+    """The same on a model device, and where it is from; empty, and why, where unknown.
+
+    What the model says of the reference does not change from run to run, so it is kept.
+    """
+    kept = lab.folder / "expected.json"
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+    name = model.removeprefix("model:")
+    if name in known:
+        return {row: of["seconds"] for row, of in known[name].items()}, "the reference, modelled"
+    if not lab.reference.exists():
+        return {}, f"nothing to compare with: the handout knows {', '.join(known)}, modelled"
+    return run_reference(lab, build, here, model, seed, ""), "the reference, modelled here"
 
 
 def grade_time(
-    lab: Lab, build: Path, here: Path, device: str, seed: int,
-    rows: dict[str, dict[str, Any]], part: Part, kind: str,
-) -> None:  # fmt: skip
-    reference, source = reference_seconds(lab, build, here, device, seed, kind)
+    rows: dict[str, dict[str, Any]], reference: dict[str, float], source: str, part: Part
+) -> None:
+    """Points for the rows' times, as ratios to the reference's; `source`: where those are from."""
     if not reference:
         part.lines.append(source)
         return

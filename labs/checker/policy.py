@@ -20,8 +20,8 @@ class ForbiddenError(Exception):
 
 INCLUDES = {
     "cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cooperative_groups.h",
-    "cuda_pipeline_primitives.h", "dynamic_shared.hpp", "warp_mma.hpp", "math.h", "cmath", "cfloat", "climits",
-    "cstdint", "cstddef", "limits",
+    "cuda_pipeline_primitives.h", "dynamic_shared.hpp", "warp_mma.hpp", "math.h", "cmath", "cfloat",
+    "climits", "cstdint", "cstddef", "limits",
 }  # fmt: skip
 WORDS = {
     "asm": "inline assembly",

@@ -6,12 +6,15 @@ import math
 from typing import Any
 
 from .course import PARTS
+from .device import is_model
 from .grade import Report
 
 
 def as_text(report: Report) -> str:
     lab = report.lab
-    modelled = "modelled, not measured" if report.device.startswith("model:") else "measured"
+    modelled = (
+        "modelled, not measured" if is_model(report.device) else "measured; counted on the model"
+    )
     lines = [
         f"Lab {lab.number}: {lab.title}   ({report.device}, {modelled}; seed {report.seed})",
         "",

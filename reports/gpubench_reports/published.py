@@ -32,6 +32,7 @@ BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
 _UNITS = {
     "useful_bytes_per_second": "B/s",
     "flops_per_second": "FLOP/s",
+    "items_per_second": "/s",
     "seconds": "s",
     "latency_cycles": "cycles",
     "load_cycles": "cycles",

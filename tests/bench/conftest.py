@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
+
+RowsOfConcept = Callable[..., dict[str, dict]]
 
 
 def run(*flags: str, build: Path = BUILD) -> subprocess.CompletedProcess[str]:
@@ -45,3 +50,31 @@ def concepts() -> list[str]:
 def built() -> None:
     if not (BUILD / "gpubench-model").exists():
         pytest.skip(f"gpubench-model is not built in {BUILD}", allow_module_level=True)
+
+
+@pytest.fixture(scope="session")
+def daily() -> list[str]:
+    """The names of the default suite."""
+    return run("--benchmark_list_tests").stdout.split()
+
+
+@pytest.fixture(scope="session")
+def rows_of_concept(daily: list[str], tmp_path_factory: pytest.TempPathFactory) -> RowsOfConcept:
+    """rows_of_concept(name, device="h200-sxm"): its rows of the default suite, or of the full one
+    if that has none. They are run once, for all tests and for all processes of pytest."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # the one that they share
+
+    @cache
+    def rows(concept: str, device: str = "h200-sxm") -> dict[str, dict]:
+        suite = "default" if any(name.startswith(f"{concept}/") for name in daily) else "full"
+        kept = folder / f"{concept}-{device}.json"
+        with kept.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                flags = (f"--suite={suite}", f"--benchmark_filter=^{concept}/")
+                kept.write_text(json.dumps(rows_of(f"--device=model:{device}", *flags)))
+            return json.loads(kept.read_text())
+
+    return rows

@@ -12,15 +12,15 @@ import subprocess
 
 import pytest
 
-from .conftest import BUILD, ROOT, rows_of, run
+from .conftest import BUILD, ROOT, RowsOfConcept, rows_of, run
 
 MIB = 1 << 20
 WHOLE = "all_reduce/all_reduce/dtype:fp32/place:out"
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of("--device=model:h200-sxm", "--benchmark_filter=^all_reduce/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("all_reduce")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept
 
 DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
 LEAST = 0.98
@@ -19,8 +19,10 @@ def figures(device: str) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module", params=DEVICES)
-def run(request: pytest.FixtureRequest) -> tuple[str, dict[str, dict]]:
-    rows = rows_of(f"--device=model:{request.param}", "--benchmark_filter=^compute_peak/")
+def run(
+    request: pytest.FixtureRequest, rows_of_concept: RowsOfConcept
+) -> tuple[str, dict[str, dict]]:
+    rows = rows_of_concept("compute_peak", request.param)
     assert not [name for name, row in rows.items() if row.get("error_occurred")]
     return request.param, rows
 
@@ -58,8 +60,8 @@ def test_what_a_device_lacks_is_skipped(run: tuple[str, dict[str, dict]]) -> Non
     )
 
 
-def test_a_roof_by_dtype_judges_tensor_rows() -> None:
-    rows = rows_of("--device=model:h200-sxm", "--benchmark_filter=^compute_peak/.*mma/dtype:bf16")
+def test_a_roof_by_dtype_judges_tensor_rows(rows_of_concept: RowsOfConcept) -> None:
+    rows = rows_of_concept("compute_peak")
     best, legacy = (rows[f"compute_peak/{kernel}/dtype:bf16"] for kernel in ("wgmma", "mma"))
     assert best["roof_fraction"] == pytest.approx(1)
     assert legacy["roof_fraction"] == pytest.approx(0.66, rel=0.02)

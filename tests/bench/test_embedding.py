@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import rows_of
+from .conftest import RowsOfConcept
 
 INSIDE, BEYOND = 16 << 20, 8 << 30
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of("--device=model:h200-sxm", "--benchmark_filter=^embedding/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("embedding")
 
 
 def look_up(rows: dict[str, dict], indices: str, table: int, row: int) -> dict:

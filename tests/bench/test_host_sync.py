@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept, rows_of
 
-DEVICE = "h100-sxm"
+DEVICE = "h200-sxm"
 STEPS, LAYERS = 8, 3
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^host_sync/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("host_sync")
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept, rows_of
 
 DEVICE = "h200-sxm"
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^launch_overhead/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("launch_overhead")
 
 
 @pytest.fixture(scope="module")

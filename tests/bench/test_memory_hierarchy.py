@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept, rows_of
 
 DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -23,8 +23,10 @@ def figures(device: str) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module", params=DEVICES)
-def run(request: pytest.FixtureRequest) -> tuple[str, dict[str, dict]]:
-    rows = rows_of(f"--device=model:{request.param}", "--benchmark_filter=^memory_hierarchy/")
+def run(
+    request: pytest.FixtureRequest, rows_of_concept: RowsOfConcept
+) -> tuple[str, dict[str, dict]]:
+    rows = rows_of_concept("memory_hierarchy", request.param)
     assert not [name for name, row in rows.items() if row.get("error_occurred")]
     return request.param, rows
 

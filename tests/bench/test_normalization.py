@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import rows_of
+from .conftest import RowsOfConcept, rows_of
 
 MATRIX = 2 * (1 << 26)  # bytes
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of("--device=model:h200-sxm", "--benchmark_filter=^normalization/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("normalization")
 
 
 def seconds(rows: dict[str, dict], kernel: str, by: str, columns: int) -> float:

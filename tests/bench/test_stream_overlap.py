@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import rows_of
+from .conftest import RowsOfConcept
 
 CHUNKS = (1, 4, 8, 16, 32)
 FEW_CHUNKS = (1, 8, 32)
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of("--device=model:h100-sxm", "--benchmark_filter=^stream_overlap/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("stream_overlap")
 
 
 def seconds(rows: dict[str, dict], rest: str) -> float:

@@ -7,15 +7,15 @@ import math
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept, rows_of
 
 DEVICE = "h200-sxm"
 BASE = 4032
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^tile_alignment/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("tile_alignment")
 
 
 @pytest.fixture(scope="module")

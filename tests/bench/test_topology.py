@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept, rows_of
 
-DEVICE = "h100-sxm"
+DEVICE = "h200-sxm"
 BULK = 64 << 20
 
 
@@ -18,8 +18,10 @@ def figures() -> dict[str, float]:
     return {name: figure["value"] for name, figure in file["figures"].items()}
 
 
-def test_pairs_are_connected_as_the_driver_says(figures: dict[str, float]) -> None:
-    rows = rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^topology/")
+def test_pairs_are_connected_as_the_driver_says(
+    figures: dict[str, float], rows_of_concept: RowsOfConcept
+) -> None:
+    rows = rows_of_concept("topology")
     assert len(rows) == 6
     floor, link = figures["kernel_floor_seconds"], figures["nvlink_bytes_per_second"]
     memory = figures["dram_bytes_per_second"] * figures["dram_mixed_efficiency"]

@@ -7,15 +7,15 @@ import os
 
 import pytest
 
-from .conftest import ROOT, rows_of
+from .conftest import ROOT, RowsOfConcept, rows_of
 
 DEVICE = "h200-sxm"
 MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    return rows_of(f"--device=model:{DEVICE}", "--benchmark_filter=^transfer/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("transfer")
 
 
 @pytest.fixture(scope="module")

@@ -114,6 +114,17 @@ TEST(StopRule, OutOfBudgetAsksForTimeAndSamplesOnly) {
   EXPECT_TRUE(out_of_budget(1, 2, settings));
 }
 
+TEST(StopRule, WithoutAClockOnlySamplesCount) {
+  const StopSettings unclocked = without_a_clock(settings);
+  constexpr double a_day = 86400;
+  EXPECT_EQ(decide(std::vector<double>(9, 1e-6), a_day, unclocked), Verdict::more);
+  EXPECT_EQ(decide(std::vector<double>(10, 1e-6), a_day, unclocked), Verdict::converged);
+  EXPECT_EQ(decide(ten_samples(90, 110), a_day, unclocked), Verdict::more);
+  std::vector<double> two_modes(100, 1e-6);
+  for (std::size_t i = 0; i < two_modes.size(); i += 2) two_modes[i] = 2e-6;
+  EXPECT_EQ(decide(two_modes, 0, unclocked), Verdict::budget_spent);
+}
+
 TEST(StopRule, ChecksGrowByAFifth) {
   EXPECT_EQ(next_check(0, settings), 10u);
   EXPECT_EQ(next_check(10, settings), 12u);

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "harness/model/cache_model.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {
@@ -35,6 +36,29 @@ TEST_F(MemoryHierarchyKernels, BlocksTogetherReadAllOfTheWorkingSet) {
     }
   }
   EXPECT_EQ(seen.size(), vectors);
+}
+
+TEST_F(MemoryHierarchyKernels, LargerSetsAreFetchedMoreOften) {
+  // Of a sample of the blocks, as rows are; in equal steps it would meet the same few of 206
+  // pieces.
+  model::Emulator sampling(device, memory, {.threads = 2});
+  model::install_runtime(std::make_unique<model::Runtime>(device, memory, sampling));
+  constexpr double all = 32768.0 * bytes_a_block;
+  double last = 0;
+  for (const std::size_t pieces : {64u, 112u, 128u, 150u, 192u, 206u, 230u, 256u, 320u, 512u}) {
+    const DeviceBuffer<uint4> in(pieces * bytes_a_block / sizeof(uint4));
+    const DeviceBuffer<unsigned> sums(32768);
+    sampling.forget_runs();
+    launch(memory_hierarchy::read, 32768, read_threads, 0, nullptr, in.data(), in.size(),
+           sums.data());
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    const double fetched = sampling.runs().back().prediction.traffic.dram_read_bytes / all;
+    EXPECT_GT(fetched, last - 0.02) << pieces;
+    // Half of L2 has 120 pieces: swept_hits() says what stays of more.
+    const double stays = model::swept_hits(static_cast<double>(pieces) / 120);
+    EXPECT_NEAR(fetched, model::l2_shares(stays, 2).missed, 0.1) << pieces;
+    last = fetched;
+  }
 }
 
 TEST_F(MemoryHierarchyKernels, TheRingVisitsEveryLineOnce) {

@@ -68,6 +68,31 @@ __global__ void fields_of_structs_kernel(float* out, const Fields* in) {
   out[i] = in[i].x + in[i].y + in[i].z + in[i].w;
 }
 
+struct Six {
+  float value[6];
+};
+// nvcc would look into it; here it is passed as the ABI says.
+[[gnu::noinline]] __device__ float sum_of(Six six) {
+  float sum = 0;
+  for (const float value : six.value) sum += value;
+  return sum;
+}
+
+__global__ void struct_by_value_kernel(float* out, const Six* in) {
+  __shared__ Six sixes[32];
+  sixes[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = sum_of(sixes[31 - threadIdx.x]) + sum_of(in[threadIdx.x]);
+}
+
+struct Three {
+  short value[3];
+};
+
+__global__ void copy_odd_structs_kernel(Three* out, const Three* in) {
+  out[threadIdx.x] = in[threadIdx.x];
+}
+
 __global__ void fields_of_arrays_kernel(float* out, const float* in, unsigned elements) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i] + in[elements + i] + in[2 * elements + i] + in[3 * elements + i];
@@ -391,6 +416,13 @@ void transpose(Tile tile, float* out, const float* in, unsigned size) {
 void sum_fields_of_structs(float* out, const float* in, unsigned elements) {
   launch(fields_of_structs_kernel, elements / 32, 32, 0, nullptr, out,
          reinterpret_cast<const Fields*>(in));
+}
+void pass_structs_by_value(float* out, const float* in) {
+  launch(struct_by_value_kernel, 1, 32, 0, nullptr, out, reinterpret_cast<const Six*>(in));
+}
+void copy_odd_structs(short* out, const short* in) {
+  launch(copy_odd_structs_kernel, 1, 32, 0, nullptr, reinterpret_cast<Three*>(out),
+         reinterpret_cast<const Three*>(in));
 }
 void sum_fields_of_arrays(float* out, const float* in, unsigned elements) {
   launch(fields_of_arrays_kernel, elements / 32, 32, 0, nullptr, out, in, elements);

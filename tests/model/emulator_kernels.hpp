@@ -26,6 +26,10 @@ enum class Tile { plain, padded, swizzled };
 void transpose(Tile tile, float* out, const float* in, unsigned size);
 
 void sum_fields_of_structs(float* out, const float* in, unsigned elements);  // in[i].x, .y, .z, .w
+// out[i]: the sums of the structs of six numbers in[31 - i], by way of shared memory, and in[i]; a
+// function takes each of them by value.
+void pass_structs_by_value(float* out, const float* in);
+void copy_odd_structs(short* out, const short* in);  // of three numbers
 void sum_fields_of_arrays(float* out, const float* in,
                           unsigned elements);  // x[i], y[i], z[i], w[i]
 

@@ -135,6 +135,40 @@ TEST_F(EmulatorTest, ArraysOfStructsAndStructsOfArrays) {
   EXPECT_EQ(arrays.sectors / arrays.requests, 4);
 }
 
+TEST_F(EmulatorTest, StructsThatAreArgumentsAreRead) {
+  const float* in = upload(numbers(6 * 32));
+  float* out = make<float>(32);
+  const Counts counts = counts_of([&] { kernels::pass_structs_by_value(out, in); });
+  // 0 + ... + 5, and 36 more for each struct before.
+  EXPECT_EQ(download(out, 32)[30], (15 + 36) + (15 + 30 * 36));
+  expect_access(counts.at(Space::global, Access::load), 12, 12 * 32, 12 * 128);
+  expect_access(counts.at(Space::shared, Access::store), 6, 6 * 32, 6 * 128);
+  expect_access(counts.at(Space::shared, Access::load), 6, 6 * 32, 6 * 128);
+  EXPECT_EQ(counts.at(Space::shared, Access::load).wavefronts, 6 * 2);  // a stride of 6 words
+}
+
+TEST_F(EmulatorTest, StructsOfHalfWordsAreCopiedByHalfWords) {
+  std::vector<short> numbers(3 * 32);
+  std::iota(numbers.begin(), numbers.end(), short{1});
+  const short* in = upload(numbers);
+  short* out = make<short>(numbers.size());
+  const Counts counts = counts_of([&] { kernels::copy_odd_structs(out, in); });
+  EXPECT_EQ(download(out, numbers.size()), numbers);
+  expect_access(counts.at(Space::global, Access::load), 3, 3 * 32, 3 * 64);
+  expect_access(counts.at(Space::global, Access::store), 3, 3 * 32, 3 * 64);
+}
+
+TEST_F(EmulatorTest, SectorsThatWaitForANewOneInTheirRequest) {
+  const float* in = upload(numbers(160));
+  float* out = make<float>(32);
+  const auto beside_new = [&](unsigned offset) {
+    counts_of([&] { kernels::sum_fields_of_arrays(out, in + offset, 32); });
+    return emulator.runs().back().profile.footprints[0].read_beside_new;
+  };
+  EXPECT_EQ(beside_new(0), 0u);
+  EXPECT_EQ(beside_new(1), 3u);  // the last sector of a warp's load is the first of its next
+}
+
 // --- shared memory ---
 
 TEST_F(EmulatorTest, WavefrontsOfEveryStride) {

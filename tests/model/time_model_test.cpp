@@ -117,6 +117,24 @@ TEST_F(TimeModelTest, AStreamIsBoundByDram) {
   EXPECT_NEAR(prediction.traffic.l2_hit_fraction, 0, 1e-9);
 }
 
+TEST_F(TimeModelTest, ARequestWaitsForItsSlowestSector) {
+  KernelProfile aligned = stream(many);
+  aligned.waits.load_groups = 1e7;
+  // Shifted by a word: a fifth sector each, which the warp before has read.
+  KernelProfile shifted = aligned;
+  FootprintSums& reads = shifted.footprints[0];
+  reads.read_requests += many / 4;
+  reads.reuses[2] = {many / 4.0, 4 * many / 4.0};
+  reads.read_beside_new = many / 4;
+  shifted.counts.at(Space::global, Access::load).sectors += many / 4.0;
+  const Prediction got = cold(shifted);
+  EXPECT_NEAR(got.traffic.l1_hit_fraction, 0.2, 1e-3);
+  EXPECT_NEAR(term(got, "latency"), term(cold(aligned), "latency"), 1e-3 * term(got, "latency"));
+  // The same sectors in requests of their own come from L1.
+  reads.read_beside_new = 0;
+  EXPECT_LT(term(cold(shifted), "latency"), 0.9 * term(got, "latency"));
+}
+
 TEST_F(TimeModelTest, WritesHaveTheirOwnEfficiencyAndPartsAreReadFirst) {
   KernelProfile writes = even_grid();
   FootprintSums sums;

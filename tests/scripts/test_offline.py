@@ -46,7 +46,7 @@ def isolated(tree: Path, script: str, *pythons: Path) -> subprocess.CompletedPro
     namespace = ["unshare", "--user", "--map-root-user", "--mount", "--net"]
     return subprocess.run(
         [*namespace, "sh", "-c", COVER, "sh", str(tree), script],
-        env=environment, capture_output=True, text=True, timeout=400, check=False,
+        env=environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 
@@ -105,8 +105,10 @@ def test_what_needs_the_libraries_builds_from_the_bundle(tree: Path) -> None:
         """set -e; program=offline; source scripts/lib.sh
         ensure_packages g++ cmake ninja-build git libbenchmark-dev nlohmann-json3-dev libgtest-dev
         configure model-only "$root/build-model-only"
-        cmake -D CMAKE_BUILD_TYPE=Debug build-model-only >/dev/null # compiles faster
-        cmake --build build-model-only --target benchmark gpubench_devices""",
+        # The first library compiles as fast as can be; of the second, one file has all headers.
+        cmake -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG= build-model-only >/dev/null
+        cd build-model-only
+        ninja benchmark harness/devices/CMakeFiles/gpubench_devices.dir/derive.cpp.o""",
     )
     assert done.returncode == 0, done.stdout + done.stderr
     for library in ("benchmark", "nlohmann_json", "GTest"):

@@ -13,6 +13,7 @@
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/explain.hpp"
 #include "harness/model/emulator/source_location.hpp"
+#include "harness/random.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -202,10 +203,13 @@ struct Emulator::Worker {
     if (footprint == nullptr) return;
     const bool reads = access_of(kind_of(request.event)) == Access::load;
     const auto covered = covered_bytes(request, sectors);
+    unsigned repeats = 0;
     for (unsigned i = 0; i < sectors.count; ++i) {
       BlockSector& mine = block_sectors.at(sectors.id[i]);
       if (reads) {
-        footprint->read(sectors.id[i], block_sectors.read(mine));
+        const std::uint64_t distance = block_sectors.read(mine);
+        footprint->read(sectors.id[i], distance);
+        repeats += distance > 0;
         if (mine.read == 0) mine.first_read = request.event;
         mine.read |= covered[i];
       } else {
@@ -214,6 +218,7 @@ struct Emulator::Worker {
         mine.written |= covered[i];
       }
     }
+    if (repeats > 0 && repeats < sectors.count) footprint->read_beside_new(repeats);
   }
 
   // The bytes of each of its sectors that a request asks for, a bit each.
@@ -332,11 +337,16 @@ std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks, st
     for (std::uint64_t i = 0; i < size; ++i) chosen.push_back(candidate(i));
     return chosen;
   }
-  // Both ends (where edges are) and evenly between.
-  for (std::size_t i = 0; i < count; ++i) {
-    chosen.push_back(candidate(static_cast<std::uint64_t>(
-        static_cast<double>(i) * static_cast<double>(size - 1) / static_cast<double>(count - 1))));
+  // Both ends (where edges are), and one of each equal stretch between them: which one is as good
+  // as random, since equal steps may meet the same data again and again where blocks take turns at
+  // it.
+  chosen.push_back(candidate(0));
+  const std::uint64_t inner = size - 2, stretches = count - 2;
+  for (std::uint64_t i = 0; i < stretches; ++i) {
+    const std::uint64_t begin = 1 + inner * i / stretches, end = 1 + inner * (i + 1) / stretches;
+    chosen.push_back(candidate(begin + random_bits(grid_blocks, i) % (end - begin)));
   }
+  chosen.push_back(candidate(size - 1));
   sampled_[grid_blocks] = chosen;
   return chosen;
 }

@@ -22,7 +22,7 @@ namespace gpubench::model {
 
 // How much of a grid is run.
 enum class Execution {
-  sampled,  // up to a budget of work; blocks at both ends and evenly between
+  sampled,  // up to a budget of work; blocks at both ends, and some of all between
   whole,    // every block; a sample of them is traced
   timing,   // nothing that was run before with arguments of the same shape: only its duration
 };

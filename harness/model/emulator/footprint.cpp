@@ -98,6 +98,7 @@ FootprintSums Footprint::sums() const {
     sums.reuses[i] = {static_cast<double>(reuse_counts_[i]),
                       static_cast<double>(reuse_distances_[i])};
   }
+  sums.read_beside_new = read_beside_new_;
   sums.write_requests = write_requests_;
   sums.write_distinct = write_distinct_;
   sums.write_full = write_full_;

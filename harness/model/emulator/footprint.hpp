@@ -37,6 +37,8 @@ struct FootprintSums {
   std::uint64_t read_lines = 0;     // distinct lines of 128 bytes
   std::uint64_t read_extents = 0;   // from a block's first to its last, summed over the blocks
   std::array<Reuse, reuse_classes> reuses{};
+  // Repeats within their block in a request that also named what was new to it, and waits for that.
+  std::uint64_t read_beside_new = 0;
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
   std::uint64_t write_full = 0;  // of those, the ones whose 32 bytes were all written
@@ -92,6 +94,8 @@ class Footprint {
   // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
   // read this one; 0: it did not.
   void read(std::uint64_t sector, std::uint64_t distance);
+  // Of a request that named something new to its block: how many sectors were not.
+  void read_beside_new(std::uint64_t repeats) { read_beside_new_.fetch_add(repeats); }
   // Once a block that read from here: from its first sector to its last.
   void end_block(std::uint64_t extent) { read_extents_.fetch_add(extent); }
   void write() { write_requests_.fetch_add(1, std::memory_order_relaxed); }
@@ -111,7 +115,7 @@ class Footprint {
   // A bit for each byte that was written, above them one for each that was read; of a sector.
   std::atomic<std::uint64_t>* touched_;
   std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
-  std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0};
+  std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};

@@ -2,6 +2,7 @@
 // -fsanitize-coverage=trace-pc, which call these at every access, function and basic block; no
 // sanitizer runtime is linked. Host code of the same files calls them too and is let through.
 #include <cstdint>
+#include <numeric>
 
 #include "harness/model/emulator/block_runner.hpp"
 
@@ -15,6 +16,14 @@ namespace {
 __attribute__((always_inline)) inline void access(const void* address, unsigned bytes,
                                                   EventKind kind, const void* code) {
   if (BlockRunner* block = running_block) block->on_access(address, bytes, kind, code);
+}
+
+inline void access_pieces(const void* address, unsigned long bytes, EventKind kind,
+                          const void* code) {
+  const auto piece = static_cast<unsigned>(std::gcd(bytes, 4ul));
+  for (unsigned long i = 0; i < bytes; i += piece) {
+    access(static_cast<const char*>(address) + i, piece, kind, code);
+  }
 }
 
 }  // namespace
@@ -54,16 +63,13 @@ GPUBENCH_ACCESS(unaligned_, 8)
 GPUBENCH_ACCESS(unaligned_, 16)
 #undef GPUBENCH_ACCESS
 
-// Copies of whole structs; as the hardware has no such access, one of each 4-byte word.
+// Copies of whole structs; as the hardware has no such access, one of each 4-byte word, or of what
+// divides a smaller or odd struct: its size is a multiple of its alignment.
 void __tsan_read_range(void* address, unsigned long bytes) {
-  for (unsigned long i = 0; i + 4 <= bytes; i += 4) {
-    access(static_cast<char*>(address) + i, 4, EventKind::load, __builtin_return_address(0));
-  }
+  access_pieces(address, bytes, EventKind::load, __builtin_return_address(0));
 }
 void __tsan_write_range(void* address, unsigned long bytes) {
-  for (unsigned long i = 0; i + 4 <= bytes; i += 4) {
-    access(static_cast<char*>(address) + i, 4, EventKind::store, __builtin_return_address(0));
-  }
+  access_pieces(address, bytes, EventKind::store, __builtin_return_address(0));
 }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
