@@ -47,7 +47,8 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
             if mine != theirs:
                 raise ReportError(
                     other.path,
-                    f"is no repetition of {first.path}: {key} is {theirs or 'not stated'}, not {mine}",
+                    f"is no repetition of {first.path}: "
+                    f"{key} is {theirs or 'not stated'}, not {mine}",
                 )
     tables = [result.ok.set_index("name") for result in results]
     common = [n for n in first.rows["name"] if all(n in table.index for table in tables)]
