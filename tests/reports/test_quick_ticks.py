@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from gpubench_reports import quick_ticks
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from gpubench_reports import quick_ticks
 
 
 def picture(quick: bool, scale: str) -> np.ndarray:
