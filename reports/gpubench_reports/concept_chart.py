@@ -258,7 +258,7 @@ def _draw_series(
                   ls=":" if joined else "none", lw=1.3, color=colour, marker="x", ms=4.5,
                   mew=1.1, zorder=3, gid="prediction")  # fmt: skip
     errors = np.vstack([value - rows["low"], rows["high"] - value])
-    if np.isfinite(errors).any():
+    if (errors > 0).any():  # the model's intervals have no width
         axes.errorbar(x, value, yerr=np.clip(np.nan_to_num(errors), 0, None), fmt="none",
                       ecolor=colour, elinewidth=1.1, capsize=2.5, zorder=4)  # fmt: skip
     if joined:
@@ -441,7 +441,7 @@ def _key(
     prediction: bool,
 ) -> None:
     """One legend for the figure: what points and lines are."""
-    has_interval = ok["low"].notna().any()
+    has_interval = (ok["high"] > ok["low"]).any()
     ink = {"color": style.INK}
     handles = [
         Line2D(

@@ -320,3 +320,15 @@ def test_no_roof_is_drawn_over_rows_that_have_different_ones(load):
     rows = [compute_row(f"p/k/dtype:{u}", 1e3, 5e13, label=u) for u in units]
     (axes,) = build(load(rows), "p").axes
     assert not lines(axes, "roof")
+
+
+def test_an_interval_without_width_is_no_bar(load):
+    def bars(**interval):
+        rows = [bandwidth_row(f"a/b/n:{n}", 1e12, **interval) for n in (1, 2, 4)]
+        figure = build(load(rows), "a")
+        said = figure.legends[0].get_texts()[0].get_text()
+        return len(figure.axes[0].collections), "bar" in said
+
+    seconds = 1e9 / 1e12
+    assert bars() == (1, True)
+    assert bars(ci_low_seconds=seconds, ci_high_seconds=seconds) == (0, False)
