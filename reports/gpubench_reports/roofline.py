@@ -92,7 +92,7 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     _limits(axes, found, bandwidths, peaks)
     segments = _draw_roofs(axes, bandwidths, peaks)
     names = _name_slopes(axes, bandwidths)
-    _name_flats(axes, peaks)
+    name_flats(axes, peaks)
     for sweep in found:
         axes.plot(sweep.intensity, sweep.rate, color=sweep.colour, lw=0.9, alpha=0.8,
                   ls="-" if sweep.joined else "none", marker=sweep.marker, ms=5.5, mec="white",
@@ -140,7 +140,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        """ "tensor_fp16" and "tensor_bf16" together read "tensor fp16, bf16"."""
+        """ "tensor_bf16" and "tensor_fp16" together read "tensor bf16, fp16"."""
         first, *rest = self.names
         stem = first.partition("_")[0] + "_"
         short = [name.removeprefix(stem) for name in rest]
@@ -153,9 +153,9 @@ def merged(roofs: list[Roof]) -> list[Line]:
     for roof in sorted(roofs, key=lambda r: r.value):
         for line in lines:
             close = abs(math.log(line.value / roof.value)) < _SAME
-            if close and line.provenance == roof.provenance:
-                if roof.name not in line.names:
-                    line.names.append(roof.name)
+            alike = arithmetic_unit(line.names[0]) == arithmetic_unit(roof.name)
+            if close and alike and line.provenance == roof.provenance:
+                line.names = sorted({*line.names, roof.name})
                 break
         else:
             lines.append(Line([roof.name], roof.kind, roof.value, roof.provenance))
@@ -294,7 +294,7 @@ def _cross(one: Text, other: Text, renderer) -> bool:
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
 
 
-def _name_flats(axes: Axes, peaks: list[Line]) -> None:
+def name_flats(axes: Axes, peaks: list[Line]) -> None:
     """Names of the flat roofs in the margin at the right, spread where they would touch."""
     groups = _by_name(peaks)
     if not groups:
