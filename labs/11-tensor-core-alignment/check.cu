@@ -35,13 +35,13 @@ unsigned tiles(unsigned n) { return (n + lab::side - 1) / lab::side; }
 
 unsigned padded_row(unsigned k) { return static_cast<unsigned>(rounded_up(k, lab::row_multiple)); }
 
-// `solve` queues the multiplication in a stream; d must become what `expected` says.
+// Of k products, each below 1, in an order of the hardware's own.
+gpubench::Tolerance tolerance(unsigned k) { return {.absolute = 1e-6 * k}; }
+
+// `solve` queues the multiplication in a stream.
 template <class Solve>
-void multiply(Bench& bench, const Shape& shape, const gpubench::Output<float>& d,
-              const Expected& expected, const Solve& solve) {
+void multiply(Bench& bench, const Shape& shape, const Solve& solve) {
   const double needed = 1.0 * shape.m * shape.n * shape.k, an_instruction = 16.0 * 8 * 16;
-  // k products, each below 1, in an order of the hardware's own.
-  bench.verify(d, expected, {.absolute = 1e-6 * shape.k});
   bench.work({.flops = 2 * needed});
   bench.run(solve);
   // Known where the device counts instructions.
@@ -55,9 +55,10 @@ void multiply_ragged(Bench& bench, const Shape& shape) {
   const auto a = bench.input<element>(std::size_t{m} * k);
   const auto b = bench.input<element>(std::size_t{n} * k);
   const auto d = bench.output<float>(std::size_t{m} * n);
+  bench.verify(d, Expected{a.values(), b.values(), n, k}, tolerance(k));
   lab::expect_untouched(bench, a);
   lab::expect_untouched(bench, b);
-  multiply(bench, shape, d, {a.values(), b.values(), n, k}, [&, m = m, n = n, k = k](auto s) {
+  multiply(bench, shape, [&, m = m, n = n, k = k](auto s) {
     gpubench::launch(lab::multiply_ragged, dim3(tiles(n), tiles(m)), lab::threads, 0, s, a.data(),
                      b.data(), d.data(), m, n, k);
   });
@@ -73,7 +74,8 @@ void multiply_padded(Bench& bench, const Shape& shape) {
   };
   const auto a = padded(of_a, m), b = padded(of_b, n);
   const auto d = bench.output<float>(std::size_t{m} * n);
-  multiply(bench, shape, d, {of_a, of_b, n, k}, [&, m = m, n = n](auto s) {
+  bench.verify(d, Expected{of_a, of_b, n, k}, tolerance(k));
+  multiply(bench, shape, [&, m = m, n = n](auto s) {
     gpubench::launch(lab::multiply_padded, dim3(tiles(n), tiles(m)), lab::threads, 0, s, a.data(),
                      b.data(), d.data(), m, n, stride);
   });
