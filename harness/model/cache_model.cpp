@@ -25,14 +25,17 @@ struct Population {
 };
 
 // From the first to the last sector of what all blocks sweep over, each over a part. The n traced
-// parts lie anywhere: beyond the outermost of them there are on average 2 / (n + 1) of the places.
+// parts lie anywhere, so that on average 2 / (n + 1) of the places lie beyond the outermost of
+// them, and 6 / n once in sixty times: if the allocation is no larger, it is taken to be all of
+// that.
 double swept_extent(const FootprintSums& f, double traced_blocks) {
   const auto seen = static_cast<double>(f.extent);
   const double of_a_block = static_cast<double>(f.read_extents) / traced_blocks;
   if (traced_blocks < 2 || of_a_block >= seen) return seen;
-  const double all = of_a_block + (seen - of_a_block) * (traced_blocks + 1) / (traced_blocks - 1);
+  const double between = seen - of_a_block;
   const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
-  return std::max(seen, std::min(all, allocated));
+  if (allocated <= of_a_block + between * (1 + 8 / traced_blocks)) return std::max(seen, allocated);
+  return of_a_block + between * (traced_blocks + 1) / (traced_blocks - 1);
 }
 
 Population population_of(const FootprintSums& f, const CachedGrid& grid) {
@@ -44,13 +47,18 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   // Blocks that met sectors of other blocks draw from one population; else each has its own.
   p.drawn_from = estimated_population(by_block, distinct);
   p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
+  // They have to share what the grid reads many times over, though those traced did not meet.
+  const double drawn = by_block * grid.scale;
+  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
+  if (std::isinf(p.drawn_from) && allocated > 0 && drawn > 4 * allocated) {
+    p.drawn_from = p.is_swept ? distinct : allocated;
+  }
   // What is swept over in parts is taken to be all that lies between; few parts of it were traced,
   // and whether two of those are the same says little.
   if (p.is_swept && grid.scale > 1.5 && !std::isinf(p.drawn_from)) {
     extent = swept_extent(f, grid.traced_blocks);
     p.drawn_from = std::max(p.drawn_from, extent);
   }
-  const double drawn = by_block * grid.scale;
   p.of_grid = std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from),
                        std::max(extent, distinct));
   p.working_set = std::isinf(p.drawn_from) ? p.of_grid : std::min(p.drawn_from, extent);

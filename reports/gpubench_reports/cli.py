@@ -106,11 +106,14 @@ Prints one line a row:
   predicted   time that the model expects, and its signed error
   bus         bus bandwidth of a collective
   bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ..., or
-              what its figures say more exactly, such as branch paths or spilled registers
-  note        what to know before trusting it: not converged, throttled, an unconfirmed counting
-              rule, what the prediction assumes, what the compiler made of the counted accesses
+              what its figures say more exactly, such as branch paths or the host, with the
+              label behind it
+  note        numbers of what to know before trusting it, which stands below the table: not
+              converged, throttled, an unconfirmed counting rule, what the prediction assumes, what
+              the compiler made of the counted accesses
 
-Then the rows that were skipped or failed, with the reason. Columns nobody filled are left out.
+Then the notes, and the rows that were skipped or failed, with the reason. Columns nobody filled are
+left out. A terminal gets the table in its width, a pipe all of it: about 190 characters (less -S).
 """
 
 _COMPARE = """\
@@ -426,10 +429,10 @@ def _run_html(options: argparse.Namespace) -> None:
     others = [read(path) for path in options.others]
     recorded = ranges_for(result, options.against)
     from gpubench_reports import html_report
-    from gpubench_reports.files import ensure_directory, write_atomically
+    from gpubench_reports.files import require_directory, write_atomically
 
     path = options.out or html_report.default_path(options.result)
-    ensure_directory(path.parent)
+    require_directory(path.parent)
     write_atomically(path, html_report.build(result, others, recorded))
     _print_paths([path])
 
@@ -593,7 +596,7 @@ def _run_calibrate(options: argparse.Namespace) -> None:
     if options.filter:
         print(by.pattern())
         return
-    from gpubench_reports.files import ensure_directory, write_atomically
+    from gpubench_reports.files import require_directory, write_atomically
     from gpubench_reports.reader import read
 
     result = read(options.result)
@@ -602,7 +605,7 @@ def _run_calibrate(options: argparse.Namespace) -> None:
     found = calibrate.calibrate(result, base, options.from_model, by)
     from gpubench_reports.tables import print_calibration
 
-    ensure_directory(out.parent)
+    require_directory(out.parent)
     write_atomically(out, calibrate.device_text(found, out.stem).encode())
     print_calibration(found, by.kept)
     _print_paths([out])
@@ -626,11 +629,11 @@ def _run_peers(options: argparse.Namespace) -> None:
 
 
 def _run_import(options: argparse.Namespace) -> None:
-    from gpubench_reports.files import ensure_directory, write_atomically
+    from gpubench_reports.files import require_directory, write_atomically
     from gpubench_reports.importers import convert, to_bytes
 
     document = convert(options.file, options.program, options.device)
-    ensure_directory(options.out.parent)
+    require_directory(options.out.parent)
     write_atomically(options.out, to_bytes(document))
     _print_paths([options.out])
 

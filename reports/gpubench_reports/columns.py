@@ -60,12 +60,19 @@ def columns_of(
             _numbers("predicted", "predicted", rows["model_seconds"], _si("s")),
             _numbers("error", "its error", error, signed_percent),
         ]
-    bound = [v.bound if v else label for v, label in zip(judged, rows["label"], strict=True)]
+    bound = [_bound(v, label) for v, label in zip(judged, rows["label"], strict=True)]
     found.append(_words("bound", "bound", bound))
     if verdicts:
         found.append(_words("wall", "wall", [v.wall if v else "" for v in judged]))
     found.append(_words("note", "note", [note(row) for row in rows.to_dict("records")]))
     return [column for column in found if column.says_anything]
+
+
+def _bound(verdict: Verdict | None, label: str) -> str:
+    """What binds a row; where its figures say more than its label, the label behind it."""
+    if verdict is None or verdict.bound == label:
+        return label
+    return f"{verdict.bound} ({label})" if label else verdict.bound
 
 
 def note(row: Mapping[str, Any]) -> str:

@@ -277,9 +277,10 @@ def _spell_out(axes: Axes, panel: Panel, position) -> None:
     (series,) = panel.series
     for x, value in zip(position(series.x), series.rows["value"], strict=True):
         axes.vlines(x, 0, value, color=style.COLOURS[0], lw=9, alpha=0.25, zorder=1, gid="stem")
-        axes.annotate(si(value, panel.figure.unit), (x, value), xytext=(9, -5),
-                      textcoords="offset points", va="top", size=8, color=style.INK,
-                      gid="value")  # fmt: skip
+        low = value < 0.1 * axes.get_ylim()[1]  # below the point the text would meet the axis
+        axes.annotate(si(value, panel.figure.unit), (x, value), xytext=(9, 2 if low else -5),
+                      textcoords="offset points", va="bottom" if low else "top", size=8,
+                      color=style.INK, gid="value")  # fmt: skip
 
 
 def _draw_claimed(axes: Axes, x: np.ndarray, value: np.ndarray, colour: str, marker: str) -> None:

@@ -21,6 +21,17 @@ def ensure_directory(path: Path) -> None:
         raise ReportError(path, f"cannot write here: {reason(error)}") from None
 
 
+def require_directory(path: Path) -> None:
+    """Proves that a file that was named can be made in `path`; a folder that is not there is more
+    likely misspelt than wanted.
+
+    Raises ReportError when it cannot.
+    """
+    if not path.exists():
+        raise ReportError(path, "no such folder")
+    ensure_directory(path)
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes `content` under a temporary name beside `path`, then renames.
 

@@ -286,7 +286,11 @@ def _counts_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     if failed:
         counts.insert(0, tag("li", _show(f"{failed} failed", "grade", "failed"), class_="bad"))
     bound = [
-        tag("li", _show(f"{count} by {wall}", "wall", wall), title=wall_means(wall) or None)
+        tag(
+            "li",
+            _show(f"{count} {'' if wall == 'unknown' else 'by '}{wall}", "wall", wall),
+            title=wall_means(wall) or None,
+        )
         for wall, count in walls.value_counts().items()
     ]
     return _card(
@@ -304,8 +308,8 @@ def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
     if not labels:
         return None
     what = ", ".join(dict.fromkeys(labels))
-    return tag("p", f"Not graded: no law at their size, and what binds them ({what}) has no roof "
-               "here; a row's name in the table says which.", class_="small")  # fmt: skip
+    return tag("p", "Not graded: no law at their size, and no roof to hold them against (bound by "
+               f"{what}); a row's name in the table says which.", class_="small")  # fmt: skip
 
 
 def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:

@@ -18,8 +18,8 @@ from matplotlib.lines import Line2D
 
 from gpubench_reports import style
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, Roof
-from gpubench_reports.roofline import knee, merged
-from gpubench_reports.units import argument_text, arithmetic_unit, si
+from gpubench_reports.roofline import knee, merged, name_flats
+from gpubench_reports.units import argument_text, si
 
 LEVELS = ("dram", "l2", "l1", "shared")
 _WIDTH, _HEIGHT = 11.0, 7.0  # inches
@@ -103,14 +103,11 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
             axes.plot([left, end], [left * roof.value, end * roof.value], lw=1.4,
                       ls=style.ROOF_LINES[roof.provenance], color=colours[roof.name],
                       gid=f"roof:{roof.name}")  # fmt: skip
-    for line in merged(peaks):
+    lines = merged(peaks)
+    for line in lines:
         axes.axhline(line.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[line.provenance],
                      gid="peak")  # fmt: skip
-        value = si(line.value, arithmetic_unit(*line.names))
-        name = f"{line.name} {value}\n{style.ROOF_WORDS[line.provenance]}"
-        axes.annotate(name, (1.0, line.value), xycoords=("axes fraction", "data"), xytext=(5, 0),
-                      textcoords="offset points", va="center", size=7.5,
-                      color=style.INK)  # fmt: skip
+    name_flats(axes, lines)
     for point in points:
         across = sorted(point.intensity.values())
         axes.plot([across[0], across[-1]], [point.rate] * 2, color=style.GREY, lw=0.5, zorder=2,

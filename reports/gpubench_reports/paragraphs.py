@@ -128,8 +128,9 @@ def _grades(found: list[Verdict]) -> list[str]:
     without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
     if without:
         labels = _listed(list(dict.fromkeys(without)))
+        it = "it" if len(without) == 1 else "them"
         said.append(f"{_count(len(without))} without a grade: no law at that size or shape, and "
-                    f"what binds ({labels}) has no roof here.")  # fmt: skip
+                    f"no roof to hold {it} against (bound by {labels}).")  # fmt: skip
     return said
 
 

@@ -62,6 +62,9 @@ def read_points(directory: Path) -> list[Point]:
 
     Raises ReportError.
     """
+    if not directory.is_dir():
+        why = "is a file" if directory.exists() else "no such folder"
+        raise ReportError(directory, f"{why}: expected a folder of points files (*.json)")
     paths = sorted(directory.glob("*.json"))
     if not paths:
         raise ReportError(directory, "holds no points: expected *.json files")

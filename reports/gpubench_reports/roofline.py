@@ -92,7 +92,7 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     _limits(axes, found, bandwidths, peaks)
     segments = _draw_roofs(axes, bandwidths, peaks)
     names = _name_slopes(axes, bandwidths)
-    _name_flats(axes, peaks)
+    name_flats(axes, peaks)
     for sweep in found:
         axes.plot(sweep.intensity, sweep.rate, color=sweep.colour, lw=0.9, alpha=0.8,
                   ls="-" if sweep.joined else "none", marker=sweep.marker, ms=5.5, mec="white",
@@ -140,7 +140,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        """ "tensor_fp16" and "tensor_bf16" together read "tensor fp16, bf16"."""
+        """ "tensor_bf16" and "tensor_fp16" together read "tensor bf16, fp16"."""
         first, *rest = self.names
         stem = first.partition("_")[0] + "_"
         short = [name.removeprefix(stem) for name in rest]
@@ -153,9 +153,9 @@ def merged(roofs: list[Roof]) -> list[Line]:
     for roof in sorted(roofs, key=lambda r: r.value):
         for line in lines:
             close = abs(math.log(line.value / roof.value)) < _SAME
-            if close and line.provenance == roof.provenance:
-                if roof.name not in line.names:
-                    line.names.append(roof.name)
+            alike = arithmetic_unit(line.names[0]) == arithmetic_unit(roof.name)
+            if close and alike and line.provenance == roof.provenance:
+                line.names = sorted({*line.names, roof.name})
                 break
         else:
             lines.append(Line([roof.name], roof.kind, roof.value, roof.provenance))
@@ -163,17 +163,18 @@ def merged(roofs: list[Roof]) -> list[Line]:
 
 
 def ridge_points(bandwidths: list[Line], peaks: list[Line]) -> list[tuple[float, float, str]]:
-    """(intensity, FLOP/s, name) where each peak meets the lowest bandwidth of its provenance.
+    """(intensity, FLOP/s, name) where each peak meets the bandwidth of DRAM, else the lowest.
 
     Measured or modelled roofs where there are any, else the device file's: two ridges a peak, a
     few percent apart, would not be read.
     """
-    ours = [b for b in bandwidths if b.of_run]
-    peaks_ours = [p for p in peaks if p.of_run]
-    use, tops = (ours, peaks_ours) if ours and peaks_ours else (bandwidths, peaks)
-    if not use:
+    if not bandwidths:
         return []
-    slow = min(use, key=lambda b: b.value)
+    tops = [p for p in peaks if p.of_run] or peaks
+    drams = [b for b in bandwidths if "dram" in b.names]
+    # A data sheet promises more than is known to be reached.
+    known = [(not b.of_run, b.provenance == "data_sheet", b.value) for b in drams or bandwidths]
+    slow = (drams or bandwidths)[known.index(min(known))]
     seen: dict[str, tuple[float, float, str]] = {}
     for peak in tops:
         ridge = peak.value / slow.value
@@ -294,7 +295,7 @@ def _cross(one: Text, other: Text, renderer) -> bool:
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
 
 
-def _name_flats(axes: Axes, peaks: list[Line]) -> None:
+def name_flats(axes: Axes, peaks: list[Line]) -> None:
     """Names of the flat roofs in the margin at the right, spread where they would touch."""
     groups = _by_name(peaks)
     if not groups:
@@ -488,9 +489,9 @@ def _styles(figure: Figure, context: Context, lines: list[Line]) -> None:
         handles.append(Line2D([], [], ls="none", marker="d", ms=5, mfc="white", mec=style.INK,
                               label="ridge point"))  # fmt: skip
     handles.append(Line2D([], [], color=style.COLOURS[0], lw=0.9, marker="o", ms=5.5, mec="white",
-                          label=f"row, {context.verb} (a path joins a sweep)"))  # fmt: skip
-    figure.legend(handles=handles, loc="upper left", ncols=6, borderaxespad=0, borderpad=0,
-                  bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
+                          label=f"row, {context.verb}; paths join sweeps"))  # fmt: skip
+    figure.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0,
+                  borderpad=0, bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
                   handlelength=2.6, columnspacing=1.6)  # fmt: skip
 
 

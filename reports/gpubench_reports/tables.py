@@ -45,7 +45,12 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
     if context.modelled:
         console.print(_bold("MODELLED, not measured: these figures are predictions."))
     if not result.ok.empty:
-        console.print(_result_table(result.ok[:MOST_ROWS], verdicts, context))
+        table, notes = _result_table(result.ok[:MOST_ROWS], verdicts, context)
+        console.print(table)
+        if notes:
+            console.print(_bold("notes"))
+        for number, note in enumerate(notes, start=1):
+            console.print(Text(f"  {number}  {note}"))
     more = len(result.ok) - MOST_ROWS
     if more > 0:
         console.print(_bold(f"and {_rows(more)} more: gpubench-report csv lists them all"))
@@ -386,9 +391,27 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     return table
 
 
-def _result_table(rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: Context) -> Table:
+def _result_table(
+    rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: Context
+) -> tuple[Table, list[str]]:
+    """The table and, since many rows have the same and they are long, its notes by number."""
     columns = columns_of(rows, verdicts, context)
-    return _table([(column.title, column.texts) for column in columns if column.key != "wall"])
+    numbers: dict[str, int] = {}
+
+    def short(notes: str) -> str:
+        if notes == NONE:
+            return NONE
+        found = [numbers.setdefault(note, len(numbers) + 1) for note in notes.split("; ")]
+        return " ".join(map(str, found))
+
+    shown = [
+        (column.title, [short(text) for text in column.texts])
+        if column.key == "note"
+        else (column.title, column.texts)
+        for column in columns
+        if column.key != "wall"
+    ]
+    return _table(shown), list(numbers)
 
 
 def _comparison_table(rows: pd.DataFrame) -> Table:

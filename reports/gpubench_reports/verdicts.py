@@ -290,7 +290,7 @@ def _no_grade(row: dict[str, Any], measured: bool) -> str:
     elif label in rules()["without_roof"]:
         roof = f"{label} has no roof"
     else:
-        roof = f"this run has no {label} roof"
+        roof = f"nothing says what share of a {label} roof it should reach"
     prediction = "no prediction" if measured else "the prediction is the result itself"
     return f"no law at this size or shape, nothing recorded, {prediction}, {roof}"
 

@@ -60,6 +60,13 @@ def test_the_default_suite_is_short(daily: list[str]) -> None:
 
 
 def test_an_older_device_runs_the_quick_suite(daily: list[str]) -> None:
-    rows = rows_of("--device=model:a100-80-sxm", "--suite=quick")
-    assert {row["concept"] for row in rows.values()} == {n.partition("/")[0] for n in daily}
+    # These two have tests of their own that run them on this device.
+    others = "--benchmark_filter=-^(compute_peak|memory_hierarchy)/"
+    rows = rows_of("--device=model:a100-80-sxm", "--suite=quick", others)
+    expected = {n.partition("/")[0] for n in daily} - {"compute_peak", "memory_hierarchy"}
+    assert {row["concept"] for row in rows.values()} == expected
     assert not [name for name, row in rows.items() if row.get("error_occurred")]
+    # Where stream runs too, laws stand on the bandwidth that it has measured.
+    laws = [r for r in rows.values() if r["concept"] == "coalescing" and "law_ratio" in r]
+    assert laws
+    assert not [r["name"] for r in laws if abs(r["law_ratio"] - 1) > r["law_tolerance"]]

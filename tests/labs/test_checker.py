@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -11,15 +12,17 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from checker import course, handout, show
+from checker import build, course, device, grade, handout, show
 from checker.course import LabError, neighbours, rounded
 from checker.grade import (
     Part,
+    Ran,
     Report,
     Submission,
     alike,
     fresh_seed,
     grade_predictions,
+    grade_time,
     share_of_points,
 )
 from checker.sandbox import Limits, run
@@ -80,6 +83,20 @@ def test_time_is_graded_between_its_two_ratios() -> None:
     assert share_of_points((1.2 * 10) ** 0.5) == pytest.approx(0.5)
 
 
+def test_every_timed_row_has_its_share_of_the_points_by_its_ratio() -> None:
+    rows = {
+        "lab/timed/a": {"real_time": 2.4, "time_unit": "us"},
+        "lab/timed/b": {"real_time": 3.0, "time_unit": "us", "label": "dram"},
+    }
+    part = Part("time", 20)
+    grade_time(rows, {"lab/timed/a": 2e-6, "lab/timed/b": 0.3e-6}, "the other", part)
+    assert part.points == pytest.approx(10)
+    assert part.lines == [
+        "lab/timed/a: 2.4 us, 1.20 x the other",
+        "lab/timed/b: 3 us, 10.00 x the other; bound by dram",
+    ]
+
+
 def test_answers_may_be_off_by_one_in_their_last_digit() -> None:
     assert "1.7e-01" in neighbours(0.1667, 2)
     assert "1.8e-01" in neighbours(0.1667, 2)
@@ -134,6 +151,111 @@ def test_gradescope_adds_up() -> None:
     assert [test["status"] for test in told["tests"]] == ["passed", "failed"]
 
 
+# --- where there is a GPU -------------------------------------------------------------------------
+
+
+def test_a_gpu_is_taken_where_the_lab_can_run_on_it(monkeypatch) -> None:
+    one, eight = LABS[0], max(LABS, key=lambda lab: lab.gpus)
+    assert (one.gpus, eight.gpus) == (1, 8)
+    monkeypatch.setattr(device, "has", lambda lab, build, kind: kind == "-cuda")
+    monkeypatch.setattr(device, "gpu_count", lambda: 2)
+    assert device.device_for(one, BUILD, "auto") == device.device_for(one, BUILD, "cuda") == "cuda"
+    assert device.device_for(one, BUILD, "model:l40s") == "model:l40s"
+    assert device.device_for(eight, BUILD, "auto") == device.MODEL
+    with pytest.raises(LabError, match="needs 8 GPUs, and there are 2"):
+        device.device_for(eight, BUILD, "cuda")
+    monkeypatch.setattr(device, "has", lambda lab, build, kind: False)
+    assert device.device_for(one, BUILD, "auto") == device.MODEL
+    with pytest.raises(LabError, match="without nvcc"):
+        device.device_for(one, BUILD, "cuda")
+    monkeypatch.setattr(device, "gpu_count", lambda: 0)
+    assert device.device_for(one, BUILD, "auto") == device.MODEL
+
+
+class Gpu:
+    """Stands in for compilers and devices: solutions are right, and take as long as it is told."""
+
+    def __init__(self, monkeypatch, seconds: dict[tuple[str, bool], float]) -> None:
+        self.seconds = seconds  # by device and whether it is the reference
+        self.wrong_on = ""
+        self.compiled: list[tuple[str, str, bool]] = []  # file, kind, and whether it was looked at
+        monkeypatch.setattr(grade, "prepare", lambda *_: None)
+        monkeypatch.setattr(grade, "compile_solution", self.compile)
+        monkeypatch.setattr(grade, "run_rows", self.run)
+        monkeypatch.setattr(grade, "explained", lambda *_: ({"explanations": []}, ""))
+
+    def compile(self, lab, build_folder, solution, into, kind="", look=None) -> build.Program:
+        self.compiled.append((solution.name, kind, look is not None))
+        return build.Program(solution, into / "solution.o")
+
+    def run(self, program, here, on, seed, *flags, limits=None) -> Ran:
+        row = {"real_time": self.seconds[on, program.path.parent.name == "reference"],
+               "time_unit": "s"}  # fmt: skip
+        if on == self.wrong_on:
+            row |= {"error_occurred": True, "error_message": "element 0 is 1, expected 2"}
+        return Ran({"lab/timed": row})
+
+    def grade(self, lab: course.Lab, solution: Path) -> Report:
+        answers = lab.folder / "reference" / "answers.toml"
+        return grade.grade(lab, Submission(solution, answers), BUILD, device="cuda", seed=1)
+
+
+@pytest.fixture
+def quick_on_the_model(monkeypatch) -> Gpu:
+    return Gpu(monkeypatch, {(device.MODEL, False): 1e-9, ("cuda", False): 6, ("cuda", True): 2})
+
+
+def test_on_a_gpu_time_is_a_ratio_to_the_reference_there(
+    quick_on_the_model: Gpu, tmp_path: Path
+) -> None:
+    solution = tmp_path / "solution.cuh"
+    solution.write_text("// right\n")
+    report = quick_on_the_model.grade(LABS[0], solution)
+    part = report.part("time")
+    assert part.points == pytest.approx(part.of * share_of_points(3))
+    assert part.lines == ["lab/timed: 6e+06 us, 3.00 x the reference, measured here"]
+    # The model's unit is the one that is searched for forbidden calls.
+    assert quick_on_the_model.compiled == [
+        ("solution.cuh", "", True),
+        ("solution.cuh", "-cuda", False),
+        ("solution.cuh", "-cuda", False),  # the reference's
+    ]
+    assert [line for line in report.part("correctness").lines if "right at all" in line] == [
+        f"right at all 1 shapes, with the seed 1, on {on}" for on in (device.MODEL, "cuda")
+    ]
+
+
+def test_who_is_wrong_on_the_gpu_alone_is_wrong(quick_on_the_model: Gpu, tmp_path: Path) -> None:
+    solution = tmp_path / "solution.cuh"
+    solution.write_text("// wrong\n")
+    quick_on_the_model.wrong_on = "cuda"
+    report = quick_on_the_model.grade(LABS[0], solution)
+    assert [part.points for part in report.parts[1:]] == [0, 0, 0]
+    assert "element 0 is 1" in report.part("correctness").lines[-1]
+
+
+def test_a_handout_has_no_reference_to_measure_and_models_time(
+    quick_on_the_model: Gpu, tmp_path: Path
+) -> None:
+    folder = tmp_path / LABS[0].folder.name
+    shutil.copytree(LABS[0].folder, folder)
+    (folder / "reference" / "solution.cuh").unlink()
+    solution = folder / "solution.cuh"
+    part = quick_on_the_model.grade(course.load(folder), solution).part("time")
+    assert part.points == part.of
+    assert "the reference, modelled" in part.lines[0]
+
+
+def test_nvcc_compiles_the_students_file_and_links_it(tmp_path: Path) -> None:
+    lab = LABS[0]
+    if not build.has(lab, BUILD, device.CUDA):
+        pytest.skip(f"{BUILD} is configured without nvcc")
+    unit, link = build._commands(lab, BUILD, device.CUDA)
+    assert "nvcc" in " ".join(unit[:2])
+    assert unit[unit.index("-o") + 1] in link
+    assert link[link.index("-o") + 1] == f"lab-{lab.number}-cuda"
+
+
 # --- the command line -----------------------------------------------------------------------------
 
 
@@ -148,7 +270,7 @@ def test_it_lists_the_labs() -> None:
     ("words", "named"),
     [
         (["77"], "no lab '77'"),
-        (["01", "--device=cuda"], "--device=cuda"),
+        (["01", "--device=cude"], "--device=cude: there are auto, cuda and model:NAME"),
         (["01", "--solution=/nonexistent.cuh", "--no-predictions"], "/nonexistent.cuh"),
         (["hint", "01", "9"], "hints 1 to 3"),
         (["export", "--students", str(ROOT / "labs")], "not empty"),

@@ -17,7 +17,14 @@ from gpubench_reports.errors import ReportError
 from gpubench_reports.files import write_atomically
 from gpubench_reports.render import chart_names
 
-from .factory import bandwidth_row, make_document, make_large_document, make_row, roofline_rows
+from .factory import (
+    DRAM,
+    bandwidth_row,
+    make_document,
+    make_large_document,
+    make_row,
+    roofline_rows,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -152,7 +159,8 @@ def test_table_lists_skipped_and_failed_rows_and_says_modelled(write, capsys):
 def test_table_marks_rows_to_doubt(write, capsys):
     lines = table(write, capsys, [make_row("a/b", converged=0, throttled=1), make_row("a/c")])
     (line,) = [line for line in lines if " a/b" in line]
-    assert line.rstrip().endswith("not converged; throttled")
+    assert line.split()[-2:] == ["1", "2"]
+    assert lines[lines.index("notes") + 1 :][:2] == ["  1  not converged", "  2  throttled"]
 
 
 def test_markup_in_names_is_text(write, capsys):
@@ -212,3 +220,42 @@ def test_a_full_file_renders_in_seconds_of_work(tmp_path):
     after = os.times()
     spent = sum(after[2:4]) - sum(before[2:4])
     assert spent < 8, f"{spent:.1f} s of work in {time.monotonic() - started:.1f} s"
+
+
+def test_a_piped_table_has_each_note_once_below_it(write, capsys):
+    note = "not gated: the body may block the host"
+    rows = [bandwidth_row(f"a/b/n:{n}", DRAM, DRAM, note=f"{note}; own {n % 2}")
+            for n in range(6)]  # fmt: skip
+    lines = table(write, capsys, rows)
+    assert sum(note in line for line in lines) == 1
+    begin = lines.index("notes")
+    assert lines[begin + 1 : begin + 4] == [f"  1  {note}", "  2  own 0", "  3  own 1"]
+    shown = [line.split()[-2:] for line in lines if " a/b/n:" in line]
+    assert shown == [["1", "2"], ["1", "3"]] * 3
+    assert max(map(len, lines)) < 160
+
+
+def test_the_label_stands_behind_what_figures_say_more_exactly(write, capsys):
+    row = make_row("host_sync/read/n:1", label="fp32", lost_fraction=0.25)
+    (line,) = [line for line in table(write, capsys, [row]) if "host_sync" in line]
+    assert line.rstrip().endswith("the host (fp32)")
+
+
+@pytest.mark.parametrize("command", ["html", "import"])
+def test_a_file_is_not_written_into_a_folder_that_is_not_there(write, tmp_path, capsys, command):
+    path = write(make_document([make_row("a/b")]))
+    out = tmp_path / "missing" / "x"
+    extra = ["--from=babelstream"] if command == "import" else []
+    if command == "import":
+        path = Path(__file__).parent.parent / "data" / "imports" / "babelstream.csv"
+    assert main([command, *extra, str(path), "-o", str(out)]) == 2
+    assert capsys.readouterr().err == f"gpubench-report: {out.parent}: no such folder\n"
+    assert not out.parent.exists()
+
+
+def test_points_are_a_folder(write, tmp_path, capsys):
+    path = write(make_document())
+    for place, why in ((path, "is a file"), (tmp_path / "missing", "no such folder")):
+        assert main(["published", str(place)]) == 2
+        expected = f"{place}: {why}: expected a folder of points files (*.json)"
+        assert capsys.readouterr().err == f"gpubench-report: {expected}\n"

@@ -104,7 +104,7 @@ def test_roofs_that_lie_on_each_other_share_a_line():
         Roof("tensor_fp16", "compute", 1e15, "measured", ""),
     ]
     sheet, ours = roofline.merged(roofs)
-    assert sheet.name == "tensor fp16, bf16"
+    assert sheet.name == "tensor bf16, fp16"
     assert (ours.name, ours.provenance) == ("tensor fp16", "measured")
 
 
@@ -237,3 +237,29 @@ def test_roofs_alone_are_not_drawn(load):
 def test_one_point_is_enough(load):
     figure = build(load([compute_row("a/b", 1.0, 1e12)], roofs=[]))
     assert [text.get_text() for text in labels(figure, "row-label")] == ["b"]
+
+
+def test_roofs_of_whole_numbers_have_lines_and_a_unit_of_their_own(load):
+    roofs = [roof("dram", "bandwidth", 4e12), roof("tensor_int8", "compute", 2e15),
+             roof("tensor_fp8", "compute", 2e15), roof("tensor_bf16", "compute", 1e15),
+             roof("tensor_fp16", "compute", 1e15)]  # fmt: skip
+    found = labels(build(load(roofline_rows(), roofs=roofs)), "roof-label")
+    names = [text.get_text().split("\n")[:2] for text in found]
+    assert ["tensor fp8", "2.00 PFLOP/s measured"] in names
+    assert ["tensor int8", "2.00 POP/s measured"] in names
+    assert ["tensor bf16, fp16", "1.00 PFLOP/s measured"] in names
+
+
+def test_ridges_are_dram_s_also_where_only_the_file_knows_it():
+    def ridges(*drams):
+        roofs = [Roof("dram", "bandwidth", value, known, "") for known, value in drams]
+        roofs.append(Roof("l2", "bandwidth", 1e13, "measured", ""))
+        peaks = [Roof("fp32", "compute", 6e13, "measured", "")]
+        return [x for x, _, _ in
+                roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))]  # fmt: skip
+
+    sheet, assumed = ("data_sheet", 4.8e12), ("assumed", 4e12)
+    assert ridges(sheet) == [12.5]
+    assert ridges(sheet, assumed) == [15]
+    assert ridges(sheet, assumed, ("measured", 5e12)) == [12]
+    assert ridges() == [6]

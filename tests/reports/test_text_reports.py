@@ -9,14 +9,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpubench_reports import csv_report, markdown_report, paragraphs, speedups
+from gpubench_reports import concept_chart, csv_report, markdown_report, paragraphs, speedups
 from gpubench_reports.cli import main
 from gpubench_reports.compare import compare
 from gpubench_reports.errors import ReportError
 from gpubench_reports.reader import read
 from gpubench_reports.verdicts import judge
 
-from .factory import DRAM, bandwidth_row, coalescing_rows, make_document, make_row, roofline_rows
+from .factory import (
+    DRAM,
+    bandwidth_row,
+    coalescing_rows,
+    make_document,
+    make_row,
+    roof,
+    roofline_rows,
+)
 
 
 def records(result, everything=False):
@@ -100,8 +108,8 @@ def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
     assert rest[1:] == [
         "All 3 graded rows are as expected: 2 at 95 to 100 % of what its law allows and 1 at 80 % "
         "of its dram roof.",
-        "1 row without a grade: no law at that size or shape, and what binds (latency) has no roof "
-        "here.",
+        "1 row without a grade: no law at that size or shape, and no roof to hold it against "
+        "(bound by latency).",
     ]
 
 
@@ -187,3 +195,20 @@ def test_compare_takes_many_files(write, capsys, tmp_path):
     assert (tmp_path / "out" / "speedups.png").exists()
     assert main(["compare", *map(str, paths)]) == 0
     assert list(tmp_path.glob("*-charts")) == []
+
+
+def test_whole_numbers_are_counted_in_operations_everywhere(load, write, capsys):
+    rows = [make_row(f"compute_peak/fma/dtype:{dtype}", flops_per_second=1e13, label=dtype,
+                     law=1e13, law_ratio=1.0) for dtype in ("fp32", "int32")]  # fmt: skip
+    roofs = [roof(name, "compute", 1e13) for name in ("fp32", "int32")]
+    path = str(write(make_document(rows, roofs=roofs)))
+    for command in ("table", "markdown"):
+        assert main([command, path]) == 0
+        text = capsys.readouterr().out
+        for line in text.splitlines():
+            if ("TFLOP/s" in line or "TOP/s" in line) and not line.startswith("-"):
+                assert ("int32" in line) == ("TOP/s" in line), line
+        assert "TOP/s" in text
+    result = load(rows, roofs=roofs)
+    figure = concept_chart.build("compute_peak", result.rows, result.context)
+    assert [t.get_text() for t in figure.axes[0].get_xticklabels()] == ["fp32", "int32 [OP/s]"]

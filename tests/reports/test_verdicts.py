@@ -285,7 +285,7 @@ def test_who_spills_is_not_told_to_take_fewer_registers(load):
     ("row", "context", "why"),
     [(make_row("a/b", label="latency"), {}, "no prediction, latency has no roof"),
      (make_row("a/b", label="l2"), {"device_kind": "model"},
-      "the prediction is the result itself, this run has no l2 roof"),
+      "the prediction is the result itself, nothing says what share of a l2 roof it should reach"),
      (make_row("a/b", label=""), {}, "no prediction, nothing says what binds it")],
 )  # fmt: skip
 def test_a_row_without_a_grade_says_why(load, row, context, why):

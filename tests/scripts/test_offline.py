@@ -46,7 +46,7 @@ def isolated(tree: Path, script: str, *pythons: Path) -> subprocess.CompletedPro
     namespace = ["unshare", "--user", "--map-root-user", "--mount", "--net"]
     return subprocess.run(
         [*namespace, "sh", "-c", COVER, "sh", str(tree), script],
-        env=environment, capture_output=True, text=True, timeout=400, check=False,
+        env=environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 

@@ -940,13 +940,17 @@ void BlockRunner::report(MemoryChecker::Verdict verdict, std::uint64_t address, 
         code);
 }
 
-// What is neither device nor shared memory: registers and parameters on the lane's stack, constants
-// of the program, or host memory that the device may access.
+// What is neither device nor shared memory: registers and parameters on the lane's stack or where
+// the launch keeps them, constants of the program, or host memory that the device may access.
 void BlockRunner::check_private(const void* address, unsigned bytes, EventKind kind,
                                 const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_[current_].stack);
-  if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_) {
+  const auto arguments = reinterpret_cast<std::uint64_t>(launch_->arguments.get());
+  const auto arguments_end = reinterpret_cast<std::uint64_t>(launch_->argument_words.data()) +
+                             launch_->argument_words.size_bytes();
+  if (at - stack < FiberStacks::stack_bytes || at - program_begin_ < program_bytes_ ||
+      (at >= arguments && at < arguments_end)) {
     return;
   }
   const HostCode host;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -337,16 +338,19 @@ std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks, st
     for (std::uint64_t i = 0; i < size; ++i) chosen.push_back(candidate(i));
     return chosen;
   }
-  // Both ends (where edges are), and one of each equal stretch between them: which one is as good
-  // as random, since equal steps may meet the same data again and again where blocks take turns at
-  // it.
-  chosen.push_back(candidate(0));
-  const std::uint64_t inner = size - 2, stretches = count - 2;
-  for (std::uint64_t i = 0; i < stretches; ++i) {
-    const std::uint64_t begin = 1 + inner * i / stretches, end = 1 + inner * (i + 1) / stretches;
-    chosen.push_back(candidate(begin + random_bits(grid_blocks, i) % (end - begin)));
+  // One of each equal stretch, and of the outermost ones their ends (where edges are). Blocks often
+  // take turns at something: the chosen ones have each place among 32 (or a smaller power of two)
+  // equally often, and are otherwise as good as random, since equal steps may meet few of, say, 206
+  // places.
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t begin = size * i / count, end = size * (i + 1) / count;
+    const std::uint64_t turn = std::min<std::uint64_t>(32, std::bit_floor(end - begin));
+    const std::uint64_t to_its_place = (i - begin) % turn;
+    const std::uint64_t turns = (end - begin - to_its_place - 1) / turn + 1;
+    const std::uint64_t anywhere =
+        begin + to_its_place + turn * (random_bits(grid_blocks, i) % turns);
+    chosen.push_back(candidate(i == 0 ? 0 : i + 1 == count ? size - 1 : anywhere));
   }
-  chosen.push_back(candidate(size - 1));
   sampled_[grid_blocks] = chosen;
   return chosen;
 }

@@ -13,7 +13,7 @@ extern "C" void gpubench_switch_fiber(void** from, void* to);
 // barriers reuses a single one, which stays in the cache.
 class FiberStacks {
  public:
-  static constexpr std::size_t stack_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t stack_bytes = std::size_t{160} << 10;
 
   FiberStacks() = default;
   ~FiberStacks();
