@@ -31,6 +31,14 @@ struct Skipped {
   std::string reason;
 };
 
+// Whether a kernel has faulted: then every call fails from there on, whoever makes it.
+bool is_device_lost() {
+  const cudaError_t error = cudaStreamQuery(nullptr);
+  if (error == cudaSuccess) return false;
+  static_cast<void>(cudaGetLastError());
+  return error != cudaErrorNotReady;
+}
+
 // A wrong result: the row has failed, and no time of it is worth anything.
 struct WrongResult {
   std::string what;
@@ -367,6 +375,7 @@ void Bench::counter(const std::string& name, double value) {
 }
 
 Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
+  static std::string culprit;  // the row after which the device was lost, if it was
   Bench bench(instance, platform, settings);
   Row row;
   const auto ended = [&](Outcome outcome, const std::string& reason) {
@@ -374,6 +383,11 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
     row.outcome = outcome;
     row.reason = reason;
   };
+  if (!culprit.empty() && is_device_lost()) {
+    ended(Outcome::skipped, "not run: " + culprit + " has left the device in an error");
+    return row;
+  }
+  culprit.clear();
   try {
     instance.function(bench);
     row = bench.row();
@@ -389,6 +403,7 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
   } catch (const std::exception& error) {
     ended(Outcome::failed, error.what());
   }
+  if (row.outcome == Outcome::failed && is_device_lost()) culprit = row.name;
   if (row.outcome == Outcome::failed && Processes::all().count() > 1) {
     Processes::all().abort(row.name + ": " + row.reason);
   }

@@ -7,7 +7,7 @@
 #include "kernels/common/paced_work.cuh"
 #include "labs/08-item-and-streams/given.cuh"
 #include "labs/08-item-and-streams/interface.cuh"
-#include "labs/host_waits.hpp"
+#include "labs/host_calls.hpp"
 
 namespace {
 
@@ -44,11 +44,14 @@ void check_train(Bench& bench, unsigned n) {
   bench.work({.items = 1.0 * n});
   bench.blocks_host();
   unsigned waits = 0;
+  std::size_t copied = 0;
+  bench.check([&](bool) { return lab::too_little_copied(copied, n * sizeof(float)); });
   bench.run([&](cudaStream_t s) {
     weights = in.data();
-    const lab::HostWaits counted;
+    const lab::HostCalls counted;
     lab::train(on_device.data(), losses.data(), n, s);
-    waits = counted.count();
+    waits = counted.waits();
+    copied = counted.copied_bytes();
   });
   bench.counter("host_waits", waits);
 }
@@ -60,6 +63,8 @@ void check_pipeline(Bench& bench, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) from.data()[i] = values(i);
   bench.verify_host(to.span(), paced_work::Expected<Generator<float>>{values, transform_rounds}, {},
                     true);
+  std::size_t copied = 0;
+  bench.check([&](bool) { return lab::too_little_copied(copied, 2 * n * sizeof(float)); });
   const double bytes = static_cast<double>(n) * sizeof(float);
   bench.work({.useful_bytes = 2 * bytes});
   bench.blocks_host();
@@ -67,8 +72,10 @@ void check_pipeline(Bench& bench, std::size_t n) {
   std::array<cudaStream_t, lab::streams> streams{};
   for (unsigned i = 0; i < lab::streams; ++i) streams[i] = lanes[i];
   bench.run([&](cudaStream_t s) {
+    const lab::HostCalls counted;
     lanes.fork(s);
     lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
+    copied = counted.copied_bytes();
     lanes.join(s);
   });
   const auto alone = [&](void* target, const void* source, cudaMemcpyKind kind) {

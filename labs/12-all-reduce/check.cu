@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@
 #include "kernels/common/paced_work.cuh"
 #include "labs/12-all-reduce/given.cuh"
 #include "labs/12-all-reduce/interface.cuh"
-#include "labs/host_waits.hpp"
+#include "labs/host_calls.hpp"
 
 namespace {
 
@@ -52,8 +53,12 @@ __global__ void add_kernel(V* to, const V* from, std::size_t n) {
   if (i < n) to[i] = plus(to[i], from[i]);
 }
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
-std::string name_of(std::size_t gpu) { return "GPU " + std::to_string(gpu); }
+std::string text(const auto&... parts) {
+  std::ostringstream all;
+  (all << ... << parts);
+  return all.str();
+}
+[[noreturn]] void fail(const auto&... parts) { throw std::runtime_error(text(parts...)); }
 
 // The GPUs of a row, each with n words of data, and what a solution has them do.
 class Fleet {
@@ -95,7 +100,7 @@ class Fleet {
     each([&](unsigned i) {
       const ExpectedSum<float> sum{count(), 0};
       const std::string here = gpubench::check_elements(gpus_[i].data, n_, sum, 0, 0, false);
-      if (found.empty() && !here.empty()) found = name_of(i) + ": " + here;
+      if (found.empty() && !here.empty()) found = text("GPU ", i, ": ", here);
     });
     return found;
   }
@@ -123,8 +128,8 @@ class Fleet {
   void expect_whole_passes() const {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       if (own_[i].layers_done < layers) {
-        fail("backward() of layer " + std::to_string(layers - 1 - own_[i].layers_done) + " on " +
-             name_of(i) + " was never called");
+        fail("backward() of layer ", layers - 1 - own_[i].layers_done, " on GPU ", i,
+             " was never called");
       }
     }
   }
@@ -160,7 +165,7 @@ class Fleet {
   void add(float* to, const float* from, std::size_t n, cudaStream_t s) {
     const unsigned gpu = whose(s, "add()");
     if (owner(to, n, "add() to") != gpu || owner(from, n, "add() from") != gpu) {
-      fail("add() on " + name_of(gpu) + " is about the memory of another");
+      fail("add() on GPU ", gpu, " is about the memory of another");
     }
     be_late(gpu, s);
     const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
@@ -176,8 +181,8 @@ class Fleet {
     const unsigned gpu = whose(s, "backward()");
     unsigned& done = own_[gpu].layers_done;
     if (done == layers || layer != layers - 1 - done) {
-      fail("backward() of layer " + std::to_string(layer) + " on " + name_of(gpu) +
-           ", where the last " + std::to_string(done) + " layers are done");
+      fail("backward() of layer ", layer, " on GPU ", gpu, ", where the last ", done,
+           " layers are done");
     }
     ++done;
     be_late(gpu, s);
@@ -210,7 +215,7 @@ class Fleet {
     for (unsigned i = 0; i < count(); ++i) {
       if (s == gpus_[i].pass || s == gpus_[i].wire) return i;
     }
-    fail(std::string(who) + " in a stream that is no GPU's");
+    fail(who, " in a stream that is no GPU's");
   }
   // Whose data or inbox holds the n words from `first` on.
   unsigned owner(const float* first, std::size_t n, const char* who) const {
@@ -219,11 +224,10 @@ class Fleet {
         if (first < buffer || first > buffer + n_) continue;
         const auto at = static_cast<std::size_t>(first - buffer);
         if (n <= n_ - at) return i;
-        fail(std::string(who) + " " + name_of(i) + ": " + std::to_string(n) + " words from word " +
-             std::to_string(at) + " on, of " + std::to_string(n_));
+        fail(who, " GPU ", i, ": ", n, " words from word ", at, " on, of ", n_);
       }
     }
-    fail(std::string(who) + " memory that is no GPU's data or inbox");
+    fail(who, " memory that is no GPU's data or inbox");
   }
 
   template <class... P, class... A>
@@ -260,17 +264,22 @@ void check(Bench& bench, unsigned gpus, std::size_t n, bool timed = false) {
   const GpuRanks& ranks = bench.ranks(gpus, head_start);
   Fleet fleet(ranks, n);
   fleet.get_out_of_step(bench.input<unsigned>(1).values());
+  std::size_t copied = 0;
+  // A word takes as many copies to be added up, and as many to come back.
+  const std::size_t least = 2 * (gpus - 1) * n * sizeof(float);
   bench.check([&](bool) { return fleet.wrong(); });
+  bench.check([&](bool) { return lab::too_little_copied(copied, least); });
   bench.work({.useful_bytes = static_cast<double>(n) * sizeof(float)});
   const bool passes = bench.axis("part") == "overlapped";
   passes ? fleet.poison() : fleet.fill();
   unsigned waits = 0;
   bench.run([&](cudaStream_t s) {
     if (!timed && !fleet.is_out_of_step()) return fleet.pause(s);  // the time of it says nothing
-    const lab::HostWaits counted;
+    const lab::HostCalls counted;
     fleet.run(s, passes ? lab::train_step : lab::all_reduce);
     if (passes) fleet.expect_whole_passes();
-    waits = counted.count();
+    waits = counted.waits();
+    copied = counted.copied_bytes();
   });
   bench.counter("host_waits", waits);
   bench.counter("link_share", fleet.link_share());

@@ -46,7 +46,9 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
             mine, theirs = (getattr(r.context, key) for r in (first, other))
             if mine != theirs:
                 raise ReportError(
-                    other.path, f"is no repetition of {first.path}: {key} is {theirs}, not {mine}"
+                    other.path,
+                    f"is no repetition of {first.path}: "
+                    f"{key} is {theirs or 'not stated'}, not {mine}",
                 )
     tables = [result.ok.set_index("name") for result in results]
     common = [n for n in first.rows["name"] if all(n in table.index for table in tables)]

@@ -47,7 +47,8 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
     if not lines:
         known = sorted({r.name for m in machines for r in m.roofs if r.kind == "compute"})
         raise ReportError(
-            ", ".join(dtypes), f"no device states such a peak; known are {', '.join(known)}"
+            ", ".join(dtypes),
+            f"no device states such a peak; {'known are ' + ', '.join(known) if known else 'none'}",
         )
     figure = style.new_figure(_WIDTH, _HEIGHT)
     axes = figure.add_axes(

@@ -146,8 +146,8 @@ def _legend(figure: Figure, context: Context) -> None:
         if word not in _FOUND and any(roof.provenance == word for roof in context.roofs)
     ]  # fmt: skip
     handles = [
-        Line2D([], [], **_found_mark(style.GREY), label=f"{verb} in this run"),
-        *(Line2D([], [], **_filed_mark(word), label=f"device file: {style.ROOF_WORDS[word]}")
+        Line2D([], [], **_found_mark(style.GREY), label=f"{verb} in this run; the device file:"),
+        *(Line2D([], [], **_filed_mark(word), label=style.ROOF_WORDS[word])
           for word in provenances),
     ]  # fmt: skip
     figure.legend(handles=handles, loc="upper left", ncol=len(handles), frameon=False,

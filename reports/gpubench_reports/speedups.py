@@ -101,7 +101,8 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
     first = ""
     for name, result in zip(names, results, strict=True):
         rows = with_headline(result.ok)
-        rows = rows[[isinstance(a.get("dtype"), str) for a in rows["arguments"]]]
+        typed = np.array([isinstance(a.get("dtype"), str) for a in rows["arguments"]], dtype=bool)
+        rows = rows[typed]  # of no rows a list would choose columns
         if of_roof:
             rows = rows[rows["roof_fraction"] > 0].assign(value=rows["roof_fraction"])
         types = list(dict.fromkeys(a["dtype"] for a in rows["arguments"]))

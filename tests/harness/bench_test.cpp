@@ -60,11 +60,17 @@ void compares_too_early(Bench& bench) {
   bench.counter("seconds", bench.time([](cudaStream_t) {}));
 }
 
+// A fault that no later call gets past.
+void breaks_the_device(Bench&) {
+  const DeviceBuffer<char> small(16);
+  CUDA_CHECK(cudaMemset(small.data(), 0, bytes));
+}
+
 class BenchTest : public testing::Test {
  protected:
   BenchTest() { program = {}; }
   Row row(BenchFunction function = there_and_back) {
-    return run_row({.name = "test/row",
+    return run_row({.name = function == breaks_the_device ? "test/culprit" : "test/row",
                     .topic = "test",
                     .kernel = "row",
                     .arguments = {},
@@ -117,6 +123,18 @@ TEST_F(BenchTest, WhatComesBackToTheHostIsChecked) {
 TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
   EXPECT_THAT(row(counts_twice).reason, HasSubstr("'times_longer' already"));
   EXPECT_THAT(row(compares_too_early).reason, HasSubstr("no time before run()"));
+}
+
+TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
+  ASSERT_EQ(row(breaks_the_device).outcome, Outcome::failed);
+  for (int i = 0; i < 2; ++i) {
+    const Row next = row();
+    EXPECT_EQ(next.outcome, Outcome::skipped);
+    EXPECT_EQ(next.reason, "not run: test/culprit has left the device in an error");
+  }
+  platform_.reset();
+  platform_ = open_platform("h200-sxm");
+  EXPECT_EQ(row().outcome, Outcome::measured);
 }
 
 TEST(CheckOnHost, WhatNothingHasWrittenIsWrong) {

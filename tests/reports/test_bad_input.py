@@ -126,3 +126,11 @@ def test_a_row_of_a_hundred_thousand_is_found(write, capsys, monkeypatch):
     assert "a/b/n:50 " not in said
     assert main(["csv", str(path)]) == 0
     assert "a/b/n:119," in capsys.readouterr().out
+
+
+def test_types_cannot_be_compared_where_every_row_was_skipped(write, capsys):
+    skipped = make_row("a/b/dtype:fp32") | {"skipped": True, "skip_reason": "no memory"}
+    paths = [str(write(make_document([skipped]), f"{name}.json")) for name in "ab"]
+    assert main(["compare", *paths, "--by", "dtype"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no rows that differ in their dtype alone" in line

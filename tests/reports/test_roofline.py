@@ -248,3 +248,18 @@ def test_roofs_of_whole_numbers_have_lines_and_a_unit_of_their_own(load):
     assert ["tensor fp8", "2.00 PFLOP/s measured"] in names
     assert ["tensor int8", "2.00 POP/s measured"] in names
     assert ["tensor bf16, fp16", "1.00 PFLOP/s measured"] in names
+
+
+def test_ridges_are_dram_s_also_where_only_the_file_knows_it():
+    def ridges(*drams):
+        roofs = [Roof("dram", "bandwidth", value, known, "") for known, value in drams]
+        roofs.append(Roof("l2", "bandwidth", 1e13, "measured", ""))
+        peaks = [Roof("fp32", "compute", 6e13, "measured", "")]
+        return [x for x, _, _ in
+                roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))]  # fmt: skip
+
+    sheet, assumed = ("data_sheet", 4.8e12), ("assumed", 4e12)
+    assert ridges(sheet) == [12.5]
+    assert ridges(sheet, assumed) == [15]
+    assert ridges(sheet, assumed, ("measured", 5e12)) == [12]
+    assert ridges() == [6]
