@@ -223,7 +223,11 @@ def test_a_site_may_lie_on_another_line_of_its_statement_but_is_not_taken_twice(
     far = audit.Place(HERE, 39)
     one = {("shared load", PLACE): site({4: 1})}
     assert audit.differences(one, {("shared load", near): site({4: 1})}) == {}
-    assert audit.differences(one, {("shared load", far): site({4: 1})}) != {}
+    # Further away in the file if nothing else is known to come by there, of the same width.
+    assert audit.differences(one, {("shared load", far): site({4: 1})}) == {}
+    assert audit.differences(one, {("shared load", far): site({8: 1})}) != {}
+    elsewhere = audit.Place("kernels/other.cuh", 30)
+    assert audit.differences(one, {("shared load", elsewhere): site({4: 1})}) != {}
     both = {**one, ("shared load", near): site({4: 1})}
     assert "leaves out" in audit.differences(both, {("shared load", near): site({4: 1})}).get(
         "shared load", ""

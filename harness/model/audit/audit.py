@@ -388,16 +388,14 @@ def differences(seen: Sites, compiled: Sites) -> dict[str, str]:
     for (kind, place), site in sorted(seen.items(), key=lambda s: (s[0][0], str(s[0][1]))):
         found = compiled.get((kind, place))
         if found is None:
-            near = [
-                p
-                for k, p in compiled
-                if k == kind
-                and p.file == place.file
-                and abs(p.line - place.line) <= LINES_OF_A_STATEMENT
-                and (kind, p) not in seen
+            free = [
+                p for k, p in compiled if k == kind and p.file == place.file and (k, p) not in seen
             ]
-            if near:
-                found = compiled[kind, min(near, key=lambda p: abs(p.line - place.line))]
+            near = [p for p in free if abs(p.line - place.line) <= LINES_OF_A_STATEMENT]
+            # Inlined, an access may stand where what it brings is first used.
+            same = [p for p in free if set(compiled[kind, p].widths) == set(site.widths)]
+            if near or same:
+                found = compiled[kind, min(near or same, key=lambda p: abs(p.line - place.line))]
         if what := difference(kind, site, found):
             words[kind].append(f"{what} at '{source_of(place)}'")
     return {kind: "ptxas " + "; ".join(dict.fromkeys(w)) for kind, w in words.items()}
