@@ -38,13 +38,13 @@ template <class T, class Vector, class KernelOf>
 auto by_unroll(const Bench& bench, KernelOf kernel_of) {
   switch (bench.arg("unroll")) {
     case 1:
-      return kernel_of.template operator()<Tile<T, Vector, 1>>();
+      return kernel_of(Tile<T, Vector, 1>{});
     case 2:
-      return kernel_of.template operator()<Tile<T, Vector, 2>>();
+      return kernel_of(Tile<T, Vector, 2>{});
     case 4:
-      return kernel_of.template operator()<Tile<T, Vector, 4>>();
+      return kernel_of(Tile<T, Vector, 4>{});
     default:
-      return kernel_of.template operator()<Tile<T, Vector, 8>>();
+      return kernel_of(Tile<T, Vector, 8>{});
   }
 }
 
@@ -82,7 +82,7 @@ void work(Bench& bench, double arrays) {
 template <class T>
 void read(Bench& bench) {
   const Blocks blocks(bench);
-  const auto chosen = kernel<T>(bench, []<class Tile>() { return &stream::read<Tile>; });
+  const auto chosen = kernel<T>(bench, [](auto tile) { return &stream::read<decltype(tile)>; });
   const auto in = bench.input<T>(elements<T>);
   const auto sums = bench.output<Sum<T>>(blocks.count);
   bench.verify(sums, ExpectedSum{in.values(), blocks.bytes / sizeof(T)});
@@ -94,7 +94,7 @@ void read(Bench& bench) {
 template <class T>
 void write(Bench& bench) {
   const Blocks blocks(bench);
-  const auto chosen = kernel<T>(bench, []<class Tile>() { return &stream::write<Tile>; });
+  const auto chosen = kernel<T>(bench, [](auto tile) { return &stream::write<decltype(tile)>; });
   const auto out = bench.output<T>(elements<T>);
   bench.verify(out, ExpectedWritten<T>{});
   work(bench, 1);
@@ -105,7 +105,7 @@ template <class Operation, class T>
 void one_to_one(Bench& bench) {
   const Blocks blocks(bench);
   const auto chosen =
-      kernel<T>(bench, []<class Tile>() { return &stream::one_to_one<Operation, Tile>; });
+      kernel<T>(bench, [](auto tile) { return &stream::one_to_one<Operation, decltype(tile)>; });
   const auto a = bench.input<T>(elements<T>);
   const auto out = bench.output<T>(elements<T>);
   bench.verify(out, ExpectedOfOne<Operation, decltype(a.values())>{a.values()});
@@ -118,7 +118,7 @@ template <class Operation, class T>
 void two_to_one(Bench& bench) {
   const Blocks blocks(bench);
   const auto chosen =
-      kernel<T>(bench, []<class Tile>() { return &stream::two_to_one<Operation, Tile>; });
+      kernel<T>(bench, [](auto tile) { return &stream::two_to_one<Operation, decltype(tile)>; });
   const auto a = bench.input<T>(elements<T>);
   const auto b = bench.input<T>(elements<T>);
   const auto out = bench.output<T>(elements<T>);
@@ -132,7 +132,7 @@ void two_to_one(Bench& bench) {
 template <class T>
 void dot(Bench& bench) {
   const Blocks blocks(bench);
-  const auto chosen = kernel<T>(bench, []<class Tile>() { return &stream::dot<Tile>; });
+  const auto chosen = kernel<T>(bench, [](auto tile) { return &stream::dot<decltype(tile)>; });
   const auto a = bench.input<T>(elements<T>);
   const auto b = bench.input<T>(elements<T>);
   const auto sums = bench.output<T>(blocks.count);
