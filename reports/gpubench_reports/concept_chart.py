@@ -24,6 +24,8 @@ _COLOUR_BAR = 0.42  # inches of a plane's width
 _LINE = 0.17  # inches
 _LETTER = 0.066  # inches, of tick labels
 _FEW = 2  # points, of which a panel has room to write the values
+_MARK, _RING = 5.2, 2.8  # points of print: a mark, and what it grows by for each one on it
+_ON_TOP = 0.02  # of an axis: nearer points lie on each other
 _LONGEST_NAME = 22  # letters, of a series in a legend
 # Rates that differ by more than this are drawn on a logarithmic axis.
 _LOG_FROM = 30
@@ -40,11 +42,15 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     planes = heat_map.planes(ok)
     figure, grid = _lay_out(drawn, planes, rows)
     style.heading(figure, concept, context)
-    for panel, axes, scale in zip(drawn, grid, _scales(drawn), strict=False):
+    scales = _scales(drawn)
+    for panel, axes, scale in zip(drawn, grid, scales, strict=False):
         _draw(axes, panel, context, prediction, scale)
     for plane, axes in zip(planes, grid[len(drawn) :], strict=True):
         heat_map.draw(axes, plane)
-    _key(figure, ok, drawn, planes, context, prediction)
+    covered = any(
+        over.any() for panel, s in zip(drawn, scales, strict=True) for over in _covered(panel, s)
+    )
+    _key(figure, ok, drawn, planes, context, prediction, covered)
     _footnotes(figure, rows)
     if context.modelled:
         style.watermark(figure)
@@ -137,7 +143,9 @@ def _lay_out(
     below = 0.62 + max(_tick_depth(panel, width_of_panel - _MARGINS) for panel in drawn)
     cell = 0.34 + legend + _PANEL_HEIGHT + below
     top = 0.85
-    bottom = 0.12 + (0.55 if (rows["status"] != "ok").any() or rows["rule"].any() else 0)
+    bottom = 0.12 + (
+        0.55 if (rows["status"] != "ok").any() or (rows["rule"] == "unconfirmed").any() else 0
+    )
     width = max(columns * width_of_panel + 0.15, 7.5)
     height = top + lines * cell + bottom
     figure = style.new_figure(width, height)
@@ -209,13 +217,14 @@ def _slanted(panel: Panel, width: float) -> bool:
 def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _Scale) -> None:
     position = _x_axis(axes, panel)
     several = len(panel.series) > 1
+    covered = _covered(panel, scale)
     for index, series in enumerate(panel.series):
         colour = style.COLOURS[index % len(style.COLOURS)]
         marker = style.MARKERS[index % len(style.MARKERS)]
         at = position(series.x)
         if several and not panel.numeric:
             at = at + 0.12 * (index - (len(panel.series) - 1) / 2)  # side by side, not on top
-        _draw_series(axes, series, at, colour, marker, prediction, panel.numeric)
+        _draw_series(axes, series, at, colour, marker, prediction, panel.numeric, covered[index])
         for column in _claimed(panel):
             _draw_claimed(axes, at, series.rows[column].to_numpy(float), colour, marker)
     _y_axis(axes, panel, scale)
@@ -244,8 +253,12 @@ def _draw_series(
     marker: str,
     prediction: bool,
     joined: bool,
+    covered: np.ndarray,
 ) -> None:
-    """Law, prediction and points; lines join them only where there is something between them."""
+    """Law, prediction and points; lines join them only where there is something between them.
+
+    A point is the larger, the more others lie on it (`covered`), so that it shows behind them.
+    """
     rows = series.rows
     value = rows["value"].to_numpy(float)
     law = rows["law_value"].to_numpy(float)
@@ -265,9 +278,31 @@ def _draw_series(
         axes.plot(x, value, lw=1.2, color=colour, zorder=5, gid="path")
     doubtful = _doubtful(rows)
     for mask, face in ((~doubtful, colour), (doubtful, "white")):
-        if mask.any():
-            axes.plot(x[mask], value[mask], ls="none", marker=marker, ms=5.2, mew=1.2, color=colour,
-                      mfc=face, zorder=6, gid="measured")  # fmt: skip
+        for others in np.unique(covered[mask]):
+            same = mask & (covered == others)
+            axes.plot(x[same], value[same], ls="none", marker=marker, ms=_MARK + _RING * others,
+                      mew=1.2, color=colour, mfc=face, zorder=6, gid="measured")  # fmt: skip
+
+
+def _covered(panel: Panel, scale: _Scale) -> list[np.ndarray]:
+    """Of each series, how many of those drawn after it lie on each of its points."""
+    known = [dict(zip(s.x, s.rows["value"].to_numpy(float), strict=True)) for s in panel.series]
+    if not panel.numeric:  # side by side
+        return [np.zeros(len(own)) for own in known]
+    logarithmic = scale.logarithmic or panel.figure in REQUEST_FIGURES
+    high, low = scale.high, min(scale.low, 1) if panel.figure in REQUEST_FIGURES else scale.low
+
+    def meet(one: float, other: float) -> bool:
+        if logarithmic:
+            return abs(math.log(one / other)) < _ON_TOP * max(math.log(high / low), 1)
+        return abs(one - other) < _ON_TOP * high
+
+    return [
+        np.array(
+            [sum(x in later and meet(value, later[x]) for later in known[index + 1 :])
+             for x, value in own.items()], dtype=float)
+        for index, own in enumerate(known)
+    ]  # fmt: skip
 
 
 def _spell_out(axes: Axes, panel: Panel, position) -> None:
@@ -439,6 +474,7 @@ def _key(
     planes: list[Plane],
     context: Context,
     prediction: bool,
+    covered: bool,
 ) -> None:
     """One legend for the figure: what points and lines are."""
     has_interval = (ok["high"] > ok["low"]).any()
@@ -469,6 +505,11 @@ def _key(
         handles.append((Line2D([], [], **ink, ls=(0, (1, 2)), lw=0.8, marker="o", ms=7, mfc="white",
                                label="claimed, not synchronised"),
                         Line2D([], [], **ink, ls="none", marker="x", ms=5)))  # fmt: skip
+    if covered:
+        handles.append((Line2D([], [], **ink, ls="none", marker="o", ms=_MARK + _RING, mfc="white",
+                               label="larger: others lie on it"),
+                        Line2D([], [], color=style.GREY, ls="none", marker="s",
+                               ms=_MARK)))  # fmt: skip
     if any(_alignments(panel) for panel in drawn):
         handles.append(Line2D([], [], color=style.GREY, ls="-", lw=0.9, marker="|",
                               label="multiples of 8, 16 (broader), 64 (broadest)"))  # fmt: skip

@@ -167,7 +167,8 @@ def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
 def _figure(chart: Chart, words: str | Markup) -> Markup:
     scroll = tag("div", chart.content, class_="scroll", tabindex="0", role="group",
                  aria_label=f"Chart {chart.stem}")  # fmt: skip
-    return tag("figure", tag("figcaption", words), scroll, id=f"chart-{chart.stem}")
+    hint = tag("p", "A wide chart scrolls sideways →", class_="small swipe")
+    return tag("figure", tag("figcaption", words), hint, scroll, id=f"chart-{chart.stem}")
 
 
 # --- summary --------------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ def _roofs_card(result: ResultFile) -> Markup:
             for roof in pair.all_filed
         ]  # fmt: skip
         lines.append(
-            tag("tr", tag("th", name.replace("_", " "), scope="row", class_="text"),
+            tag("tr", tag("th", pair.title, scope="row", class_="text"),
                 tag("td", shown), tag("td", said), tag("td", share))
         )  # fmt: skip
     if not lines:
@@ -315,7 +316,7 @@ def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
 def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     """What failed, then the rows farthest from what is expected, one a concept."""
     modelled = result.context.modelled
-    title = "Where model and law disagree most" if modelled else "Worst rows"
+    title = "Where the model is farthest from what is expected" if modelled else "Worst rows"
     entries = [
         tag("li", _name(row["name"]), tag("p", tag("span", "failed", class_="state bad"),
                                           f": {row['reason']}"))
@@ -331,12 +332,15 @@ def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     off = sum(verdict.grade not in (EXPECTED, UNGRADED) for verdict in verdicts.values())
     lead = f"{off} rows are not as expected" if off != 1 else "One row is not as expected"
     if not off:
-        lead = "All graded rows are as expected"
-    lead += "; the farthest, one a concept:"
+        lead = "All graded rows are as expected; the nearest to low, one a concept, "
+        lead += "by the share of their tolerance that they use:"
+    else:
+        lead += "; the farthest, one a concept, by multiples of their tolerance:"
     if modelled:
         lead = (
             "Nothing was measured, so none of this is a fault of the device: "
-            "it is where the prediction lies farthest from what law or roof allow. "
+            "it is where the model lies farthest from a row's law, its roof, or a figure that "
+            "others published. "
         ) + lead
     return _card(title, tag("p", lead), tag("ol", entries, class_="worst"))
 
@@ -347,9 +351,12 @@ def _told(result: ResultFile, verdict: Verdict) -> Markup:
     parts = [
         tag("p", _name(verdict.name), f" at {headline_text(row)}: ",
             tag("span", verdict.grade, class_=f"state {_GRADE_LOOKS[verdict.grade]}"),
-            f", {verdict.sentence}; {verdict.expectation}."),
+            f", {verdict.sentence}; {verdict.expectation} "
+            f"({_tolerance_used(verdict)})."),
     ]  # fmt: skip
     if verdict.grade == EXPECTED:
+        if verdict.means:
+            parts.append(tag("p", tag("strong", "What binds it: "), f"{verdict.means}."))
         return tag("li", *parts)
     parts.append(tag("p", tag("strong", "Why: "), f"{verdict.why}."))
     if verdict.next_steps:
@@ -357,6 +364,12 @@ def _told(result: ResultFile, verdict: Verdict) -> Markup:
     if verdict.no_help:
         parts.append(tag("p", tag("strong", "Would not help: "), f"{verdict.no_help}."))
     return tag("li", *parts)
+
+
+def _tolerance_used(verdict: Verdict) -> str:
+    """How far from 1 a row is, by the distance allowed: what the worst are sorted by."""
+    used = verdict.severity
+    return f"{used * 100:.0f} % of its tolerance" if used < 1 else f"{used:.1f} times its tolerance"
 
 
 def _name(name: str) -> Markup:
@@ -515,7 +528,10 @@ def _table_section(
     )
     legend = (
         "Time: the median. Law ratio: over what the concept's law says, 1 where theory holds. Of "
-        "roof: the part reached of the roof that binds. Bound: what limits the row, and which of "
+        "roof: the part reached of the roof that binds. A roof of this run is the best of the rows "
+        "made for it, starts and ends included; a row that runs longer, or only reads, may pass it "
+        f"by a little, and is as expected up to {rules()['limits']['roof_high'] * 100:.0f} %. "
+        "Bound: what limits the row, and which of "
         "the three walls that is. Prefixes are powers of 1000."
     )
     more = len(result.rows) - len(rows)

@@ -9,6 +9,7 @@ product with the roof of the device file.
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ from gpubench_reports.units import argument_text, si
 LEVELS = ("dram", "l2", "l1", "shared")
 _WIDTH, _HEIGHT = 11.0, 7.0  # inches
 _MOST_LABELS = 14
+# Points [of print] across, by level: where levels coincide, their marks lie inside one another.
+_SIZES = (10.5, 7.5, 4.8, 2.6)
 # Terms are those of a row's longest kernel: of a row of several they say nothing of the whole.
 _ONE_KERNEL = 0.1
 
@@ -83,7 +86,6 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     axes = figure.add_axes((0.07, 0.08, 0.76, 0.77))
     style.heading(figure, "Roofline by level of memory", context)
     present = [level for level in LEVELS if any(level in p.intensity for p in points)]
-    colours = {level: style.COLOURS[place] for place, level in enumerate(LEVELS)}
     x = [value for point in points for value in point.intensity.values()]
     y = [point.rate for point in points]
     named = {name for point in points for name in (point.label, point.roof)}
@@ -101,8 +103,8 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
         if roof.name in present:
             end = min(right, top / roof.value)
             axes.plot([left, end], [left * roof.value, end * roof.value], lw=1.4,
-                      ls=style.ROOF_LINES[roof.provenance], color=colours[roof.name],
-                      gid=f"roof:{roof.name}")  # fmt: skip
+                      ls=style.ROOF_LINES[roof.provenance],
+                      color=_mark(roof.name)["color"], gid=f"roof:{roof.name}")  # fmt: skip
     lines = merged(peaks)
     for line in lines:
         axes.axhline(line.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[line.provenance],
@@ -112,13 +114,12 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
         across = sorted(point.intensity.values())
         axes.plot([across[0], across[-1]], [point.rate] * 2, color=style.GREY, lw=0.5, zorder=2,
                   gid="row")  # fmt: skip
-    for place, level in enumerate(present):
+    for level in present:
         own = [point for point in points if level in point.intensity]
-        axes.plot([p.intensity[level] for p in own], [p.rate for p in own], ls="none", ms=5,
-                  marker=style.MARKERS[place], color=colours[level], mec="white", mew=0.4, zorder=4,
-                  gid=f"level:{level}")  # fmt: skip
+        axes.plot([p.intensity[level] for p in own], [p.rate for p in own], ls="none",
+                  **_mark(level), zorder=4, gid=f"level:{level}")  # fmt: skip
     _label(axes, points)
-    _key(figure, context, present, colours)
+    _key(figure, context, present)
     if context.modelled:
         style.watermark(figure)
     return figure
@@ -155,14 +156,21 @@ def _label(axes, points: list[Point]) -> None:
     )  # fmt: skip
 
 
-def _key(figure: Figure, context: Context, present: list[str], colours: dict[str, str]) -> None:
+def _mark(level: str) -> dict[str, Any]:
+    """Hollow, so that the mark of another level may be seen inside."""
+    place = LEVELS.index(level)
+    return {"color": style.COLOURS[place], "marker": style.MARKERS[place], "ms": _SIZES[place],
+            "mfc": "none", "mew": 1.2}  # fmt: skip
+
+
+def _key(figure: Figure, context: Context, present: list[str]) -> None:
     roofs = {roof.name: roof for roof in _preferred(context, "bandwidth")}
     handles = []
-    for place, level in enumerate(present):
+    for level in present:
         roof = roofs.get(level)
         said = f" {si(roof.value, 'B/s')} {style.ROOF_WORDS[roof.provenance]}" if roof else ""
         handles.append(
-            Line2D([], [], color=colours[level], marker=style.MARKERS[place], ms=5, lw=1.4,
+            Line2D([], [], **_mark(level), lw=1.4,
                    ls=style.ROOF_LINES[roof.provenance] if roof else "none",
                    label=f"{level}{said}")
         )  # fmt: skip

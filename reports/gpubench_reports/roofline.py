@@ -33,6 +33,7 @@ _KEY_LINE = 0.155  # inches
 _KEY_CHARACTERS = 88
 # Roofs closer than this are one line with two names: they could not be told apart.
 _SAME = 0.005
+_RIDGE = "d"  # the mark of a ridge point, hollow
 _GAP = 6  # pixels before and after a name along a slope
 # Points closer than this [points of print] share one label with all their numbers.
 _ON_TOP = 4.5
@@ -76,10 +77,11 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     bandwidths = merged([r for r in context.roofs if r.kind == "bandwidth"])
     peaks = merged([r for r in context.roofs if r.kind == "compute"])
     ridges = ridge_points(bandwidths, peaks)
-    key = [_key_entry(sweep) for sweep in found]
+    spelled = sum(len(sweep.numbers) for sweep in found) <= _SPELLED_OUT
+    key = [_key_entry(sweep, spelled) for sweep in found]
     if ridges:
         names = "; ".join(name for _, _, name in ridges)
-        key.append((_Sign("d", style.INK), _wrapped(f"ridge points [FLOP per byte]  {names}")))
+        key.append((_Sign(_RIDGE, style.INK), _wrapped(f"ridge points [FLOP per byte]  {names}")))
     key_lines = math.ceil(sum(len(lines) for _, lines in key) / 2) + 1
     top, bottom = 0.95, 0.55
     height = top + _PLOT_HEIGHT + bottom + key_lines * _KEY_LINE + 0.15
@@ -97,7 +99,7 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
         axes.plot(sweep.intensity, sweep.rate, color=sweep.colour, lw=0.9, alpha=0.8,
                   ls="-" if sweep.joined else "none", marker=sweep.marker, ms=5.5, mec="white",
                   mew=0.5, zorder=6, gid="row")  # fmt: skip
-    _label(axes, found, names, segments, ridges)
+    _label(axes, found, names, segments, ridges, spelled)
     _styles(figure, context, bandwidths + peaks)
     _draw_key(figure, key, height - top - _PLOT_HEIGHT - bottom)
     if context.modelled:
@@ -112,14 +114,14 @@ def find_sweeps(rows: pd.DataFrame) -> list[Sweep]:
     found: list[Sweep] = []
     number = 1
     kernels = list(dict.fromkeys(zip(ok["concept"], ok["kernel"], strict=True)))
-    for index, (concept, kernel) in enumerate(kernels):
+    for concept, kernel in kernels:
         part = with_headline(ok[(ok["concept"] == concept) & (ok["kernel"] == kernel)])
         for x_name, series in sweeps(part):
             numbers = range(number, number + len(series.x))
             number = numbers.stop
-            # 6 colours and 11 markers have no common factor: 66 kernels before a pair repeats.
-            colour = style.COLOURS[index % len(style.COLOURS)]
-            marker = style.MARKERS[index % len(style.MARKERS)]
+            # 6 colours and 11 markers have no common factor: 66 sweeps before a pair repeats.
+            colour = style.COLOURS[len(found) % len(style.COLOURS)]
+            marker = style.MARKERS[len(found) % len(style.MARKERS)]
             found.append(Sweep(f"{concept}/{kernel}", x_name, series, numbers, colour, marker))
     return found
 
@@ -352,6 +354,7 @@ def _label(
     names: list[Text],
     segments: list[tuple[np.ndarray, np.ndarray]],
     ridges: list[tuple[float, float, str]],
+    spelled: bool,
 ) -> None:
     """Names ridges and points, clear of the slopes' `names` and, where possible, of all lines.
 
@@ -359,9 +362,8 @@ def _label(
     the path, since the key lists every number.
     """
     for x, y, _ in ridges:
-        axes.plot([x], [y], marker="d", ms=5, mfc="white", mec=style.INK, ls="none", zorder=5,
+        axes.plot([x], [y], marker=_RIDGE, ms=5, mfc="white", mec=style.INK, ls="none", zorder=5,
                   gid="ridge")  # fmt: skip
-    spelled = sum(len(sweep.numbers) for sweep in found) <= _SPELLED_OUT
     first: list[_Label] = []
     later: list[_Label] = []
     for sweep in found:
@@ -486,9 +488,9 @@ def _styles(figure: Figure, context: Context, lines: list[Line]) -> None:
         for p in present
     ]  # fmt: skip
     if lines:
-        handles.append(Line2D([], [], ls="none", marker="d", ms=5, mfc="white", mec=style.INK,
+        handles.append(Line2D([], [], ls="none", marker=_RIDGE, ms=5, mfc="white", mec=style.INK,
                               label="ridge point"))  # fmt: skip
-    handles.append(Line2D([], [], color=style.COLOURS[0], lw=0.9, marker="o", ms=5.5, mec="white",
+    handles.append(Line2D([], [], color=style.GREY, lw=0.9, marker="o", ms=5.5, mec="white",
                           label=f"row, {context.verb}; paths join sweeps"))  # fmt: skip
     figure.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0,
                   borderpad=0, bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
@@ -503,11 +505,10 @@ class _Sign:
     colour: str
 
 
-def _key_entry(sweep: Sweep) -> tuple[Sweep | _Sign, list[str]]:
-    """Which numbers a sweep has and what they stand for, wrapped to the key's column."""
-    first, last = sweep.numbers[0], sweep.numbers[-1]
-    span = str(first) if first == last else f"{first}–{last}"
-    text = f"{span}  {sweep.kernel}"
+def _key_entry(sweep: Sweep, spelled: bool) -> tuple[Sweep | _Sign, list[str]]:
+    """What a sweep is, wrapped to the key's column; with its numbers, where its points carry
+    those."""
+    text = sweep.kernel if spelled else f"{spans(list(sweep.numbers))}  {sweep.kernel}"
     if sweep.series.label:
         text += f" ({sweep.series.label})"
     if sweep.x_name:
@@ -533,7 +534,8 @@ def _draw_key(figure: Figure, key: list[tuple[Sweep | _Sign, list[str]]], top: f
         y = top - at * _KEY_LINE
         figure.add_artist(
             Line2D([x / width], [(y - 0.06) / height], marker=sign.marker, color=sign.colour,
-                   ms=5.5, ls="none", transform=figure.transFigure)
+                   ms=5.5, ls="none", transform=figure.transFigure,
+                   mfc="white" if sign.marker == _RIDGE else sign.colour)
         )  # fmt: skip
         figure.text((x + 0.12) / width, y / height, "\n".join(lines), size=7, va="top",
                     color=style.INK, linespacing=1.2, gid="key")  # fmt: skip

@@ -14,9 +14,11 @@ from gpubench_reports.reader import Context, Roof
 from gpubench_reports.units import arithmetic_unit, si
 
 _FOUND = ("measured", "modelled")
-_COLOURS = {"bandwidth": style.COLOURS[0], "compute": style.COLOURS[1]}  # in order
-_WORDS = {"dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared memory"}
+_KINDS = ("bandwidth", "compute")  # in order
 _LINE = 0.27  # inches
+_PERCENT = (
+    "%: this run's over the device file's figure, which is the data sheet's where it states one."
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Pair:
     def filed(self) -> Roof | None:
         """What the file says first."""
         return self.all_filed[0] if self.all_filed else None
+
+    @property
+    def title(self) -> str:
+        """Its name, to be read."""
+        return self.name.replace("_", " ")
 
     @property
     def unit(self) -> str:
@@ -60,8 +67,7 @@ def pairs(roofs: Sequence[Roof]) -> list[Pair]:
              tuple(filed.get(name, ())))
         for name in dict.fromkeys([*found, *filed])
     ]  # fmt: skip
-    order = list(_COLOURS)
-    return sorted(paired, key=lambda pair: (order.index(pair.kind), _reach(pair)))
+    return sorted(paired, key=lambda pair: (_KINDS.index(pair.kind), _reach(pair)))
 
 
 def build(context: Context) -> Figure | None:
@@ -69,9 +75,9 @@ def build(context: Context) -> Figure | None:
     paired = pairs(context.roofs)
     if not any(pair.found for pair in paired):
         return None
-    groups = [[pair for pair in paired if pair.kind == kind] for kind in _COLOURS]
+    groups = [[pair for pair in paired if pair.kind == kind] for kind in _KINDS]
     groups = [group for group in groups if group]
-    top, between, bottom = 1.3, 0.75, 0.55
+    top, between, bottom = 1.3, 0.75, 0.8
     lines = sum(len(group) for group in groups)
     height = top + lines * _LINE + between * (len(groups) - 1) + bottom
     width, left, right = 8.2, 1.35, 1.75
@@ -86,6 +92,7 @@ def build(context: Context) -> Figure | None:
         at -= depth + between
     style.heading(figure, "Roofs", context)
     _legend(figure, context)
+    style.footnote(figure, _PERCENT)
     if context.modelled:
         style.watermark(figure)
     return figure
@@ -109,7 +116,7 @@ def _panel(axes: Axes, group: list[Pair]) -> None:
     for line, pair in enumerate(group):
         axes.axhline(line, color=style.LIGHT, lw=0.8, zorder=1)  # leads the eye to the name
         if pair.found:
-            axes.plot([pair.found.value], [line], **_found_mark(_COLOURS[kind]), gid="found")
+            axes.plot([pair.found.value], [line], **_found_mark(), gid="found")
         for roof in pair.all_filed:
             axes.plot([roof.value], [line], **_filed_mark(roof.provenance), gid="filed")
         said = pair.found or pair.filed
@@ -120,16 +127,16 @@ def _panel(axes: Axes, group: list[Pair]) -> None:
         axes.annotate(text, (1, line), xycoords=("axes fraction", "data"), xytext=(8, 0),
                       textcoords="offset points", va="center", size=8,
                       color=style.INK if pair.found else style.GREY)  # fmt: skip
-    axes.set_yticks(range(len(group)), [_WORDS.get(pair.name, pair.name) for pair in group])
+    axes.set_yticks(range(len(group)), [pair.title for pair in group])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     title, unit = ("bandwidth", "B/s") if kind == "bandwidth" else ("arithmetic rate", "FLOP/s")
     style.log_si_axis(axes, "x", title, unit)
 
 
-def _found_mark(colour: str) -> dict[str, Any]:
-    return {"ls": "none", "marker": "o", "ms": 9, "color": colour, "mec": "white", "mew": 0.6,
-            "zorder": 3}  # fmt: skip
+def _found_mark() -> dict[str, Any]:
+    return {"ls": "none", "marker": "o", "ms": 9, "color": style.COLOURS[0], "mec": "white",
+            "mew": 0.6, "zorder": 3}  # fmt: skip
 
 
 def _filed_mark(provenance: str) -> dict[str, Any]:
@@ -146,7 +153,7 @@ def _legend(figure: Figure, context: Context) -> None:
         if word not in _FOUND and any(roof.provenance == word for roof in context.roofs)
     ]  # fmt: skip
     handles = [
-        Line2D([], [], **_found_mark(style.GREY), label=f"{verb} in this run; the device file:"),
+        Line2D([], [], **_found_mark(), label=f"{verb} in this run; the device file:"),
         *(Line2D([], [], **_filed_mark(word), label=style.ROOF_WORDS[word])
           for word in provenances),
     ]  # fmt: skip

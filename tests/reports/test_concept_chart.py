@@ -83,6 +83,22 @@ def test_every_series_is_in_the_legend(load):
     assert len(set(looks)) == len({marker for _, marker in looks}) == 3
 
 
+def test_a_series_under_another_shows_behind_it(load):
+    rows = [bandwidth_row(f"b/s/layout:{layout}/stride:{stride}", rate)
+            for layout, rates in (("soa", (4e12, 4e12)), ("aosoa", (4e12, 1e12)))
+            for stride, rate in zip((1, 2), rates, strict=True)]  # fmt: skip
+    figure = build(load(rows), "b")
+    sizes = {
+        (line.get_marker(), x): line.get_markersize()
+        for line in lines(figure.axes[0], "measured")
+        for x in line.get_xdata()
+    }
+    plain = sizes["s", 1]
+    assert sizes == {("o", 1): pytest.approx(plain + 2.8), ("o", 2): plain, ("s", 1): plain,
+                     ("s", 2): plain}  # fmt: skip
+    assert "larger: others lie on it" in [t.get_text() for t in figure.legends[0].get_texts()]
+
+
 def test_error_bars_span_the_interval(load):
     rows = [
         make_row(f"c/k/n:{n}", 4.0, useful_bytes_per_second=2e9, ci_low_seconds=3.2,

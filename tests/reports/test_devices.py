@@ -104,6 +104,17 @@ def test_levels_have_the_intensity_of_their_own_bytes(load):
     assert len(drawn(figure, "level:")) == 3
 
 
+def test_levels_that_coincide_are_all_seen(load):
+    rows = level_rows()
+    for row in rows:
+        row["terms"] |= {"l2": 1e9 / 1.0e13, "l1": 1e9 / 3.1e13}  # as many bytes at every level
+    result = load(rows, roofs=roofs())
+    marks = drawn(levels_chart.build(result.rows, result.context), "level:")
+    sizes = [mark.get_markersize() for mark in marks]  # one over another, in this order
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert {mark.get_markerfacecolor() for mark in marks} == {"none"}
+
+
 def test_a_row_of_several_kernels_has_no_levels(load):
     rows = level_rows()
     for row in rows:

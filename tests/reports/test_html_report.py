@@ -108,7 +108,7 @@ def test_the_first_screen_answers_the_four_questions(load):
     assert "4.40 TB/s" in text  # the DRAM roof of the run
     assert "92 %" in text  # of 4.8 TB/s
     summary = text[text.index("Worst rows") : text.index("Its roofs")]
-    assert "One row is not as expected; the farthest, one a concept:" in summary
+    assert "One row is not as expected; the farthest, one a concept, by multiples" in summary
     assert "coalescing/strided_read/stride:3 at 733 GB/s: low, 50 % of what its law" in summary
     assert "bound by dram (bandwidth); 90 to 110 % is as expected" in summary
     assert "Why: the clock was held down while the row ran" in summary
@@ -139,10 +139,25 @@ def test_the_three_worst_are_of_three_concepts_and_each_says_why(load):
 def test_the_worst_of_a_model_are_no_faults_of_a_device(load):
     rows = [bandwidth_row("a/k/n:1", DRAM / 2, DRAM)]
     text = one_line(Elements(summary_of(load, rows, device_kind="model")).text)
-    assert "Where model and law disagree most" in text
+    assert "Where the model is farthest from what is expected" in text
     assert "Nothing was measured, so none of this is a fault of the device" in text
     assert "Worst rows" not in text
     assert "fault of the device" not in summary_of(load, rows)
+
+
+def test_the_worst_say_what_they_are_sorted_by_and_what_binds_them(load):
+    rows = [bandwidth_row(f"{concept}/k/n:1", DRAM * share, DRAM, law_tolerance=tolerance)
+            for concept, share, tolerance in (("a", 0.9, 0.5), ("b", 0.95, 0.06))]  # fmt: skip
+    page = summary_of(load, rows)
+    assert "by the share of their tolerance that they use:" in one_line(Elements(page).text)
+    b, a = entries_of_the_worst(page)  # b is nearer to its law, and to its edge
+    assert b.startswith("b/k")
+    assert "94 to 106 % is as expected (83 % of its tolerance)" in b
+    assert "(15 % of its tolerance)" in a
+    assert "What binds it: a memory moves all the bytes it can" in a
+    page = summary_of(load, [bandwidth_row("a/k/n:1", DRAM / 2, DRAM)])
+    assert "by multiples of their tolerance:" in one_line(Elements(page).text)
+    assert "(6.6 times its tolerance)" in entries_of_the_worst(page)[0]
 
 
 def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
@@ -415,6 +430,10 @@ def test_no_width_scrolls_sideways(browser, address, width):
     browser.open(address)
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert len(browser.screenshot()) > 10_000
+    charts = "Array.from(document.querySelectorAll('figure .scroll'))"
+    cut = browser.evaluate(f"{charts}.some(e => e.scrollWidth > e.clientWidth)")
+    told = browser.evaluate("document.querySelector('.swipe').offsetHeight > 0")
+    assert told == cut == (width < 740)
 
 
 @pytest.mark.parametrize("width", [390, 1400, 1920])

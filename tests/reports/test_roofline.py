@@ -125,6 +125,17 @@ def test_few_rows_carry_their_swept_values(load):
     assert "512" in shown
 
 
+def test_sweeps_of_one_kernel_look_different_and_the_key_has_numbers_only_if_points_do(load):
+    rows = [compute_row(f"a/k/dtype:{dtype}/n:{n}", n / size, 1e12 * n)
+            for dtype, size in (("fp32", 4), ("fp64", 8)) for n in (1, 2, 3)]  # fmt: skip
+    result = load(rows)
+    one, other = roofline.find_sweeps(result.rows)
+    assert one.colour != other.colour
+    assert one.marker != other.marker
+    key = [text.get_text() for text in build(result).texts if text.get_gid() == "key"]
+    assert key[0] == "a/k (dtype fp32), n 1, 2, 3"
+
+
 def numbers_in(text):
     """The numbers that a label stands for: "1–3, 5"."""
     found = []

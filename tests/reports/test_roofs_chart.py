@@ -44,6 +44,18 @@ def test_every_roof_is_drawn_once(load):
     assert len(drawn(figure, "filed")) == sum(r["provenance"] == "data_sheet" for r in roofs)
 
 
+def test_names_are_the_table_s_and_the_percentage_is_explained(load):
+    roofs = [roof("tensor_fp64", "compute", 6e13), roof("dram", "bandwidth", 4.4e12)]
+    context = context_with(load, roofs)
+    figure = roofs_chart.build(context)
+    shown = [tick.get_text() for axes in figure.axes for tick in axes.get_yticklabels()]
+    assert shown == [pair.title for pair in roofs_chart.pairs(context.roofs)]
+    assert shown == ["dram", "tensor fp64"]
+    assert len({line.get_color() for line in drawn(figure, "found")}) == 1
+    (note,) = [text.get_text() for text in figure.texts if text.get_gid() == "footnote"]
+    assert note.startswith("%: this run's over the device file's figure")
+
+
 def test_a_point_lies_at_its_roof(load):
     figure = roofs_chart.build(context_with(load, [roof("dram", "bandwidth", 4.4e12)]))
     (point,) = drawn(figure, "found")
