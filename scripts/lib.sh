@@ -180,6 +180,7 @@ build_targets() {
   if [[ -t 2 ]]; then
     NINJA_STATUS='[%f/%t, %es] ' "${command[@]}" >&2
   else
+    [[ -e "$build/$1" ]] || say "building $*; the first time takes minutes"
     quietly "${command[@]}"
   fi
 }
