@@ -34,13 +34,27 @@ class Agreement:
     rows: pd.DataFrame
     lost: list[tuple[str, str]]
 
+    @property
+    def note(self) -> str:
+        """Why the agreement says nothing of the machine; "" if it does."""
+        if self.results[0].context.modelled:
+            return (
+                "modelled runs agree by construction: this says nothing of how well a GPU's repeat"
+            )
+        if (self.rows["spread"] == 0).all():
+            return "every time is the same to the last digit: these are copies, not repetitions"
+        return ""
+
 
 def agree(results: Sequence[ResultFile]) -> Agreement:
-    """Compares every pair of `results`. Raises ReportError: fewer than two, files of unlike runs,
-    or no row that all have."""
+    """Compares every pair of `results`. Raises ReportError: fewer than two, the same file twice,
+    files of unlike runs, or no row that all have."""
     first = results[0]
     if len(results) < 2:
         raise ReportError(first.path, "is alone: an agreement needs two files or more")
+    for a, b in itertools.combinations(results, 2):
+        if a.path.samefile(b.path):
+            raise ReportError(b.path, "is named twice: a file agrees with itself")
     for other in results[1:]:
         for key in ("device_kind", "device", "mode", "git_commit"):
             mine, theirs = (getattr(r.context, key) for r in (first, other))

@@ -566,6 +566,8 @@ def _run_agree(options: argparse.Namespace) -> None:
     from gpubench_reports.tables import print_agreement
 
     print_agreement(found)
+    if found.note:
+        print(f"note: {found.note}")
 
 
 def _run_counters(options: argparse.Namespace) -> None:
@@ -579,13 +581,15 @@ def _run_counters(options: argparse.Namespace) -> None:
     result = read(options.result)
     if not options.profiles:
         raise ReportError(options.result, "no profile of ncu was given to compare it with")
+    # All that may be wrong with a file is said before any two are compared.
+    times = read(options.times) if options.times else None
     profiled = [launch for path in options.profiles for launch in counters.read_profile(path)]
     found = counters.compare(result, profiled)
-    timed = counters.timings(read(options.times), profiled) if options.times else []
+    timed = counters.timings(times, profiled) if times else []
     from gpubench_reports.tables import print_counters, print_timings
 
     print_counters(found)
-    if options.times:
+    if times:
         print_timings(timed)
 
 
@@ -615,15 +619,13 @@ def _run_peers(options: argparse.Namespace) -> None:
     from gpubench_reports import peers
     from gpubench_reports.tables import print_peers
 
-    skipped: dict[str, str] = {}
+    settings = peers.Settings(
+        options.program or Path(), options.directory, options.sources, options.python, options.nvcc,
+        options.device, options.runs, options.seconds,
+    )  # fmt: skip
+    peers.check(settings)
     if options.program:
-        skipped = peers.run_all(
-            peers.Settings(
-                options.program, options.directory, options.sources, options.python, options.nvcc,
-                options.device, options.runs, options.seconds,
-            )
-        )  # fmt: skip
-        for name, why in skipped.items():
+        for name, why in peers.run_all(settings).items():
             print(f"skipped {name}: {why}")
     print_peers(peers.compare(options.directory))
 

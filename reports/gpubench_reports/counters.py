@@ -158,6 +158,8 @@ def read_profile(path: Path) -> list[Profiled]:
     found = []
     for cells in rest:
         line = dict(zip(titles, cells, strict=False))
+        if "Kernel Name" not in line:
+            raise ReportError(path, "is no raw page of ncu: a line ends before 'Kernel Name'")
         if not line["ID"]:  # the line of units
             units = line
             continue

@@ -14,17 +14,18 @@ import statistics
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gpubench_reports.errors import ReportError
-from gpubench_reports.files import ensure_directory, write_atomically
+from gpubench_reports.files import ensure_directory, reason, write_atomically
 from gpubench_reports.importers import convert, to_bytes
 from gpubench_reports.reader import ResultFile, clean, read
 
 # The half-width of an interval, over its median, for which seconds are told.
 WIDTH = 0.005
+_LONGEST = 1e6  # [s], more than anybody waits
 _RATE, _FLOPS, _BUS = "useful_bytes_per_second", "flops_per_second", "bus_bytes_per_second"
 
 
@@ -153,7 +154,9 @@ class Comparison:
 def run_all(by: Settings) -> dict[str, str]:
     """Runs everything that can be run, into `by.out`: NAME-RUN.json, result files, and
     seconds.json, the seconds that each took. What is there already is not run again. Returns what
-    was not run, and why."""
+    was not run, and why. Raises ReportError: `by` names what is not there or cannot be."""
+    check(by)
+    by = replace(by, program=_found(by.program))
     ensure_directory(by.out)
     began = time.monotonic()
     skipped: dict[str, str] = {}
@@ -189,6 +192,32 @@ def run_all(by: Settings) -> dict[str, str]:
             took[key] = time.monotonic() - start
             write_atomically(by.out / "seconds.json", json.dumps(took, indent=1).encode())
     return skipped
+
+
+def check(by: Settings) -> None:
+    """Raises ReportError: a number or a folder of `by` cannot be."""
+    if by.runs < 1:
+        raise ReportError(f"--runs {by.runs}", "takes a whole number from 1")
+    if not 0 <= by.seconds <= _LONGEST:
+        raise ReportError(f"--seconds {by.seconds:g}", f"takes 0 to {_LONGEST:.0f}")
+    if by.sources is not None:
+        _require_folder(by.sources)
+    if by.out.exists():
+        _require_folder(by.out)
+
+
+def _found(program: Path) -> Path:
+    # A Path has lost the "./" that tells a file here from a program in PATH.
+    found = shutil.which(program.absolute()) or shutil.which(program)
+    if found is None:
+        known = program.exists()
+        raise ReportError(program, "is no program to run" if known else "no such program")
+    return Path(found)
+
+
+def _require_folder(path: Path) -> None:
+    if not path.is_dir():
+        raise ReportError(path, "is no folder" if path.exists() else "no such folder")
 
 
 def _ours(what: What) -> str:
@@ -264,22 +293,30 @@ def _run_once(peer: Peer | None, command: list[str], by: Settings, key: str, sec
     result = by.out / f"{key}.json"
     raw = by.out / f"{key}.raw.{peer.suffix}" if peer and peer.program else result
     filled = [word.replace("{out}", str(raw)) for word in command]
+    try:
+        raw.unlink(missing_ok=True)  # of a run that failed: it would pass for this one's
+    except OSError as error:
+        return f"{raw}: {reason(error)}"
     if why := _quietly(filled, seconds, raw if peer and peer.prints else None):
         return why
+    if not raw.exists():
+        return f"{command[0]} ended well, but wrote no {raw.name}"
     try:
         if peer and peer.program:
             write_atomically(result, to_bytes(convert(raw, peer.program, by.device)))
         read(result)
     except ReportError as error:
-        return error.problem
+        return str(error)
     return ""
 
 
 def _seconds(folder: Path) -> dict[str, float]:
     try:
-        return json.loads((folder / "seconds.json").read_text())
+        found = json.loads((folder / "seconds.json").read_text())
     except (OSError, ValueError):
         return {}
+    known = found.items() if isinstance(found, dict) else ()
+    return {key: took for key, took in known if isinstance(took, int | float)}
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -287,6 +324,7 @@ def _seconds(folder: Path) -> dict[str, float]:
 
 def compare(folder: Path) -> list[Comparison]:
     """Of the runs in `folder` every program's answers beside ours. Raises ReportError: none."""
+    _require_folder(folder)
     took = _seconds(folder)
     if not took:
         raise ReportError(folder, "holds no runs of other programs (seconds.json)")

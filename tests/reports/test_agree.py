@@ -72,3 +72,27 @@ def test_the_table_names_the_rows_that_lie_farthest_apart(write, capsys):
     lines = capsys.readouterr().out.splitlines()
     farthest = next(line for line in lines if line.strip().startswith("a/l"))
     assert "20.00 %" in farthest
+
+
+def test_a_file_named_twice_is_refused(write, tmp_path, capsys):
+    (a,) = files(write, {"a/k": 1e-3})
+    (tmp_path / "link.json").symlink_to(a)
+    for again in (a, tmp_path / "link.json"):
+        assert main(["agree", str(a), str(again)]) == 2
+        assert f"{again}: is named twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("second", "context", "note"),
+    [
+        (1e-3, {"device_kind": "model"}, "modelled runs agree by construction"),
+        (1e-3, {}, "these are copies"),
+        (1.1e-3, {}, ""),
+    ],
+)
+def test_an_agreement_that_says_nothing_is_noted(write, capsys, second, context, note):
+    paths = files(write, {"a/k": 1e-3}, {"a/k": second}, **context)
+    assert main(["agree", *map(str, paths)]) == 0
+    printed = capsys.readouterr().out
+    assert note in printed
+    assert ("note: " in printed) == bool(note)

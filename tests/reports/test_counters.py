@@ -192,6 +192,21 @@ def test_the_command_prints_every_difference(write, capsys):
     assert "no profile" in capsys.readouterr().err
 
 
+def test_whatever_is_wrong_with_the_times_is_said_before_anything_is_compared(write, capsys):
+    result = write(make_document([make_row(ROW, launches=[launch()])]))
+    odd = write(ncu_csv([("another/row", SIGNATURE, metrics_of(FIGURES))]), "odd.csv")
+    assert main(["counters", str(result), str(odd)]) == 2
+    assert "no launch in common" in capsys.readouterr().err
+    assert main(["counters", str(result), str(odd), f"--times={write('{', 'broken.json')}"]) == 2
+    assert "broken.json" in capsys.readouterr().err
+
+
+def test_a_page_that_is_cut_off_is_refused(write):
+    path = write('"ID","Process ID","Kernel Name"\n"","",""\n"0","1"\n', "p.csv")
+    with pytest.raises(ReportError, match="a line ends before"):
+        counters.read_profile(path)
+
+
 # --- the metrics' names, by the library that a profiler asks --------------------------------------
 
 

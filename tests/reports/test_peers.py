@@ -148,6 +148,58 @@ def test_the_command_runs_and_prints(here, capsys):
     assert main(["peers", str(settings.out / "nothing")]) == 2
 
 
+def test_a_program_that_writes_nothing_is_named_with_the_file(here):
+    settings = here()
+    peers.run_all(settings)
+    settings.program.write_text("#!/bin/sh\n")
+    (settings.out / "seconds.json").unlink()
+    # What lies there of an earlier run is not this one's.
+    why = peers.run_all(settings)["gpubench-copy"]
+    assert why == f"{settings.program} ended well, but wrote no gpubench-copy-1.json"
+
+
+def test_a_result_that_is_broken_is_named_with_the_file(here):
+    settings = here()
+    (settings.program.parent / "ours.json").write_text("{")
+    assert "gpubench-copy-1.json: " in peers.run_all(settings)["gpubench-copy"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["new", "--program=nofile"], "nofile: no such program"),
+        (["new", "--program=file.json"], "file.json: is no program to run"),
+        (["new", "--program=/bin/true", "--sources=nofolder"], "nofolder: no such folder"),
+        (["folder", "--sources=file.json"], "file.json: is no folder"),
+        (["new", "--program=/bin/true", "--runs=0"], "--runs 0: takes a whole number from 1"),
+        (["folder", "--seconds=-1"], "--seconds -1: takes 0 to"),
+        (["folder", "--seconds=nan"], "--seconds nan: takes 0 to"),
+        (["new"], "new: no such folder"),
+        (["file.json"], "file.json: is no folder"),
+        (["file.json", "--program=/bin/true"], "file.json: is no folder"),
+        (["folder"], "folder: holds no runs of other programs"),
+    ],
+)
+def test_mistakes_are_one_line_and_2(tmp_path, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.json").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/seconds.json").write_text("[1]")
+    assert main(["peers", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    [line] = printed.err.splitlines()
+    assert words in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_program_here_needs_no_path(here, monkeypatch):
+    settings = here()
+    monkeypatch.chdir(settings.program.parent)
+    named = peers.Settings(**{**vars(settings), "program": Path("gpubench")})
+    assert not any(name.startswith("gpubench") for name in peers.run_all(named))
+
+
 # --- torch_peer.py, under a torch that only counts ------------------------------------------------
 
 TORCH = """

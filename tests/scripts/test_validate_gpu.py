@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from reports.factory import make_document, make_row
 from reports.profiles import metrics_of, ncu_csv
 
-from .conftest import run_script, stand_ins
+from .conftest import ROOT, run_script, stand_ins
 
 FIGURES = {"blocks": 8, "traced_blocks": 8, "threads_per_block": 256, "registers": 20,
            "shared_bytes": 0, "resident_blocks": 8, "occupancy": 1.0,
@@ -70,6 +71,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     noted = '#!/bin/sh\n[ "$1" != validate ] || { echo "$@"; exit 0; }'
     executable(tree / ".venv/bin/gpubench-report", report.replace("#!/bin/sh", noted))
     executable(tree / ".venv/bin/python", '#!/bin/sh\nexec python3 "$@"\n')
+    shutil.copytree(ROOT / "harness/devices", tree / "harness/devices")
     executable(tree / "bin/nvidia-smi", "#!/bin/sh\necho 9.0\n")
     executable(tree / "bin/no-python", "#!/bin/sh\nexit 1\n")
     monkeypatch.setenv("PATH", f"{tree / 'bin'}:{os.environ['PATH']}")
@@ -191,18 +193,118 @@ def test_counters_that_are_not_permitted_are_skipped_with_the_reason(tree: Path)
     assert (verdict, "ERR_NVGPUCTRPERM" in why) == ("skipped", True)
 
 
+MODEL = "--device=model:h200-sxm"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "no GPU here"),
-        (("--stage=6",), "unknown argument --stage=6"),
-        (("--device=model:h200-sxm", "--stage=1,9"), "takes numbers from 1 to 5"),
-        (("--sizes=small",), "unknown argument"),
-        (("--device=model:h200-sxm", "--sources=nowhere"), "no such folder"),
+        (("--stage=9",), "--stage=9: takes numbers from 1 to 5"),
+        (("--stage=",), "--stage=: takes numbers from 1 to 5"),
+        ((MODEL, "--stage=1,9"), "takes numbers from 1 to 5"),
+        (("--stage", "3"), "--stage: takes a value, as in --stage=VALUE"),
+        (("--seconds=1x",), "--seconds=1x: takes a whole number"),
+        (("--seconds=08",), "--seconds=08: takes a whole number"),
+        (("--processes=2 3",), "--processes=2 3: takes a whole number"),
+        (("--processes=99999",), "from 1 to 999"),
+        (("--suite=x",), "--suite=x: takes quick, default or full"),
+        (("--sizes=small",), "unknown argument --sizes=small"),
+        ((MODEL, "--sources=nowhere"), "--sources=nowhere: there is no such folder"),
+        (("--device=bogus",), "--device=bogus: takes auto, cuda, cuda:N or model:NAME"),
+        (("--device=model:",), "one of a100-80-sxm, b200, "),
+        (("--device=model:bogus",), "--device=model:bogus: no model of a GPU"),
+        (("--device=model:tpu-v4",), "no model of a GPU"),
+        (("--device=model:nowhere.json",), "no model of a GPU"),
     ],
 )
 def test_mistakes_are_one_line_and_2(tree: Path, arguments: tuple[str, ...], words: str) -> None:
     done = validate(tree, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
+    assert line.startswith("scripts/validate-gpu: ")
     assert words in line
+    assert not (tree / "out").exists()
+
+
+def test_help_is_the_head_of_the_script(tree: Path) -> None:
+    for flag in ("-h", "--help"):
+        done = validate(tree, flag)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "--stage=3" in done.stdout
+        assert "set -euo" not in done.stdout
+    assert not (tree / "out").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tree: Path) -> None:
+    (tree / "file").touch()
+    done = run_script(tree, "validate-gpu", MODEL, "--out=file/x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "scripts/validate-gpu: --out=file/x: cannot make this folder or write in it\n"
+    )
+
+
+def test_a_stage_that_nothing_was_built_for_does_not_pass(tree: Path) -> None:
+    (tree / "build/gpubench").unlink()
+    done = validate(tree, MODEL, "--stage=4")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "gpubench is not built; --stage=1 builds it" in done.stderr
+    assert not (tree / "out").exists()
+
+
+def test_another_suite_is_not_done(tree: Path) -> None:
+    for suite in ("quick", "full", "full"):
+        done = run_script(tree, "validate-gpu", MODEL, "--stage=3", f"--suite={suite}")
+        assert done.returncode == 0, done.stderr
+    assert verdicts(done)["counted"][0] == "done"
+    made = calls(tree)
+    assert [made.count(f"--suite={suite} --profile") for suite in ("quick", "full")] == [1, 1]
+    # A folder that is named holds one of the two only.
+    assert validate(tree, MODEL, "--stage=3", "--suite=quick").returncode == 0
+    other = validate(tree, MODEL, "--stage=3", "--suite=full")
+    assert (other.returncode, other.stdout) == (2, "")
+    [line] = other.stderr.splitlines()
+    assert re.search(r"out holds a run of .*--suite=quick.*; this is .*--suite=full", line)
+
+
+def test_more_processes_and_other_sources_are_compared_anew(tree: Path) -> None:
+    on_a_gpu(tree)
+    for name in ("one", "two"):
+        (tree / name).mkdir()
+    python = f"--python={tree / 'bin/no-python'}"
+    first = validate(tree, "--stage=2,5", "--processes=2", "--sources=one", python)
+    assert first.returncode == 0, first.stdout + first.stderr
+    again = verdicts(validate(tree, "--stage=2,5", "--processes=3", "--sources=two", python))
+    assert [again[name][0] for name in ("suite-2", "suite-3", "agreement", "peers")] == [
+        "done", "passed", "passed", "passed",
+    ]  # fmt: skip
+    same = verdicts(validate(tree, "--stage=5", "--processes=3", "--sources=two", python))
+    assert same["peers"][0] == "done"
+
+
+def test_an_edit_is_not_done(tree: Path) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+                       cwd=tree, check=True, capture_output=True)  # fmt: skip
+
+    def folder() -> str:
+        before = set((tree / "results/local").glob("*"))
+        done = run_script(tree, "validate-gpu", MODEL, "--stage=4")
+        assert done.returncode == 0, done.stderr
+        [*made] = set((tree / "results/local").glob("*")) - before
+        return made[0].name if made else ""
+
+    git("init", "-q")
+    git("add", "harness", "scripts")
+    git("commit", "-q", "-m", "a")
+    assert re.fullmatch(r"validate-model-h200-sxm-[0-9a-f]{12}-quick", folder())
+    assert folder() == ""
+    kernel = tree / "harness/kernel.cuh"
+    kernel.write_text("1")
+    assert re.fullmatch(r"validate-model-h200-sxm-[0-9a-f]{12}-edited-\d+-quick", folder())
+    assert folder() == ""
+    kernel.write_text("2")
+    assert "-edited-" in folder()
+    kernel.unlink()
+    assert folder() == ""
