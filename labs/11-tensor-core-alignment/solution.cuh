@@ -10,9 +10,9 @@
 // by which a warp computes d = a * b + c for 16 x 8 elements of d and 16 of k. With g = lane / 4
 // and t = lane % 4, a lane brings
 //
-//   a[0..3]: two neighbours of a row each, at rows g, g + 8, g, g + 8 and k = 2t, 2t, 2t + 8, 2t +
-//   8 b[0..1]: two neighbours of row g of b each, at k = 2t, 2t + 8 c, d:    at rows g, g, g + 8, g
-//   + 8 and columns 2t, 2t + 1, 2t, 2t + 1
+//   a[0..3]: two neighbours of a row, at rows g, g + 8, g, g + 8 and k = 2t, 2t, 2t + 8, 2t + 8
+//   b[0..1]: two neighbours of row g of b, at k = 2t, 2t + 8
+//   c, d:    at rows g, g, g + 8, g + 8 and columns 2t, 2t + 1, 2t, 2t + 1
 //
 // of two neighbours the one of lower k in the lower half of the word.
 #pragma once

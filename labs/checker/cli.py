@@ -55,8 +55,10 @@ def watch(lab: Lab, options: argparse.Namespace) -> int:
 
 
 def command_list(options: argparse.Namespace) -> int:
-    for lab in all_labs(ROOT):
-        print(f"{lab.number}  {lab.title:<24} {lab.question}")
+    labs = all_labs(ROOT)
+    width = max((len(lab.title) for lab in labs), default=0)
+    for lab in labs:
+        print(f"{lab.number}  {lab.title:<{width}}  {lab.question}")
     print("\nscripts/lab 01 checks labs/01-*/solution.cuh; its page is labs/01-*/README.md.")
     return 0
 

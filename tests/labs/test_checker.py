@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import fcntl
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from checker import build, course, device, grade, handout, show
-from checker.course import LabError, neighbours, rounded
+from checker.course import Lab, LabError, neighbours, rounded
 from checker.grade import (
     Part,
     Ran,
@@ -262,8 +265,27 @@ def test_nvcc_compiles_the_students_file_and_links_it(tmp_path: Path) -> None:
 def test_it_lists_the_labs() -> None:
     done = cli()
     assert done.returncode == 0, done.stderr
-    for lab in LABS:
-        assert f"{lab.number}  {lab.title}" in done.stdout
+    lines = done.stdout.splitlines()
+    assert {line.index(lab.question) for line, lab in zip(lines, LABS, strict=False)} == {
+        lines[0].index(LABS[0].question)
+    }
+    for line, lab in zip(lines, LABS, strict=False):
+        assert line.startswith(f"{lab.number}  {lab.title}")
+
+
+@pytest.mark.parametrize("words", [[], ["list"], ["hint", "01", "2"], ["--help"], ["01", "--help"]])
+def test_what_needs_no_build_does_not_wait_for_one(words: list[str]) -> None:
+    with (ROOT / "scripts" / "lib.sh").open() as lock:
+        # Held by whoever builds here; where somebody does already, it is held as well.
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        done = subprocess.run(
+            [ROOT / "scripts" / "lab", *words], capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "waiting" not in done.stderr
+    assert done.stdout
 
 
 @pytest.mark.parametrize(
@@ -334,6 +356,48 @@ def test_the_handout_has_no_answers_and_knows_right_from_wrong(tmp_path: Path) -
     assert not course.is_right(lab, prediction, 16, sealed[prediction.id])
     text = "".join(path.read_text() for path in to.glob("labs/01-*/*") if path.is_file())
     assert "threadIdx.x;\n  for" not in text
+
+
+def entries(text: str) -> list[str]:
+    """Of a numbered list, each entry as one line, without its number."""
+    parts = re.split(r"(?m)^\d+\. ", text)[1:]
+    return [" ".join(part.split()) for part in parts]
+
+
+def points_of(entry: str) -> list[str]:
+    return re.findall(r"\*\((\d+ points?)\)\*", entry)
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[A-Za-z']{2,}", text)
+
+
+def phrases(rubric: str) -> list[str]:
+    """What would give a rubric away: each six words in a row, or all of a shorter one."""
+    words = words_of(re.sub(r"\*\(\d+ points?\)\*", "", rubric))
+    return [f" {' '.join(words[i : i + 6])} " for i in range(max(1, len(words) - 5))]
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.folder.name)
+def test_a_rubric_has_every_written_question_and_its_points(lab: Lab) -> None:
+    page = (lab.folder / "README.md").read_text()
+    questions = entries(page.split("## Explain\n")[1])
+    rubrics = entries((lab.folder / "reference" / "rubric.md").read_text())
+    assert len(questions) >= 3
+    assert all(points_of(question) for question in questions)
+    assert [points_of(one) for one in questions] == [points_of(one) for one in rubrics]
+
+
+def test_the_handout_has_no_rubrics(tmp_path: Path) -> None:
+    handout.export_students(ROOT, tmp_path / "handout")
+    files = [path for path in (tmp_path / "handout" / "labs").rglob("*") if path.is_file()]
+    # A page as it must not be: points, and behind them what they are for.
+    assert [path for path in files if re.search(r"\(\d+\s+points?[:;,]", path.read_text())] == []
+    texts = {path: f" {' '.join(words_of(path.read_text()))} " for path in files}
+    for lab in LABS:
+        for rubric in entries((lab.folder / "reference" / "rubric.md").read_text()):
+            for phrase in phrases(rubric):
+                assert [path for path, text in texts.items() if phrase in text] == [], phrase
 
 
 def test_the_autograder_has_what_gradescope_calls(tmp_path: Path) -> None:
