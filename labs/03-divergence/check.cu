@@ -50,7 +50,7 @@ GPU_BENCHMARK(lab, correct)
 void fresh(Bench& bench) { check(bench, 2000 + bench.input<unsigned>(1).values()(0) % 2000); }
 GPU_BENCHMARK(lab, fresh)->Axis("kernel", {"mixed", "sparse"});
 
-void timed(Bench& bench) { check(bench, 1u << 17); }
+void timed(Bench& bench) { check(bench, 1u << 20); }
 GPU_BENCHMARK(lab, timed)->Axis("kernel", {"mixed", "sparse"});
 
 }  // namespace
