@@ -128,6 +128,13 @@ ensure_packages() {
     die "still missing after installation: ${absent[*]} (needed: Debian 12, Ubuntu 24.04 or newer, with CMake 3.25 and Python 3.11)"
 }
 
+# What the build takes. GoogleTest too: a configured build folder has the tests, to be built when
+# asked for.
+ensure_build_packages() {
+  ensure_packages g++ cmake ninja-build binutils git libbenchmark-dev nlohmann-json3-dev \
+    libgtest-dev libgmock-dev python3-venv
+}
+
 # --- build ----------------------------------------------------------------------------------------
 
 find_nvcc() {
@@ -183,6 +190,15 @@ build_targets() {
     [[ -e "$build/$1" ]] || say "building $*; the first time takes minutes"
     quietly "${command[@]}"
   fi
+}
+
+ensure_configured() { # PRESET BUILD_DIR
+  configure "$@" || die "CMake stopped; its output is above"
+}
+
+ensure_built() { # PRESET BUILD_DIR TARGET...
+  ensure_configured "$1" "$2"
+  build_targets "${@:2}" || die "the build failed; its output is above"
 }
 
 # --- Python ---------------------------------------------------------------------------------------

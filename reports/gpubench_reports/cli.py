@@ -334,20 +334,14 @@ def _parser() -> argparse.ArgumentParser:
     agree.set_defaults(run=_run_agree)
 
     counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
-    what = counters.add_mutually_exclusive_group(required=True)
-    what.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
-    what.add_argument("--metrics", action="store_true",
-                      help="print what ncu is to be asked for")  # fmt: skip
+    _result_or(counters, "--metrics", "print what ncu is to be asked for")
     counters.add_argument("profiles", metavar="PROFILE.csv", type=Path, nargs="*")
     counters.add_argument("--times", metavar="FILE.json", type=Path,
                           help="a measured file, whose times are compared as well")  # fmt: skip
     counters.set_defaults(run=_run_counters)
 
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
-    what = calibrate.add_mutually_exclusive_group(required=True)
-    what.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
-    what.add_argument("--filter", action="store_true",
-                      help="print the --benchmark_filter of the rows that are needed")  # fmt: skip
+    _result_or(calibrate, "--filter", "print the --benchmark_filter of the rows that are needed")
     calibrate.add_argument("--base", metavar="NAME|FILE.json",
                            help="where to start (default: the result's device)")  # fmt: skip
     calibrate.add_argument("--name", metavar="NAME",
@@ -413,6 +407,13 @@ def _one_and_others(command: argparse.ArgumentParser) -> None:
     command.add_argument("others", metavar="OTHER.json", type=Path, nargs="*",
                          help="compared with it")  # fmt: skip
     _against(command)
+
+
+def _result_or(command: argparse.ArgumentParser, flag: str, what: str) -> None:
+    """A result file, or `flag`, which prints what one has to be made with."""
+    either = command.add_mutually_exclusive_group(required=True)
+    either.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
+    either.add_argument(flag, action="store_true", help=what)
 
 
 def _against(command: argparse.ArgumentParser) -> None:

@@ -70,8 +70,8 @@ _NOT_COUNTS = {
 TIME_TOLERANCE, LEAST_SECONDS = 0.02, {"hot": 50e-6, "cold": 500e-6}
 
 _SAMPLED_TOLERANCE, _EXACT_TOLERANCE = 0.01, 1e-6
-_NANOSECONDS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3,
-                "msecond": 1e-3, "s": 1.0, "second": 1.0}  # fmt: skip
+_SECONDS_IN = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3,
+               "msecond": 1e-3, "s": 1.0, "second": 1.0}  # fmt: skip
 
 
 def metrics() -> list[str]:
@@ -193,7 +193,7 @@ def _value(text: str, unit: str) -> float | None:
         value = float(text.replace(",", ""))
     except ValueError:
         return None
-    return value * _NANOSECONDS.get(unit, 1.0) if math.isfinite(value) else None
+    return value * _SECONDS_IN.get(unit, 1.0) if math.isfinite(value) else None
 
 
 def _range_of(cell: str) -> str:

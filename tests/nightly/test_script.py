@@ -14,8 +14,8 @@ say() { printf '%s\\n' "$*" >&2; }
 lock_checkout() { :; }
 unlock_checkout() { :; }
 ensure_packages() { :; }
-configure() { echo "configure $1"; }
-build_targets() { echo "build $2"; [[ ! -e "$root/broken" ]]; }
+ensure_build_packages() { :; }
+ensure_built() { echo "configure $1"; echo "build $3"; [[ ! -e "$root/broken" ]] || die "broken"; }
 ensure_python() { echo "python ${1##*/}"; }
 """
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = """
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 venv="$root/.venv"
-for name in lock_checkout unlock_checkout ensure_packages configure build_targets ensure_python; do
+for name in lock_checkout unlock_checkout ensure_build_packages ensure_built ensure_python; do
   eval "$name() { :; }"
 done
 has_gpu() { [[ -e "$root/gpu" ]]; }
