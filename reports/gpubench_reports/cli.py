@@ -6,6 +6,7 @@ what); 130 interrupted.
 
 import argparse
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ examples:
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
+  gpubench-report claims run.json                  what is often said of GPUs, put to the test
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               a device file with what was measured
   gpubench-report published tests/data/published   the model against published measurements
@@ -149,6 +151,15 @@ _AGREE = """\
 Compares files of equal runs, each with each: how far the medians lie apart, how wide the intervals
 are, and how many pairs of rows a comparison tells apart (5 %, if nothing but chance is between
 the runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
+"""
+
+_CLAIMS = """\
+Puts what is often said of GPUs ("padding is a free speed-up", "a launch costs a few microseconds")
+to the test: the claim, the figure that the rows of RESULT give, the range in which the claim holds,
+and a verdict. It holds, does not hold, holds partly (and where), or was not tested (and why: a row
+is missing, was skipped, or needs another device). Of a modelled file the verdicts are modelled.
+
+The claims are claims.toml of this package.
 """
 
 _COUNTERS = """\
@@ -332,6 +343,13 @@ def _parser() -> argparse.ArgumentParser:
     agree = command("agree", "say how well repetitions agree", _AGREE)
     agree.add_argument("results", metavar="FILE.json", type=Path, nargs="+")
     agree.set_defaults(run=_run_agree)
+
+    claims = command("claims", "put what is often said of GPUs to the test", _CLAIMS)
+    claims.add_argument("results", metavar="RESULT.json", type=Path, nargs="+")
+    form = claims.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print them for other programs")
+    form.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    claims.set_defaults(run=_run_claims)
 
     counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
     _result_or(counters, "--metrics", "print what ncu is to be asked for")
@@ -569,6 +587,25 @@ def _run_agree(options: argparse.Namespace) -> None:
     print_agreement(found)
     if found.note:
         print(f"note: {found.note}")
+
+
+def _run_claims(options: argparse.Namespace) -> None:
+    from gpubench_reports.claims import as_json, judge_claims
+    from gpubench_reports.reader import read
+
+    found = [(result, judge_claims(result)) for result in map(read, options.results)]
+    if options.json:
+        print(json.dumps([as_json(*one) for one in found], indent=1, ensure_ascii=False))
+        return
+    if options.markdown:
+        from gpubench_reports.markdown_report import claims_to_markdown
+
+        print("\n".join(claims_to_markdown(*one) for one in found), end="")
+        return
+    from gpubench_reports.tables import print_claims
+
+    for one in found:
+        print_claims(*one)
 
 
 def _run_counters(options: argparse.Namespace) -> None:
