@@ -144,6 +144,9 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert re.search(r"--predict --benchmark_out=\S*suite-1\.json", made)
     assert not re.search(r"--predict --benchmark_out=\S*suite-2\.json", made)
     assert "--device=model:" in made
+    goals = (tree / "out/goals.txt").read_text()
+    assert re.search(r"\| prediction of rows that DRAM or L2 binds, calibrated \|", goals)
+    assert "suite-2.json" in goals
 
 
 def test_a_second_run_repeats_nothing_that_has_passed(tree: Path) -> None:
