@@ -113,7 +113,9 @@ class Finding:
     def notes(self) -> str:
         """Its conditions, and what else a reader of the verdict should know."""
         claim = self.claim
-        conditions = f"{self.conditions}." if self.conditions else ""
+        conditions = (
+            f"{self.conditions[0].upper()}{self.conditions[1:]}." if self.conditions else ""
+        )
         modelled = claim.modelled if self.is_modelled and self.tried else ""
         source = f"Source: {claim.source}." if claim.source else ""
         return " ".join(filter(None, (conditions, claim.note, modelled, source)))
