@@ -201,10 +201,10 @@ void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
   add("waves", by_dtype<waves>, "m", {2048, 2304, 3072, 3328}, ms);
   for (const char* pass : {"forward", "input_gradient"}) {
     add_vocabulary("bf16", pass, Suite::standard);
-    for (const char* dtype : {"tf32", "fp8", "int8"}) add_vocabulary(dtype, pass, Suite::full);
+    for (const char* dtype : {"fp16", "tf32", "fp8", "int8"}) {
+      add_vocabulary(dtype, pass, Suite::full);
+    }
   }
-  add_vocabulary("fp16", "forward", Suite::standard);
-  add_vocabulary("fp16", "input_gradient", Suite::full);
   return true;
 }();
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpubench_reports.expressions import Expression
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
-from gpubench_reports.rule_rows import RuleRows, UnusableError, plain_figure
+from gpubench_reports.rule_rows import RuleRows, UnusableError, figure, plain_figure
 from gpubench_reports.units import argument_text, si
 
 HOLDS, FAILS, PARTLY, UNTESTED = "holds", "does not hold", "partly", "not tested"
@@ -238,17 +238,9 @@ def _try(case: Case, where: str, name: str, context: Context, rows: RuleRows) ->
     for alias, of_run in _ROOFS.items():
         of_rows[alias] = lambda key, which=of_run: _roof(context, key, which)
 
-    def figure(expression: Expression) -> float:
-        try:
-            value = float(expression.value(str, of_rows))
-        except (ArithmeticError, ValueError, TypeError):
-            raise UnusableError(f"{name or where}: its figures have no result") from None
-        if not math.isfinite(value):
-            raise UnusableError(f"{name or where}: its figures have no result")
-        return value
-
-    value = figure(case.value)
-    beside = case.beside.format_map({key: si(figure(part)) for key, part in case.shows.items()})
+    value = figure(case.value, of_rows, name or where)
+    shows = {key: figure(part, of_rows, name or where) for key, part in case.shows.items()}
+    beside = case.beside.format_map({key: si(value) for key, value in shows.items()})
     names = tuple(row["name"] for row in used.values())
     holds = case.least <= value <= case.most if case.judges else None
     return Tried(case, where, value, holds, beside, names)

@@ -46,6 +46,7 @@ examples:
   gpubench-report claims run.json                  what is often said of GPUs, put to the test
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               a device file with what was measured
+  gpubench-report goals results/local/validate-... what is wanted of a GPU, and is it reached?
   gpubench-report published tests/data/published   the model against published measurements
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
@@ -174,6 +175,13 @@ Compares what the model counts with what Nsight Compute counts, launch by launch
 Prints, for each figure, how many launches agree, and then every difference, with the reason where
 one is known beforehand. --times adds how the times of another file (of a hot run, say) compare with
 the profiler's durations.
+"""
+
+_GOALS = """\
+Holds a folder that scripts/validate-gpu has filled against what gpubench wants to show on a GPU:
+the goal, the figure, and whether it is met, missed or absent (and why).
+
+The goals are goals.toml of this package; some are for one device only.
 """
 
 _PEERS = """\
@@ -357,6 +365,11 @@ def _parser() -> argparse.ArgumentParser:
     counters.add_argument("--times", metavar="FILE.json", type=Path,
                           help="a measured file, whose times are compared as well")  # fmt: skip
     counters.set_defaults(run=_run_counters)
+
+    goals = command("goals", "say which goals a validated GPU meets", _GOALS)
+    goals.add_argument("directory", metavar="DIR", type=Path)
+    goals.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    goals.set_defaults(run=_run_goals)
 
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
     _result_or(calibrate, "--filter", "print the --benchmark_filter of the rows that are needed")
@@ -629,6 +642,20 @@ def _run_counters(options: argparse.Namespace) -> None:
     print_counters(found)
     if times:
         print_timings(timed)
+
+
+def _run_goals(options: argparse.Namespace) -> None:
+    from gpubench_reports.goals import hold
+
+    context, outcomes = hold(options.directory)
+    if options.markdown:
+        from gpubench_reports.markdown_report import goals_to_markdown
+
+        print(goals_to_markdown(context, outcomes), end="")
+        return
+    from gpubench_reports.tables import print_goals
+
+    print_goals(context, outcomes)
 
 
 def _run_calibrate(options: argparse.Namespace) -> None:

@@ -7,7 +7,8 @@ from gpubench_reports import paragraphs, style
 from gpubench_reports.claims import Finding
 from gpubench_reports.compare import Comparison
 from gpubench_reports.figures import with_headline
-from gpubench_reports.reader import PROVENANCES_OF_RUN, ResultFile
+from gpubench_reports.goals import Outcome
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
 from gpubench_reports.speedups import means
 from gpubench_reports.units import arithmetic_unit, si
 from gpubench_reports.verdicts import EXPECTED, UNGRADED, Verdict, headline_text, health, worst
@@ -57,6 +58,18 @@ def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
     lines.append("")
     for finding in findings:
         lines.append(f"- {finding.claim.number}: {escape(finding.notes)}")
+    return "\n".join(lines) + "\n"
+
+
+def goals_to_markdown(context: Context, outcomes: Sequence[Outcome]) -> str:
+    """A table of the goals with our figures and whether they are met."""
+    lines = [f"## Goals: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+    if context.modelled:
+        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines += ["| goal | wanted | found | | of |", "|---|---|---|---|---|"]
+    for one in outcomes:
+        cells = (one.goal.what, one.goal.wanted, one.text, f"**{one.verdict}**", one.words)
+        lines.append(f"| {' | '.join(c if c.startswith('**') else escape(c) for c in cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,11 @@
 """The rows of a result file as rules in data files ask for them: by patterns of names."""
 
+import math
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpubench_reports.expressions import Expression
 from gpubench_reports.reader import ResultFile
 
 
@@ -65,4 +68,16 @@ def plain_figure(row: dict[str, Any], key: str) -> Any:
     value = row["arguments"].get(key, row["raw"].get(key))
     if value is None or isinstance(value, (list, dict, bool)):
         raise UnusableError(f"{row['name']} has no {key}")
+    return value
+
+
+def figure(expression: Expression, of: Mapping[str, Callable[[str], Any]], where: str) -> float:
+    """What the expression makes of `of[name](key)` for each name.key in it. Raises UnusableError,
+    which names `where`, if that is no number."""
+    try:
+        value = float(expression.value(str, of))
+    except (ArithmeticError, ValueError, TypeError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise UnusableError(f"{where}: its figures have no result")
     return value

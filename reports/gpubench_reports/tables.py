@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -18,6 +19,7 @@ from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.counters import METRICS, TIME_TOLERANCE, Timed
 from gpubench_reports.counters import Comparison as Counted
+from gpubench_reports.goals import Outcome
 from gpubench_reports.peers import WIDTH, Answer
 from gpubench_reports.peers import Comparison as Beside
 from gpubench_reports.reader import Context, ResultFile
@@ -30,9 +32,9 @@ from gpubench_reports.verdicts import Verdict
 MOST_ROWS = 5000
 # The titles of columns that hold words.
 _TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure",
-         "program", "claim", "where", "holds", "beside it")  # fmt: skip
+         "program", "claim", "where", "holds", "beside it", "wanted", "of")  # fmt: skip
+_LONG = ("claim", "where", "of")  # those that may be broken into lines
 _HOLDS = {True: "yes", False: "no", None: ""}
-_LONG = ("claim", "where")  # those that may be broken into lines
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
 # Rows of an agreement.
@@ -305,6 +307,21 @@ def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
     console.print(_bold("what to know"))
     for finding in findings:
         console.print(Text(f"  {finding.claim.number}  {finding.notes}"))
+
+
+def print_goals(context: Context, outcomes: Sequence[Outcome]) -> None:
+    """Prints every goal with our figure, whether it is met, and what the figure is of or why there
+    is none."""
+    console = _console()
+    console.print(_bold(_run(context)))
+    lines = [
+        (one.goal.what, one.goal.wanted, one.text or NONE, one.verdict, one.words)
+        for one in outcomes
+    ]
+    titles = ("goal", "wanted", "found", "verdict", "of")
+    console.print(_table(list(zip(titles, map(list, zip(*lines, strict=True)), strict=True))))
+    counts = Counter(one.word for one in outcomes)
+    console.print(_bold(", ".join(f"{count} {word}" for word, count in counts.items())))
 
 
 def print_calibration(found: Calibration, kept: dict[str, str]) -> None:

@@ -148,6 +148,10 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert "not tested" in (tree / "out/claims.txt").read_text()
     assert "suite-1.json" in (tree / "out/claims.txt").read_text()
     assert (tree / "out/claims.md").read_text().startswith("## Claims: NVIDIA H200")
+    assert "absent" in (tree / "out/goals.txt").read_text()
+    goals = (tree / "out/goals.md").read_text()
+    assert re.search(r"\| prediction of rows that DRAM or L2 binds, calibrated \|", goals)
+    assert "suite-2.json" in goals
 
 
 def test_a_second_run_repeats_nothing_that_has_passed(tree: Path) -> None:
