@@ -24,7 +24,7 @@ class GateOnDevice : public KernelTest {
   void SetUp() override {
     KernelTest::SetUp();
     if (IsSkipped()) return;
-    number_ = DeviceBuffer<int>(std::vector<int>{0});
+    number_ = DeviceBuffer<int>(1);
     launch_set_late(stream(), number_.data(), 1);  // the first run of a kernel is never gated
     CUDA_CHECK(cudaStreamSynchronize(stream()));
   }

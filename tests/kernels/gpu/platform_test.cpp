@@ -15,7 +15,7 @@ TEST_F(PlatformOnGpu, TheDeviceFileSaysWhatTheDriverSays) {
   const auto platform = open_platform(std::to_string(ordinal));
   if (!platform->has_device_file()) GTEST_SKIP() << "no device file for this GPU";
   const DeviceSpec& file = platform->device();
-  const auto expect = [&](const char* figure, cudaDevAttr attribute) {
+  const auto expect = [&](const char* figure, cudaDeviceAttr attribute) {
     EXPECT_EQ(file.find(figure).value_or(-1), device_attribute(attribute)) << figure;
   };
   expect("sm_count", cudaDevAttrMultiProcessorCount);
