@@ -38,7 +38,7 @@ using gpubench::Suite;
 // What is needed of what the library's tiles multiply, at its best rate. Only where rows are
 // aligned, and for tiles large enough that L2 keeps up with them.
 gpubench::Law law_of(const Bench& bench, const Gemm& gemm) {
-  const auto [type, m, n, k, lda, ldb, ldd] = gemm.shape();
+  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n] = gemm.shape();
   const auto& choice = gemm.choice();
   const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
   const std::size_t in = gemm_operand_bytes(type), out = gemm_result_bytes(type);
