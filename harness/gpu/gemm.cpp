@@ -104,6 +104,7 @@ std::string unit_of(std::uint64_t flags) {
 
 struct Gemm::State {
   GemmShape shape;
+  GemmBatch batch;
   GemmChoice choice;
   Owned<cublasLtHandle_t, cublasLtDestroy> library;
   Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> multiplication;
@@ -112,10 +113,11 @@ struct Gemm::State {
   DeviceBuffer<char> workspace;
 };
 
-Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
+Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.shape = shape;
-  if (shape.m == 0 || shape.n == 0 || shape.k == 0) return;
+  s.batch = batch;
+  if (batch.count == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0) return;
   const Types types = types_of(shape.type);
   CUBLAS_CHECK(cublasLtCreate(s.library.place()));
   CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
@@ -130,6 +132,17 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
       cublasLtMatrixLayoutCreate(s.b.place(), types.operand, shape.k, shape.n, columns(shape.ldb)));
   CUBLAS_CHECK(
       cublasLtMatrixLayoutCreate(s.d.place(), types.result, shape.n, shape.m, columns(shape.ldd)));
+  const auto repeat = [&](cublasLtMatrixLayout_t layout, std::size_t distance) {
+    const auto count = static_cast<std::int32_t>(batch.count);
+    const auto elements = static_cast<std::int64_t>(distance);
+    CUBLAS_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                  &count, sizeof count));
+    CUBLAS_CHECK(cublasLtMatrixLayoutSetAttribute(
+        layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &elements, sizeof elements));
+  };
+  repeat(s.a, batch.a);
+  repeat(s.b, batch.b);
+  repeat(s.d, batch.d);
   Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
   CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.place()));
   CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference,
@@ -178,9 +191,13 @@ void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) con
   if (s.shape.m == 0 || s.shape.n == 0) return;
   if (s.shape.k == 0) {
     const std::size_t bytes = gemm_result_bytes(s.shape.type);
-    CUDA_CHECK(cudaMemset2DAsync(d, s.shape.ldd * bytes, 0, s.shape.n * bytes, s.shape.m, stream));
+    for (std::size_t i = 0; i < s.batch.count; ++i) {
+      CUDA_CHECK(cudaMemset2DAsync(static_cast<char*>(d) + i * s.batch.d * bytes,
+                                   s.shape.ldd * bytes, 0, s.shape.n * bytes, s.shape.m, stream));
+    }
     return;
   }
+  if (s.batch.count == 0) return;
   constexpr float one = 1, zero = 0;
   constexpr std::int32_t whole_one = 1, whole_zero = 0;
   const bool whole = s.shape.type == GemmType::int8;
@@ -201,7 +218,7 @@ struct Gemm::State {
   GemmChoice choice;
 };
 
-Gemm::Gemm(const GemmShape&) { throw GemmUnavailable("built without cuBLASLt"); }
+Gemm::Gemm(const GemmShape&, const GemmBatch&) { throw GemmUnavailable("built without cuBLASLt"); }
 void Gemm::queue(cudaStream_t, const void*, const void*, void*) const {}
 
 }  // namespace gpubench

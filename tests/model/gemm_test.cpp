@@ -84,6 +84,33 @@ TEST_F(GemmTest, MultipliesAtRaggedShapesInEveryType) {
   expect_product<std::int8_t, std::int32_t>(GemmShape::dense(GemmType::int8, 5, 20, 44));
 }
 
+TEST_F(GemmTest, ABatchIsSoManyProductsAndCostsTheirTiles) {
+  // Two of 3 x 8 by 5 x 8, with a gap between the matrices of each operand.
+  const GemmShape s = GemmShape::dense(GemmType::bf16, 3, 5, 8);
+  const GemmBatch batch{2, 32, 48, 20};
+  const auto a = matrix<__nv_bfloat16>(batch.count * batch.a, 1),
+             b = matrix<__nv_bfloat16>(batch.count * batch.b, 2);
+  const DeviceBuffer<__nv_bfloat16> on_a{std::span<const __nv_bfloat16>(a)},
+      on_b{std::span<const __nv_bfloat16>(b)}, on_d(batch.count * batch.d);
+  Gemm(s, batch).queue(nullptr, on_a.data(), on_b.data(), on_d.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const auto d = on_d.download();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    for (std::size_t at = 0; at < s.m * s.n; ++at) {
+      float want = 0;
+      for (std::size_t k = 0; k < s.k; ++k) {
+        want += static_cast<float>(a[i * batch.a + at / s.n * s.k + k]) *
+                static_cast<float>(b[i * batch.b + at % s.n * s.k + k]);
+      }
+      EXPECT_EQ(static_cast<float>(d[i * batch.d + at]), want) << i << ", " << at;
+    }
+  }
+  const GemmShape tile = GemmShape::dense(GemmType::bf16, 1024, 1024, 1024);
+  const GemmCost one = gemm_cost(tile, device_), many = gemm_cost(tile, device_, 33);
+  EXPECT_EQ(many.tiles * many.tile_m * many.tile_n, 33 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(term(many, "dram"), 33 * term(one, "dram"));
+}
+
 TEST_F(GemmTest, LeavesAloneWhatLiesBetweenRows) {
   expect_product<__half, __half>({GemmType::fp16, 17, 19, 23, 24, 29, 21});
 }

@@ -46,7 +46,7 @@ double fetched_rows(Tile tile, bool aligned, int generation) {
   return longer / 2 + (generation < 10 ? shorter : shorter / 2);
 }
 
-GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, Tile tile) {
+GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, Tile tile) {
   const double sms = device["sm_count"], clock = device["sm_clock_hz"];
   const auto operand_bytes = static_cast<double>(gemm_operand_bytes(shape.type));
   const auto result_bytes = static_cast<double>(gemm_result_bytes(shape.type));
@@ -58,7 +58,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, Tile tile) {
   cost.tile_m = tile.m;
   cost.tile_n = tile.n;
   cost.tiles = std::ceil(static_cast<double>(shape.m) / tile.m) *
-               std::ceil(static_cast<double>(shape.n) / tile.n);
+               std::ceil(static_cast<double>(shape.n) / tile.n) * batch;
   cost.waves = std::ceil(cost.tiles / sms);
 
   const double elements = static_cast<double>(tile.m) * tile.n;
@@ -73,7 +73,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, Tile tile) {
   const double dram = device["dram_bytes_per_second"] * device["dram_mixed_efficiency"];
   cost.terms = {{"tensor", cost.waves * tile_cycles / clock},
                 {"l2", fetched / device["l2_bytes_per_second"]},
-                {"dram", shape.bytes() / dram},
+                {"dram", batch * shape.bytes() / dram},
                 {"launch", device["kernel_floor_seconds"]}};
   const auto largest = std::max_element(
       cost.terms.begin(), cost.terms.end(),
@@ -107,10 +107,11 @@ std::string why_no_gemm(const GemmShape& s) {
   return "";
 }
 
-GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device) {
-  GemmCost best = cost_of(shape, device, tiles[0]);
+GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch) {
+  const auto count = static_cast<double>(batch);
+  GemmCost best = cost_of(shape, device, count, tiles[0]);
   for (const Tile tile : tiles) {
-    GemmCost other = cost_of(shape, device, tile);
+    GemmCost other = cost_of(shape, device, count, tile);
     if (other.seconds < best.seconds) best = std::move(other);
   }
   return best;
