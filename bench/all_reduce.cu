@@ -335,7 +335,6 @@ void add(const char* kernel, gpubench::BenchFunction function, std::int64_t leas
        {8, 1 << 21},
        {8, 1 << 29},
        {8, std::int64_t{8} << 30},
-       {2, 8},
        {2, 1 << 29},
        {64, 1 << 29}});
   const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}};

@@ -118,14 +118,14 @@ void tiled(Bench& bench) {
   const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
              v = bench.input<element>(p.elements());
   const auto out = bench.output<element>(p.elements());
-  bench.check([=, values = std::array{q.values(), k.values(), v.values()}](bool only_written) {
-    return check_rows(p, out.data(), values[0], values[1], values[2], only_written);
+  bench.check([=](bool only_written) {
+    return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
   });
   const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
   bench.work({.useful_bytes = p.shape.operand_bytes(),
               .flops = p.shape.flops(),
               .law = tiled_law(bench, p, double{1} * grid.x * grid.y),
-              .law_tolerance = 0.1});
+              .law_tolerance = 0.35});
   bench.note("memory_bytes", p.shape.operand_bytes());
   bench.run([&](cudaStream_t s) {
     launch(kernel, grid, threads, shared, s, q.data(), k.data(), v.data(), out.data(),
@@ -135,14 +135,14 @@ void tiled(Bench& bench) {
 
 // --- standard ---
 
-// The library's multiplications and the kernel between them. V lies transposed, as Gemm takes it.
+// The library's multiplications and the kernel between them.
 class Standard {
  public:
   explicit Standard(const Problem& p)
       : p_(p),
         scores_(GemmShape::dense(GemmType::bf16, p.seq, p.seq, p.head_dim),
                 {p.heads, p.head_elements(), p.head_elements(), p.seq * p.seq}),
-        results_(GemmShape::dense(GemmType::bf16, p.seq, p.head_dim, p.seq),
+        results_(GemmShape::textbook(GemmType::bf16, p.seq, p.head_dim, p.seq),
                  {p.heads, p.seq * p.seq, p.head_elements(), p.head_elements()}) {}
   void queue(cudaStream_t s, const element* q, const element* k, const element* v, element* weights,
              element* out) const {
@@ -172,8 +172,7 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
       weights(p.heads * p.seq * p.seq), out(p.elements());
   gpubench::fill_random(q.data(), q.size(), of_q);
   gpubench::fill_random(k.data(), k.size(), of_k);
-  gpubench::fill_random(v.data(), v.size(),
-                        Transposed<Generator<element>>{of_v, p.seq, p.head_dim});
+  gpubench::fill_random(v.data(), v.size(), of_v);
   CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.bytes()));
   Standard(p).queue(nullptr, q.data(), k.data(), v.data(), weights.data(), out.data());
   CUDA_CHECK(cudaDeviceSynchronize());
@@ -204,15 +203,13 @@ void standard(Bench& bench) {
       bench.skip(why.what());
     }
   }();
-  const Generator<element> of_v{3};
-  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements());
-  const auto v =
-      bench.input<element>(p.elements(), Transposed<Generator<element>>{of_v, p.seq, p.head_dim});
+  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
+             v = bench.input<element>(p.elements());
   const auto out = bench.output<element>(p.elements());
   const auto weights = bench.output<element>(p.heads * p.seq * p.seq);
-  bench.check([=, &bench, of_q = q.values(), of_k = k.values()](bool) {
+  bench.check([=, &bench](bool) {
     return bench.priced() ? check_in_small(p.head_dim, p.causal)
-                          : check_rows(p, out.data(), of_q, of_k, of_v, false);
+                          : check_rows(p, out.data(), q.values(), k.values(), v.values(), false);
   });
   const double softmax_bytes = (p.causal ? 1.5 : 2) * p.shape.score_bytes();
   bench.work({.useful_bytes = p.shape.operand_bytes(),

@@ -75,16 +75,13 @@ void misaligned_read(Bench& bench) {
     launch(coalescing::misaligned_read, blocks, threads, 0, s, in.data(), sums.data(), offset);
   });
 }
-GPU_BENCHMARK(coalescing, misaligned_read)
-    ->ArgName("offset")
-    ->ArgsProduct({{0, 1, 4, 7, 8, 16, 24, 31}});
+GPU_BENCHMARK(coalescing, misaligned_read)->ArgName("offset")->ArgsProduct({{0, 1, 7, 8, 16, 31}});
 GPU_BENCHMARK(coalescing, misaligned_read)
     ->ArgName("offset")
     ->In(gpubench::Suite::full)
-    ->ArgsProduct({{2, 3, 5, 6}})
+    ->ArgsProduct({{2, 3, 4, 5, 6}})
     ->DenseRange(9, 15)
-    ->DenseRange(17, 23)
-    ->DenseRange(25, 30);
+    ->DenseRange(17, 30);
 
 template <class Layout>
 void one_field(Bench& bench, const gpubench::Law& law) {
@@ -153,10 +150,10 @@ void gather(Bench& bench) {
 }
 GPU_BENCHMARK(coalescing, gather)
     ->ArgName("window")
-    ->ArgsProduct({{32, 256, 4096, 1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30}});
+    ->ArgsProduct({{32, 4096, 1 << 16, 1 << 20, 1 << 24, 1 << 26, 1 << 28, 1 << 30}});
 GPU_BENCHMARK(coalescing, gather)
     ->ArgName("window")
     ->In(gpubench::Suite::full)
-    ->ArgsProduct({{64, 1024, 1 << 14, 1 << 18}});
+    ->ArgsProduct({{64, 256, 1024, 1 << 14, 1 << 18, 1 << 22}});
 
 }  // namespace

@@ -49,8 +49,12 @@ void branches(Bench& bench) {
 GPU_BENCHMARK(divergence, branches)
     ->Axis("order", {"interleaved"})
     ->ArgName("ways")
-    ->RangeMultiplier(2)
-    ->Range(1, most_ways);
+    ->ArgsProduct({{1, 2, 4, 8, most_ways}});
+GPU_BENCHMARK(divergence, branches)
+    ->Axis("order", {"interleaved"})
+    ->ArgName("ways")
+    ->In(Suite::full)
+    ->Arg(16);
 GPU_BENCHMARK(divergence, branches)->Axis("order", {"sorted"})->ArgName("ways")->Arg(2)->Arg(32);
 GPU_BENCHMARK(divergence, branches)
     ->Axis("order", {"sorted"})

@@ -157,7 +157,7 @@ void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& 
 }
 [[maybe_unused]] const bool added = [] {
   add<Copy>("copy", {{4, 16, 32, 64}, {1, 2, 4, 8}});
-  add<Fma>("fma", {{4, 16, 64}, {1, 2, 4}});
+  add<Fma>("fma", {{4, 16, 64}, {1, 4}});
   return true;
 }();
 

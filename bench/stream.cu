@@ -158,10 +158,13 @@ gpubench::Registration* rows(const char* name, const char* dtype, gpubench::Benc
 // and all of it in the full suite.
 void add(const char* name, gpubench::BenchFunction fp32, gpubench::BenchFunction fp64, bool swept) {
   if (swept) {
-    rows(name, "fp32", fp32, Suite::standard)->ArgsProduct({{4, 16}, {1, 4, 8}});
+    rows(name, "fp32", fp32, Suite::standard)
+        ->ArgsProduct({{4}, {1, 4}})
+        ->ArgsProduct({{16}, {1, 4, 8}});
     rows(name, "fp32", fp32, Suite::full)
         ->ArgsProduct({{8}, {1, 2, 4, 8}})
-        ->ArgsProduct({{4, 16}, {2}});
+        ->ArgsProduct({{4}, {2, 8}})
+        ->ArgsProduct({{16}, {2}});
   } else {
     rows(name, "fp32", fp32, Suite::standard)->Args({16, 4});
     rows(name, "fp32", fp32, Suite::full)

@@ -38,7 +38,7 @@ using gpubench::Suite;
 // What is needed of what the library's tiles multiply, at its best rate. Only where rows are
 // aligned, and for tiles large enough that L2 keeps up with them.
 gpubench::Law law_of(const Bench& bench, const Gemm& gemm) {
-  const auto [type, m, n, k, lda, ldb, ldd] = gemm.shape();
+  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n] = gemm.shape();
   const auto& choice = gemm.choice();
   const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
   const std::size_t in = gemm_operand_bytes(type), out = gemm_result_bytes(type);
@@ -201,10 +201,10 @@ void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
   add("waves", by_dtype<waves>, "m", {2048, 2304, 3072, 3328}, ms);
   for (const char* pass : {"forward", "input_gradient"}) {
     add_vocabulary("bf16", pass, Suite::standard);
-    for (const char* dtype : {"tf32", "fp8", "int8"}) add_vocabulary(dtype, pass, Suite::full);
+    for (const char* dtype : {"fp16", "tf32", "fp8", "int8"}) {
+      add_vocabulary(dtype, pass, Suite::full);
+    }
   }
-  add_vocabulary("fp16", "forward", Suite::standard);
-  add_vocabulary("fp16", "input_gradient", Suite::full);
   return true;
 }();
 

@@ -59,11 +59,12 @@ class Progress {
   void clear() const {
     if (on_) std::cerr << "\r\033[K" << std::flush;
   }
-
- private:
+  // Since the first row was about to start.
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
+
+ private:
   static std::string clock(double seconds) {
     const auto whole = static_cast<long>(seconds);
     return std::to_string(whole / 60) + (whole % 60 < 10 ? ":0" : ":") + std::to_string(whole % 60);
@@ -463,6 +464,7 @@ int run_program(int argc, char** argv) {
       return interrupted_exit;
     }
   }
+  results.context["run_seconds"] = progress.seconds();
   const auto roofs = state_roofs(rows, *platform);
   judge_rows(rows, best_roofs(roofs));
   results.context["roofs"] = roofs_json(roofs);

@@ -360,17 +360,6 @@ __global__ void __launch_bounds__(most_threads)
   }
 }
 
-// Element i of what holds each head's V with its rows and columns exchanged.
-template <class Source>
-struct Transposed {
-  Source of;
-  std::size_t seq, head_dim;
-  __host__ __device__ element operator()(std::size_t i) const {
-    const std::size_t head = i / (seq * head_dim), at = i % (seq * head_dim);
-    return of(head * seq * head_dim + at % seq * head_dim + at / seq);
-  }
-};
-
 // --- what must come of it ---
 
 // Row `query` of head `head`, in double precision and with no tile and no running maximum: all

@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "harness/gpu/buffer.hpp"
+#include "harness/gpu/event.hpp"
+#include "harness/gpu/stream.hpp"
 
 namespace gpubench {
 namespace {
@@ -42,6 +45,8 @@ Types types_of(GemmType type) {
       return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
     case GemmType::fp8:
       return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::fp32:  // not CUBLAS_COMPUTE_32F_FAST_*: no Tensor Cores
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
     case GemmType::int8:
       break;
   }
@@ -111,7 +116,73 @@ struct Gemm::State {
   Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
   DeviceBuffer<char> workspace;
+
+  // The library's algorithms in its order, `most` of them.
+  std::vector<cublasLtMatmulHeuristicResult_t> candidates(int most) const;
+  void take(const cublasLtMatmulHeuristicResult_t& candidate);
+  void multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<char>& space, const void* of_a,
+                const void* of_b, void* to, cudaStream_t stream) const;
 };
+
+std::vector<cublasLtMatmulHeuristicResult_t> Gemm::State::candidates(int most) const {
+  Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+  CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.place()));
+  CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference,
+                                                    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                    &most_workspace, sizeof most_workspace));
+  // Sums are fp32 throughout: partial sums of a split k may not be rounded to the result's type.
+  const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(
+      preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
+  int count = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      library, multiplication, b, a, d, d, preference, most, found.data(), &count);
+  // Which of the three says so depends on the type and the version.
+  const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                       status == CUBLAS_STATUS_INVALID_VALUE ||
+                       status == CUBLAS_STATUS_ARCH_MISMATCH;
+  if (!refused) CUBLAS_CHECK(status);
+  found.resize(refused ? 0 : static_cast<std::size_t>(count));
+  std::erase_if(found, [](const auto& one) { return one.state != CUBLAS_STATUS_SUCCESS; });
+  if (found.empty()) {
+    throw GemmUnavailable(std::string("cuBLASLt has no algorithm for ") +
+                          gemm_type_name(shape.type) + " in this shape on this device");
+  }
+  return found;
+}
+
+void Gemm::State::take(const cublasLtMatmulHeuristicResult_t& candidate) {
+  algorithm = candidate.algo;
+  workspace = DeviceBuffer<char>(candidate.workspaceSize);
+  const auto configured = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    int value = 0;
+    CUBLAS_CHECK(
+        cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, nullptr));
+    return value;
+  };
+  std::uint64_t implementation = 0;
+  CUBLAS_CHECK(cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
+                                                 &implementation, sizeof implementation, nullptr));
+  choice.algorithm = "cuBLASLt " + std::to_string(configured(CUBLASLT_ALGO_CONFIG_ID));
+  std::tie(choice.tile_m, choice.tile_n) = tile_of(configured(CUBLASLT_ALGO_CONFIG_TILE_ID));
+  choice.workspace_bytes = static_cast<double>(candidate.workspaceSize);
+  choice.split_k = static_cast<unsigned>(std::max(configured(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), 1));
+  choice.waves = static_cast<double>(candidate.wavesCount);
+  choice.unit = unit_of(implementation);
+}
+
+void Gemm::State::multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<char>& space,
+                           const void* of_a, const void* of_b, void* to,
+                           cudaStream_t stream) const {
+  constexpr float one = 1, zero = 0;
+  constexpr std::int32_t whole_one = 1, whole_zero = 0;
+  const bool whole = shape.type == GemmType::int8;
+  const void* const alpha = whole ? static_cast<const void*>(&whole_one) : &one;
+  const void* const beta = whole ? static_cast<const void*>(&whole_zero) : &zero;
+  CUBLAS_CHECK(cublasLtMatmul(library, multiplication, alpha, of_b, b, of_a, a, beta, to, d, to, d,
+                              &with, space.data(), space.bytes(), stream));
+}
 
 Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_unique<State>()) {
   State& s = *state_;
@@ -121,15 +192,17 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_un
   const Types types = types_of(shape.type);
   CUBLAS_CHECK(cublasLtCreate(s.library.place()));
   CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
-  // By columns, D is n by m: B, transposed, times A.
-  const cublasOperation_t transposed = CUBLAS_OP_T;
-  CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSA,
-                                              &transposed, sizeof transposed));
+  // By columns, D is n by m: B, transposed unless its rows are of n, times A.
+  const cublasOperation_t of_b = shape.b_is_k_by_n ? CUBLAS_OP_N : CUBLAS_OP_T;
+  CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSA, &of_b,
+                                              sizeof of_b));
   const auto columns = [](std::size_t ld) { return static_cast<std::int64_t>(ld); };
   CUBLAS_CHECK(
       cublasLtMatrixLayoutCreate(s.a.place(), types.operand, shape.k, shape.m, columns(shape.lda)));
+  const auto [along, rows] =
+      shape.b_is_k_by_n ? std::pair{shape.n, shape.k} : std::pair{shape.k, shape.n};
   CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(s.b.place(), types.operand, shape.k, shape.n, columns(shape.ldb)));
+      cublasLtMatrixLayoutCreate(s.b.place(), types.operand, along, rows, columns(shape.ldb)));
   CUBLAS_CHECK(
       cublasLtMatrixLayoutCreate(s.d.place(), types.result, shape.n, shape.m, columns(shape.ldd)));
   const auto repeat = [&](cublasLtMatrixLayout_t layout, std::size_t distance) {
@@ -143,47 +216,35 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_un
   repeat(s.a, batch.a);
   repeat(s.b, batch.b);
   repeat(s.d, batch.d);
-  Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
-  CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.place()));
-  CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference,
-                                                    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                    &most_workspace, sizeof most_workspace));
-  // Sums are fp32 throughout: partial sums of a split k may not be rounded to the result's type.
-  const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-  CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(
-      preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
-  cublasLtMatmulHeuristicResult_t best{};
-  int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      s.library, s.multiplication, s.b, s.a, s.d, s.d, preference, 1, &best, &found);
-  // Which of the three says so depends on the type and the version.
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-      status == CUBLAS_STATUS_ARCH_MISMATCH ||
-      (status == CUBLAS_STATUS_SUCCESS && (found == 0 || best.state != CUBLAS_STATUS_SUCCESS))) {
-    throw GemmUnavailable(std::string("cuBLASLt has no algorithm for ") +
-                          gemm_type_name(shape.type) + " in this shape on this device");
-  }
-  CUBLAS_CHECK(status);
-  s.algorithm = best.algo;
-  s.workspace = DeviceBuffer<char>(best.workspaceSize);
+  s.take(s.candidates(1).front());
+}
 
-  const auto configured = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
-    int value = 0;
-    CUBLAS_CHECK(cublasLtMatmulAlgoConfigGetAttribute(&s.algorithm, attribute, &value, sizeof value,
-                                                      nullptr));
-    return value;
-  };
-  std::uint64_t implementation = 0;
-  CUBLAS_CHECK(cublasLtMatmulAlgoCapGetAttribute(&s.algorithm,
-                                                 CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
-                                                 &implementation, sizeof implementation, nullptr));
-  s.choice.algorithm = "cuBLASLt " + std::to_string(configured(CUBLASLT_ALGO_CONFIG_ID));
-  std::tie(s.choice.tile_m, s.choice.tile_n) = tile_of(configured(CUBLASLT_ALGO_CONFIG_TILE_ID));
-  s.choice.workspace_bytes = static_cast<double>(best.workspaceSize);
-  s.choice.split_k =
-      static_cast<unsigned>(std::max(configured(CUBLASLT_ALGO_CONFIG_SPLITK_NUM), 1));
-  s.choice.waves = static_cast<double>(best.wavesCount);
-  s.choice.unit = unit_of(implementation);
+void Gemm::tune(const void* a, const void* b, void* d, unsigned most) {
+  State& s = *state_;
+  if (s.batch.count == 0 || s.shape.m == 0 || s.shape.n == 0 || s.shape.k == 0) return;
+  constexpr float enough_seconds = 2e-3f;  // of runs behind one another, timed together
+  const Stream stream;
+  const Event begin, end;
+  const auto candidates = s.candidates(static_cast<int>(most));
+  float best = 0;
+  for (unsigned place = 0; place < candidates.size(); ++place) {
+    const DeviceBuffer<char> space(candidates[place].workspaceSize);
+    const auto seconds_of = [&](int runs) {
+      begin.record(stream);
+      for (int i = 0; i < runs; ++i) s.multiply(candidates[place].algo, space, a, b, d, stream);
+      end.record(stream);
+      end.synchronize();
+      return static_cast<float>(seconds_between(begin, end)) / static_cast<float>(runs);
+    };
+    seconds_of(1);  // loads its code
+    const int runs = 1 + static_cast<int>(enough_seconds / std::max(seconds_of(1), 1e-6f));
+    const float seconds = std::min(seconds_of(runs), seconds_of(runs));
+    if (place > 0 && seconds >= best) continue;
+    best = seconds;
+    s.take(candidates[place]);
+    s.choice.place = place;
+  }
+  s.choice.candidates = static_cast<unsigned>(candidates.size());
 }
 
 void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) const {
@@ -198,13 +259,7 @@ void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) con
     return;
   }
   if (s.batch.count == 0) return;
-  constexpr float one = 1, zero = 0;
-  constexpr std::int32_t whole_one = 1, whole_zero = 0;
-  const bool whole = s.shape.type == GemmType::int8;
-  const void* const alpha = whole ? static_cast<const void*>(&whole_one) : &one;
-  const void* const beta = whole ? static_cast<const void*>(&whole_zero) : &zero;
-  CUBLAS_CHECK(cublasLtMatmul(s.library, s.multiplication, alpha, b, s.b, a, s.a, beta, d, s.d, d,
-                              s.d, &s.algorithm, s.workspace.data(), s.workspace.bytes(), stream));
+  s.multiply(s.algorithm, s.workspace, a, b, d, stream);
 }
 
 }  // namespace gpubench
@@ -219,6 +274,7 @@ struct Gemm::State {
 };
 
 Gemm::Gemm(const GemmShape&, const GemmBatch&) { throw GemmUnavailable("built without cuBLASLt"); }
+void Gemm::tune(const void*, const void*, void*, unsigned) {}
 void Gemm::queue(cudaStream_t, const void*, const void*, void*) const {}
 
 }  // namespace gpubench

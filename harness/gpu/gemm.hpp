@@ -13,18 +13,25 @@
 namespace gpubench {
 
 // What A and B hold, and so which unit multiplies. Sums are fp32 (int8: int32). D holds the same
-// type, except: tf32 is fp32 in memory; of fp8 (e4m3) D is bf16; of int8 it is int32.
-enum class GemmType { bf16, fp16, tf32, fp8, int8 };
+// type, except: tf32 is fp32 in memory; of fp8 (e4m3) D is bf16; of int8 it is int32. fp32 is not
+// for the Tensor Cores: multiply-adds in full precision.
+enum class GemmType { bf16, fp16, tf32, fp8, int8, fp32 };
 
 constexpr const char* gemm_type_name(GemmType type) {
-  constexpr const char* names[] = {"bf16", "fp16", "tf32", "fp8", "int8"};
+  constexpr const char* names[] = {"bf16", "fp16", "tf32", "fp8", "int8", "fp32"};
   return names[static_cast<std::size_t>(type)];
 }
 constexpr std::size_t gemm_operand_bytes(GemmType type) {
-  return type == GemmType::tf32 ? 4 : type == GemmType::fp8 || type == GemmType::int8 ? 1 : 2;
+  return type == GemmType::tf32 || type == GemmType::fp32  ? 4
+         : type == GemmType::fp8 || type == GemmType::int8 ? 1
+                                                           : 2;
 }
 constexpr std::size_t gemm_result_bytes(GemmType type) {
-  return type == GemmType::tf32 || type == GemmType::int8 ? 4 : 2;
+  return gemm_operand_bytes(type) == 4 || type == GemmType::int8 ? 4 : 2;
+}
+// The roof of the unit that multiplies.
+inline std::string gemm_roof(GemmType type) {
+  return (type == GemmType::fp32 ? "" : "tensor_") + std::string(gemm_type_name(type));
 }
 
 // D[m][n] = sum over k of A[m][k] * B[n][k], all by rows: the operands side by side along k, as a
@@ -34,11 +41,16 @@ struct GemmShape {
   GemmType type = GemmType::bf16;
   std::size_t m = 0, n = 0, k = 0;
   std::size_t lda = 0, ldb = 0, ldd = 0;
+  bool b_is_k_by_n = false;  // B[k][n] instead, as textbooks have it (cuBLAS: NN)
 
   // Rows without gaps.
   static constexpr GemmShape dense(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
     return {type, m, n, k, k, k, n};
   }
+  static constexpr GemmShape textbook(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
+    return {type, m, n, k, k, n, n, true};
+  }
+  std::size_t b_elements() const { return (b_is_k_by_n ? k : n) * ldb; }
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
@@ -65,6 +77,8 @@ struct GemmChoice {
   std::string unit;      // that multiplies: "hmma", "imma", "fma", ...
   double waves = 0;      // of blocks, by the library's own estimate; 0: not said
   unsigned split_k = 1;  // parts of each sum, added up afterwards
+  // Of how many algorithms it is the fastest, and its place (from 0) in the library's own order.
+  unsigned candidates = 1, place = 0;
 };
 
 // This library, device or shape does not go; says which.
@@ -78,6 +92,10 @@ class Gemm {
   explicit Gemm(const GemmShape& shape, const GemmBatch& batch = {});
   ~Gemm();
   Gemm(Gemm&&) noexcept;
+
+  // Times the library's first `most` algorithms on these operands and keeps the fastest. Waits for
+  // the device; D is overwritten. (The model has one algorithm.)
+  void tune(const void* a, const void* b, void* d, unsigned most = 16);
 
   const GemmShape& shape() const;
   const GemmChoice& choice() const;

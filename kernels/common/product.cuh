@@ -1,5 +1,5 @@
 // What a matrix multiplication must compute, and how to tell without computing all of it again.
-// D[m][n] = sum over k of A[m][k] * B[n][k], all by rows.
+// D[m][n] = sum over k of A[m][k] * B[n][k], all by rows; or of A[m][k] * B[k][n].
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,14 +14,14 @@ namespace product {
 template <class Out, class Source>
 struct Expected {
   Source a, b;
-  std::size_t n, k, lda, ldb, ldd;
+  std::size_t n, k, lda, b_column, b_step, ldd;  // from B[.][n] to the next n, to the next k
   Out gap;
   __host__ __device__ Out operator()(std::size_t i) const {
     const std::size_t row = i / ldd, column = i % ldd;
     if (column >= n) return gap;
     double sum = 0;
     for (std::size_t j = 0; j < k; ++j) {
-      sum += static_cast<double>(a(row * lda + j)) * static_cast<double>(b(column * ldb + j));
+      sum += static_cast<double>(a(row * lda + j)) * static_cast<double>(b(column * b_column + j * b_step));
     }
     return static_cast<Out>(sum);
   }

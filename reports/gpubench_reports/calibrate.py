@@ -17,6 +17,7 @@ from typing import Any
 from gpubench_reports.errors import ReportError
 from gpubench_reports.expressions import Expression
 from gpubench_reports.reader import Checker, ResultFile, parse
+from gpubench_reports.rule_rows import RuleRows, UnusableError, plain_figure
 
 # Where the checkout has its device files; what a figure may hold stands in the schema beside them.
 DEVICES = Path(__file__).resolve().parents[2] / "harness" / "devices"
@@ -111,10 +112,6 @@ class Calibration:
     base: Device
     figures: tuple[Calibrated, ...]
     missed: dict[str, str]
-
-
-class _UnusableError(Exception):
-    """Why a rule gives no figure."""
 
 
 # --- the rules ------------------------------------------------------------------------------------
@@ -277,7 +274,7 @@ class _Applied:
     def __init__(self, result: ResultFile, base: Device, by: Rules) -> None:
         self._result, self._base, self._by = result, base, by
         self._modelled = result.context.modelled
-        self._rows = {line["name"]: line for line in result.rows.to_dict("records")}
+        self._rows = RuleRows(result)
         self._answers: dict[str, Calibrated | str] = {}
 
     def of(self, figure: str) -> Calibrated | str:
@@ -290,7 +287,7 @@ class _Applied:
                 try:
                     self._answers[figure] = self._apply(rule)
                     return self._answers[figure]
-                except _UnusableError as why:
+                except UnusableError as why:
                     reasons.append(str(why))
             self._answers[figure] = "; ".join(dict.fromkeys(reasons))
         return self._answers[figure]
@@ -298,14 +295,14 @@ class _Applied:
     def _apply(self, rule: Rule) -> Calibrated:
         from_base: list[str] = []
         values, names, reasons = [], [], []
-        for name in self._matching(rule.rows):
+        for name in self._rows.matching(rule.rows):
             try:
                 values.append(self._value(rule, name, from_base))
                 names.append(name)
-            except _UnusableError as why:
+            except UnusableError as why:
                 reasons.append(str(why))
         if not values:
-            raise _UnusableError("; ".join(dict.fromkeys(reasons)))
+            raise UnusableError("; ".join(dict.fromkeys(reasons)))
         value = _TAKES[rule.take](values)
         if rule.nearest:
             value = min(rule.nearest, key=lambda choice: abs(math.log(choice / value)))
@@ -321,32 +318,13 @@ class _Applied:
         largest = 1 if constraint == "fraction" else math.inf
         if not 0 < value <= largest or not math.isfinite(value):
             bounds = "above 0, at most 1" if largest == 1 else "above 0"
-            raise _UnusableError(f"comes to {value:.4g}, must be {bounds}")
-
-    def _matching(self, pattern: str) -> list[str]:
-        names = [name for name in self._rows if re.fullmatch(pattern, name)]
-        if not names:
-            raise _UnusableError(f"no row {pattern} in the file")
-        return names
-
-    def _usable(self, name: str) -> dict[str, Any]:
-        row = self._rows[name]
-        if row["status"] != "ok":
-            raise _UnusableError(f"{name} {row['status']}: {row['reason']}")
-        # A modelled time has no noise: such a row only ran out of time on a busy host.
-        if row["converged"] == 0 and not self._modelled:
-            raise _UnusableError(f"{name} did not converge")
-        if row["throttled"] > 0:
-            raise _UnusableError(f"{name} ran throttled")
-        return row
+            raise UnusableError(f"comes to {value:.4g}, must be {bounds}")
 
     def _value(self, rule: Rule, name: str, from_base: list[str]) -> float:
-        row = self._usable(name)
+        row = self._rows.usable(name)
         rows = {"row": lambda key: self._of_row(row, key, from_base)}
         for alias, pattern in rule.with_rows.items():
-            arguments = {key: re.escape(str(value)) for key, value in row["arguments"].items()}
-            names = self._matching(pattern.format_map(arguments))
-            other = self._usable(names[0])
+            other = self._rows.beside(row, pattern)
             rows[alias] = lambda key, of=other: self._of_row(of, key, from_base)
         named: dict[str, float] = {}
 
@@ -357,10 +335,10 @@ class _Applied:
             for key, expression in rule.let.items():
                 named[key] = expression.value(of_name, rows)
             if rule.only_if is not None and not rule.only_if.value(of_name, rows):
-                raise _UnusableError(f"{name}: {rule.unless}")
+                raise UnusableError(f"{name}: {rule.unless}")
             value = float(rule.value.value(of_name, rows))
         except (ArithmeticError, ValueError, TypeError):
-            raise _UnusableError(f"{name}: its figures have no result") from None
+            raise UnusableError(f"{name}: its figures have no result") from None
         if rule.take != "mean":
             self._check(rule.figure, value)
         return value
@@ -372,19 +350,17 @@ class _Applied:
             return answer.value
         value = self._base.value(figure)
         if value is None:
-            raise _UnusableError(f"needs {figure}, which no row gives and the base does not have")
+            raise UnusableError(f"needs {figure}, which no row gives and the base does not have")
         if has_rule:
             from_base.append(figure)
         return value
 
     def _of_row(self, row: dict[str, Any], key: str, from_base: list[str]) -> Any:
         name = row["name"]
-        if key == "seconds":
-            return row["seconds"]
         if key == "busy":
             busy = row["seconds"] - self._figure("kernel_floor_seconds", from_base)
             if busy <= 0:
-                raise _UnusableError(f"{name} takes no longer than an empty kernel")
+                raise UnusableError(f"{name} takes no longer than an empty kernel")
             return busy
         if key in ("bytes", "flops"):
             rate = "useful_bytes_per_second" if key == "bytes" else "flops_per_second"
@@ -394,16 +370,13 @@ class _Applied:
                 return row["sm_clock_hz"]
             if self._modelled:
                 return self._figure("sm_clock_hz", from_base)
-            raise _UnusableError(f"{name}: its clock is not known")
+            raise UnusableError(f"{name}: its clock is not known")
         if key in ("tile_m", "tile_n"):
             tile = re.fullmatch(r"(\d+)x(\d+)", str(row["raw"].get("tile", "")))
             if tile is None:
-                raise _UnusableError(f"{name} does not say its tile")
+                raise UnusableError(f"{name} does not say its tile")
             return int(tile[1 if key == "tile_m" else 2])
-        value = row["arguments"].get(key, row["raw"].get(key))
-        if value is None or isinstance(value, (list, dict, bool)):
-            raise _UnusableError(f"{name} has no {key}")
-        return value
+        return plain_figure(row, key)
 
 
 # --- what becomes of it ---------------------------------------------------------------------------

@@ -6,6 +6,7 @@ what); 130 interrupted.
 
 import argparse
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -42,8 +43,10 @@ examples:
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
+  gpubench-report claims run.json                  what is often said of GPUs, put to the test
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               a device file with what was measured
+  gpubench-report goals results/local/validate-... what is wanted of a GPU, and is it reached?
   gpubench-report published tests/data/published   the model against published measurements
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
@@ -151,6 +154,15 @@ are, and how many pairs of rows a comparison tells apart (5 %, if nothing but ch
 the runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
 """
 
+_CLAIMS = """\
+Puts what is often said of GPUs ("padding is a free speed-up", "a launch costs a few microseconds")
+to the test: the claim, the figure that the rows of RESULT give, the range in which the claim holds,
+and a verdict. It holds, does not hold, holds partly (and where), or was not tested (and why: a row
+is missing, was skipped, or needs another device). Of a modelled file the verdicts are modelled.
+
+The claims are claims.toml of this package.
+"""
+
 _COUNTERS = """\
 Compares what the model counts with what Nsight Compute counts, launch by launch:
 
@@ -163,6 +175,13 @@ Compares what the model counts with what Nsight Compute counts, launch by launch
 Prints, for each figure, how many launches agree, and then every difference, with the reason where
 one is known beforehand. --times adds how the times of another file (of a hot run, say) compare with
 the profiler's durations.
+"""
+
+_GOALS = """\
+Holds a folder that scripts/validate-gpu has filled against what gpubench wants to show on a GPU:
+the goal, the figure, and whether it is met, missed or absent (and why).
+
+The goals are goals.toml of this package; some are for one device only.
 """
 
 _PEERS = """\
@@ -333,12 +352,24 @@ def _parser() -> argparse.ArgumentParser:
     agree.add_argument("results", metavar="FILE.json", type=Path, nargs="+")
     agree.set_defaults(run=_run_agree)
 
+    claims = command("claims", "put what is often said of GPUs to the test", _CLAIMS)
+    claims.add_argument("results", metavar="RESULT.json", type=Path, nargs="+")
+    form = claims.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print them for other programs")
+    form.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    claims.set_defaults(run=_run_claims)
+
     counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
     _result_or(counters, "--metrics", "print what ncu is to be asked for")
     counters.add_argument("profiles", metavar="PROFILE.csv", type=Path, nargs="*")
     counters.add_argument("--times", metavar="FILE.json", type=Path,
                           help="a measured file, whose times are compared as well")  # fmt: skip
     counters.set_defaults(run=_run_counters)
+
+    goals = command("goals", "say which goals a validated GPU meets", _GOALS)
+    goals.add_argument("directory", metavar="DIR", type=Path)
+    goals.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    goals.set_defaults(run=_run_goals)
 
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
     _result_or(calibrate, "--filter", "print the --benchmark_filter of the rows that are needed")
@@ -571,6 +602,25 @@ def _run_agree(options: argparse.Namespace) -> None:
         print(f"note: {found.note}")
 
 
+def _run_claims(options: argparse.Namespace) -> None:
+    from gpubench_reports.claims import as_json, judge_claims
+    from gpubench_reports.reader import read
+
+    found = [(result, judge_claims(result)) for result in map(read, options.results)]
+    if options.json:
+        print(json.dumps([as_json(*one) for one in found], indent=1, ensure_ascii=False))
+        return
+    if options.markdown:
+        from gpubench_reports.markdown_report import claims_to_markdown
+
+        print("\n".join(claims_to_markdown(*one) for one in found), end="")
+        return
+    from gpubench_reports.tables import print_claims
+
+    for one in found:
+        print_claims(*one)
+
+
 def _run_counters(options: argparse.Namespace) -> None:
     from gpubench_reports import counters
 
@@ -592,6 +642,20 @@ def _run_counters(options: argparse.Namespace) -> None:
     print_counters(found)
     if times:
         print_timings(timed)
+
+
+def _run_goals(options: argparse.Namespace) -> None:
+    from gpubench_reports.goals import hold
+
+    context, outcomes = hold(options.directory)
+    if options.markdown:
+        from gpubench_reports.markdown_report import goals_to_markdown
+
+        print(goals_to_markdown(context, outcomes), end="")
+        return
+    from gpubench_reports.tables import print_goals
+
+    print_goals(context, outcomes)
 
 
 def _run_calibrate(options: argparse.Namespace) -> None:

@@ -25,6 +25,7 @@ from gpubench_reports import (
     speedup_chart,
     style,
 )
+from gpubench_reports.claims import FAILS, HOLDS, PARTLY, judge_claims
 from gpubench_reports.columns import columns_of
 from gpubench_reports.compare import Comparison, changed, compare
 from gpubench_reports.devices import Machine, of_result
@@ -57,6 +58,7 @@ _MOST_ROWS = 1500  # of the table, and with raw values
 _MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
 _WORST = 3  # rows that the summary tells, each of another concept
 _ROOFLINES = ("roofline", "levels", "devices", "roofs")  # kinds of charts
+_CLAIM_LOOKS = {HOLDS: "good", PARTLY: "doubt", FAILS: "bad"}
 _GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
 
 
@@ -89,6 +91,7 @@ def build(
         *_how_to_read(charts),
         *_concepts(result, verdicts, charts),
         *_others(charts),
+        *_claims(result),
         _table_section(result, verdicts, listed),
     ]
     return _page(result, sections, _raw(listed, verdicts)).encode("utf-8")
@@ -473,6 +476,39 @@ def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> 
     return [tag("section", tag("h2", "Comparison"), *parts, id="comparison")]
 
 
+def _claims(result: ResultFile) -> list[Markup]:
+    """What is often said of GPUs and how this file answers; nothing where it answers none of it."""
+    findings = judge_claims(result)
+    if not any(finding.tried for finding in findings):
+        return []
+    lines = []
+    for finding in findings:
+        look = _CLAIM_LOOKS.get(finding.word)
+        claim = f"{finding.claim.number}. {finding.claim.says}"
+        figures = [
+            tag("div", tag("strong", one.text), f" {one.where}",
+                f" ({one.beside})" if one.beside else None)
+            for one in finding.tried
+        ]  # fmt: skip
+        ranges = dict.fromkeys(one.case.claimed for one in finding.tried)
+        verdict = tag("span", finding.verdict, class_=f"state {look}" if look else "small")
+        cells = (
+            tag("td", tag("div", claim), tag("small", finding.notes)),
+            tag("td", figures, class_="text"),
+            tag("td", [tag("div", words) for words in ranges], class_="text"),
+            tag("td", verdict, class_="text"),
+        )
+        lines.append(tag("tr", *cells))
+    titles = ("claim", "our figure", "claimed", "verdict")
+    head = tag("tr", [tag("th", title, scope="col", class_="text") for title in titles])
+    table = tag("table", tag("thead", head), tag("tbody", lines))
+    words = "What is often said of GPUs, the figure that the rows of this file give, and the range "
+    words += "in which the claim holds."
+    return [tag("section", tag("h2", "Claims"), tag("p", words),
+                tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Claims"),
+                id="claims")]  # fmt: skip
+
+
 # --- the table ------------------------------------------------------------------------------------
 
 
@@ -607,7 +643,8 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
     )
     concepts = chart_names(list(dict.fromkeys(result.rows["concept"])))
     links = {"summary": "Summary", "rooflines": "Rooflines", "comparison": "Comparison",
-             "how": "How to read", "explained": "Explained", "rows": "Rows"}  # fmt: skip
+             "how": "How to read", "explained": "Explained", "claims": "Claims",
+             "rows": "Rows"}  # fmt: skip
     entries = [
         tag("li", tag("a", title, href=f"#{place}"))
         for place, title in links.items()

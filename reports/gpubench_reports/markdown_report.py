@@ -4,9 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gpubench_reports import paragraphs, style
+from gpubench_reports.claims import Finding
 from gpubench_reports.compare import Comparison
 from gpubench_reports.figures import with_headline
-from gpubench_reports.reader import PROVENANCES_OF_RUN, ResultFile
+from gpubench_reports.goals import Outcome
+from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
 from gpubench_reports.speedups import means
 from gpubench_reports.units import arithmetic_unit, si
 from gpubench_reports.verdicts import EXPECTED, UNGRADED, Verdict, headline_text, health, worst
@@ -35,6 +37,39 @@ def to_markdown(
     for concept in dict.fromkeys(result.rows["concept"]):
         rows = result.rows[result.rows["concept"] == concept]
         lines += [f"- **{escape(concept)}**: {escape(paragraphs.of_concept(rows, verdicts))}"]
+    return "\n".join(lines) + "\n"
+
+
+def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
+    """A table of the claims with our figures and verdicts, then what to know about each."""
+    context = result.context
+    lines = [f"## Claims: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+    if context.modelled:
+        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines += ["| # | claim | our figure | claimed | verdict |", "|---|---|---|---|---|"]
+    for finding in findings:
+        figures = [f"{one.text}: {'; '.join(filter(None, (one.where, one.beside)))}"
+                   for one in finding.tried]  # fmt: skip
+        ranges = dict.fromkeys(one.case.claimed for one in finding.tried)
+        cells = (str(finding.claim.number), escape(finding.claim.says),
+                 "<br>".join(map(escape, figures)), "<br>".join(map(escape, ranges)),
+                 f"**{finding.verdict}**")  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    for finding in findings:
+        lines.append(f"- {finding.claim.number}: {escape(finding.notes)}")
+    return "\n".join(lines) + "\n"
+
+
+def goals_to_markdown(context: Context, outcomes: Sequence[Outcome]) -> str:
+    """A table of the goals with our figures and whether they are met."""
+    lines = [f"## Goals: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+    if context.modelled:
+        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines += ["| goal | wanted | found | | of |", "|---|---|---|---|---|"]
+    for one in outcomes:
+        cells = (one.goal.what, one.goal.wanted, one.text, f"**{one.verdict}**", one.words)
+        lines.append(f"| {' | '.join(c if c.startswith('**') else escape(c) for c in cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -93,7 +93,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class Context:
-    """What a file says about the machine and the run. Text that was absent is empty."""
+    """What a file says about machine and run. Text that is absent is empty, a number NaN."""
 
     device_kind: str
     device: str
@@ -107,6 +107,7 @@ class Context:
     git_commit: str
     git_dirty: bool
     imported_from: str  # the program whose output was imported; empty for our own
+    run_seconds: float  # from the first row to the last
     roofs: tuple[Roof, ...]
 
     @property
@@ -308,6 +309,9 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         git_commit=check.text(context, "git_commit", "context", ""),
         git_dirty=context.get("git_dirty", False) is True,
         imported_from=check.text(context, "imported_from", "context", ""),
+        run_seconds=check.positive(context, "run_seconds", "context")
+        if "run_seconds" in context
+        else math.nan,
         roofs=tuple(_roof(check, index, roof) for index, roof in enumerate(roofs)),
     )
 

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -13,10 +14,12 @@ from rich.text import Text
 
 from gpubench_reports.agree import NARROW, Agreement, by_concept
 from gpubench_reports.calibrate import Calibration, figure_rules
+from gpubench_reports.claims import UNTESTED, Finding
 from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.counters import METRICS, TIME_TOLERANCE, Timed
 from gpubench_reports.counters import Comparison as Counted
+from gpubench_reports.goals import Outcome
 from gpubench_reports.peers import WIDTH, Answer
 from gpubench_reports.peers import Comparison as Beside
 from gpubench_reports.reader import Context, ResultFile
@@ -29,7 +32,8 @@ from gpubench_reports.verdicts import Verdict
 MOST_ROWS = 5000
 # The titles of columns that hold words.
 _TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure",
-         "program")  # fmt: skip
+         "program", "claim", "where", "holds", "beside it", "wanted", "of")  # fmt: skip
+_LONG = ("claim", "where", "of")  # those that may be broken into lines
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
 # Rows of an agreement.
@@ -282,6 +286,43 @@ def print_peers(found: Sequence[Beside]) -> None:
     )  # fmt: skip
 
 
+def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
+    """Prints every claim with our figures and its verdict, a line a case, then what to know."""
+    console = _console()
+    console.print(_bold(f"{result.path}  {_run(result.context)}"))
+    lines: list[tuple[str, ...]] = []
+    for finding in findings:
+        head = (str(finding.claim.number), finding.claim.says, finding.verdict)
+        cases = [
+            (one.where, one.text, one.case.claimed, "yes" if one.holds else "no", one.beside)
+            for one in finding.tried
+        ]
+        cases += [(where, NONE, NONE, UNTESTED, "") for where, _ in finding.untested]
+        for case in cases:
+            lines.append((*head, *(cell or NONE for cell in case)))
+            head = ("", "", "")
+    titles = ("#", "claim", "verdict", "where", "our figure", "claimed", "holds", "beside it")
+    console.print(_table(list(zip(titles, map(list, zip(*lines, strict=True)), strict=True))))
+    console.print(_bold("what to know"))
+    for finding in findings:
+        console.print(Text(f"  {finding.claim.number}  {finding.notes}"))
+
+
+def print_goals(context: Context, outcomes: Sequence[Outcome]) -> None:
+    """Prints every goal with our figure, whether it is met, and what the figure is of or why there
+    is none."""
+    console = _console()
+    console.print(_bold(_run(context)))
+    lines = [
+        (one.goal.what, one.goal.wanted, one.text or NONE, one.verdict, one.words)
+        for one in outcomes
+    ]
+    titles = ("goal", "wanted", "found", "verdict", "of")
+    console.print(_table(list(zip(titles, map(list, zip(*lines, strict=True)), strict=True))))
+    counts = Counter(one.word for one in outcomes)
+    console.print(_bold(", ".join(f"{count} {word}" for word, count in counts.items())))
+
+
 def print_calibration(found: Calibration, kept: dict[str, str]) -> None:
     """Prints every calibrated figure, old and new, then those that no row gave and why, and those
     that no row measures (`kept`: figure to reason)."""
@@ -384,8 +425,8 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, (title, _) in enumerate(used):
         text = index == 0 or title in _TEXT
-        table.add_column(title, justify="left" if text else "right", no_wrap=index > 0,
-                         overflow="fold")  # fmt: skip
+        table.add_column(title, justify="left" if text else "right", overflow="fold",
+                         no_wrap=index > 0 and title not in _LONG)  # fmt: skip
     for line in zip(*(cells for _, cells in used), strict=True):
         table.add_row(*(escape(cell) for cell in line))
     return table

@@ -75,14 +75,13 @@ TEST_F(AttentionTest, TheStandardWayIsTheSame) {
   for (const bool causal : {false, true}) {
     constexpr unsigned heads = 2, seq = 72, head_dim = 64;
     constexpr std::size_t n = std::size_t{heads} * seq * head_dim;
-    const auto q = filled(n, of_q), k = filled(n, of_k),
-               v = filled(n, Transposed<Generator<element>>{of_v, seq, head_dim});
+    const auto q = filled(n, of_q), k = filled(n, of_k), v = filled(n, of_v);
     const DeviceBuffer<element> scores(std::size_t{heads} * seq * seq);
     const auto out = output<element>(n);
     const std::size_t a_head = std::size_t{seq} * head_dim, matrix = std::size_t{seq} * seq;
     const Gemm first(GemmShape::dense(GemmType::bf16, seq, seq, head_dim),
                      {heads, a_head, a_head, matrix});
-    const Gemm last(GemmShape::dense(GemmType::bf16, seq, head_dim, seq),
+    const Gemm last(GemmShape::textbook(GemmType::bf16, seq, head_dim, seq),
                     {heads, matrix, a_head, a_head});
     first.queue(nullptr, q.data(), k.data(), scores.data());
     launch(softmax<4>, heads * seq / 8, dim3(32, 8), 0, nullptr, scores.data(), seq, heads * seq,

@@ -215,7 +215,7 @@ def test_the_command_prints_old_and_new_and_what_is_missing(write, tmp_path, cap
     [line] = [line for line in printed.splitlines() if "fp32_flops_per_clock_per_sm" in line]
     assert line.split() == ["fp32_flops_per_clock_per_sm", "256.0", "FLOP", "data_sheet", "240.0",
                             "FLOP", "-6.2", "%", "compute_peak/fma/dtype:fp32"]  # fmt: skip
-    assert "shared_latency_cycles: no row memory_hierarchy/shared_latency in the file" in printed
+    assert "shared_latency_cycles: no row of memory_hierarchy in the file" in printed
     assert "no row is bound by special functions: sfu_ops_per_clock_per_sm" in printed
     assert "MODELLED" not in printed
     assert printed.splitlines()[-1] == str(out)

@@ -107,7 +107,7 @@ def test_a_rehearsal_runs_what_needs_no_gpu_and_names_the_rest(tree: Path) -> No
     found = verdicts(done)
     passed = {name for name, (verdict, _) in found.items() if verdict == "passed"}
     assert passed == {"build", "verify", "roofs", "suite-1", "suite-2", "agreement", "calibration",
-                      "calibrated", "counted"}  # fmt: skip
+                      "calibrated", "counted", "claims"}  # fmt: skip
     skipped = {name: why for name, (verdict, why) in found.items() if verdict == "skipped"}
     assert set(skipped) == {
         "device", "unit-tests", "sanitize-memcheck", "sanitize-racecheck", "sanitize-initcheck",
@@ -144,6 +144,14 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert re.search(r"--predict --benchmark_out=\S*suite-1\.json", made)
     assert not re.search(r"--predict --benchmark_out=\S*suite-2\.json", made)
     assert "--device=model:" in made
+    # The claims are put to the measured rows.
+    assert "not tested" in (tree / "out/claims.txt").read_text()
+    assert "suite-1.json" in (tree / "out/claims.txt").read_text()
+    assert (tree / "out/claims.md").read_text().startswith("## Claims: NVIDIA H200")
+    assert "absent" in (tree / "out/goals.txt").read_text()
+    goals = (tree / "out/goals.md").read_text()
+    assert re.search(r"\| prediction of rows that DRAM or L2 binds, calibrated \|", goals)
+    assert "suite-2.json" in goals
 
 
 def test_a_second_run_repeats_nothing_that_has_passed(tree: Path) -> None:

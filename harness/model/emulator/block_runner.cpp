@@ -15,6 +15,7 @@
 #include "harness/model/include/cuda_pipeline_primitives.h"
 #include "harness/model/include/device_clock.hpp"
 #include "harness/model/include/integer_mad.hpp"
+#include "harness/model/include/outer_product.hpp"
 #include "harness/model/include/small_float.h"
 #include "harness/model/runtime/symbols.hpp"
 
@@ -880,6 +881,29 @@ std::vector<std::size_t> BlockRunner::written_variables() const {
   return written;
 }
 
+void BlockRunner::add_products(float* sums, const float* a, unsigned rows, const float* b,
+                               unsigned columns, const void* code) {
+  if (trace_ == nullptr) {
+    multiply_add_outer(sums, a, rows, b, columns);
+    return;
+  }
+  trace_->add(Arithmetic::fma_fp32, rows * columns, code);
+  FmaChain& chain = chains_[current_];
+  if (!chain.is_watching()) {
+    multiply_add_outer(sums, a, rows, b, columns);
+    chain.note_unwatched(rows * columns);
+    return;
+  }
+  for (unsigned i = 0; i < rows; ++i) {
+    for (unsigned j = 0; j < columns; ++j) {
+      float& sum = sums[i * columns + j];
+      const float before = sum;
+      multiply_add_outer(&sum, &a[i], 1, &b[j], 1);
+      chain.note(a[i], b[j], before, sum);
+    }
+  }
+}
+
 std::pair<std::string, std::uint64_t> BlockRunner::home_of(std::uint64_t address) const {
   const auto* pointer = reinterpret_cast<const void*>(address);
   if (memory_.in_range(pointer)) {
@@ -1056,6 +1080,10 @@ int multiply_add(int a, int b, int c) noexcept {
   }
   return static_cast<int>(static_cast<unsigned>(a) * static_cast<unsigned>(b) +
                           static_cast<unsigned>(c));
+}
+void add_products(float* sums, const float* a, unsigned rows, const float* b,
+                  unsigned columns) noexcept {
+  running_block->add_products(sums, a, rows, b, columns, __builtin_return_address(0));
 }
 void commit_copies() noexcept { running_block->commit_copies(); }
 void wait_for_copies(std::size_t groups_left) noexcept {

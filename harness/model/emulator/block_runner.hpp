@@ -168,6 +168,9 @@ class BlockRunner {
     trace_->add(Arithmetic::fma_fp32, code);
     chains_[current_].note(a, b, c, result);
   }
+  // sums[i * columns + j] += a[i] * b[j]
+  void add_products(float* sums, const float* a, unsigned rows, const float* b, unsigned columns,
+                    const void* code);
 
  private:
   enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, at_mbarrier, done };

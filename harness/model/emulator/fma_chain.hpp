@@ -15,6 +15,8 @@ class FmaChain {
   void note(float a, float b, float c, float result) {
     if (++count_ <= watched) watch(a, b, c, result);
   }
+  bool is_watching() const { return count_ < watched; }
+  void note_unwatched(std::uint32_t count) { count_ += count; }
   std::uint32_t longest() const {
     const auto seen = static_cast<std::uint32_t>(longest_);
     if (count_ <= watched) return seen;

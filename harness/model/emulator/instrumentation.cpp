@@ -1,10 +1,12 @@
 // The instrumentation's entry points. Kernels are compiled with -fsanitize=thread and
 // -fsanitize-coverage=trace-pc, which call these at every access, function and basic block; no
 // sanitizer runtime is linked. Host code of the same files calls them too and is let through.
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 
 #include "harness/model/emulator/block_runner.hpp"
+#include "harness/model/emulator/matrices.hpp"
 
 using gpubench::model::Arithmetic;
 using gpubench::model::BlockRunner;
@@ -124,3 +126,35 @@ double __wrap_fma(double a, double b, double c) {
 }
 
 }  // extern "C"
+
+namespace gpubench::model {
+namespace {
+
+#ifdef __x86_64__
+[[gnu::target("avx2,fma"), gnu::optimize("O3")]] void multiply_add_in_vectors(
+    float* sums, const float* a, unsigned rows, const float* b, unsigned columns) {
+  for (unsigned i = 0; i < rows; ++i) {
+    float* const row = sums + std::size_t{i} * columns;
+    const float factor = a[i];
+    for (unsigned j = 0; j < columns; ++j) row[j] = __builtin_fmaf(factor, b[j], row[j]);
+  }
+}
+#endif
+
+}  // namespace
+
+void multiply_add_outer(float* sums, const float* a, unsigned rows, const float* b,
+                        unsigned columns) {
+#ifdef __x86_64__
+  static const bool has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_fma) return multiply_add_in_vectors(sums, a, rows, b, columns);
+#endif
+  for (unsigned i = 0; i < rows; ++i) {
+    for (unsigned j = 0; j < columns; ++j) {
+      float& sum = sums[i * columns + j];
+      sum = __real_fmaf(a[i], b[j], sum);
+    }
+  }
+}
+
+}  // namespace gpubench::model

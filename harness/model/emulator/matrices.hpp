@@ -8,6 +8,10 @@
 
 namespace gpubench::model {
 
+// sums[i * columns + j] += a[i] * b[j] by one lane, each rounded once.
+void multiply_add_outer(float* sums, const float* a, unsigned rows, const float* b,
+                        unsigned columns);
+
 using WarpElements = std::array<const MatrixElements*, warp_lanes>;
 
 // How long the rows of a and the columns of b are.

@@ -1,6 +1,7 @@
 // What one lane did, as the compiler's instrumentation reported it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -108,6 +109,13 @@ struct LaneTrace {
       }
     }
     events.push(make_event(code, EventKind::arithmetic, arithmetic_size(unit, 1)));
+  }
+  // Many at once, by one call.
+  void add(Arithmetic unit, unsigned operations, const void* code) {
+    for (; operations > 0; operations -= std::min(operations, most_in_a_row)) {
+      const unsigned size = arithmetic_size(unit, std::min(operations, most_in_a_row));
+      events.push(make_event(code, EventKind::arithmetic, size));
+    }
   }
 
   void clear() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace gpubench::model {
 namespace {
@@ -20,6 +21,12 @@ constexpr double lanes = 32;
 // for Tensor Cores. (Assumed: the library does not say.)
 constexpr double step_bytes = 64;
 
+// In fp32 a thread makes 8 x 8 elements and takes four loads of 16 bytes from shared memory for its
+// 64 multiply-adds, each of which is an instruction. (Assumed: as CUTLASS's kernels without Tensor
+// Cores; larger tiles they do not have.)
+constexpr double fma_share = 64.0 / 68;
+constexpr unsigned largest_fma_tile = 128 * 128;
+
 double rounded_up(std::size_t n, double step) {
   return std::ceil(static_cast<double>(n) / step) * step;
 }
@@ -32,6 +39,7 @@ unsigned alignment(std::initializer_list<std::size_t> bytes) {
 
 // The share of what the best kernels reach that those for this alignment do.
 double kernel_efficiency(const GemmShape& shape, const DeviceSpec& device) {
+  if (shape.type == GemmType::fp32) return fma_share;
   if (operand_alignment(shape) < whole_alignment) return device["gemm_unaligned_efficiency"];
   // Without whole rows of D, TMA cannot store it (CUDA driver API, cuTensorMapEncodeTiled: strides
   // are multiples of 16 bytes); taken to mean a kernel of the generation before. (Assumed.)
@@ -50,9 +58,10 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   const double sms = device["sm_count"], clock = device["sm_clock_hz"];
   const auto operand_bytes = static_cast<double>(gemm_operand_bytes(shape.type));
   const auto result_bytes = static_cast<double>(gemm_result_bytes(shape.type));
-  const double rate =
-      device[std::string("tensor_") + gemm_type_name(shape.type) + "_flops_per_clock_per_sm"] *
-      device["gemm_efficiency"] * kernel_efficiency(shape, device);
+  const bool by_tensor_cores = shape.type != GemmType::fp32;
+  const double rate = device[gemm_roof(shape.type) + "_flops_per_clock_per_sm"] *
+                      (by_tensor_cores ? device["gemm_efficiency"] : 1) *
+                      kernel_efficiency(shape, device);
   const double depth = rounded_up(shape.k, step_bytes / operand_bytes);
   GemmCost cost;
   cost.tile_m = tile.m;
@@ -66,12 +75,12 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   const double stores = elements * result_bytes / (lanes * result_alignment(shape));
   const double tile_cycles =
       2 * elements * depth / rate + stores / device["global_requests_per_clock_per_sm"];
-  const bool aligned =
-      operand_alignment(shape) == whole_alignment && result_alignment(shape) == whole_alignment;
+  const bool aligned = by_tensor_cores && operand_alignment(shape) == whole_alignment &&
+                       result_alignment(shape) == whole_alignment;
   const double fetched = cost.waves * sms * depth * operand_bytes *
                          fetched_rows(tile, aligned, device.compute_capability().first);
   const double dram = device["dram_bytes_per_second"] * device["dram_mixed_efficiency"];
-  cost.terms = {{"tensor", cost.waves * tile_cycles / clock},
+  cost.terms = {{by_tensor_cores ? "tensor" : "fp32", cost.waves * tile_cycles / clock},
                 {"l2", fetched / device["l2_bytes_per_second"]},
                 {"dram", batch * shape.bytes() / dram},
                 {"launch", device["kernel_floor_seconds"]}};
@@ -88,7 +97,8 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
 
 unsigned operand_alignment(const GemmShape& s) {
   const std::size_t bytes = gemm_operand_bytes(s.type);
-  return alignment({s.k * bytes, s.lda * bytes, s.ldb * bytes});
+  return alignment(
+      {s.k * bytes, (s.b_is_k_by_n ? s.n : s.k) * bytes, s.lda * bytes, s.ldb * bytes});
 }
 
 unsigned result_alignment(const GemmShape& s) {
@@ -108,13 +118,13 @@ std::string why_no_gemm(const GemmShape& s) {
 }
 
 GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch) {
-  const auto count = static_cast<double>(batch);
-  GemmCost best = cost_of(shape, device, count, tiles[0]);
+  std::optional<GemmCost> best;
   for (const Tile tile : tiles) {
-    GemmCost other = cost_of(shape, device, count, tile);
-    if (other.seconds < best.seconds) best = std::move(other);
+    if (shape.type == GemmType::fp32 && tile.m * tile.n > largest_fma_tile) continue;
+    GemmCost other = cost_of(shape, device, static_cast<double>(batch), tile);
+    if (!best || other.seconds < best->seconds) best = std::move(other);
   }
-  return best;
+  return *best;
 }
 
 }  // namespace gpubench::model

@@ -23,7 +23,7 @@ struct GemmCost {
   unsigned tile_m = 0, tile_n = 0;
   double tiles = 0;
   double waves = 0;  // of as many tiles as there are SMs; the last one counts whole
-  // [s]: tensor, l2, dram, launch
+  // [s]: tensor (of fp32: fp32), l2, dram, launch
   std::vector<std::pair<std::string, double>> terms;
   double seconds = 0;
   std::string bound;  // the largest term

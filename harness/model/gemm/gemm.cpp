@@ -40,12 +40,15 @@ template <class In, class Out>
 void compute(const GemmShape& s, model::DeviceMemory& memory, const void* a, const void* b,
              void* d) {
   const std::vector<double> left = values_of<In>(memory, a, s.m, s.k, s.lda);
-  const std::vector<double> right = values_of<In>(memory, b, s.n, s.k, s.ldb);
+  const std::vector<double> right = s.b_is_k_by_n ? values_of<In>(memory, b, s.k, s.n, s.ldb)
+                                                  : values_of<In>(memory, b, s.n, s.k, s.ldb);
+  const std::size_t b_step = s.b_is_k_by_n ? s.n : 1, b_column = s.b_is_k_by_n ? 1 : s.k;
   std::vector<Out> row(s.n);
   for (std::size_t m = 0; m < s.m; ++m) {
     for (std::size_t n = 0; n < s.n; ++n) {
       double sum = 0;
-      for (std::size_t k = 0; k < s.k; ++k) sum += left[m * s.k + k] * right[n * s.k + k];
+      for (std::size_t k = 0; k < s.k; ++k)
+        sum += left[m * s.k + k] * right[n * b_column + k * b_step];
       row[n] = static_cast<Out>(sum);
     }
     memory.write(static_cast<Out*>(d) + m * s.ldd, row.data(), s.n * sizeof(Out));
@@ -60,6 +63,7 @@ void compute_any(const GemmShape& s, model::DeviceMemory& memory, const void* a,
     case GemmType::fp16:
       return compute<__half, __half>(s, memory, a, b, d);
     case GemmType::tf32:
+    case GemmType::fp32:
       return compute<float, float>(s, memory, a, b, d);
     case GemmType::fp8:
       return compute<__nv_fp8_e4m3, __nv_bfloat16>(s, memory, a, b, d);
@@ -81,13 +85,15 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
   if (const std::string why = model::why_no_gemm(shape); !why.empty()) throw GemmUnavailable(why);
   const model::GemmCost cost =
       model::gemm_cost(shape, model::current_runtime()->device(), batch.count);
-  const GemmChoice choice{
-      "model",   cost.tile_m, cost.tile_n, 0, shape.type == GemmType::int8 ? "imma" : "hmma",
-      cost.waves};
+  const char* const unit = shape.type == GemmType::int8   ? "imma"
+                           : shape.type == GemmType::fp32 ? "fma"
+                                                          : "hmma";
+  const GemmChoice choice{"model", cost.tile_m, cost.tile_n, 0, unit, cost.waves};
   state_ = std::make_unique<State>(State{shape, batch, choice, cost});
 }
 Gemm::~Gemm() = default;
 Gemm::Gemm(Gemm&&) noexcept = default;
+void Gemm::tune(const void*, const void*, void*, unsigned) {}
 const GemmShape& Gemm::shape() const { return state_->shape; }
 const GemmChoice& Gemm::choice() const { return state_->choice; }
 
@@ -107,8 +113,8 @@ void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d) const {
                   static_cast<const char*>(b) + i * batch.b * in,
                   static_cast<char*>(d) + i * batch.d * out);
     }
-    runtime.note_operation({name, cost.bound, cost.terms, cost.seconds, computed,
-                            std::string("tensor_") + gemm_type_name(shape.type)});
+    runtime.note_operation(
+        {name, cost.bound, cost.terms, cost.seconds, computed, gemm_roof(shape.type)});
     return cost.seconds;
   };
   CUDA_CHECK(

@@ -1,0 +1,48 @@
+// gemm_ladder: one matrix multiplication, rung by rung from a sum a thread to what a library does.
+//
+// Each rung has one idea more than the one before it. In fp32 (fp32.cuh): who is whose neighbour, a
+// tile in shared memory, elements of D in registers, more of them, 16 bytes at a time, the next
+// tile under way.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/gemm_ladder/fp32.cuh"
+
+namespace gemm_ladder {
+
+// What a warp does for one k of its elements of D, by the source: multiply-adds, other instructions
+// (loads, and its share of what brings tiles to shared memory), wavefronts of shared memory (where
+// there are no tiles, of L1), and bytes that come from L2.
+struct Step {
+  double fmas, others, wavefronts, l2_bytes;
+};
+
+// Of a rung with tiles in shared memory. `loads`, `wavefronts`: of a k; `at_once` [elements]: how
+// many of a tile a lane brings at a time, on average.
+constexpr Step staged_step(const Tiles& tiles, double fmas, double loads, double wavefronts,
+                           double at_once) {
+  const double staged = static_cast<double>(tiles.block_m + tiles.block_n) / tiles.threads;
+  // A load and a store each; 32 elements are a wavefront.
+  return {fmas, loads + 2 * staged / at_once, wavefronts + staged, warp * sizeof(float) * staged};
+}
+
+// FLOP for each byte that a block's loads ask for, were there no cache.
+constexpr double tile_intensity(const Tiles& tiles, double element_bytes) {
+  const double m = tiles.block_m, n = tiles.block_n;
+  return (tiles.block_k == 1 ? 1 : 2 * m * n / (m + n)) / element_bytes;
+}
+
+// What a device does in a second, all SMs together.
+struct Rates {
+  double instructions, wavefronts, l2_bytes;
+};
+// FLOP/s at which the slowest of them lets the steps through.
+constexpr double step_flops(const Step& step, const Rates& rates) {
+  const double seconds =
+      std::max({(step.fmas + step.others) / rates.instructions, step.wavefronts / rates.wavefronts,
+                step.l2_bytes / rates.l2_bytes});
+  return 2 * warp * step.fmas / seconds;
+}
+
+}  // namespace gemm_ladder

@@ -1,0 +1,283 @@
+"""What gpubench wants to show on a GPU, and whether a folder of scripts/validate-gpu shows it. The
+goals are data (goals.toml); this module only applies them.
+"""
+
+import math
+import re
+import statistics
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gpubench_reports import counters, peers
+from gpubench_reports.agree import agree, by_concept
+from gpubench_reports.claims import shown
+from gpubench_reports.errors import ReportError
+from gpubench_reports.expressions import Expression
+from gpubench_reports.reader import Context, ResultFile, read
+from gpubench_reports.rule_rows import RuleRows, UnusableError, figure, plain_figure
+from gpubench_reports.validate import validate
+
+MET, MISSED, ABSENT = "met", "missed", "absent"
+_TAKE = {"largest": max, "smallest": min}
+# The device's own suite runs; the second one is without predictions, which take time too.
+_PLAIN_SUITE = "suite-2.json"
+# What binds the rows that a calibrated model has to know best.
+_BANDWIDTHS = ("dram", "l2")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A [[goal]] of goals.toml, which says what its keys mean."""
+
+    what: str
+    of: str
+    unit: str
+    least: float = -math.inf
+    most: float = math.inf
+    rows: str = ""
+    with_rows: dict[str, str] = field(default_factory=dict)
+    value: Expression | None = None
+    take: str = "largest"
+    question: str = ""
+    devices: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def wanted(self) -> str:
+        """The goal in words."""
+        low, high = map(self.shown, (self.least, self.most))
+        if math.isinf(self.most):
+            return f"at least {low}"
+        return f"at most {high}" if math.isinf(self.least) else f"{low} to {high}"
+
+    def shown(self, figure: float) -> str:
+        """A figure of this goal as a reader wants it."""
+        return shown(figure, self.unit) if self.unit else f"{figure:.0f}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a goal. `figure` is NaN where there is none; `words` say why, or what the
+    figure is of."""
+
+    goal: Goal
+    is_modelled: bool
+    figure: float
+    words: str
+
+    @property
+    def word(self) -> str:
+        """MET, MISSED or ABSENT."""
+        if math.isnan(self.figure):
+            return ABSENT
+        return MET if self.goal.least <= self.figure <= self.goal.most else MISSED
+
+    @property
+    def verdict(self) -> str:
+        """The word, and of a modelled folder that it is modelled."""
+        return f"modelled: {self.word}" if self.is_modelled and self.word != ABSENT else self.word
+
+    @property
+    def text(self) -> str:
+        """The figure as a reader wants it, or ""."""
+        return "" if math.isnan(self.figure) else self.goal.shown(self.figure)
+
+
+# --- the goals ------------------------------------------------------------------------------------
+
+
+@cache
+def goals() -> tuple[Goal, ...]:
+    """The goals that come with this program."""
+    return goals_of(files(__package__).joinpath("goals.toml").read_text("utf-8"))
+
+
+def goals_of(text: str) -> tuple[Goal, ...]:
+    """The goals in `text`. Raises ValueError for what cannot be one."""
+    return tuple(_goal(entry) for entry in tomllib.loads(text)["goal"])
+
+
+def _goal(entry: dict[str, Any]) -> Goal:
+    name = f"goal {entry.get('what', '')!r}"
+    entry = dict(entry)
+    if "value" in entry:
+        entry["value"] = Expression(entry["value"])
+    entry["with_rows"] = entry.pop("with", {})
+    entry["devices"] = tuple(entry.get("devices", ()))
+    try:
+        goal = Goal(**entry)
+    except TypeError as error:
+        raise ValueError(f"{name}: {str(error).partition(' ')[2]}") from None
+    if goal.of not in _FIGURES:
+        raise ValueError(f"{name}: `of` is {goal.of!r}, not one of {', '.join(_FIGURES)}")
+    if not goal.least <= goal.most or (math.isinf(goal.least) and math.isinf(goal.most)):
+        raise ValueError(f"{name}: no range in which it is met")
+    if (goal.of == "rows") != bool(goal.rows and goal.value):
+        raise ValueError(f"{name}: `rows` and `value` are of goals of rows")
+    if goal.take not in _TAKE:
+        raise ValueError(f"{name}: `take` is {goal.take!r}, not one of {', '.join(_TAKE)}")
+    questions = [what.name for what in peers.WHATS]
+    if (goal.of == "peers") != (goal.question in questions):
+        raise ValueError(f"{name}: `question` is {goal.question!r}, not one of peers.py's")
+    if goal.value and (unknown := sorted(goal.value.names() - {"row", *goal.with_rows})):
+        raise ValueError(f"{name}: nothing is called {unknown[0]!r}")
+    re.compile(goal.rows)
+    return goal
+
+
+# --- holding a folder against them ----------------------------------------------------------------
+
+
+class Folder:
+    """What scripts/validate-gpu made, read when it is asked for. Raises UnusableError for what is
+    not there, ReportError for what is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise ReportError(path, "is no folder" if path.exists() else "no such folder")
+        self.path = path
+        if not self.suites:
+            raise ReportError(
+                path, "holds no suite-1.json: scripts/validate-gpu makes such folders"
+            )
+
+    @property
+    def context(self) -> Context:
+        """Of the first suite."""
+        return self.suites[0].context
+
+    @cached_property
+    def suites(self) -> list[ResultFile]:
+        return [read(path) for path in sorted(self.path.glob("suite-*.json"))]
+
+    @cached_property
+    def beside(self) -> list[peers.Comparison]:
+        if not (self.path / "peers" / "seconds.json").exists():
+            raise UnusableError("no other program was run")
+        return peers.compare(self.path / "peers")
+
+    @cached_property
+    def profiled(self) -> list[counters.Profiled]:
+        paths = sorted(self.path.glob("profile-*.csv"))
+        if not paths:
+            raise UnusableError("nothing was profiled")
+        return [launch for path in paths for launch in counters.read_profile(path)]
+
+    def file(self, name: str) -> ResultFile:
+        if not (self.path / name).exists():
+            raise UnusableError(f"there is no {name}")
+        return read(self.path / name)
+
+
+def hold(path: Path, by: tuple[Goal, ...] | None = None) -> tuple[Context, list[Outcome]]:
+    """What the folder at `path` shows of each goal that is for its device (default: those that
+    come with this program), and the context of its first suite. Raises ReportError."""
+    folder = Folder(path)
+    context = folder.context
+    outcomes = []
+    for goal in goals() if by is None else by:
+        if goal.devices and context.device not in goal.devices:
+            continue
+        try:
+            figure, words = _FIGURES[goal.of](goal, folder)
+        except UnusableError as why:
+            figure, words = math.nan, str(why)
+        outcomes.append(Outcome(goal, context.modelled, figure, words))
+    return context, outcomes
+
+
+def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
+    best, names = [], set()
+    for result in folder.suites:
+        rows = RuleRows(result)
+        values = {}
+        for name in rows.matching(goal.rows):
+            row = rows.usable(name)
+            used = {"row": row} | {a: rows.beside(row, p) for a, p in goal.with_rows.items()}
+            of_rows = {a: lambda key, of=one: plain_figure(of, key) for a, one in used.items()}
+            values[name] = figure(goal.value, of_rows, name)
+        name = _TAKE[goal.take](values, key=values.__getitem__)
+        best.append(values[name])
+        names.add(name)
+    return statistics.median(best), f"{', '.join(sorted(names))}; {_runs(len(best))}"
+
+
+def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:
+    found = [one for one in folder.beside if one.what.name == goal.question]
+    if not found:
+        raise UnusableError("no other program answered")
+    best = max(found, key=lambda one: one.theirs.value)
+    if best.ratio is None:
+        raise UnusableError("gpubench has no such row")
+    unit = best.what.unit
+    return best.ratio, (
+        f"{shown(best.ours.value, unit)} beside {shown(best.theirs.value, unit)} of "
+        f"{best.theirs.program}"
+    )
+
+
+def _of_agreement(goal: Goal, folder: Folder) -> tuple[float, str]:
+    if len(folder.suites) < 2:
+        raise UnusableError("the suite was run only once")
+    line = by_concept(agree(folder.suites).rows).iloc[-1]
+    if math.isnan(line["narrow"]):
+        raise UnusableError("no row has an interval")
+    return float(line["narrow"]), f"{line['rows']} rows, the worst of {_runs(len(folder.suites))}"
+
+
+def _of_counters(goal: Goal, folder: Folder) -> tuple[float, str]:
+    found = counters.compare(folder.file("counted.json"), folder.profiled)
+    unknown = sum(not one.why for one in found.differences)
+    return float(unknown), (
+        f"{sum(found.equal.values())} figures of {found.launches} launches agree, "
+        f"{len(found.differences)} differ"
+    )
+
+
+def _of_durations(goal: Goal, folder: Folder) -> tuple[float, str]:
+    held = [
+        one for one in counters.timings(folder.file("hot.json"), folder.profiled) if one.expected
+    ]
+    if not held:
+        raise UnusableError("no row of one launch is long enough")
+    worst = max(held, key=lambda one: abs(one.ratio - 1))
+    return abs(worst.ratio - 1), f"{worst.row}, the worst of {len(held)}"
+
+
+def _of_prediction(goal: Goal, folder: Folder) -> tuple[float, str]:
+    rows = validate([folder.file(_PLAIN_SUITE), folder.file("predicted.json")]).rows
+    bound = rows[rows["label"].isin(_BANDWIDTHS)]
+    if bound.empty:
+        raise UnusableError("no row is bound by DRAM or L2")
+    worst = bound.loc[bound["error"].abs().idxmax()]
+    within = int((bound["error"].abs() <= goal.most).sum())
+    return abs(worst["error"]), f"{worst['name']}; {within} of {len(bound)} are within the goal"
+
+
+def _of_seconds(goal: Goal, folder: Folder) -> tuple[float, str]:
+    context = folder.file(_PLAIN_SUITE).context
+    if context.suite != "default":
+        raise UnusableError(f"this was the {context.suite} suite")
+    if math.isnan(context.run_seconds):
+        raise UnusableError(f"{_PLAIN_SUITE} does not say how long it took")
+    return context.run_seconds, "from the first row to the last"
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+_FIGURES: dict[str, Callable[[Goal, Folder], tuple[float, str]]] = {
+    "rows": _of_rows,
+    "peers": _of_peers,
+    "agreement": _of_agreement,
+    "counters": _of_counters,
+    "durations": _of_durations,
+    "prediction": _of_prediction,
+    "seconds": _of_seconds,
+}

@@ -1,0 +1,83 @@
+"""The rows of a result file as rules in data files ask for them: by patterns of names."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpubench_reports.expressions import Expression
+from gpubench_reports.reader import ResultFile
+
+
+class UnusableError(Exception):
+    """Why a rule gives no figure."""
+
+
+class RuleRows:
+    """The rows of one file by name."""
+
+    def __init__(self, result: ResultFile) -> None:
+        self._modelled = result.context.modelled
+        self._rows = {line["name"]: line for line in result.rows.to_dict("records")}
+
+    def matching(self, pattern: str) -> list[str]:
+        """The names that the whole pattern fits. Raises UnusableError where there is none."""
+        names = [name for name in self._rows if re.fullmatch(pattern, name)]
+        if not names:
+            concept = pattern.partition("/")[0]
+            known = any(name.startswith(f"{concept}/") for name in self._rows)
+            what = pattern if known or not concept.isidentifier() else f"of {concept}"
+            raise UnusableError(f"no row {what} in the file")
+        return names
+
+    def usable(self, name: str) -> dict[str, Any]:
+        """The row of this name. Raises UnusableError where its figures say nothing."""
+        row = self._rows[name]
+        if row["status"] != "ok":
+            raise UnusableError(f"{name} {row['status']}: {row['reason']}")
+        # A modelled time has no noise: such a row only ran out of time on a busy host.
+        if row["converged"] == 0 and not self._modelled:
+            raise UnusableError(f"{name} did not converge")
+        if row["throttled"] > 0:
+            raise UnusableError(f"{name} ran throttled")
+        return row
+
+    def arguments(self, name: str) -> dict[str, float | str]:
+        """The arguments of the row of this name, whatever became of it."""
+        return self._rows[name]["arguments"]
+
+    def beside(self, row: dict[str, Any], pattern: str) -> dict[str, Any]:
+        """The first row of the pattern, in which {argument} is that of `row`. Raises UnusableError
+        where there is none, or its figures say nothing."""
+        arguments = {
+            key: re.escape(value if isinstance(value, str) else f"{value:.15g}")
+            for key, value in row["arguments"].items()
+        }
+        try:
+            wanted = pattern.format_map(arguments)
+        except KeyError as missing:
+            raise UnusableError(f"{row['name']} has no {missing.args[0]}") from None
+        return self.usable(self.matching(wanted)[0])
+
+
+def plain_figure(row: dict[str, Any], key: str) -> Any:
+    """`row.key` of a rule: the time, an argument, or what stands in the file. Raises UnusableError
+    where the row has none, or one that is no number and no word."""
+    if key == "seconds":
+        return row["seconds"]
+    value = row["arguments"].get(key, row["raw"].get(key))
+    if value is None or isinstance(value, (list, dict, bool)):
+        raise UnusableError(f"{row['name']} has no {key}")
+    return value
+
+
+def figure(expression: Expression, of: Mapping[str, Callable[[str], Any]], where: str) -> float:
+    """What the expression makes of `of[name](key)` for each name.key in it. Raises UnusableError,
+    which names `where`, if that is no number."""
+    try:
+        value = float(expression.value(str, of))
+    except (ArithmeticError, ValueError, TypeError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise UnusableError(f"{where}: its figures have no result")
+    return value

@@ -1,0 +1,60 @@
+"""The claims of the reports, on the rows that they ask for: each name is one that the program has,
+and the model's rows answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from reports.factory import make_document
+
+from gpubench_reports.claims import HOLDS, PARTLY, UNTESTED, claims, judge_claims
+from gpubench_reports.reader import read
+
+from .conftest import RowsOfConcept, concepts, run
+
+# What each claim comes to on the model of an H200. A change of the model may change a word: then
+# read the figure as somebody who does not believe it, and put the new word here.
+WORDS = {1: PARTLY, 2: PARTLY, 3: HOLDS, 6: HOLDS, 7: PARTLY, 8: PARTLY, 9: UNTESTED, 10: UNTESTED,
+         11: PARTLY, 12: HOLDS}  # fmt: skip
+CASES = [case for claim in claims() for case in claim.cases if case.rows]
+
+
+def concept_of(pattern: str) -> str:
+    return pattern.partition("/")[0]
+
+
+@pytest.fixture(scope="module")
+def everything() -> list[str]:
+    return run("--suite=full", "--benchmark_list_tests").stdout.split()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.where)
+def test_the_rows_of_a_claim_are_the_programs(case, everything: list[str]) -> None:
+    if concept_of(case.rows) not in concepts():
+        pytest.skip(f"there is no concept {concept_of(case.rows)}")
+    names = [name for name in everything if re.fullmatch(case.rows, name)]
+    assert names
+    for pattern in case.with_rows.values():
+        for name in names:
+            arguments = dict(part.split(":") for part in name.split("/") if ":" in part)
+            assert any(re.fullmatch(pattern.format_map(arguments), other) for other in everything)
+
+
+def test_the_models_rows_answer(rows_of_concept: RowsOfConcept, tmp_path: Path) -> None:
+    asked = {concept_of(case.rows) for case in CASES} & set(concepts())
+    rows = [row for concept in sorted(asked) for row in rows_of_concept(concept).values()]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(make_document(rows, device_kind="model")))
+    found = {finding.claim.number: finding for finding in judge_claims(read(path))}
+    assert {number: finding.word for number, finding in found.items()} == WORDS
+    # Every row that a case asks for is there, and has the figures that it takes.
+    assert not [f.untested for f in found.values() if f.tried and f.untested]
+    figures = {n: {one.where: one.figure for one in f.tried} for n, f in found.items()}
+    assert figures[1]["reads"] == pytest.approx(1 / 4, rel=0.15)
+    assert figures[7]["a launch into a stream"] == pytest.approx(2.43e-6, rel=0.01)
+    assert figures[7]["what a graph removes of it"] == pytest.approx(1 - 1.26 / 2.43, rel=0.01)
+    assert figures[8]["arrays of 256 Mi bytes in fp32"] == pytest.approx(9 / 3, rel=0.05)
+    assert "steps/s claimed" in found[12].tried[0].beside

@@ -1,0 +1,288 @@
+"""Claims: every verdict, what stands behind it, and what the command and the page make of it."""
+
+import json
+
+import pytest
+
+from gpubench_reports import html_report
+from gpubench_reports.claims import (
+    FAILS,
+    HOLDS,
+    PARTLY,
+    UNTESTED,
+    Finding,
+    claims,
+    claims_of,
+    judge_claims,
+    shown,
+)
+from gpubench_reports.cli import main
+
+from .factory import DRAM, bandwidth_row, make_document, make_row
+
+RULES = """
+[[claim]]
+number = 4
+says = "Twice the size takes twice the time"
+note = "Of a copy."
+modelled = "By construction."
+
+[[claim.case]]
+where = "{size} bytes in {dtype}"
+rows = "copy/twice/size:[0-9]+/dtype:[a-z0-9]+"
+with = {once = "copy/once/size:{size}/dtype:{dtype}"}
+value = "row.seconds / once.seconds"
+unit = "times"
+least = 1.9
+most = 2.1
+"""
+ROOFS = """
+[[claim]]
+number = 9
+says = "The ridge of an H200 is at 200 FLOP/byte"
+note = ""
+
+[[claim.case]]
+where = "as found"
+devices = ["h200-sxm"]
+value = "roof.tensor_bf16 / roof.dram"
+unit = "FLOP/byte"
+most = 200
+
+[[claim.case]]
+where = "as its file has it"
+devices = ["h200-sxm"]
+value = "known.tensor_bf16 / known.dram"
+unit = "FLOP/byte"
+least = 200
+"""
+
+
+def pairs(ratios: dict[int, float], **more) -> list[dict]:
+    """Rows of the rule's two kernels: of each size one, and one that takes ratio as long."""
+    rows = []
+    for size, ratio in ratios.items():
+        rows.append(make_row(f"copy/once/size:{size}/dtype:fp32", 1e-3))
+        rows.append(make_row(f"copy/twice/size:{size}/dtype:fp32", ratio * 1e-3, **more))
+    return rows
+
+
+@pytest.fixture
+def judged(load):
+    """judged(rows, text=RULES, **context) -> the only finding."""
+
+    def judge(rows: list[dict], text: str = RULES, **context) -> Finding:
+        (finding,) = judge_claims(load(rows, **context), claims_of(text))
+        return finding
+
+    return judge
+
+
+def test_a_claim_holds_where_all_cases_lie_in_its_range(judged):
+    finding = judged(pairs({1024: 1.9, 20: 2.1}))
+    assert (finding.word, finding.verdict, finding.conditions) == (HOLDS, HOLDS, "")
+    assert [one.figure for one in finding.tried] == pytest.approx([1.9, 2.1])
+    assert [one.where for one in finding.tried] == ["1 Ki bytes in fp32", "20 bytes in fp32"]
+    assert finding.tried[0].rows == ("copy/twice/size:1024/dtype:fp32",
+                                     "copy/once/size:1024/dtype:fp32")  # fmt: skip
+    assert finding.tried[0].case.claimed == "1.9 times to 2.1 times"
+    assert finding.notes == "Of a copy."
+
+
+@pytest.mark.parametrize("ratio", [1.89, 2.11])
+def test_a_claim_does_not_hold_on_either_side_of_its_range(judged, ratio):
+    finding = judged(pairs({1: ratio}))
+    assert (finding.verdict, finding.conditions) == (FAILS, "")
+
+
+def test_partly_says_where_it_holds_and_where_not(judged):
+    finding = judged(pairs({1: 2.0, 2: 3.0, 4: 2.0}))
+    assert finding.verdict == PARTLY
+    assert finding.conditions == (
+        "holds for 1 bytes in fp32, 4 bytes in fp32; not for 2 bytes in fp32"
+    )
+
+
+def test_a_case_that_could_not_be_tried_leaves_no_more_than_partly(judged):
+    lost = "copy/twice/size:2/dtype:fp32"
+    rows = [*pairs({1: 2.0}), {"name": lost, "skipped": True, "skip_reason": "needs a GPU"}]
+    finding = judged(rows)
+    assert finding.verdict == PARTLY
+    assert finding.conditions == (
+        f"holds for 1 bytes in fp32; not tested: 2 bytes in fp32: {lost} skipped: needs a GPU"
+    )
+    assert judged([*pairs({1: 3.0}), rows[-1]]).verdict == FAILS
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([make_row("a/b")], "any size bytes in any dtype: no row of copy in the file"),
+        (pairs({1: 2.0})[:1],
+         "any size bytes in any dtype: no row copy/twice/size:[0-9]+/dtype:[a-z0-9]+ in the file"),
+        (pairs({1: 2.0})[1:],
+         "1 bytes in fp32: no row copy/once/size:1/dtype:fp32 in the file"),
+        ([{"name": "copy/twice/size:1/dtype:fp32", "error_occurred": True,
+           "error_message": "element 7 is 3"}],
+         "1 bytes in fp32: copy/twice/size:1/dtype:fp32 failed: element 7 is 3"),
+        (pairs({1: 2.0}, throttled=1),
+         "1 bytes in fp32: copy/twice/size:1/dtype:fp32 ran throttled"),
+        (pairs({1: 2.0}, converged=0),
+         "1 bytes in fp32: copy/twice/size:1/dtype:fp32 did not converge"),
+        ([make_row("copy/twice/size:1/dtype:fp32", arguments={})],
+         "any size bytes in any dtype: copy/twice/size:1/dtype:fp32 has no size"),
+    ],
+)  # fmt: skip
+def test_without_its_rows_a_claim_is_not_tested_and_says_why(judged, rows, why):
+    finding = judged([make_row("x/y"), *rows])
+    assert (finding.verdict, finding.conditions) == (UNTESTED, why)
+
+
+def test_modelled_verdicts_say_so_and_what_they_are_worth(judged):
+    assert judged(pairs({1: 2.0}), device_kind="model").verdict == "modelled: holds"
+    finding = judged(pairs({1: 3.0}), device_kind="model")
+    assert finding.verdict == "modelled: does not hold"
+    assert finding.notes.endswith("By construction.")
+    # What was not tested was not modelled either.
+    finding = judged([make_row("a/b")], device_kind="model")
+    assert finding.verdict == UNTESTED
+    assert "By construction" not in finding.notes
+
+
+def test_roofs_of_the_run_and_of_the_device_file_are_told_apart(judged):
+    finding = judged([make_row("a/b")], ROOFS)
+    assert [one.figure for one in finding.tried] == pytest.approx(
+        [8.0e14 / 4.4e12, 9.9e14 / 4.8e12]
+    )
+    assert [one.text for one in finding.tried] == ["182 FLOP/byte", "206 FLOP/byte"]
+    assert finding.word == HOLDS
+    assert [one.case.claimed for one in finding.tried] == [
+        "at most 200 FLOP/byte", "at least 200 FLOP/byte",
+    ]  # fmt: skip
+
+
+def test_a_claim_about_other_devices_is_not_tested_here(judged):
+    finding = judged([make_row("a/b")], ROOFS, device="l40s")
+    assert (finding.word, finding.conditions) == (UNTESTED, "l40s: the claim is about h200-sxm")
+
+
+def test_a_roof_that_is_not_there_is_named(judged):
+    finding = judged([make_row("a/b")], ROOFS, roofs=[])
+    assert finding.word == UNTESTED
+    assert "as found: this run found no roof tensor_bf16" in finding.conditions
+    assert "as its file has it: the device file has no roof tensor_bf16" in finding.conditions
+
+
+def test_the_wrong_figure_stands_beside_the_right_one(judged):
+    text = RULES.replace('least = 1.9', 'least = 1.9\nbeside = "{wrong} claimed, {right} done"\n'
+                         'shows = {wrong = "row.claimed", right = "once.done"}')  # fmt: skip
+    rows = pairs({1: 2.0}, claimed=3000.0)
+    rows[0] |= {"done": 20}
+    assert judged(rows, text).tried[0].beside == "3.00 k claimed, 20.0 done"
+
+
+def test_figures_without_a_result_are_no_verdict(judged):
+    text = RULES.replace("row.seconds / once.seconds", "row.a / once.b")
+    for a, b in ((1, 0), ("word", 1), (10**400, 1)):
+        rows = pairs({1: 2.0}, a=a)
+        rows[0] |= {"b": b}
+        finding = judged(rows, text)
+        assert finding.word == UNTESTED
+        assert finding.conditions.endswith("its figures have no result")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("row.seconds", "rwo.seconds", "claim 4: nothing is called 'rwo'"),
+        ("once.seconds", "seconds", "claim 4: nothing is called 'seconds'"),
+        ("row.seconds", "row.seconds ** 2", "is not allowed in an expression"),
+        ("most = 2.1", "most = 1.1", "claim 4: no range in which it holds"),
+        ("least = 1.9\nmost = 2.1", "", "claim 4: no range in which it holds"),
+        ("most = 2.1", "msot = 2.1", "claim 4: .*msot"),
+        ("number = 4", "number = 4\nnmae = 1", "claim 4: .*nmae"),
+        ('note = "Of a copy."', "", "claim 4: .*note"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(old, new, why):
+    assert old in RULES
+    with pytest.raises(ValueError, match=why):
+        claims_of(RULES.replace(old, new))
+
+
+def test_claims_are_numbered_upwards():
+    with pytest.raises(ValueError, match="not numbered upwards"):
+        claims_of(RULES + RULES)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [(0.276, "fraction", "27.6 %"), (3.1, "times", "3.1 times"), (2.43e-6, "s", "2.43 µs")],
+)
+def test_figures_are_shown_in_their_unit(value, unit, words):
+    assert shown(value, unit) == words
+
+
+def strided(share: float) -> list[dict]:
+    """Rows that answer the first claim: reads at stride 4 with this share of stride 1."""
+    return [
+        bandwidth_row(f"coalescing/{kernel}/stride:{stride}", rate)
+        for kernel in ("strided_read", "strided_write")
+        for stride, rate in ((1, DRAM), (4, share * DRAM))
+    ]
+
+
+def test_the_table_has_figures_verdicts_and_reasons(write, capsys):
+    path = write(make_document(strided(0.25), device_kind="model"))
+    assert main(["claims", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "modelled" in lines[0]
+    (first,) = [line.split("  ") for line in lines if line.lstrip().startswith("1  ")][:1]
+    assert [cell.strip() for cell in first if cell.strip()] == [
+        "1", claims()[0].says, "modelled: holds", "reads", "25 %", "21 % to 29 %", "yes",
+    ]  # fmt: skip
+    assert any(line.startswith("  2  ") and "no row of host_sync" in line for line in lines)
+
+
+def test_several_files_are_judged_each_for_itself(write, capsys):
+    paths = [write(make_document(strided(share)), f"{share}.json") for share in (0.25, 0.5)]
+    assert main(["claims", "--json", *map(str, paths)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["file"] for one in found] == [str(path) for path in paths]
+    first, second = (one["claims"][0] for one in found)
+    assert (first["verdict"], first["modelled"]) == (HOLDS, False)
+    assert first["cases"][0] == {
+        "where": "reads", "figure": pytest.approx(0.25), "unit": "fraction", "least": 0.21,
+        "most": 0.29, "holds": True,
+        "rows": ["coalescing/strided_read/stride:4", "coalescing/strided_read/stride:1"],
+    }  # fmt: skip
+    assert second["verdict"] == FAILS
+    assert found[0]["claims"][1]["not_tested"] == [
+        {"where": "kernels of any us µs", "why": "no row of host_sync in the file"}
+    ]
+
+
+def test_markdown_has_a_line_a_claim(write, capsys):
+    path = write(make_document(strided(0.5), device_kind="model"))
+    assert main(["claims", "--markdown", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "MODELLED" in text
+    assert (f"| 1 | {claims()[0].says} | 50 %: reads<br>50 %: writes | 21 % to 29 % | "
+            "**modelled: does not hold** |") in text  # fmt: skip
+    assert sum(line.startswith("| ") for line in text.splitlines()) == len(claims()) + 1
+
+
+def test_bad_input_is_one_line(write, tmp_path, capsys):
+    assert main(["claims", str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(SystemExit) as left:
+        main(["claims", "--json", "--markdown", str(write(make_document()))])
+    assert left.value.code == 2
+
+
+def test_the_page_has_the_claims_where_one_was_tried(load):
+    page = html_report.build(load(strided(0.5))).decode()
+    assert 'id="claims"' in page
+    assert "does not hold" in page
+    assert 'href="#claims"' in page
+    assert 'id="claims"' not in html_report.build(load([make_row("a/b")])).decode()
