@@ -207,7 +207,7 @@ inline constexpr unsigned shared_rounds = 16;
 inline constexpr unsigned shared_vectors = 1024;  // 16 KiB
 
 // All lanes read vectors of 16 bytes, next to each other, eight in flight.
-static __global__ void __launch_bounds__(shared_threads)
+[[maybe_unused]] static __global__ void __launch_bounds__(shared_threads)
     shared_read(const uint4* in, unsigned* sums) {
   __shared__ uint4 tile[shared_vectors];
   tile[threadIdx.x] = in[threadIdx.x];
@@ -264,7 +264,7 @@ inline constexpr unsigned lines_timed = 512;
 
 // One thread an SM: the cycles that each of the first `lines_timed` lines takes from L2, the least
 // of eight times.
-static __global__ void line_latencies(const Link* ring, float* cycles) {
+[[maybe_unused]] static __global__ void line_latencies(const Link* ring, float* cycles) {
   [[maybe_unused]] __shared__ volatile std::uint64_t brought;
   for (unsigned i = 0; i < lines_timed; ++i) {
     long long least = 1 << 30;

@@ -372,15 +372,6 @@ TEST_F(TimerTest, GatedItWouldHaveBlocked) {
   stream.synchronize();
 }
 
-TEST_F(TimerTest, AGateThatGoesAwayIsOpen) {
-  const Stream stream;
-  {
-    Gate gate(10s);
-    gate.close(stream);
-  }
-  stream.synchronize();
-}
-
 // --- failures ---
 
 TEST_F(TimerTest, WhatTheBodyThrowsComesOutEvenBehindAGate) {

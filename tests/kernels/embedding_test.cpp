@@ -1,31 +1,15 @@
-#include "kernels/embedding.cuh"
-
+#include <cmath>
 #include <map>
 #include <set>
 
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/embedding_runs.hpp"
 
 namespace gpubench {
 namespace {
 
 using namespace embedding;
 
-class Embedding : public KernelTest {
- protected:
-  template <class Indices>
-  void bags_of(Indices which, std::size_t bags, unsigned vectors) {
-    SCOPED_TRACE(testing::Message() << bags << " bags of rows of " << vectors << " vectors");
-    const std::size_t words = vectors * 4;
-    const auto table = input<float>(which.rows * words);
-    const DeviceBuffer<unsigned> indices(bags * pool);
-    fill_random(indices.data(), indices.size(), which);
-    const auto out = output<float>(bags * words);
-    launch(bag, static_cast<unsigned>((bags * vectors + threads - 1) / threads), threads, 0,
-           nullptr, reinterpret_cast<const float4*>(table.data()), indices.data(),
-           reinterpret_cast<float4*>(out.data()), vectors, bags);
-    expect_elements(out, ExpectedBag<Generator<float>, Indices>{values<float>, which, words});
-  }
-};
+class Embedding : public EmbeddingRuns {};
 
 TEST_F(Embedding, BagsOfAnyNumberAndWidth) {
   for (const unsigned bags : {1u, 31u, 33u, 127u}) {
@@ -33,15 +17,6 @@ TEST_F(Embedding, BagsOfAnyNumberAndWidth) {
       bags_of(Uniform{61}, bags, vectors);
       bags_of(Zipf{61}, bags, vectors);
     }
-  }
-}
-
-TEST_F(Embedding, SectorsAreTheLaws) {
-  for (const unsigned vectors : {2u, 4u, 8u, 16u, 32u, 64u, 256u}) {
-    // Of so many rows that a warp meets none twice.
-    bags_of(Uniform{(1u << 28) / (vectors * vector_bytes)}, 1024 / vectors, vectors);
-    const auto& loads = counts().at(model::Space::global, model::Access::load);
-    EXPECT_EQ(loads.sectors / loads.requests, sectors_a_request(vectors * 16.0)) << vectors;
   }
 }
 

@@ -1,8 +1,6 @@
-#include "kernels/fusion.cuh"
-
 #include <cuda_bf16.h>
 
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/fusion_runs.hpp"
 
 namespace gpubench {
 namespace {
@@ -32,64 +30,13 @@ TEST(Dropout, DropsATenthWhereverOneLooks) {
   }
 }
 
-class Fusion : public KernelTest {
- protected:
-  // `packs` of each array, with a bias of `bias_packs`.
-  template <class T>
-  void chain_of(unsigned packs, unsigned bias_packs, double relative) {
-    SCOPED_TRACE(testing::Message() << packs << " packs of " << sizeof(T) << "-byte numbers");
-    const std::size_t n = std::size_t{packs} * Pack<T>::size;
-    const auto x = input<T>(n), bias = input<T>(std::size_t{bias_packs} * Pack<T>::size);
-    const auto between = output<T>(n), out = output<T>(n), fused = output<T>(n);
-    const auto run = [&](const T* from, T* to, auto... step) {
-      launch(map<T, decltype(step)...>, (packs + threads - 1) / threads, threads, 0, nullptr, from,
-             to, packs, step...);
-    };
-    const AddBias<T> add_bias{bias.data(), bias_packs};
-    const Dropout<T> dropout{dropout_seed};
-    const Add<T> add{x.data()};
-    run(x.data(), between.data(), add_bias);
-    run(between.data(), between.data(), Gelu<T>{});
-    run(between.data(), between.data(), dropout);
-    run(between.data(), out.data(), add);
-    run(x.data(), fused.data(), add_bias, Gelu<T>{}, dropout, add);
-    using Values = Generator<T>;
-    const Values v = values<T>;
-    expect_near(out, ExpectedChain<T, Values>{v, v, v, bias.size()}, relative);
-    expect_near(fused, ExpectedChain<float, Values>{v, v, v, bias.size()}, relative);
-  }
-  template <class T, class Expected>
-  void expect_near(const DeviceBuffer<T>& out, Expected expected, double relative) {
-    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
-    EXPECT_EQ(check_elements(out.data(), out.size(), expected, relative, 2 * relative, false), "");
-  }
-};
+class Fusion : public FusionRuns {};
 
 TEST_F(Fusion, ChainsOfAnyLengthGiveWhatTheFusedKernelGives) {
   for (const unsigned packs : ragged_sizes) {
     chain_of<float>(packs, 3, 1e-6);
     chain_of<__nv_bfloat16>(packs, 5, 0x1p-8);
   }
-}
-
-TEST_F(Fusion, TheChainMovesThreeTimesTheBytes) {
-  const auto bytes_of_chain = [&] {
-    emulator.forget_runs();
-    chain_of<float>(1024, 1, 1e-6);
-    double chain = 0;
-    for (const auto& run : emulator.runs()) {
-      const auto& counts = run.profile.counts;
-      const double bytes = counts.at(model::Space::global, model::Access::load).bytes +
-                           counts.at(model::Space::global, model::Access::store).bytes;
-      chain += bytes;
-      if (&run == &emulator.runs().back()) return std::pair(chain - bytes, bytes);
-    }
-    return std::pair(0.0, 0.0);
-  };
-  const auto [chain, fused] = bytes_of_chain();
-  constexpr double size = 1024 * 16;
-  EXPECT_EQ(chain, (9 + 1) * size);  // every pack loads its bias too, which the caches serve
-  EXPECT_EQ(fused, (3 + 1) * size);
 }
 
 TEST(FusionLaw, TimeFollowsBytes) {

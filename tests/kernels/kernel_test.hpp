@@ -1,18 +1,21 @@
-// Runs a concept's kernels as they are, every block of them, at shapes that its rows do not have.
+// Runs a concept's kernels as they are, every block of them, at shapes that its rows do not have:
+// on the model in every build (part of model_tests), and on a GPU in gpubench-kernel-tests. A file
+// NAME_test.cpp is compiled for both, and asks for results only; what the model alone can tell,
+// counts above all, is in NAME_counts_test.cpp.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <memory>
 #include <string>
+#include <utility>
 
 #include "device_check.hpp"
 #include "device_fill.hpp"
+#include "device_under_test.hpp"  // model/ or gpu/, by the include path
 #include "harness/gpu/buffer.hpp"
 #include "harness/gpu/launch.hpp"
-#include "harness/model/emulator/emulator.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/gpu/residency.hpp"
 #include "harness/random.hpp"
 
 namespace gpubench {
@@ -20,15 +23,9 @@ namespace gpubench {
 // Sizes at which edges go wrong: around a power of two, primes, a single element.
 inline constexpr unsigned ragged_sizes[] = {1, 31, 32, 33, 61, 127, 128, 129, 255, 257, 509, 1021};
 
-class KernelTest : public testing::Test {
+class KernelTest : public DeviceUnderTest {
  protected:
-  KernelTest() {
-    emulator.set_execution(model::Execution::whole);
-    model::RuntimeOptions options;
-    options.diagnostic = [this](const std::string& line) { diagnostic = line; };
-    model::install_runtime(std::make_unique<model::Runtime>(device, memory, emulator, options));
-  }
-  ~KernelTest() override { model::install_runtime(nullptr); }
+  using DeviceUnderTest::DeviceUnderTest;
 
   template <class T>
   static constexpr Generator<T> values{7};
@@ -45,20 +42,33 @@ class KernelTest : public testing::Test {
     return buffer;
   }
 
-  // Waits for what was launched; every element of `out` must be what `expected` says.
+  // Waits for what was launched; every element of `out` must be what `expected` says, an object
+  // that the device can call.
   template <class T, class Expected>
-  void expect_elements(const DeviceBuffer<T>& out, Expected expected, double relative = 0) {
+  void expect_elements(const DeviceBuffer<T>& out, Expected expected, double relative = 0,
+                       double absolute = 0) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
-    EXPECT_EQ(check_elements(out.data(), out.size(), expected, relative, 0.0, false), "");
+    EXPECT_EQ(check_elements(out.data(), out.size(), expected, relative, absolute, false), "");
   }
-  // What the last launch did, all traced.
-  const model::Counts& counts() const { return emulator.runs().back().profile.counts; }
 
-  const DeviceSpec device = device_spec("h200-sxm");
-  model::DeviceMemory memory{std::size_t{1} << 30};
-  model::Emulator emulator{
-      device, memory, {.threads = 2, .most_sampled_blocks = 1 << 20, .event_budget = 1 << 30}};
-  std::string diagnostic;
+  // Major and minor number.
+  static std::pair<int, int> compute_capability() {
+    return {device_attribute(cudaDevAttrComputeCapabilityMajor),
+            device_attribute(cudaDevAttrComputeCapabilityMinor)};
+  }
+  // Why this device does not run what begins at compute capability `first`; "" if it does.
+  static std::string too_old_for(std::pair<int, int> first) {
+    const auto [major, minor] = compute_capability();
+    if (std::pair(major, minor) >= first) return "";
+    return "needs compute capability " + std::to_string(first.first) + "." +
+           std::to_string(first.second) + "; this is " + std::to_string(major) + "." +
+           std::to_string(minor);
+  }
+  // Whether a block may have so much dynamic shared memory; a row that needs more is skipped.
+  static bool has_shared_bytes(std::size_t bytes) {
+    return bytes <=
+           static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  }
 };
 
 }  // namespace gpubench

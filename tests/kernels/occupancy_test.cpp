@@ -1,14 +1,12 @@
-#include "kernels/occupancy.cuh"
-
 #include "harness/gpu/residency.hpp"
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/occupancy_runs.hpp"
 
 namespace gpubench {
 namespace {
 
 using namespace occupancy;
 
-class OccupancyKernels : public KernelTest {
+class OccupancyKernels : public OccupancyRuns {
  protected:
   template <unsigned unroll>
   void copy_of(std::size_t n, unsigned block) {
@@ -19,14 +17,6 @@ class OccupancyKernels : public KernelTest {
     launch(occupancy::copy<unroll>, static_cast<unsigned>((n + of_block - 1) / of_block), block, 0,
            nullptr, in.data(), out.data(), n);
     expect_elements(out, values<float>);
-  }
-
-  template <class... P>
-  void chains_of(void (*kernel)(P...), unsigned n, unsigned block, ExpectedChains expected) {
-    SCOPED_TRACE(testing::Message() << n << " elements, " << expected.ilp << " chains");
-    const auto out = output<float>(n);
-    launch(kernel, (n + block - 1) / block, block, 0, nullptr, out.data(), std::size_t{n});
-    expect_elements(out, expected);
   }
 };
 
@@ -51,20 +41,17 @@ TEST_F(OccupancyKernels, ChainsOfAnyNumberOfThreads) {
   chains_of(capped<192, 4>, 257, capped_threads, {192, capped_steps});
 }
 
-TEST_F(OccupancyKernels, EveryMultiplyAddWaitsForTheOneBefore) {
-  chains_of(fma<4>, 64, 64, {4, fma_steps});
-  const auto& waits = emulator.runs().back().profile.waits;
-  EXPECT_EQ(waits.fma_steps, fma_steps);
-  EXPECT_NEAR(waits.fma_chain, fma_steps / 4, 4);  // values may meet by chance
-}
-
 TEST_F(OccupancyKernels, DynamicSharedMemoryLimitsResidentBlocks) {
+  const auto most_threads =
+                 static_cast<unsigned>(device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor)),
+             most_blocks =
+                 static_cast<unsigned>(device_attribute(cudaDevAttrMaxBlocksPerMultiprocessor));
   for (const unsigned block : {32u, 64u, 128u, 256u, 512u, 1024u}) {
     for (const unsigned blocks : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 10u, 12u, 15u, 16u, 32u}) {
-      if (blocks * block > 2048) break;
+      if (blocks * block > most_threads || blocks > most_blocks) break;
       const Residency found = residency(occupancy::copy<1>, block, shared_bytes_for(blocks));
       EXPECT_EQ(found.blocks, blocks) << block;
-      EXPECT_DOUBLE_EQ(found.occupancy, blocks * (block / 32) / 64.0);
+      EXPECT_DOUBLE_EQ(found.occupancy, blocks * block / static_cast<double>(most_threads));
     }
   }
 }

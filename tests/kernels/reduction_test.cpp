@@ -1,6 +1,6 @@
-#include "kernels/reduction.cuh"
+#include <vector>
 
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/reduction_runs.hpp"
 
 namespace gpubench {
 namespace {
@@ -8,28 +8,8 @@ namespace {
 using namespace reduction;
 using Words = Generator<float>;
 
-class Reduction : public KernelTest {
+class Reduction : public ReductionRuns {
  protected:
-  // One launch: a sum for each run of `words_a_block` words.
-  template <class Kernel>
-  void side_by_side(Kernel kernel, unsigned words_a_block, std::size_t n) {
-    SCOPED_TRACE(n);
-    const auto in = input<float>(n);
-    const auto sums = output<float>((n + words_a_block - 1) / words_a_block);
-    launch(kernel, static_cast<unsigned>(sums.size()), threads, 0, nullptr, in.data(), sums.data(),
-           n);
-    expect_elements(sums, ExpectedSideBySide<Words>{values<float>, n, words_a_block});
-  }
-
-  template <class Order, bool unrolled, unsigned loads>
-  void expect_loads(std::size_t blocks) {
-    side_by_side(tree<Order, loads, unrolled>, loads * threads, blocks * loads * threads);
-    const auto& counted = counts().at(model::Space::shared, model::Access::load);
-    constexpr Loads expected = loads_of_tree<Order, unrolled>();
-    EXPECT_EQ(counted.requests, blocks * expected.requests);
-    EXPECT_EQ(counted.wavefronts, blocks * expected.wavefronts);
-  }
-
   double sum_of(std::size_t n) const {
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += values<float>(i);
@@ -46,14 +26,6 @@ TEST_F(Reduction, EveryRungSumsAnyNumberOfWords) {
     side_by_side(tree<Sequential, 2, true>, 2 * threads, n);
     side_by_side(shuffled, 2 * threads, n);
   }
-}
-
-TEST_F(Reduction, LoadsAndConflictsAreTheLaws) {
-  expect_loads<Divergent, false, 1>(3);
-  expect_loads<Conflicting, false, 1>(3);
-  expect_loads<Sequential, false, 1>(3);
-  expect_loads<Sequential, false, 2>(3);
-  expect_loads<Sequential, true, 2>(3);
 }
 
 TEST(ReductionLaw, EachStepSavesWhatItSays) {

@@ -1,21 +1,13 @@
-#include "kernels/throttle.cuh"
-
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/throttle_runs.hpp"
 
 namespace gpubench {
 namespace {
 
-class ThrottleKernels : public KernelTest {};
+class ThrottleKernels : public ThrottleRuns {};
 
 TEST_F(ThrottleKernels, ProductsAreExact) {
-  for (const unsigned blocks : {1u, 2u}) {
-    const auto out = output<float>(blocks * throttle::threads);
-    launch(throttle::multiply, blocks, throttle::threads, 0, nullptr, out.data());
-    expect_elements(out, throttle::ExpectedProducts{});
-    const double warps = blocks * (throttle::threads / throttle::warp_lanes);
-    const auto& flops = counts().tensor_flops;
-    EXPECT_EQ(flops[static_cast<std::size_t>(model::Tensor::bf16)], warps * throttle::flops_a_warp);
-  }
+  if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
+  for (const unsigned blocks : {1u, 2u}) multiply_in(blocks);
 }
 
 TEST_F(ThrottleKernels, ThreadsComputeDifferentThings) {

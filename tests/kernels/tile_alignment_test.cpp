@@ -1,36 +1,18 @@
 // The own multiplication at ragged shapes, the checks that its and the library's rows rest on, and
 // the law's arithmetic.
-#include "kernels/tile_alignment.cuh"
-
-#include <cuda_bf16.h>
-
+#include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "harness/gemm_row.hpp"
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/tile_alignment_runs.hpp"
 
 namespace gpubench {
 namespace {
 
 using namespace tile_alignment;
 
-class TileAlignmentTest : public KernelTest {
- protected:
-  static dim3 grid(unsigned m, unsigned n) {
-    return {(n + tile - 1) / tile, (m + tile - 1) / tile};
-  }
-
-  template <unsigned width>
-  void expect_predicated(unsigned m, unsigned n, unsigned k) {
-    const auto a = input<element>(std::size_t{m} * k), b = input<element>(std::size_t{n} * k);
-    const auto d = output<float>(std::size_t{m} * n);
-    launch(multiply<width, true>, grid(m, n), threads, 0, nullptr, a.data(), b.data(), d.data(), m,
-           n, k, k, k, n);
-    const GemmShape shape = GemmShape::dense(GemmType::bf16, m, n, k);
-    expect_elements(d, expected_product<float>(shape, values<element>, values<element>), 1e-5);
-  }
-};
+class TileAlignmentTest : public TileAlignmentRuns {};
 
 TEST_F(TileAlignmentTest, PredicatedAtRaggedShapes) {
   for (const unsigned size : {1u, 31u, 61u, 64u, 65u, 127u, 128u, 129u}) {
@@ -40,6 +22,16 @@ TEST_F(TileAlignmentTest, PredicatedAtRaggedShapes) {
   }
   for (const unsigned k : {8u, 24u, 32u, 40u, 136u}) expect_predicated<8>(65, 127, k);
 }
+
+// Of `padded` columns the first `columns` are those of `dense`; the others are zero.
+template <class Dense>
+struct PaddedProduct {
+  Dense dense;
+  unsigned padded, columns;
+  __host__ __device__ float operator()(std::size_t i) const {
+    return i % padded < columns ? dense(i / padded * columns + i % padded) : 0.0f;
+  }
+};
 
 TEST_F(TileAlignmentTest, PaddedWithZerosIsTheSameProduct) {
   const unsigned m = 128, n = 61, k = 45, rows = 64, ld = 64;
@@ -52,25 +44,7 @@ TEST_F(TileAlignmentTest, PaddedWithZerosIsTheSameProduct) {
          rows, ld, ld, ld, rows);
   const GemmShape dense = GemmShape::dense(GemmType::bf16, m, n, k);
   const auto want = expected_product<float>(dense, Generator<element>{1}, Generator<element>{2});
-  expect_elements(
-      d, [=](std::size_t i) { return i % rows < n ? want(i / rows * n + i % rows) : 0.0f; }, 1e-5);
-}
-
-TEST_F(TileAlignmentTest, LanesWithNothingToLoadAreSeen) {
-  const auto lanes_of = [&](unsigned n, unsigned k) {
-    expect_predicated<1>(64, n, k);
-    const model::AccessCounts& loads = counts().at(model::Space::global, model::Access::load);
-    return loads.lanes / loads.requests;
-  };
-  EXPECT_DOUBLE_EQ(lanes_of(64, 32), 32);  // a warp is one row of 32 elements
-  EXPECT_DOUBLE_EQ(lanes_of(64, 16), 16);
-  EXPECT_DOUBLE_EQ(lanes_of(64, 33), 16.5);  // two steps: 32 lanes, then one
-}
-
-TEST_F(TileAlignmentTest, FragmentsComeWithoutBankConflicts) {
-  expect_predicated<8>(128, 128, 64);
-  const model::AccessCounts& loads = counts().at(model::Space::shared, model::Access::load);
-  EXPECT_DOUBLE_EQ(loads.wavefronts, loads.requests);
+  expect_elements(d, PaddedProduct{want, rows, n}, 1e-5);
 }
 
 TEST_F(TileAlignmentTest, TheCheckOfLargeProductsFindsAWrongElement) {

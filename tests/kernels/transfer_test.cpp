@@ -1,28 +1,18 @@
-#include "kernels/transfer.cuh"
-
 #include <array>
 #include <numeric>
 #include <vector>
 
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/transfer_runs.hpp"
 
 namespace gpubench {
 namespace {
 
 using namespace transfer;
 
-class TransferKernels : public KernelTest {};
+class TransferKernels : public TransferRuns {};
 
 TEST_F(TransferKernels, CopiesOfAnyLength) {
-  for (const unsigned n : ragged_sizes) {
-    SCOPED_TRACE(n);
-    const auto from = input<word>(n);
-    const auto to = output<word>(n);
-    launch(copy_words::copy, copy_words::blocks(n), copy_words::threads, 0, nullptr, from.data(),
-           to.data(), n);
-    expect_elements(to, values<word>);
-    EXPECT_EQ(counts().at(model::Space::global, model::Access::load).lanes, n);
-  }
+  for (const unsigned n : ragged_sizes) copy_of(n);
 }
 
 TEST_F(TransferKernels, OneWordInSoManyIsTurnedOver) {

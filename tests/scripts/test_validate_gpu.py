@@ -154,6 +154,50 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert "suite-2.json" in goals
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_unit_tests_are_built_and_run_where_there_is_nvcc(tree: Path, status: int) -> None:
+    on_a_gpu(tree)
+    (tree / "nvcc").touch()
+    (tree / "build/status").write_text("0")
+    library = tree / "scripts/lib.sh"
+    noted = 'ensure_built() { echo "built $*" >>"$root/build/calls"; }'
+    library.write_text(f"{library.read_text()}\n{noted}\n")
+    executable(
+        tree / "build/gpubench-kernel-tests",
+        f'#!/bin/sh\necho "unit tests $*" >>"{tree}/build/calls"\necho last line\nexit {status}\n',
+    )
+    done = validate(tree, "--stage=1", "--device=cuda:0")
+    assert done.returncode == status, done.stdout + done.stderr
+    verdict, words = verdicts(done)["unit-tests"]
+    assert verdict == ("FAILED" if status else "passed")
+    assert ("exit code 1: last line" in words) == bool(status)
+    made = calls(tree)
+    assert re.search(r"built release \S.* gpubench\n", made)
+    assert re.search(
+        r"built release \S.* gpubench-kernel-tests\nunit tests --device=cuda:0\n", made
+    )
+    # What has passed is done, unless the tests are others.
+    (tree / "tests").mkdir()
+    (tree / "tests/a_test.cpp").touch()
+    again = validate(tree, "--stage=1", "--device=cuda:0")
+    assert verdicts(again)["unit-tests"][0] == ("FAILED" if status else "passed")
+    same = validate(tree, "--stage=1", "--device=cuda:0")
+    assert verdicts(same)["unit-tests"][0] == ("FAILED" if status else "done")
+
+
+def test_unit_tests_that_do_not_build_have_failed(tree: Path) -> None:
+    on_a_gpu(tree)
+    (tree / "nvcc").touch()
+    library = tree / "scripts/lib.sh"
+    fails = 'ensure_built() { [[ "$3" != gpubench-kernel-tests ]] || die "the build failed"; }'
+    library.write_text(f"{library.read_text()}\n{fails}\n")
+    executable(tree / "build/gpubench-kernel-tests", "#!/bin/sh\nexit 0\n")  # of an earlier build
+    done = validate(tree, "--stage=1")
+    assert done.returncode == 1
+    assert "the build failed" in verdicts(done)["unit-tests"][1]
+    assert verdicts(done)["verify"][0] == "passed"
+
+
 def test_a_second_run_repeats_nothing_that_has_passed(tree: Path) -> None:
     on_a_gpu(tree, racecheck=99)
     first = validate(tree, "--stage=1")

@@ -1,0 +1,62 @@
+#include "tests/kernels/compute_peak_runs.hpp"
+
+namespace gpubench {
+namespace {
+
+using namespace compute_peak;
+using model::Tensor;
+
+class ComputePeakCounts : public ComputePeakRuns {
+ protected:
+  template <class Unit>
+  const model::Counts& counts_of_chains() {
+    chains_of<Unit>();
+    return counts();
+  }
+  static constexpr double all_steps = 2.0 * chain_threads * chains_a_thread * steps;
+
+  template <class Type>
+  void expect_mma(Tensor type) {
+    mma_of<Type>();
+    const double warps = matrix_threads / warp;
+    EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)],
+              warps * mma_flops_a_warp<Type>);
+  }
+  template <class Type>
+  void expect_wgmma(Tensor type) {
+    wgmma_of<Type>();
+    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)], wgmma_flops_a_block<Type>);
+    EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)], 0);
+  }
+};
+
+TEST_F(ComputePeakCounts, ChainsCountAsTheirUnit) {
+  EXPECT_EQ(counts_of_chains<Fp32>().fma_fp32, all_steps);
+  EXPECT_EQ(counts_of_chains<Fp64>().fma_fp64, all_steps);
+  const model::Counts half = counts_of_chains<Fp16x2>(), bfloat = counts_of_chains<Bf16x2>();
+  EXPECT_EQ(half.fma_fp16x2, all_steps);
+  EXPECT_EQ(half.fma_bf16x2, 0);
+  EXPECT_EQ(bfloat.fma_bf16x2, all_steps);
+  EXPECT_EQ(bfloat.fma_fp16x2, 0);
+  EXPECT_EQ(counts_of_chains<Int32>().mad_int32, all_steps);
+}
+
+TEST_F(ComputePeakCounts, MatricesCountAsTheirType) {
+  expect_mma<Fp16>(Tensor::fp16);
+  expect_mma<Bf16>(Tensor::bf16);
+  expect_mma<Tf32>(Tensor::tf32);
+  expect_mma<Fp8>(Tensor::fp8);
+  expect_mma<Int8>(Tensor::int8);
+  expect_mma<TensorFp64>(Tensor::fp64);
+}
+
+TEST_F(ComputePeakCounts, TilesCountAsTheirType) {
+  expect_wgmma<Fp16>(Tensor::fp16);
+  expect_wgmma<Bf16>(Tensor::bf16);
+  expect_wgmma<Tf32>(Tensor::tf32);
+  expect_wgmma<Fp8>(Tensor::fp8);
+  expect_wgmma<Int8>(Tensor::int8);
+}
+
+}  // namespace
+}  // namespace gpubench

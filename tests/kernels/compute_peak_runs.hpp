@@ -1,0 +1,33 @@
+#pragma once
+
+#include "kernels/compute_peak.cuh"
+#include "tests/kernels/kernel_test.hpp"
+
+namespace gpubench {
+
+class ComputePeakRuns : public KernelTest {
+ protected:
+  template <class Unit>
+  void chains_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(2 * chain_threads);
+    launch(chains<Unit>, 2, chain_threads, 0, nullptr, out.data());
+    expect_elements(out, ExpectedChains<Unit>{});
+  }
+  template <class Type>
+  void mma_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(matrix_threads);
+    launch(compute_peak::mma<Type>, 1, matrix_threads, 0, nullptr, out.data());
+    expect_elements(out, ExpectedSums<Type>{false});
+  }
+  template <class Type>
+  void wgmma_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(matrix_threads);
+    launch(compute_peak::wgmma<Type>, 1, matrix_threads, 0, nullptr, out.data());
+    expect_elements(out, ExpectedSums<Type>{true});
+  }
+};
+
+}  // namespace gpubench

@@ -1,0 +1,53 @@
+// The model device under a test of kernels: an H200 whose blocks all run and are all traced. (The
+// GPU's answer to the same name: tests/kernels/gpu/device_under_test.hpp.)
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "harness/model/emulator/emulator.hpp"
+#include "harness/model/runtime/runtime.hpp"
+
+namespace gpubench {
+
+class DeviceUnderTest : public testing::Test {
+ protected:
+  // One of `devices` that share a host.
+  explicit DeviceUnderTest(int devices = 1)
+      : memory(std::size_t{1} << 30, devices), emulator(device, memory, settings()) {
+    emulator.set_execution(model::Execution::whole);
+    model::RuntimeOptions options;
+    options.devices = options.node_devices = devices;
+    options.diagnostic = [this](const std::string& line) { diagnostic = line; };
+    model::install_runtime(std::make_unique<model::Runtime>(device, memory, emulator, options));
+  }
+  ~DeviceUnderTest() override { model::install_runtime(nullptr); }
+
+  // What the last launch did.
+  const model::Counts& counts() const { return emulator.runs().back().profile.counts; }
+
+  const DeviceSpec device = device_spec("h200-sxm");
+  model::DeviceMemory memory;
+  model::Emulator emulator;
+  std::string diagnostic;  // of a kernel that failed
+
+ private:
+  static model::EmulatorSettings settings() {
+    model::EmulatorSettings settings;
+    settings.threads = 2;
+    settings.most_sampled_blocks = 1 << 20;
+    settings.event_budget = 1 << 30;
+    settings.is_mapped_host = [](const void* address, std::size_t bytes) {
+      return model::current_runtime()->is_mapped_host(address, bytes);
+    };
+    settings.may_access = [](int from, int to) {
+      return model::current_runtime()->may_access(from, to);
+    };
+    return settings;
+  }
+};
+
+}  // namespace gpubench
