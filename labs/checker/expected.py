@@ -9,6 +9,7 @@ from pathlib import Path
 from .build import compile_solution, prepare
 from .course import Lab, LabError
 from .grade import FULL_MARKS_RATIO, run_rows, seconds_of
+from .sandbox import Limits
 
 BEGIN, END = "<!-- expected: begin -->", "<!-- expected: end -->"
 
@@ -23,8 +24,9 @@ def expected(lab: Lab, build: Path) -> dict[str, dict[str, dict[str, float]]]:
         program = compile_solution(lab, build, lab.reference, Path(folder))
         for device in lab.devices:
             ran = run_rows(
-                program, Path(folder), f"model:{device}", 1, "--benchmark_filter=lab/timed"
-            )
+                program, Path(folder), f"model:{device}", 1, "--benchmark_filter=lab/timed",
+                limits=Limits(seconds=100),  # a reference ends, on a busy machine too
+            )  # fmt: skip
             if ran.why:
                 raise LabError(f"{lab.reference} on {device}: {ran.why}")
             # Six digits: the rest would change with every rounding in the model.

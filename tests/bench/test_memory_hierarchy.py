@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import ROOT, RowsOfConcept
 
 DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -75,19 +74,6 @@ def test_bandwidth_falls_and_latency_grows_with_the_working_set(
     latencies = sweep(rows, "chase", "latency_seconds")
     in_order = [latencies[size] for size in sorted(latencies)]
     assert all(b >= a * 0.98 for a, b in itertools.pairwise(in_order)), in_order
-
-
-def test_edges_move_with_the_caches(tmp_path: Path) -> None:
-    spec = device_file("l40s")
-    spec["name"] = "other"
-    spec["figures"]["l1_bytes_per_sm"]["value"] = 512 * KIB
-    spec["figures"]["l2_bytes"]["value"] = 12 * MIB
-    file = tmp_path / "other.json"
-    file.write_text(json.dumps(spec))
-    name = f"memory_hierarchy/steps/size:{8 * GIB}"
-    found = rows_of(f"--device=model:{file}", f"--benchmark_filter=^{name}$")[name]
-    assert found["found_l1_bytes"] == pytest.approx(512 * KIB, rel=0.15)
-    assert found["found_l2_bytes"] == pytest.approx(12 * MIB, rel=0.15)
 
 
 def test_the_hosts_memory_comes_over_the_link(run: tuple[str, dict[str, dict]]) -> None:
