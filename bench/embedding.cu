@@ -6,7 +6,9 @@
 //           L2's bandwidth, whatever the row. Popular rows (Zipf) are fetched once and then found
 //           in L2: the law takes it to keep all that is asked for again, so that DRAM brings each
 //           distinct row once. (The model extrapolates reuse as if all rows that it met were as
-//           popular, and brings fewer.) Of a table inside L2 most of that comes from L1: no law.
+//           popular, and brings fewer: on an A100 a third. There, as on an H100, DRAM would bind by
+//           the law, and the model is 1.4 to 1.5 times too fast; on an H200 L2 binds either way.)
+//           Of a table inside L2 most of that comes from L1: no law.
 // Units     table [bytes], row [bytes]. Useful bytes: 2^28 of rows, 8 of which are added into one.
 //           law_per_request is of both loads, index and row.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio

@@ -68,7 +68,6 @@ void read(Bench& bench) {
     law = [at = sms * device["sm_clock_hz"]](const Roofs&) { return at; };
   }
   bench.work({.useful_bytes = bytes,
-              .moved_bytes = bytes,
               .law = law,
               .law_tolerance = 0.15,
               .measures = level == "dram" ? "" : level});

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <string>
@@ -34,13 +35,10 @@ bool has_gpu(std::string& why_not) {
 
 int become(int argc, char** argv) {
   std::string device = "auto";
-  bool quiet = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], "--device=", 9) == 0) device = argv[i] + 9;
-    for (const char* asks : {"--help", "-h", "--list_devices", "--benchmark_list_tests"}) {
-      quiet = quiet || std::strcmp(argv[i], asks) == 0;
-    }
   }
+  unsetenv(gpubench::modelled_because);
   std::string program;
   if (device.starts_with("model:")) {
     program = gpubench::sibling_program("gpubench-model");
@@ -58,10 +56,8 @@ int become(int argc, char** argv) {
       program = gpubench::sibling_program("gpubench-cuda");
     } else {
       program = gpubench::sibling_program("gpubench-model");
-      if (device == "auto" && !quiet) {
-        std::cerr << "gpubench: " << why_not
-                  << ": every figure below is MODELLED for h200-sxm, not measured\n";
-      }
+      // The program says it, once it knows that it has something to run.
+      if (device == "auto") setenv(gpubench::modelled_because, why_not.c_str(), 1);
     }
   }
   execv(program.c_str(), argv);

@@ -6,6 +6,9 @@
 
 namespace gpubench {
 
+// What gpubench tells the model that it becomes by itself: why nothing is measured.
+inline constexpr const char* modelled_because = "GPUBENCH_MODELLED_BECAUSE";
+
 bool has_sibling_program(const std::string& name);
 // The path of a program that lies beside this one. UsageError when there is none.
 std::string sibling_program(const std::string& name);

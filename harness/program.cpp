@@ -395,6 +395,10 @@ int run_program(int argc, char** argv) {
   Results results;
   results.context = context_json(options, *platform, argv[0]);
   std::vector<Row>& rows = results.rows;
+  if (const char* why = std::getenv(modelled_because); why != nullptr && modelled && speaks) {
+    std::cerr << "gpubench: " << why << ": every figure below is MODELLED for "
+              << platform->device().name() << ", not measured\n";
+  }
   info << headline_text(results.context);
   if (to_console) std::cout << console_header(width) << std::flush;
   // With only one repetition there are no aggregates to show instead.

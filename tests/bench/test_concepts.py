@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpubench_reports.verdicts import rules
+
 from .conftest import RowsOfConcept, concepts, rows_of, run
 
 
@@ -44,6 +46,12 @@ def test_its_law_holds(concept: str, rows: dict[str, dict]) -> None:
         if abs(row["law_ratio"] - 1) > row["law_tolerance"]
     }
     assert not wrong
+
+
+@pytest.mark.parametrize("concept", concepts())
+def test_no_row_passes_the_roof_that_binds_it(concept: str, rows: dict[str, dict]) -> None:
+    high = rules()["limits"]["roof_high"]
+    assert not {n: r["roof_fraction"] for n, r in rows.items() if r.get("roof_fraction", 0) > high}
 
 
 @pytest.mark.parametrize("concept", concepts())

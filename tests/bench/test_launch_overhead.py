@@ -57,6 +57,14 @@ def test_a_graph_removes_half_of_a_launch_and_an_early_start_most_of_it(
     assert 6 < early / stream < 10
 
 
+def test_the_event_behind_one_launch_waits_for_its_own_call() -> None:
+    # An A100's host takes longer for a call than the GPU for an empty kernel.
+    one = "--benchmark_filter=^launch_overhead/empty_row/by:stream/launches:1$"
+    [found] = rows_of("--device=model:a100-80-sxm", one).values()
+    assert found["real_time"] == pytest.approx(2 * 2.2, rel=1e-3)
+    assert found["law_ratio"] == pytest.approx(1, rel=1e-3)
+
+
 def test_one_launch_pays_for_its_way_there(
     rows: dict[str, dict], figures: dict[str, float]
 ) -> None:

@@ -83,6 +83,10 @@ TEST(LaunchLaw, IsTheSlowerOfHostAndFrontEnd) {
       .call = 9, .floor = 3, .in_stream = 4, .in_graph = 1, .graph_launch = 1};
   static_assert(slow_host.spacing(By::stream, 0) == 9);
   static_assert(slow_host.spacing(By::graph, 0) == 1);
+  // Its call for the event after ends later than the kernel.
+  static_assert(slow_host.row(By::stream, 2, 0) == 3 * 9);
+  static_assert(slow_host.row(By::graph, 2, 0) == 9 + 9);
+  static_assert(slow_host.row(By::graph, 2, 20) == 9 + 1 + 21 + 23);
   EXPECT_DOUBLE_EQ(length_for_share(2e-6, 0.05), 38e-6);
 }
 
