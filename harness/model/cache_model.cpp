@@ -47,10 +47,10 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   // Blocks that met sectors of other blocks draw from one population; else each has its own.
   p.drawn_from = estimated_population(by_block, distinct);
   p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
-  // They have to share what the grid reads many times over, though those traced did not meet.
   const double drawn = by_block * grid.scale;
   const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
-  if (std::isinf(p.drawn_from) && allocated > 0 && drawn > 4 * allocated) {
+  const bool with_neighbours = f.neighbour_share > 0.5;
+  if (std::isinf(p.drawn_from) && allocated > 0 && (drawn > 4 * allocated || with_neighbours)) {
     p.drawn_from = p.is_swept ? distinct : allocated;
   }
   // What is swept over in parts is taken to be all that lies between; few parts of it were traced,
@@ -62,6 +62,12 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   p.of_grid = std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from),
                        std::max(extent, distinct));
   p.working_set = std::isinf(p.drawn_from) ? p.of_grid : std::min(p.drawn_from, extent);
+  // Blocks behind one another read the same: of all that is read, those that run at once are at
+  // few parts, and come back to none of the others.
+  if (with_neighbours) {
+    const double at_once = grid.sms * grid.blocks_at_once / (grid.scale * grid.traced_blocks);
+    p.working_set = std::min(p.working_set, p.of_block + p.working_set * at_once);
+  }
   if (distinct > 0) {
     const double sectors_a_line = double{line_bytes} / sector_bytes;
     p.room = std::min(sectors_a_line * static_cast<double>(f.read_lines) / distinct,
@@ -94,6 +100,13 @@ double miss_rate(std::span<const FootprintSums> footprints, double stretch, doub
 }
 
 }  // namespace
+
+bool may_share_unseen(const FootprintSums& f, double scale) {
+  const auto by_block = static_cast<double>(f.read_by_block);
+  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
+  return allocated > 0 && by_block * scale > 1.5 * allocated &&
+         std::isinf(estimated_population(by_block, static_cast<double>(f.read_distinct)));
+}
 
 double expected_distinct(double draws, double population) {
   return population <= 0 ? 0 : population * -std::expm1(-draws / population);

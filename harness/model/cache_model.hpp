@@ -59,6 +59,10 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
                                 std::span<const Held> held, const CachedGrid& grid,
                                 const DeviceSpec& device);
 
+// Whether a grid, so many times as large as what was traced, reads more of an allocation than there
+// is, though traced blocks did not meet: then who shares with whom is worth finding out.
+bool may_share_unseen(const FootprintSums& footprint, double scale);
+
 // How many distinct things of `population` equally likely ones `draws` draws meet.
 double expected_distinct(double draws, double population);
 // The inverse: the population of which `draws` draws met `distinct`; infinite when no draw met

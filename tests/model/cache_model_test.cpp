@@ -121,6 +121,28 @@ TEST_F(ServedReads, WhatIsBeyondAPartitionIsServedByBothAndByDram) {
   EXPECT_NEAR(reads.l2_missed / reads.leaving_l1, shares.missed, 0.02);
 }
 
+TEST_F(ServedReads, BlocksThatRunAtOnceNeedOnlyTheirPartsHeld) {
+  // 2048 blocks read an allocation of 64 MiB, of which each sweeps a 128th; traced were the first
+  // and the last.
+  const auto served = [&](double neighbour_share) {
+    FootprintSums f;
+    f.allocation_bytes = std::size_t{64} << 20;
+    const std::uint64_t sectors = f.allocation_bytes / 32, of_block = sectors / 128;
+    f.read_requests = f.read_by_block = f.read_distinct = f.read_extents = 2 * of_block;
+    f.read_lines = f.read_distinct / 4;
+    f.read_fetches = f.read_distinct / 2;
+    f.extent = sectors;
+    f.neighbour_share = neighbour_share;
+    EXPECT_TRUE(may_share_unseen(f, 1024));
+    EXPECT_FALSE(may_share_unseen(f, 64));  // once: each may have its own
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{0};
+    return served_reads(all, held, {1024, 2, spec["sm_count"], 2, 65536}, spec)[0];
+  };
+  EXPECT_NEAR(served(1).dram_bytes, 64 << 20, 1e-3 * (64 << 20));  // each once
+  EXPECT_GT(served(0).dram_bytes, 4.0 * (64 << 20));
+}
+
 TEST_F(ServedReads, WhatIsHeldIsNotFetched) {
   EXPECT_NEAR(sweep(4096, 1, 1).dram_bytes, 0, 1e-6);
   EXPECT_NEAR(sweep(4096, 1, 0.5).dram_bytes, 4096 * 16, 64);

@@ -149,6 +149,14 @@ void BlockRunner::find_variables() {
   mark_ours(running_block, Word::other);
 }
 
+BlockResult BlockRunner::run_for_reads(const KernelLaunch& launch, dim3 index) {
+  reads_.clear();
+  keeps_reads_ = true;
+  BlockResult result = run(launch, index, false);
+  keeps_reads_ = false;
+  return result;
+}
+
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
   const auto lanes = static_cast<unsigned>(linear(launch.block));
   launch_ = &launch;

@@ -63,6 +63,9 @@ class BlockRunner {
   // Runs block `index` of the launch to its end. `traced`: keep what every lane did, for traces().
   // Must be called from the thread that the runner was last attached to.
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
+  // The same untraced, keeping the addresses at which it reads global memory.
+  BlockResult run_for_reads(const KernelLaunch& launch, dim3 index);
+  const Log<std::uint64_t>& reads() const { return reads_; }
   // A lane's trace of the last traced run; lanes in the order of their linear thread index.
   const std::vector<LaneTrace>& traces() const { return traces_; }
   // Of the same lanes.
@@ -118,7 +121,10 @@ class BlockRunner {
       if (is_builtin(at)) return;
       check_shared(at, bytes, kind, code);
     }
-    if (trace_ == nullptr) return;
+    if (trace_ == nullptr) {
+      if (keeps_reads_ && global && as_plain(kind) == EventKind::load) reads_.push(at);
+      return;
+    }
     trace_->events.push(make_event(code, kind, bytes));
     trace_->addresses.push(at);
     if (kind == EventKind::load && (bytes == 4 || bytes == 8)) {
@@ -325,6 +331,8 @@ class BlockRunner {
   dim3 thread_index_of_{0, 0, 0};
   std::vector<std::uint32_t> ready_;    // a bit a lane, a word a warp
   std::vector<std::uint32_t> waiting_;  // for their warp; likewise
+  Log<std::uint64_t> reads_;
+  bool keeps_reads_ = false;
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;  // of each lane, of a traced block
   std::vector<LoadChain> load_chains_;

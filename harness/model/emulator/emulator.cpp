@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <sstream>
@@ -249,6 +250,26 @@ struct Emulator::Worker {
     return covered;
   }
 
+  // Of the block that was run for its reads, how many of them traced ones have made too.
+  void add_neighbour(std::vector<FootprintSums>& all, FootprintMap& map) {
+    struct Made {
+      double all = 0, shared = 0;
+    };
+    std::map<std::uint64_t, Made> reads;
+    for (std::size_t i = 0; i < runner.reads().size(); ++i) {
+      const std::uint64_t address = runner.reads()[i];
+      const Footprint& footprint = *footprint_at(address, map);
+      Made& here = reads[footprint.identity()];
+      here.all += 1;
+      here.shared += footprint.was_read(address / sector_bytes) ? 1 : 0;
+    }
+    for (FootprintSums& sums : all) {
+      if (const auto here = reads.find(sums.identity); here != reads.end()) {
+        sums.neighbour_share = here->second.shared / here->second.all;
+      }
+    }
+  }
+
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map) {
     for (Footprint* known : footprints) {
       if (known != nullptr && known->holds(address)) return known;
@@ -422,12 +443,28 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   const std::uint64_t events = std::max<std::uint64_t>(workers_[0]->events, 1);
   const std::size_t affordable =
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
+  // Of a sequence's later kernels no other block may find there what it reads (choose_blocks).
+  const bool is_first = !sampled_.contains(grid_blocks);
   std::vector<std::uint64_t> chosen = choose_blocks(grid_blocks, affordable);
   std::erase(chosen, grid_blocks - 1);
   // No block finds an earlier one's values in its static shared memory.
   const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
   for (const auto& worker : workers_) worker->runner.poison(variables);
   if (fault.empty()) run_all(chosen, true);
+  std::vector<FootprintSums> footprints = map.sums();
+  const std::uint64_t neighbour = grid_blocks - 2;  // of the last block
+  const bool has_neighbour =
+      is_first && fault.empty() && chosen.size() + 1 < grid_blocks &&
+      std::ranges::find(chosen, neighbour) == chosen.end() &&
+      std::ranges::any_of(footprints, [&](const FootprintSums& f) {
+        const double traced = static_cast<double>(chosen.size()) + 1;
+        return may_share_unseen(f, static_cast<double>(grid_blocks) / traced);
+      });
+  if (has_neighbour) {
+    workers_[0]->runner.attach();
+    fault = workers_[0]->runner.run_for_reads(launch, block_at(neighbour, launch.grid)).fault;
+    workers_[0]->add_neighbour(footprints, map);
+  }
   measured.whole = chosen.size() + 1 == grid_blocks;
   if (fault.empty() && execution_ == Execution::whole && !measured.whole) {
     std::vector<std::uint64_t> rest;
@@ -435,7 +472,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     for (std::uint64_t i = 0; i + 1 < grid_blocks; ++i) {
       if (next < chosen.size() && chosen[next] == i) {
         ++next;
-      } else {
+      } else if (!has_neighbour || i != neighbour) {
         rest.push_back(i);
       }
     }
@@ -473,7 +510,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   }
   profile.host_bytes_read = host_bytes_read;
   profile.host_bytes_written = host_bytes_written;
-  profile.footprints = map.sums();
+  profile.footprints = std::move(footprints);
   // A kernel with atomics may order its blocks by them.
   if (fault.empty() && map.race() &&
       profile.counts.at(Space::global, Access::atomic).requests == 0) {

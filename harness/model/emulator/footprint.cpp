@@ -70,6 +70,11 @@ void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
   extend(index);
 }
 
+bool Footprint::was_read(std::uint64_t sector) const {
+  const std::uint64_t index = sector - begin_ / sector_bytes;
+  return (seen_[index / 64].load(relaxed) >> (index % 64) & 1) != 0;
+}
+
 std::uint32_t Footprint::add(const BlockSector& done) {
   const std::uint64_t index = done.sector - begin_ / sector_bytes;
   const std::uint64_t before =

@@ -43,6 +43,9 @@ struct FootprintSums {
   std::uint64_t write_distinct = 0;
   std::uint64_t write_full = 0;  // of those, the ones whose 32 bytes were all written
   std::uint64_t extent = 0;      // sectors from the first touched to the last
+  // Of what the block before the grid's last one reads here, the share that traced blocks have read
+  // too. Found out where blocks must share what they read and those traced did not meet.
+  double neighbour_share = 0;
 };
 
 // What one block did to a sector. Bytes: a bit each.
@@ -102,6 +105,8 @@ class Footprint {
   // What a block has done to a sector, once it has ended: the bytes of it that another block has
   // written as well, or that one of both has read and the other written.
   std::uint32_t add(const BlockSector& done);
+  std::uint64_t identity() const { return sums_.identity; }
+  bool was_read(std::uint64_t sector) const;
   FootprintSums sums() const;
 
  private:
