@@ -101,7 +101,7 @@ void fresh(Bench& bench) {
 GPU_BENCHMARK(lab, fresh);
 
 // Every 17th query is checked: all of them take the same way.
-void timed(Bench& bench) { check(bench, {8, 256, 1}, 17); }
+void timed(Bench& bench) { check(bench, {4, 256, 1}, 17); }
 GPU_BENCHMARK(lab, timed);
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 
 constexpr unsigned threads = 128, head_dim = 32, keys = 32;
+constexpr unsigned words = keys * head_dim / threads;  // of a tile, a thread
 
 static __global__ void attention(const float* q, const float* k, const float* v, float* out,
                                  unsigned seq, float scale) {
@@ -17,18 +18,29 @@ static __global__ void attention(const float* q, const float* k, const float* v,
   const unsigned queries = min(threads, seq - first);
 
   // Rows of q and out pass through shared memory, so that neighbouring lanes read neighbours.
-  for (unsigned i = me; i < queries * head_dim; i += threads) {
-    rows[i / head_dim][i % head_dim] = scale * q[head + first * head_dim + i];
+  float query[head_dim], result[head_dim] = {}, largest = -INFINITY, sum = 0;
+  for (unsigned d = 0; d < head_dim; ++d) {
+    const unsigned i = d * threads + me;
+    query[d] = i < queries * head_dim ? scale * q[head + first * head_dim + i] : 0;
+  }
+  for (unsigned d = 0; d < head_dim; ++d) {
+    const unsigned i = d * threads + me;
+    rows[i / head_dim][i % head_dim] = query[d];
   }
   __syncthreads();
-  float query[head_dim] = {}, result[head_dim] = {}, largest = -INFINITY, sum = 0;
-  for (unsigned d = 0; d < head_dim && me < queries; ++d) query[d] = rows[me][d];
+  for (unsigned d = 0; d < head_dim; ++d) query[d] = rows[me][d];
 
   for (unsigned from = 0; from < seq; from += keys) {
     const unsigned here = min(keys, seq - from);
-    for (unsigned i = me; i < here * head_dim; i += threads) {
-      of_k[i] = k[head + from * head_dim + i];
-      of_v[i] = v[head + from * head_dim + i];
+    float next_k[words] = {}, next_v[words] = {};  // all loads are under way before one is awaited
+    for (unsigned w = 0; w < words; ++w) {
+      const unsigned i = w * threads + me;
+      if (i < here * head_dim) next_k[w] = k[head + from * head_dim + i];
+      if (i < here * head_dim) next_v[w] = v[head + from * head_dim + i];
+    }
+    for (unsigned w = 0; w < words; ++w) {
+      of_k[w * threads + me] = next_k[w];
+      of_v[w * threads + me] = next_v[w];
     }
     __syncthreads();
     float scores[keys], of_tile = largest;
@@ -64,7 +76,7 @@ static __global__ void attention(const float* q, const float* k, const float* v,
     __syncthreads();
   }
 
-  for (unsigned d = 0; d < head_dim && me < queries; ++d) rows[me][d] = result[d] / sum;
+  for (unsigned d = 0; d < head_dim; ++d) rows[me][d] = result[d] / sum;
   __syncthreads();
   for (unsigned i = me; i < queries * head_dim; i += threads) {
     out[head + first * head_dim + i] = rows[i / head_dim][i % head_dim];
