@@ -109,6 +109,7 @@ std::string unit_of(std::uint64_t flags) {
 
 struct Gemm::State {
   GemmShape shape;
+  GemmBatch batch;
   GemmChoice choice;
   Owned<cublasLtHandle_t, cublasLtDestroy> library;
   Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> multiplication;
@@ -183,10 +184,11 @@ void Gemm::State::multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<
                               &with, space.data(), space.bytes(), stream));
 }
 
-Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
+Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.shape = shape;
-  if (shape.m == 0 || shape.n == 0 || shape.k == 0) return;
+  s.batch = batch;
+  if (batch.count == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0) return;
   const Types types = types_of(shape.type);
   CUBLAS_CHECK(cublasLtCreate(s.library.place()));
   CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
@@ -203,12 +205,23 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
       cublasLtMatrixLayoutCreate(s.b.place(), types.operand, along, rows, columns(shape.ldb)));
   CUBLAS_CHECK(
       cublasLtMatrixLayoutCreate(s.d.place(), types.result, shape.n, shape.m, columns(shape.ldd)));
+  const auto repeat = [&](cublasLtMatrixLayout_t layout, std::size_t distance) {
+    const auto count = static_cast<std::int32_t>(batch.count);
+    const auto elements = static_cast<std::int64_t>(distance);
+    CUBLAS_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                  &count, sizeof count));
+    CUBLAS_CHECK(cublasLtMatrixLayoutSetAttribute(
+        layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &elements, sizeof elements));
+  };
+  repeat(s.a, batch.a);
+  repeat(s.b, batch.b);
+  repeat(s.d, batch.d);
   s.take(s.candidates(1).front());
 }
 
 void Gemm::tune(const void* a, const void* b, void* d, unsigned most) {
   State& s = *state_;
-  if (s.shape.m == 0 || s.shape.n == 0 || s.shape.k == 0) return;
+  if (s.batch.count == 0 || s.shape.m == 0 || s.shape.n == 0 || s.shape.k == 0) return;
   constexpr float enough_seconds = 2e-3f;  // of runs behind one another, timed together
   const Stream stream;
   const Event begin, end;
@@ -239,9 +252,13 @@ void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) con
   if (s.shape.m == 0 || s.shape.n == 0) return;
   if (s.shape.k == 0) {
     const std::size_t bytes = gemm_result_bytes(s.shape.type);
-    CUDA_CHECK(cudaMemset2DAsync(d, s.shape.ldd * bytes, 0, s.shape.n * bytes, s.shape.m, stream));
+    for (std::size_t i = 0; i < s.batch.count; ++i) {
+      CUDA_CHECK(cudaMemset2DAsync(static_cast<char*>(d) + i * s.batch.d * bytes,
+                                   s.shape.ldd * bytes, 0, s.shape.n * bytes, s.shape.m, stream));
+    }
     return;
   }
+  if (s.batch.count == 0) return;
   s.multiply(s.algorithm, s.workspace, a, b, d, stream);
 }
 
@@ -256,7 +273,7 @@ struct Gemm::State {
   GemmChoice choice;
 };
 
-Gemm::Gemm(const GemmShape&) { throw GemmUnavailable("built without cuBLASLt"); }
+Gemm::Gemm(const GemmShape&, const GemmBatch&) { throw GemmUnavailable("built without cuBLASLt"); }
 void Gemm::tune(const void*, const void*, void*, unsigned) {}
 void Gemm::queue(cudaStream_t, const void*, const void*, void*) const {}
 

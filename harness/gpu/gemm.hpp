@@ -63,6 +63,12 @@ struct GemmShape {
   }
 };
 
+// Several multiplications of one shape in one call.
+struct GemmBatch {
+  std::size_t count = 1;
+  std::size_t a = 0, b = 0, d = 0;  // elements from one multiplication to the next
+};
+
 // What the library decided on.
 struct GemmChoice {
   std::string algorithm;            // the library's number for it
@@ -83,7 +89,7 @@ struct GemmUnavailable : std::runtime_error {
 class Gemm {
  public:
   // Asks the library for its best algorithm. GemmUnavailable, CudaError.
-  explicit Gemm(const GemmShape& shape);
+  explicit Gemm(const GemmShape& shape, const GemmBatch& batch = {});
   ~Gemm();
   Gemm(Gemm&&) noexcept;
 

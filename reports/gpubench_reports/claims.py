@@ -36,8 +36,15 @@ class Case:
     beside: str = ""
 
     @property
+    def judges(self) -> bool:
+        """Whether there is a range; else the figure is no part of the verdict."""
+        return math.isfinite(self.least) or math.isfinite(self.most)
+
+    @property
     def claimed(self) -> str:
-        """The range in which the claim holds, in words."""
+        """The range in which the claim holds, in words; "" where the figure is only shown."""
+        if not self.judges:
+            return ""
         low, high = (shown(bound, self.unit) for bound in (self.least, self.most))
         if math.isinf(self.most):
             return f"at least {low}"
@@ -58,12 +65,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class Tried:
-    """A case on one row. `where` names it, `beside` is what stands beside the figure, or ""."""
+    """A case on one row. `where` names it, `beside` is what stands beside the figure, or "".
+    `holds` is None where the figure is only shown."""
 
     case: Case
     where: str
     figure: float
-    holds: bool
+    holds: bool | None
     beside: str
     rows: tuple[str, ...]
 
@@ -74,7 +82,8 @@ class Tried:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a claim. `untested`: the cases that no row answers, with the reason."""
+    """What came of a claim. `untested`: the cases of the verdict that no row answers, with the
+    reason."""
 
     claim: Claim
     is_modelled: bool
@@ -85,16 +94,17 @@ class Finding:
     def word(self) -> str:
         """HOLDS, FAILS, PARTLY or UNTESTED. A claim of which some cases could not be tried holds
         partly at most."""
-        if not self.tried:
+        held = [one.holds for one in self.tried if one.holds is not None]
+        if not held:
             return UNTESTED
-        if not any(one.holds for one in self.tried):
+        if not any(held):
             return FAILS
-        return PARTLY if self.untested or not all(one.holds for one in self.tried) else HOLDS
+        return PARTLY if self.untested or not all(held) else HOLDS
 
     @property
     def verdict(self) -> str:
         """The word, and of a modelled file that it is modelled."""
-        return f"modelled: {self.word}" if self.is_modelled and self.tried else self.word
+        return f"modelled: {self.word}" if self.is_modelled and self.word != UNTESTED else self.word
 
     @property
     def conditions(self) -> str:
@@ -105,7 +115,7 @@ class Finding:
                 places = [one.where for one in self.tried if one.holds == holds]
                 if places:
                     parts.append(lead + ", ".join(places))
-        parts += [f"not tested: {where}: {why}" if self.tried else f"{where}: {why}"
+        parts += [f"not tested: {where}: {why}" if self.word != UNTESTED else f"{where}: {why}"
                   for where, why in self.untested]  # fmt: skip
         return "; ".join(parts)
 
@@ -143,6 +153,8 @@ def claims_of(text: str) -> tuple[Claim, ...]:
     for entry in tomllib.loads(text)["claim"]:
         entry["cases"] = tuple(_case(entry["number"], case) for case in entry.pop("case"))
         found.append(_made(Claim, f"claim {entry['number']}", entry))
+        if not any(case.judges for case in found[-1].cases):
+            raise ValueError(f"claim {entry['number']}: no case has a range in which it holds")
     numbers = [claim.number for claim in found]
     if numbers != sorted(set(numbers)):
         raise ValueError("claims are not numbered upwards")
@@ -157,7 +169,7 @@ def _case(number: int, entry: dict[str, Any]) -> Case:
     entry["devices"] = tuple(entry.get("devices", ()))
     entry["shows"] = {key: Expression(text) for key, text in entry.get("shows", {}).items()}
     case = _made(Case, name, entry)
-    if not case.least <= case.most or (math.isinf(case.least) and math.isinf(case.most)):
+    if not case.least <= case.most:
         raise ValueError(f"{name}: no range in which it holds")
     known = {*case.with_rows, *_ROOFS, *(["row"] if case.rows else [])}
     for expression in (case.value, *case.shows.values()):
@@ -186,22 +198,24 @@ def judge_claims(result: ResultFile, by: tuple[Claim, ...] | None = None) -> lis
 def _judge(claim: Claim, context: Context, rows: RuleRows) -> Finding:
     tried: list[Tried] = []
     untested: list[tuple[str, str]] = []
+    missing: list[tuple[Case, dict[str, float | str], str]] = []
     cases = [c for c in claim.cases if not c.devices or context.device in c.devices]
-    if not cases:
+    if not any(case.judges for case in cases):
         devices = ", ".join(dict.fromkeys(name for case in claim.cases for name in case.devices))
-        untested.append((context.device, f"the claim is about {devices}"))
+        untested.append(("here", f"the claim is about {devices}, and this is {context.device}"))
     for case in cases:
         try:
             names = rows.matching(case.rows) if case.rows else [""]
         except UnusableError as why:
-            untested.append((_where(case, {}), str(why)))
+            missing.append((case, {}, str(why)))
             continue
         for name in names:
-            where = _where(case, rows.arguments(name) if name else {})
+            arguments = rows.arguments(name) if name else {}
             try:
-                tried.append(_try(case, where, name, context, rows))
+                tried.append(_try(case, _where(case, arguments), name, context, rows))
             except UnusableError as why:
-                untested.append((where, str(why)))
+                missing.append((case, arguments, str(why)))
+    untested += [(_where(case, of), why) for case, of, why in missing if case.judges]
     return Finding(claim, context.modelled, tuple(tried), tuple(untested))
 
 
@@ -228,7 +242,8 @@ def _try(case: Case, where: str, name: str, context: Context, rows: RuleRows) ->
     shows = {key: figure(part, of_rows, name or where) for key, part in case.shows.items()}
     beside = case.beside.format_map({key: si(value) for key, value in shows.items()})
     names = tuple(row["name"] for row in used.values())
-    return Tried(case, where, value, case.least <= value <= case.most, beside, names)
+    holds = case.least <= value <= case.most if case.judges else None
+    return Tried(case, where, value, holds, beside, names)
 
 
 def _roof(context: Context, name: str, of_run: bool) -> float:

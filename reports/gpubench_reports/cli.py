@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gpubench_reports import __version__
 from gpubench_reports.errors import ReportError
+from gpubench_reports.importers import PROGRAMS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -399,8 +400,7 @@ def _parser() -> argparse.ArgumentParser:
     imported = command("import", "turn other programs' results into a result file", _IMPORT)
     imported.add_argument("file", metavar="FILE", type=Path)
     imported.add_argument("--from", dest="program", required=True,
-                          choices=("nccl-tests", "babelstream", "gpu-benches", "mixbench",
-                                   "nvbandwidth", "nvbench"))  # fmt: skip
+                          choices=tuple(PROGRAMS))  # fmt: skip
     imported.add_argument("--device", metavar="NAME", default="",
                           help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
     imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)

@@ -28,8 +28,18 @@ def require_directory(path: Path) -> None:
     Raises ReportError when it cannot.
     """
     if not path.exists():
-        raise ReportError(path, "no such folder")
+        require_folder(path)
     ensure_directory(path)
+
+
+def require_folder(path: Path, of: str = "") -> None:
+    """Proves that `path` is a folder to read from; `of` says what it is to hold.
+
+    Raises ReportError when it is none.
+    """
+    if not path.is_dir():
+        why = "is no folder" if path.exists() else "no such folder"
+        raise ReportError(path, f"{why}: expected a folder of {of}" if of else why)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -18,6 +18,7 @@ from gpubench_reports.agree import agree, by_concept
 from gpubench_reports.claims import shown
 from gpubench_reports.errors import ReportError
 from gpubench_reports.expressions import Expression
+from gpubench_reports.files import require_folder
 from gpubench_reports.reader import Context, ResultFile, read
 from gpubench_reports.rule_rows import RuleRows, UnusableError, figure, plain_figure
 from gpubench_reports.validate import validate
@@ -138,8 +139,7 @@ class Folder:
     not there, ReportError for what is wrong."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_dir():
-            raise ReportError(path, "is no folder" if path.exists() else "no such folder")
+        require_folder(path)
         self.path = path
         if not self.suites:
             raise ReportError(

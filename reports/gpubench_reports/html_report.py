@@ -25,7 +25,7 @@ from gpubench_reports import (
     speedup_chart,
     style,
 )
-from gpubench_reports.claims import FAILS, HOLDS, PARTLY, judge_claims
+from gpubench_reports.claims import FAILS, HOLDS, PARTLY, UNTESTED, judge_claims
 from gpubench_reports.columns import columns_of
 from gpubench_reports.compare import Comparison, changed, compare
 from gpubench_reports.devices import Machine, of_result
@@ -479,7 +479,7 @@ def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> 
 def _claims(result: ResultFile) -> list[Markup]:
     """What is often said of GPUs and how this file answers; nothing where it answers none of it."""
     findings = judge_claims(result)
-    if not any(finding.tried for finding in findings):
+    if all(finding.word == UNTESTED for finding in findings):
         return []
     lines = []
     for finding in findings:
@@ -490,7 +490,7 @@ def _claims(result: ResultFile) -> list[Markup]:
                 f" ({one.beside})" if one.beside else None)
             for one in finding.tried
         ]  # fmt: skip
-        ranges = dict.fromkeys(one.case.claimed for one in finding.tried)
+        ranges = dict.fromkeys(one.case.claimed for one in finding.tried if one.case.judges)
         verdict = tag("span", finding.verdict, class_=f"state {look}" if look else "small")
         cells = (
             tag("td", tag("div", claim), tag("small", finding.notes)),

@@ -50,7 +50,7 @@ def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
     for finding in findings:
         figures = [f"{one.text}: {'; '.join(filter(None, (one.where, one.beside)))}"
                    for one in finding.tried]  # fmt: skip
-        ranges = dict.fromkeys(one.case.claimed for one in finding.tried)
+        ranges = dict.fromkeys(one.case.claimed for one in finding.tried if one.case.judges)
         cells = (str(finding.claim.number), escape(finding.claim.says),
                  "<br>".join(map(escape, figures)), "<br>".join(map(escape, ranges)),
                  f"**{finding.verdict}**")  # fmt: skip

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.errors import ReportError
-from gpubench_reports.files import ensure_directory, reason, write_atomically
+from gpubench_reports.files import ensure_directory, reason, require_folder, write_atomically
 from gpubench_reports.importers import convert, to_bytes
 from gpubench_reports.reader import ResultFile, clean, read
 
@@ -106,7 +106,8 @@ WHATS = (
          r"^pytorch/matmul/dtype:bf16/",
          "ours by cuBLASLt's own heuristics; random data both"),
     What("matmul fp8", _FLOPS, "", r"^pytorch/matmul/dtype:fp8/"),
-    What("attention", _FLOPS, "", r"^pytorch/attention/"),
+    What("attention", _FLOPS, r"^attention/tiled/seq:16384/head_dim:128/causal:0$",
+         r"^pytorch/attention/", "theirs: the best of PyTorch's paths; 16 heads, random data"),
     What("all-reduce, 2 GPUs", _BUS, r"^all_reduce/all_reduce/.*/ranks:2/size:536870912$",
          r"^all_reduce/all_reduce/.*/ranks:2/"),
 )  # fmt: skip
@@ -201,9 +202,9 @@ def check(by: Settings) -> None:
     if not 0 <= by.seconds <= _LONGEST:
         raise ReportError(f"--seconds {by.seconds:g}", f"takes 0 to {_LONGEST:.0f}")
     if by.sources is not None:
-        _require_folder(by.sources)
+        require_folder(by.sources)
     if by.out.exists():
-        _require_folder(by.out)
+        require_folder(by.out)
 
 
 def _found(program: Path) -> Path:
@@ -213,11 +214,6 @@ def _found(program: Path) -> Path:
         known = program.exists()
         raise ReportError(program, "is no program to run" if known else "no such program")
     return Path(found)
-
-
-def _require_folder(path: Path) -> None:
-    if not path.is_dir():
-        raise ReportError(path, "is no folder" if path.exists() else "no such folder")
 
 
 def _ours(what: What) -> str:
@@ -324,7 +320,7 @@ def _seconds(folder: Path) -> dict[str, float]:
 
 def compare(folder: Path) -> list[Comparison]:
     """Of the runs in `folder` every program's answers beside ours. Raises ReportError: none."""
-    _require_folder(folder)
+    require_folder(folder)
     took = _seconds(folder)
     if not took:
         raise ReportError(folder, "holds no runs of other programs (seconds.json)")

@@ -23,7 +23,7 @@ import pandas as pd
 
 from gpubench_reports import programs
 from gpubench_reports.errors import ReportError
-from gpubench_reports.files import reason, write_atomically
+from gpubench_reports.files import reason, require_folder, write_atomically
 from gpubench_reports.reader import COUNTERS, ResultFile, read
 from gpubench_reports.units import si
 from gpubench_reports.validate import TARGET_FITTED, TARGET_PREDICTED, summary
@@ -62,9 +62,7 @@ def read_points(directory: Path) -> list[Point]:
 
     Raises ReportError.
     """
-    if not directory.is_dir():
-        why = "is a file" if directory.exists() else "no such folder"
-        raise ReportError(directory, f"{why}: expected a folder of points files (*.json)")
+    require_folder(directory, "points files (*.json)")
     paths = sorted(directory.glob("*.json"))
     if not paths:
         raise ReportError(directory, "holds no points: expected *.json files")

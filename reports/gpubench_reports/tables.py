@@ -34,6 +34,7 @@ MOST_ROWS = 5000
 _TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure",
          "program", "claim", "where", "holds", "beside it", "wanted", "of")  # fmt: skip
 _LONG = ("claim", "where", "of")  # those that may be broken into lines
+_HOLDS = {True: "yes", False: "no", None: ""}
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
 # Rows of an agreement.
@@ -294,7 +295,7 @@ def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
     for finding in findings:
         head = (str(finding.claim.number), finding.claim.says, finding.verdict)
         cases = [
-            (one.where, one.text, one.case.claimed, "yes" if one.holds else "no", one.beside)
+            (one.where, one.text, one.case.claimed, _HOLDS[one.holds], one.beside)
             for one in finding.tried
         ]
         cases += [(where, NONE, NONE, UNTESTED, "") for where, _ in finding.untested]

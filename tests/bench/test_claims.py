@@ -10,20 +10,22 @@ from pathlib import Path
 import pytest
 from reports.factory import make_document
 
-from gpubench_reports.claims import HOLDS, PARTLY, UNTESTED, claims, judge_claims
+from gpubench_reports.claims import HOLDS, PARTLY, UNTESTED, Case, claims, judge_claims
 from gpubench_reports.reader import read
 
 from .conftest import RowsOfConcept, concepts, run
 
 # What each claim comes to on the model of an H200. A change of the model may change a word: then
 # read the figure as somebody who does not believe it, and put the new word here.
-WORDS = {1: PARTLY, 2: PARTLY, 3: HOLDS, 6: HOLDS, 7: PARTLY, 8: PARTLY, 9: UNTESTED, 10: UNTESTED,
-         11: PARTLY, 12: HOLDS}  # fmt: skip
+WORDS = {1: PARTLY, 2: PARTLY, 3: HOLDS, 4: HOLDS, 5: UNTESTED, 6: HOLDS, 7: PARTLY, 8: PARTLY,
+         9: UNTESTED, 10: UNTESTED, 11: PARTLY, 12: HOLDS, 13: HOLDS}  # fmt: skip
+# Rows that no concept has yet.
+MISSING = ("attention/wgmma/.*", "training_step/.*")
 CASES = [case for claim in claims() for case in claim.cases if case.rows]
 
 
-def concept_of(pattern: str) -> str:
-    return pattern.partition("/")[0]
+def is_there(case: Case) -> bool:
+    return case.rows.partition("/")[0] in concepts() and case.rows not in MISSING
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +34,9 @@ def everything() -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.where)
-def test_the_rows_of_a_claim_are_the_programs(case, everything: list[str]) -> None:
-    if concept_of(case.rows) not in concepts():
-        pytest.skip(f"there is no concept {concept_of(case.rows)}")
+def test_the_rows_of_a_claim_are_the_programs(case: Case, everything: list[str]) -> None:
     names = [name for name in everything if re.fullmatch(case.rows, name)]
-    assert names
+    assert bool(names) == is_there(case)
     for pattern in case.with_rows.values():
         for name in names:
             arguments = dict(part.split(":") for part in name.split("/") if ":" in part)
@@ -44,14 +44,21 @@ def test_the_rows_of_a_claim_are_the_programs(case, everything: list[str]) -> No
 
 
 def test_the_models_rows_answer(rows_of_concept: RowsOfConcept, tmp_path: Path) -> None:
-    asked = {concept_of(case.rows) for case in CASES} & set(concepts())
+    asked = {case.rows.partition("/")[0] for case in CASES if is_there(case)}
     rows = [row for concept in sorted(asked) for row in rows_of_concept(concept).values()]
     path = tmp_path / "run.json"
     path.write_text(json.dumps(make_document(rows, device_kind="model")))
     found = {finding.claim.number: finding for finding in judge_claims(read(path))}
-    assert {number: finding.word for number, finding in found.items()} == WORDS
+    words = {
+        claim.number: WORDS[claim.number]
+        if any(case.rows and case.judges and is_there(case) for case in claim.cases)
+        else UNTESTED
+        for claim in claims()
+    }
+    assert {number: finding.word for number, finding in found.items()} == words
     # Every row that a case asks for is there, and has the figures that it takes.
-    assert not [f.untested for f in found.values() if f.tried and f.untested]
+    tested = [finding for finding in found.values() if finding.word != UNTESTED]
+    assert not [finding.untested for finding in tested if finding.untested]
     figures = {n: {one.where: one.figure for one in f.tried} for n, f in found.items()}
     assert figures[1]["reads"] == pytest.approx(1 / 4, rel=0.15)
     assert figures[7]["a launch into a stream"] == pytest.approx(2.43e-6, rel=0.01)

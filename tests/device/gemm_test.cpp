@@ -59,8 +59,8 @@ class GemmOnDevice : public KernelTest {
       if (row < s.m && column < s.n) {
         want = 0;
         for (std::size_t k = 0; k < s.k; ++k) {
-          const std::size_t of_b = s.b_is_k_by_n ? k * s.ldb + column : column * s.ldb + k;
-          want += static_cast<double>(a[row * s.lda + k]) * static_cast<double>(b[of_b]);
+          const In& of_b = b[s.b_is_k_by_n ? k * s.ldb + column : column * s.ldb + k];
+          want += static_cast<double>(a[row * s.lda + k]) * static_cast<double>(of_b);
         }
       }
       ASSERT_EQ(static_cast<double>(d[i]), want) << "element " << i;
@@ -96,6 +96,7 @@ TEST_F(GemmOnDevice, Fp32AtRaggedShapes) {
   for (const std::size_t size : {1u, 7u, 64u, 127u}) {
     expect_product<float, float>(GemmShape::dense(GemmType::fp32, 31, size, 65));
     expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, 129, size));
+    expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, size, 61));
   }
 }
 
@@ -117,6 +118,31 @@ TEST_F(GemmOnDevice, Int8) {
   if (const std::string why = missing(GemmType::int8); !why.empty()) GTEST_SKIP() << why;
   expect_product<std::int8_t, std::int32_t>(GemmShape::dense(GemmType::int8, 5, 20, 44));
   expect_product<std::int8_t, std::int32_t>(GemmShape::dense(GemmType::int8, 80, 48, 112));
+}
+
+TEST_F(GemmOnDevice, ABatchIsSoManyProducts) {
+  if (const std::string why = missing(GemmType::bf16); !why.empty()) GTEST_SKIP() << why;
+  // Two of 3 x 8 by 5 x 8, with a gap between the matrices of each operand.
+  const GemmShape s = GemmShape::dense(GemmType::bf16, 3, 5, 8);
+  const GemmBatch batch{2, 32, 48, 20};
+  const auto a = matrix<__nv_bfloat16>(batch.count * batch.a, 1),
+             b = matrix<__nv_bfloat16>(batch.count * batch.b, 2);
+  const DeviceBuffer<__nv_bfloat16> on_a{std::span<const __nv_bfloat16>(a)},
+      on_b{std::span<const __nv_bfloat16>(b)}, on_d(batch.count * batch.d);
+  const Gemm gemm(s, batch);
+  gemm.queue(nullptr, on_a.data(), on_b.data(), on_d.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  const auto d = on_d.download();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    for (std::size_t at = 0; at < s.m * s.n; ++at) {
+      float want = 0;
+      for (std::size_t k = 0; k < s.k; ++k) {
+        want += static_cast<float>(a[i * batch.a + at / s.n * s.k + k]) *
+                static_cast<float>(b[i * batch.b + at % s.n * s.k + k]);
+      }
+      EXPECT_EQ(static_cast<float>(d[i * batch.d + at]), want) << i << ", " << at;
+    }
+  }
 }
 
 TEST_F(GemmOnDevice, AnEmptySumIsZeroAndAnEmptyResultNothing) {

@@ -34,6 +34,13 @@ class GemmTest : public testing::Test {
   FakeExecutor executor_;
 };
 
+TEST_F(GemmTest, ABatchCostsItsTiles) {
+  const GemmShape tile = GemmShape::dense(GemmType::bf16, 1024, 1024, 1024);
+  const GemmCost one = gemm_cost(tile, device_), many = gemm_cost(tile, device_, 33);
+  EXPECT_EQ(many.tiles * many.tile_m * many.tile_n, 33 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(term(many, "dram"), 33 * term(one, "dram"));
+}
+
 TEST_F(GemmTest, LargeOnesArePriced) {
   current_runtime()->expect_results(true);
   const Gemm large(GemmShape::dense(GemmType::bf16, 4096, 4096, 4096));

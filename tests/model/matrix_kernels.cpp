@@ -72,6 +72,34 @@ __global__ void mma16_kernel(float* d, const Element* a, const Element* b, const
   d[(g + 8) * 8 + 2 * t + 1] = to_d[3];
 }
 
+__global__ void ldmatrix_kernel(unsigned* out, const unsigned short* rows, bool transposed) {
+  __shared__ __align__(16) unsigned short held[32][8];
+  for (unsigned i = threadIdx.x; i < 256; i += blockDim.x) held[i / 8][i % 8] = rows[i];
+  __syncthreads();
+  unsigned got[4];
+  if (transposed) {
+    ldmatrix_transposed(got, held[threadIdx.x]);
+  } else {
+    ldmatrix(got, held[threadIdx.x]);
+  }
+  for (unsigned i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = got[i];
+}
+
+__global__ void three_products_kernel(float* d, const __nv_bfloat16* a, const __nv_bfloat16* b) {
+  const unsigned g = threadIdx.x / 4, t = threadIdx.x % 4;
+  const unsigned from_a[4] = {pair_at(a + g * 16 + 2 * t), pair_at(a + (g + 8) * 16 + 2 * t),
+                              pair_at(a + g * 16 + 2 * t + 8),
+                              pair_at(a + (g + 8) * 16 + 2 * t + 8)};
+  unsigned from_b[6];
+  float sums[3][4] = {};
+  for (unsigned i = 0; i < 6; ++i)
+    from_b[i] = pair_at(b + (i / 2 * 8 + g) * 16 + 2 * t + i % 2 * 8);
+  mma_m16n8k16_bf16(sums, from_a, from_b);
+  for (unsigned i = 0; i < 12; ++i) {
+    d[i / 4 * 128 + (g + i % 4 / 2 * 8) * 8 + 2 * t + i % 2] = sums[i / 4][i % 4];
+  }
+}
+
 __device__ unsigned bits_at(const float* at) { return *reinterpret_cast<const unsigned*>(at); }
 
 __global__ void mma8_kernel(float* d, const float* a, const float* b, const float* c) {
@@ -128,6 +156,12 @@ void multiply_by_mma(float* d, const __nv_bfloat16* a, const __nv_bfloat16* b, c
 }
 void multiply_by_mma(float* d, const float* a, const float* b, const float* c) {
   launch(mma8_kernel, 1, 32, 0, nullptr, d, a, b, c);
+}
+void load_matrices(unsigned* out, const unsigned short* rows, bool transposed, unsigned threads) {
+  launch(ldmatrix_kernel, 1, threads, 0, nullptr, out, rows, transposed);
+}
+void multiply_three(float* d, const __nv_bfloat16* a, const __nv_bfloat16* b) {
+  launch(three_products_kernel, 1, 32, 0, nullptr, d, a, b);
 }
 void round_to_tf32(float* out, const float* in) { launch(tf32_kernel, 1, 32, 0, nullptr, out, in); }
 

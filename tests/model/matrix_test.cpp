@@ -151,6 +151,54 @@ TEST_F(MatrixTest, RoundsToTf32WithTiesAway) {
   for (unsigned i = 6; i < 32; ++i) EXPECT_EQ(out[i], in[i]);
 }
 
+TEST_F(MatrixTest, LdmatrixDistributesRowsAsDocumented) {
+  std::vector<unsigned short> rows(256);
+  for (unsigned i = 0; i < 256; ++i) rows[i] = static_cast<unsigned short>(i);
+  const unsigned short* from = upload(rows);
+  unsigned* to = make<unsigned>(128);
+  for (const bool transposed : {false, true}) {
+    const Counts counts = counts_of([&] { kernels::load_matrices(to, from, transposed); });
+    const auto got = download(to, 128);
+    for (unsigned matrix = 0; matrix < 4; ++matrix) {
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        const unsigned g = lane / 4, t = lane % 4, begin = 64 * matrix;
+        const unsigned low = begin + (transposed ? 2 * t * 8 + g : g * 8 + 2 * t);
+        const unsigned high = low + (transposed ? 8 : 1);
+        EXPECT_EQ(got[matrix * 32 + lane], low | high << 16) << transposed << ", lane " << lane;
+      }
+    }
+    // 32 rows of 16 bytes behind one another: one request of four wavefronts.
+    const AccessCounts& loads = counts.at(Space::shared, Access::load);
+    EXPECT_EQ(loads.requests, 1);
+    EXPECT_EQ(loads.wavefronts, 4);
+    EXPECT_EQ(counts.at(WarpOperation::matrices), 0);
+    EXPECT_EQ(counts.at(WarpOperation::shuffle), 0);
+  }
+}
+
+TEST_F(MatrixTest, SeveralProductsOfOneMatrixAreSoManyInstructions) {
+  const auto a = random<__nv_bfloat16>(256), b = random<__nv_bfloat16>(3 * 128);
+  const __nv_bfloat16 *from_a = upload(a), *from_b = upload(b);
+  float* to = make<float>(3 * 128);
+  const Counts counts = counts_of([&] { kernels::multiply_three(to, from_a, from_b); });
+  const auto d = download(to, 3 * 128);
+  for (unsigned i = 0; i < 3; ++i) {
+    expect_product(
+        std::vector<float>(d.begin() + 128 * i, d.begin() + 128 * (i + 1)), a,
+        std::vector<__nv_bfloat16>(b.begin() + 128 * i, b.begin() + 128 * (i + 1)),
+        [](auto...) { return 0.0; }, 8, 16, {true, false, true}, 1);
+  }
+  EXPECT_EQ(counts.tensor_flops[static_cast<std::size_t>(Tensor::bf16)], 3 * 2 * 128 * 16);
+  EXPECT_EQ(counts.at(WarpOperation::matrices), 3);
+}
+
+TEST_F(MatrixTest, LdmatrixTakesAWholeWarp) {
+  const unsigned short* rows = upload(std::vector<unsigned short>(256));
+  unsigned* to = make<unsigned>(128);
+  const std::string fault = fault_of([&] { kernels::load_matrices(to, rows, false, 24); });
+  EXPECT_NE(fault.find("ldmatrix by a warp of fewer than 32 threads"), std::string::npos) << fault;
+}
+
 TEST_F(MatrixTest, ItTakesAWholeWarp) {
   float* d = upload(numbers(256));
   const std::string fault = fault_of([&] { kernels::add_identity(true, d, 24); });

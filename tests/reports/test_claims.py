@@ -36,6 +36,13 @@ unit = "times"
 least = 1.9
 most = 2.1
 """
+SHOWN_ONLY = """
+[[claim.case]]
+where = "thrice"
+rows = "copy/thrice/.*"
+value = "row.seconds"
+unit = "s"
+"""
 ROOFS = """
 [[claim]]
 number = 9
@@ -163,7 +170,9 @@ def test_roofs_of_the_run_and_of_the_device_file_are_told_apart(judged):
 
 def test_a_claim_about_other_devices_is_not_tested_here(judged):
     finding = judged([make_row("a/b")], ROOFS, device="l40s")
-    assert (finding.word, finding.conditions) == (UNTESTED, "l40s: the claim is about h200-sxm")
+    assert (finding.word, finding.conditions) == (
+        UNTESTED, "here: the claim is about h200-sxm, and this is l40s",
+    )  # fmt: skip
 
 
 def test_a_roof_that_is_not_there_is_named(judged):
@@ -171,6 +180,19 @@ def test_a_roof_that_is_not_there_is_named(judged):
     assert finding.word == UNTESTED
     assert "as found: this run found no roof tensor_bf16" in finding.conditions
     assert "as its file has it: the device file has no roof tensor_bf16" in finding.conditions
+
+
+def test_a_case_without_a_range_is_shown_and_decides_nothing(judged):
+    more = f"{RULES}{SHOWN_ONLY}"
+    both = judged([*pairs({1: 2.0}), make_row("copy/thrice/n:1")], more)
+    assert (both.word, len(both.tried)) == (HOLDS, 2)
+    alone = judged([make_row("copy/thrice/n:1", 5.0)], more, device_kind="model")
+    assert (alone.verdict, len(alone.untested)) == (UNTESTED, 1)
+    assert [(one.text, one.holds, one.case.claimed) for one in alone.tried] == [
+        ("5.00 s", None, "")
+    ]
+    lost = judged(pairs({1: 2.0}), more)
+    assert (lost.word, len(lost.tried), lost.untested) == (HOLDS, 1, ())
 
 
 def test_the_wrong_figure_stands_beside_the_right_one(judged):
@@ -198,7 +220,7 @@ def test_figures_without_a_result_are_no_verdict(judged):
         ("once.seconds", "seconds", "claim 4: nothing is called 'seconds'"),
         ("row.seconds", "row.seconds ** 2", "is not allowed in an expression"),
         ("most = 2.1", "most = 1.1", "claim 4: no range in which it holds"),
-        ("least = 1.9\nmost = 2.1", "", "claim 4: no range in which it holds"),
+        ("least = 1.9\nmost = 2.1", "", "claim 4: no case has a range"),
         ("most = 2.1", "msot = 2.1", "claim 4: .*msot"),
         ("number = 4", "number = 4\nnmae = 1", "claim 4: .*nmae"),
         ('note = "Of a copy."', "", "claim 4: .*note"),

@@ -1,6 +1,5 @@
 """The commands as a user meets them: files, exit codes, tables, help."""
 
-import json
 import os
 import re
 import subprocess
@@ -208,19 +207,47 @@ def test_wrong_commands_are_two(capsys):
         assert "gpubench-report" in capsys.readouterr().err
 
 
-def test_three_times_the_rows_take_less_than_three_times_the_work(tmp_path):
-    """Processor time, both workers together, start of Python included."""
+def test_the_package_under_test_is_this_checkouts():
+    ours = Path(__file__).resolve().parents[2] / "reports"
+    program = "import gpubench_reports; print(gpubench_reports.__file__)"
+    started = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                             check=True)  # fmt: skip
+    for place in (files.__file__, started.stdout.strip()):
+        assert Path(place).is_relative_to(ours)
 
-    def work(rows: int) -> float:
-        path = tmp_path / f"run{rows}.json"
-        path.write_text(json.dumps(make_large_document(rows)))
-        before = os.times()
-        subprocess.run([sys.executable, "-m", "gpubench_reports", "render", str(path)],
-                       check=True, stdout=subprocess.DEVNULL)  # fmt: skip
-        after = os.times()
-        return sum(after[2:4]) - sum(before[2:4])
 
-    assert work(75) < 3 * work(25)
+MOST_STEPS = 4_000_000  # several times what is needed: where that is not enough, nobody waits
+
+
+def steps_of(write, rows: int) -> int:
+    """What it takes to read and render a sweep of so many rows, in lines of this package and calls
+    anywhere: a machine's load changes nothing of that."""
+    sweep = [bandwidth_row(f"coalescing/read/stride:{n}", DRAM / n, DRAM / n)
+             for n in range(1, rows + 1)]  # fmt: skip
+    path = write(make_document(sweep, roofs=[]))
+    ours = str(Path(files.__file__).parent)
+    count = 0
+
+    def counted(frame, event, _argument):
+        nonlocal count
+        count += event in ("call", "line")
+        assert count < MOST_STEPS
+        return counted if frame.f_code.co_filename.startswith(ours) else None
+
+    before = sys.gettrace()
+    sys.settrace(counted)
+    try:
+        assert main(["render", str(path)]) == 0
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_what_rendering_takes_grows_with_the_rows_and_not_with_their_square(write):
+    steps_of(write, 8)  # what is loaded once
+    small, middle, large = (steps_of(write, rows) for rows in (32, 64, 128))
+    # What does not depend on the rows is in neither difference: 2 by the rows, 4 by their square.
+    assert (large - middle) / (middle - small) < 2.5
 
 
 def test_a_piped_table_has_each_note_once_below_it(write, capsys):
@@ -256,7 +283,7 @@ def test_a_file_is_not_written_into_a_folder_that_is_not_there(write, tmp_path, 
 
 def test_points_are_a_folder(write, tmp_path, capsys):
     path = write(make_document())
-    for place, why in ((path, "is a file"), (tmp_path / "missing", "no such folder")):
+    for place, why in ((path, "is no folder"), (tmp_path / "missing", "no such folder")):
         assert main(["published", str(place)]) == 2
         expected = f"{place}: {why}: expected a folder of points files (*.json)"
         assert capsys.readouterr().err == f"gpubench-report: {expected}\n"

@@ -32,6 +32,18 @@ def row(result, name):
     return found.iloc[0]
 
 
+def test_what_can_be_imported_is_what_the_command_takes_and_explains(capsys):
+    with pytest.raises(SystemExit):
+        main(["import", "--help"])
+    printed = capsys.readouterr().out
+    assert f"{{{','.join(importers.PROGRAMS)}}}" in "".join(printed.split())
+    assert set(FILES) == set(importers.PROGRAMS)
+    assert all(f"\n  {program} " in printed for program in importers.PROGRAMS)
+    with pytest.raises(SystemExit) as left:
+        main(["import", "--from=gnuplot", "x", "-o", "y"])
+    assert left.value.code == 2
+
+
 def test_nccl_tests_have_the_suites_own_names(tmp_path):
     result = imported(tmp_path, "nccl-tests")
     assert result.context.imported_from == "nccl-tests 2.17.6"

@@ -97,6 +97,20 @@ def test_what_is_there_is_run_and_what_is_not_is_named(here):
     assert not any(what == "attention" for what, _ in found)
 
 
+def test_attention_is_compared_at_one_shape(write, tmp_path):
+    shapes = ((16384, 0, 6e14), (16384, 1, 5e14), (4096, 0, 7e14))
+    ours = [make_row(f"attention/tiled/seq:{seq}/head_dim:128/causal:{causal}",
+                     flops_per_second=rate) for seq, causal, rate in shapes]  # fmt: skip
+    theirs = [make_row(f"pytorch/attention/path:{path}/seq:16384/head_dim:128",
+                       flops_per_second=rate)
+              for path, rate in (("flash_attention", 4e14), ("cudnn_attention", 8e14))]  # fmt: skip
+    for name, rows in (("gpubench-attention", ours), ("pytorch", theirs)):
+        write({"context": make_context(), "benchmarks": rows}, f"{name}-1.json")
+    (tmp_path / "seconds.json").write_text('{"gpubench-attention-1": 1, "pytorch-1": 1}')
+    (found,) = [c for c in peers.compare(tmp_path) if c.what.name == "attention"]
+    assert found.ratio == pytest.approx(6 / 8)
+
+
 def test_runs_that_are_there_are_not_repeated(here):
     settings = here()
     peers.run_all(settings)

@@ -54,6 +54,35 @@ __device__ inline void mma_m16n8k32_fp8(float (&)[4], const unsigned (&)[4], con
 #endif
 #undef GPUBENCH_MMA
 
+// Several products of one a, d[i] += a * b[i], the registers of each b behind those of the one
+// before.
+template <unsigned products>
+__device__ inline void mma_m16n8k16_bf16(float (&d)[products][4], const unsigned (&a)[4],
+                                         const unsigned (&b)[2 * products]) {
+#pragma unroll
+  for (unsigned i = 0; i < products; ++i) {
+    const unsigned of_product[2] = {b[2 * i], b[2 * i + 1]};
+    mma_m16n8k16_bf16(d[i], a, of_product, d[i]);
+  }
+}
+
+// ldmatrix: fragments of 16-bit elements from shared memory, four matrices of eight rows of 16
+// bytes. `row` is where a row begins: lane i's is row i % 8 of matrix i / 8. Of each matrix a lane
+// gets a register, two neighbours of row g at columns 2 t and 2 t + 1; transposed, two of column g
+// at rows 2 t and 2 t + 1 (PTX ISA, "ldmatrix").
+__device__ inline void ldmatrix(unsigned* to, const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+__device__ inline void ldmatrix_transposed(unsigned* to, const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
 // One instruction from sm_90 on; before, eight of the only shape there is, 8 x 8 x 4.
 __device__ inline void mma_m16n8k16_fp64(double (&d)[4], const double (&a)[8], const double (&b)[4],
                                          const double (&c)[4]) {

@@ -47,14 +47,16 @@ class HostCode {
 // Operations of collective(): the shuffles keep their own numbers.
 constexpr int vote = 100;
 constexpr int warp_sync = 101;
-constexpr int matrices = 102;                                                  // and the Tensor
+constexpr int matrix_load = 102;  // and whether it transposes
+constexpr int matrices = 104;     // and the Tensor
 constexpr int warpgroup_matrices = matrices + static_cast<int>(tensor_types);  // likewise
 
 WarpOperation warp_operation_of(int operation) {
-  return operation >= matrices    ? WarpOperation::matrices
-         : operation == warp_sync ? WarpOperation::warp_barrier
-         : operation == vote      ? WarpOperation::vote
-                                  : WarpOperation::shuffle;
+  return operation >= matrices      ? WarpOperation::matrices
+         : operation >= matrix_load ? WarpOperation::matrix_load
+         : operation == warp_sync   ? WarpOperation::warp_barrier
+         : operation == vote        ? WarpOperation::vote
+                                    : WarpOperation::shuffle;
 }
 
 std::uint64_t linear(dim3 extent) {
@@ -369,7 +371,8 @@ std::uint64_t BlockRunner::collective(unsigned mask, int operation, std::uint64_
   if (lanes_[current_].lacks_ended) {
     fault(operation >= matrices
               ? "matrix multiplication by a warp of which a lane has already ended,"
-              : "shuffle that reads from a lane which has already ended,",
+          : operation >= matrix_load ? "ldmatrix by a warp of which a lane has already ended,"
+                                     : "shuffle that reads from a lane which has already ended,",
           code);
   }
   if (trace_ != nullptr) trace_->events.push(make_event(code, EventKind::collective));
@@ -409,10 +412,13 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
   }
   waiting_[warp] &= ~present;
   const int operation = lanes[std::countr_zero(present)].operation;
-  ++result_.warp_operations[static_cast<std::size_t>(warp_operation_of(operation))];
+  std::uint64_t instructions = 1;
   if (operation >= matrices && present == ~0u) {
-    multiply(operation, warp);
+    instructions = multiply(operation, warp);
+  } else if (operation >= matrix_load && present == ~0u) {
+    distribute_matrices(operation == matrix_load + 1, warp);
   }
+  result_.warp_operations[static_cast<std::size_t>(warp_operation_of(operation))] += instructions;
   if (is_traced_ && operation == warp_sync) {
     checker_.sync_warp(warp, mask, ~0u >> (warp_lanes - lanes_in(warp)));
   }
@@ -424,7 +430,7 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
   for (unsigned rest = present; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
     Lane& lane = lanes[i];
-    lane.lacks_ended = operation >= matrices && present != ~0u;
+    lane.lacks_ended = operation >= matrix_load && present != ~0u;
     if (operation >= vote) {
       lane.answer = votes;
     } else {
@@ -454,8 +460,9 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
   }
 }
 
-// Each lane's value is where its elements are, on its own stack; all of them wait.
-void BlockRunner::multiply(int operation, unsigned warp) {
+// Each lane's value is where its elements are, on its own stack; all of them wait. Returns how many
+// instructions these are.
+unsigned BlockRunner::multiply(int operation, unsigned warp) {
   WarpElements elements;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     elements[lane] =
@@ -467,10 +474,46 @@ void BlockRunner::multiply(int operation, unsigned warp) {
   if (by_warpgroup) {
     multiply_tiles(type, elements, warp % 4);
     result_.warpgroup_flops[index] += 2 * 16 * warpgroup_columns * depth_of(type);
-  } else {
-    multiply_fragments(type, elements);
-    result_.tensor_flops[index] += 2 * 16 * 8 * depth_of(type);
+    return 1;
   }
+  multiply_fragments(type, elements);
+  const unsigned products = elements[0]->products;
+  result_.tensor_flops[index] += std::uint64_t{2} * 16 * 8 * depth_of(type) * products;
+  return products;
+}
+
+void BlockRunner::distribute_matrices(bool transposed, unsigned warp) {
+  const Lane* lanes = &lanes_[warp * warp_lanes];
+  const auto of = [&](unsigned lane) {
+    return reinterpret_cast<const MatrixRow*>(lanes[lane].value);
+  };
+  constexpr unsigned rows = 8;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    for (unsigned matrix = 0; matrix < warp_lanes / rows; ++matrix) {
+      std::array<std::uint16_t, 2> pair;
+      for (unsigned i = 0; i < 2; ++i) {
+        const unsigned row = transposed ? 2 * t + i : g, column = transposed ? g : 2 * t + i;
+        std::memcpy(&pair[i], of(matrix * rows + row)->row + column * sizeof pair[i],
+                    sizeof pair[i]);
+      }
+      std::memcpy(of(lane)->to + matrix, pair.data(), sizeof pair);
+    }
+  }
+}
+
+void BlockRunner::load_matrices(unsigned* to, const void* row, bool transposed, const void* code) {
+  constexpr unsigned bytes = 16;
+  const bool whole = (current_ / warp_lanes + 1) * warp_lanes <= lanes_.size();
+  const char* const wrong = !whole ? "ldmatrix by a warp of fewer than 32 threads,"
+                            : !is_shared(reinterpret_cast<std::uint64_t>(row))
+                                ? "ldmatrix of what is not shared memory,"
+                                : nullptr;
+  if (wrong != nullptr) fault(wrong, code);
+  on_access(row, bytes, EventKind::load, code);
+  const MatrixRow mine{to, static_cast<const std::byte*>(row)};
+  collective(~0u, matrix_load + (transposed ? 1 : 0), reinterpret_cast<std::uint64_t>(&mine), 0,
+             static_cast<int>(warp_lanes), code);
 }
 
 void BlockRunner::multiply_matrices(Tensor type, bool by_warpgroup, MatrixElements mine,
@@ -1023,6 +1066,9 @@ void copy_asynchronously(void* to_shared, const void* from_global, std::size_t b
 }
 void multiply_matrices(Tensor type, MatrixElements mine) noexcept {
   running_block->multiply_matrices(type, false, mine, __builtin_return_address(0));
+}
+void load_matrices(unsigned* to, const void* row, bool transposed) noexcept {
+  running_block->load_matrices(to, row, transposed, __builtin_return_address(0));
 }
 void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept {
   running_block->multiply_matrices(type, true, mine, __builtin_return_address(0));

@@ -27,8 +27,8 @@ namespace gpubench::model {
 inline constexpr unsigned warp_lanes = 32;
 
 // What a warp does together, but for the block's barrier.
-enum class WarpOperation : std::uint8_t { shuffle, vote, warp_barrier, matrices };
-inline constexpr std::size_t warp_operation_kinds = 4;
+enum class WarpOperation : std::uint8_t { shuffle, vote, warp_barrier, matrices, matrix_load };
+inline constexpr std::size_t warp_operation_kinds = 5;
 
 struct BlockResult {
   unsigned lanes = 0;
@@ -143,6 +143,7 @@ class BlockRunner {
                         int width, const void* code);
   unsigned ballot(unsigned mask, bool predicate, const void* code);
   void multiply_matrices(Tensor type, bool by_warpgroup, MatrixElements mine, const void* code);
+  void load_matrices(unsigned* to, const void* row, bool transposed, const void* code);
   [[noreturn]] void no_clock(const void* code);
   void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
                            std::size_t zeros, const void* code);
@@ -208,6 +209,10 @@ class BlockRunner {
     std::uint32_t beside = 0;         // phases that were under way with its last one, at the most
     std::vector<std::uint32_t> seen;  // by lane: phases that it has seen end
   };
+  struct MatrixRow {
+    unsigned* to;  // the lane's part of each matrix
+    const std::byte* row;
+  };
   // An asynchronous copy into shared memory, in a traced block.
   struct Copy {
     std::uint64_t to = 0;
@@ -237,7 +242,8 @@ class BlockRunner {
   unsigned lanes_in(unsigned warp) const {  // a partial last warp has fewer
     return std::min(warp_lanes, static_cast<unsigned>(lanes_.size()) - warp * warp_lanes);
   }
-  void multiply(int operation, unsigned warp);
+  unsigned multiply(int operation, unsigned warp);
+  void distribute_matrices(bool transposed, unsigned warp);
   bool release_barrier();
   Mbarrier& mbarrier_at(const void* barrier, const char* what, const void* code);
   void end_phase(Mbarrier& barrier);

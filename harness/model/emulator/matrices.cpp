@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned most_depth = 32;
 
-unsigned bytes_of_element(Tensor type) {
+constexpr unsigned bytes_of_element(Tensor type) {
   switch (type) {
     case Tensor::fp8:
     case Tensor::int8:
@@ -36,12 +36,12 @@ T read(const void* elements, unsigned i) {
 }
 
 // The i-th factor of a lane.
-double factor(Tensor type, const void* elements, unsigned i) {
+[[gnu::always_inline]] inline double factor(Tensor type, const void* elements, unsigned i) {
   switch (type) {
     case Tensor::fp16:
       return decode(half_format, read<std::uint16_t>(elements, i));
-    case Tensor::bf16:
-      return decode(bfloat16_format, read<std::uint16_t>(elements, i));
+    case Tensor::bf16:  // the upper half of a float
+      return double{std::bit_cast<float>(std::uint32_t{read<std::uint16_t>(elements, i)} << 16)};
     case Tensor::tf32:  // the hardware looks at no more than ten bits of mantissa
       return double{std::bit_cast<float>(read<std::uint32_t>(elements, i) & ~0x1fffu)};
     case Tensor::fp8:
@@ -53,12 +53,12 @@ double factor(Tensor type, const void* elements, unsigned i) {
   }
 }
 
-double summand(Tensor type, const void* elements, unsigned i) {
+[[gnu::always_inline]] inline double summand(Tensor type, const void* elements, unsigned i) {
   return type == Tensor::int8   ? static_cast<double>(read<std::int32_t>(elements, i))
          : type == Tensor::fp64 ? read<double>(elements, i)
                                 : double{read<float>(elements, i)};
 }
-void store(Tensor type, void* elements, unsigned i, double sum) {
+[[gnu::always_inline]] inline void store(Tensor type, void* elements, unsigned i, double sum) {
   const auto write = [&](auto value) {
     std::memcpy(static_cast<std::byte*>(elements) + i * sizeof(value), &value, sizeof(value));
   };
@@ -71,7 +71,7 @@ void store(Tensor type, void* elements, unsigned i, double sum) {
   }
 }
 
-Place place_in_a(Tensor type, unsigned lane, unsigned i) {
+[[gnu::always_inline]] inline Place place_in_a(Tensor type, unsigned lane, unsigned i) {
   switch (bytes_of_element(type)) {
     case 1:
       return place_in_a8(lane, i);
@@ -83,7 +83,7 @@ Place place_in_a(Tensor type, unsigned lane, unsigned i) {
       return place_in_a64(lane, i);
   }
 }
-Place place_in_b(Tensor type, unsigned lane, unsigned i) {
+[[gnu::always_inline]] inline Place place_in_b(Tensor type, unsigned lane, unsigned i) {
   switch (bytes_of_element(type)) {
     case 1:
       return place_in_b8(lane, i);
@@ -100,33 +100,62 @@ Place place_in_b(Tensor type, unsigned lane, unsigned i) {
 
 unsigned depth_of(Tensor type) { return type == Tensor::fp64 ? 16 : 32 / bytes_of_element(type); }
 
-void multiply_fragments(Tensor type, const WarpElements& lanes) {
+namespace {
+
+// By type, since kernels make millions of these.
+template <Tensor type>
+void multiply_fragments_of(const WarpElements& lanes) {
   const unsigned depth = depth_of(type);
-  double a[16][most_depth], b[most_depth][8], d[16][8];
+  double a[16][most_depth];
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     for (unsigned i = 0; i < depth / 2; ++i) {
       const Place at = place_in_a(type, lane, i);
       a[at.row][at.column] = factor(type, lanes[lane]->a, i);
     }
-    for (unsigned i = 0; i < depth / 4; ++i) {
-      const Place at = place_in_b(type, lane, i);
-      b[at.row][at.column] = factor(type, lanes[lane]->b, i);
+  }
+  for (unsigned product = 0; product < lanes[0]->products; ++product) {
+    double b[most_depth][8], d[16][8];
+    const unsigned of_b = product * depth / 4, of_d = product * 4;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      for (unsigned i = 0; i < depth / 4; ++i) {
+        const Place at = place_in_b(type, lane, i);
+        b[at.row][at.column] = factor(type, lanes[lane]->b, of_b + i);
+      }
+      for (unsigned i = 0; i < 4; ++i) {
+        const Place at = place_in_c(lane, i);
+        d[at.row][at.column] = summand(type, lanes[lane]->c, of_d + i);
+      }
     }
-    for (unsigned i = 0; i < 4; ++i) {
-      const Place at = place_in_c(lane, i);
-      d[at.row][at.column] = summand(type, lanes[lane]->c, i);
+    for (unsigned row = 0; row < 16; ++row) {
+      for (unsigned k = 0; k < depth; ++k) {
+        for (unsigned column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
+      }
+    }
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      for (unsigned i = 0; i < 4; ++i) {
+        const Place at = place_in_c(lane, i);
+        store(type, lanes[lane]->d, of_d + i, d[at.row][at.column]);
+      }
     }
   }
-  for (unsigned row = 0; row < 16; ++row) {
-    for (unsigned k = 0; k < depth; ++k) {
-      for (unsigned column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
-    }
-  }
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-    for (unsigned i = 0; i < 4; ++i) {
-      const Place at = place_in_c(lane, i);
-      store(type, lanes[lane]->d, i, d[at.row][at.column]);
-    }
+}
+
+}  // namespace
+
+void multiply_fragments(Tensor type, const WarpElements& lanes) {
+  switch (type) {
+    case Tensor::fp16:
+      return multiply_fragments_of<Tensor::fp16>(lanes);
+    case Tensor::bf16:
+      return multiply_fragments_of<Tensor::bf16>(lanes);
+    case Tensor::tf32:
+      return multiply_fragments_of<Tensor::tf32>(lanes);
+    case Tensor::fp8:
+      return multiply_fragments_of<Tensor::fp8>(lanes);
+    case Tensor::int8:
+      return multiply_fragments_of<Tensor::int8>(lanes);
+    case Tensor::fp64:
+      return multiply_fragments_of<Tensor::fp64>(lanes);
   }
 }
 

@@ -17,7 +17,8 @@ using WarpElements = std::array<const MatrixElements*, warp_lanes>;
 // How long the rows of a and the columns of b are.
 unsigned depth_of(Tensor type);
 
-// d = a * b + c by one warp: 16 rows, 8 columns (mma.sync).
+// d = a * b + c by one warp: 16 rows, 8 columns (mma.sync); as many of those as lanes have
+// products.
 void multiply_fragments(Tensor type, const WarpElements& lanes);
 
 // d += a * b by one of a warpgroup's four warps (wgmma): a has 64 rows, of which `warp`'s are the

@@ -54,7 +54,7 @@ double fetched_rows(Tile tile, bool aligned, int generation) {
   return longer / 2 + (generation < 10 ? shorter : shorter / 2);
 }
 
-GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, Tile tile) {
+GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, Tile tile) {
   const double sms = device["sm_count"], clock = device["sm_clock_hz"];
   const auto operand_bytes = static_cast<double>(gemm_operand_bytes(shape.type));
   const auto result_bytes = static_cast<double>(gemm_result_bytes(shape.type));
@@ -67,7 +67,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, Tile tile) {
   cost.tile_m = tile.m;
   cost.tile_n = tile.n;
   cost.tiles = std::ceil(static_cast<double>(shape.m) / tile.m) *
-               std::ceil(static_cast<double>(shape.n) / tile.n);
+               std::ceil(static_cast<double>(shape.n) / tile.n) * batch;
   cost.waves = std::ceil(cost.tiles / sms);
 
   const double elements = static_cast<double>(tile.m) * tile.n;
@@ -82,7 +82,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, Tile tile) {
   const double dram = device["dram_bytes_per_second"] * device["dram_mixed_efficiency"];
   cost.terms = {{by_tensor_cores ? "tensor" : "fp32", cost.waves * tile_cycles / clock},
                 {"l2", fetched / device["l2_bytes_per_second"]},
-                {"dram", shape.bytes() / dram},
+                {"dram", batch * shape.bytes() / dram},
                 {"launch", device["kernel_floor_seconds"]}};
   const auto largest = std::max_element(
       cost.terms.begin(), cost.terms.end(),
@@ -117,11 +117,11 @@ std::string why_no_gemm(const GemmShape& s) {
   return "";
 }
 
-GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device) {
+GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch) {
   std::optional<GemmCost> best;
   for (const Tile tile : tiles) {
     if (shape.type == GemmType::fp32 && tile.m * tile.n > largest_fma_tile) continue;
-    GemmCost other = cost_of(shape, device, tile);
+    GemmCost other = cost_of(shape, device, static_cast<double>(batch), tile);
     if (!best || other.seconds < best->seconds) best = std::move(other);
   }
   return *best;

@@ -29,9 +29,10 @@ struct GemmCost {
   std::string bound;  // the largest term
 };
 
-// The cheapest of the library's tiles. Of an empty shape: the launch alone. UsageError when the
-// device's file lacks a figure: one without such Tensor Cores, say.
-GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device);
+// The cheapest of the library's tiles, for `batch` multiplications at once. Of an empty shape: the
+// launch alone. UsageError when the device's file lacks a figure: one without such Tensor Cores,
+// say.
+GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch = 1);
 
 // "" or why cuBLASLt does not take the shape (its documentation, cublasLtMatmul).
 std::string why_no_gemm(const GemmShape& shape);

@@ -76,18 +76,20 @@ void compute_any(const GemmShape& s, model::DeviceMemory& memory, const void* a,
 
 struct Gemm::State {
   GemmShape shape;
+  GemmBatch batch;
   GemmChoice choice;
   model::GemmCost cost;
 };
 
-Gemm::Gemm(const GemmShape& shape) {
+Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
   if (const std::string why = model::why_no_gemm(shape); !why.empty()) throw GemmUnavailable(why);
-  const model::GemmCost cost = model::gemm_cost(shape, model::current_runtime()->device());
+  const model::GemmCost cost =
+      model::gemm_cost(shape, model::current_runtime()->device(), batch.count);
   const char* const unit = shape.type == GemmType::int8   ? "imma"
                            : shape.type == GemmType::fp32 ? "fma"
                                                           : "hmma";
   const GemmChoice choice{"model", cost.tile_m, cost.tile_n, 0, unit, cost.waves};
-  state_ = std::make_unique<State>(State{shape, choice, cost});
+  state_ = std::make_unique<State>(State{shape, batch, choice, cost});
 }
 Gemm::~Gemm() = default;
 Gemm::Gemm(Gemm&&) noexcept = default;
@@ -97,13 +99,20 @@ const GemmChoice& Gemm::choice() const { return state_->choice; }
 
 void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d) const {
   const GemmShape& shape = state_->shape;
-  if (shape.m == 0 || shape.n == 0) return;
+  const GemmBatch& batch = state_->batch;
+  if (shape.m == 0 || shape.n == 0 || batch.count == 0) return;
   model::Runtime& runtime = *model::current_runtime();
   const std::string name = std::string("GEMM ") + gemm_type_name(shape.type);
   model::Work work{.name = name};
   work.carry_out = [=, cost = state_->cost, &runtime] {
-    const bool computed = shape.flops() / 2 <= most_computed && runtime.expects_results();
-    if (computed) compute_any(shape, runtime.memory(), a, b, d);
+    const double multiplications = shape.flops() / 2 * static_cast<double>(batch.count);
+    const bool computed = multiplications <= most_computed && runtime.expects_results();
+    const std::size_t in = gemm_operand_bytes(shape.type), out = gemm_result_bytes(shape.type);
+    for (std::size_t i = 0; computed && i < batch.count; ++i) {
+      compute_any(shape, runtime.memory(), static_cast<const char*>(a) + i * batch.a * in,
+                  static_cast<const char*>(b) + i * batch.b * in,
+                  static_cast<char*>(d) + i * batch.d * out);
+    }
     runtime.note_operation(
         {name, cost.bound, cost.terms, cost.seconds, computed, gemm_roof(shape.type)});
     return cost.seconds;

@@ -15,6 +15,7 @@ inline constexpr unsigned tensor_types = 6;
 struct MatrixElements {
   void* d;
   const void *a, *b, *c;
+  unsigned products = 1;  // of one a with so many b, whose elements and sums follow one another
 };
 
 // d = a * b + c for a of 16 rows, b of 8 columns, and between them 32 bytes' worth of elements, or
@@ -33,6 +34,11 @@ void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept;
 __host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {
   return row / 8 * 256 + k / 16 * 128 + row % 8 * 16 + k % 16;
 }
+
+// ldmatrix: what four matrices of eight rows of 16 bytes hold, in the order of b16 fragments. `row`
+// is where a row begins in shared memory: lane i's is row i % 8 of matrix i / 8. Of each matrix a
+// lane gets 4 bytes, at row lane / 4; transposed, its 16-bit elements at column lane / 4.
+void load_matrices(unsigned* to, const void* row, bool transposed) noexcept;
 
 // To the nearest of 10 mantissa bits, ties away from zero.
 float round_to_tf32(float x) noexcept;

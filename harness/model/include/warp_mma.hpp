@@ -17,6 +17,19 @@ GPUBENCH_MMA(mma_m16n8k32_int8, int8, unsigned, 4, 2, int)
 GPUBENCH_MMA(mma_m16n8k16_fp64, fp64, double, 8, 4, double)
 #undef GPUBENCH_MMA
 
+template <unsigned products>
+__forceinline__ void mma_m16n8k16_bf16(float (&d)[products][4], const unsigned (&a)[4],
+                                       const unsigned (&b)[2 * products]) {
+  gpubench::model::multiply_matrices(gpubench::model::Tensor::bf16, {d, a, b, d, products});
+}
+
+__forceinline__ void ldmatrix(unsigned* to, const void* row) {
+  gpubench::model::load_matrices(to, row, false);
+}
+__forceinline__ void ldmatrix_transposed(unsigned* to, const void* row) {
+  gpubench::model::load_matrices(to, row, true);
+}
+
 using gpubench::model::tile_offset;
 inline constexpr unsigned wgmma_columns = gpubench::model::warpgroup_columns;
 

@@ -1,0 +1,253 @@
+// attention: why FlashAttention? What does the matrix between cost?
+//
+// Expected  The standard way (a multiplication, softmax, a multiplication) writes the N x N scores
+//           and reads them, as weights once more: four passes of DRAM over 2 N^2 bytes a head,
+//           which take longer than the arithmetic at any length (2 N head_dim FLOPs each, but only
+//           where N is thousands do the passes outgrow everything else). The tiled way never
+//           writes them: it is bound by the Tensor Cores, as far as mma.sync reaches, from a few
+//           hundred tokens on. So it gains the more the longer the sequence is, up to a limit,
+//           since both times grow with N^2; and its memory grows with N. Causal: half of the
+//           multiplications, where the standard way makes them all and only writes less.
+// Units     seq [tokens of a sequence], batch x seq = 16 Ki tokens (one sequence where it is
+//           longer), 2048 / head_dim heads. So bytes of Q, K, V and the result are the same in all
+//           rows up to there; FLOPs (4 N^2 head_dim a head, of causal ones half) grow with seq, as
+//           is attention's nature. memory_bytes: all that is allocated; moved bytes, what the model
+//           or a profiler finds, or of `standard` the passes counted.
+// Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
+#include "kernels/attention.cuh"
+
+#include <algorithm>
+
+#include "harness/bench.hpp"
+#include "harness/gemm_row.hpp"
+
+namespace {
+
+using namespace attention;
+using gpubench::Bench;
+using gpubench::Gemm;
+using gpubench::GemmShape;
+using gpubench::GemmType;
+using gpubench::Generator;
+using gpubench::Roofs;
+using gpubench::Suite;
+
+constexpr std::size_t tokens = 16384, hidden = 2048;
+
+struct Problem {
+  std::size_t seq, head_dim, heads;  // heads of the whole batch
+  bool causal;
+  Shape shape;
+
+  explicit Problem(const Bench& bench)
+      : Problem(static_cast<std::size_t>(bench.arg("seq")),
+                static_cast<std::size_t>(bench.arg("head_dim")),
+                std::max<std::size_t>(tokens / static_cast<std::size_t>(bench.arg("seq")), 1) *
+                    hidden / static_cast<std::size_t>(bench.arg("head_dim")),
+                bench.arg("causal") != 0) {}
+  Problem(std::size_t of_seq, std::size_t of_head_dim, std::size_t of_heads, bool is_causal)
+      : seq(of_seq),
+        head_dim(of_head_dim),
+        heads(of_heads),
+        causal(is_causal),
+        shape{static_cast<double>(heads), static_cast<double>(seq), static_cast<double>(head_dim),
+              causal} {}
+  std::size_t elements() const { return heads * seq * head_dim; }
+  // By sequence and row of it.
+  std::size_t head_elements() const { return seq * head_dim; }
+};
+
+// "" or what is wrong with the rows of `out` that were chosen: at the ends, in the middle, and
+// some by chance; of those the ones that blocks of the model's sample have written.
+std::string check_rows(const Problem& p, const element* out, Generator<element> q,
+                       Generator<element> k, Generator<element> v, bool only_written) {
+  // As many as 64 Ki keys are looked at for, on one core.
+  const std::size_t most = std::clamp<std::size_t>((std::size_t{1} << 16) / p.seq, 2, 16);
+  std::vector<std::pair<std::size_t, std::size_t>> rows{
+      {0, 0}, {p.heads - 1, p.seq - 1}, {p.heads - 1, p.seq / 2}, {0, p.seq - 1}};
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::uint64_t bits = gpubench::random_bits(1, i);
+    rows.emplace_back((bits >> 32) % p.heads, (bits & 0xffffffff) % p.seq);
+  }
+  std::size_t checked = 0;
+  std::vector<element> got(p.head_dim);
+  for (const auto& [head, query] : rows) {
+    const std::size_t begin = head * p.head_elements() + query * p.head_dim;
+    CUDA_CHECK(
+        cudaMemcpy(got.data(), out + begin, got.size() * sizeof(element), cudaMemcpyDeviceToHost));
+    if (only_written && gpubench::is_poison(got[0])) continue;
+    const auto want = expected_row(q, k, v, p.seq, p.head_dim, p.causal, head, query);
+    for (std::size_t d = 0; d < want.size(); ++d) {
+      const double is = static_cast<float>(got[d]);
+      if (!gpubench::is_right(is, want[d], 0, allowed_error(want, d))) {
+        return gpubench::describe_wrong(begin + d, is, want[d]);
+      }
+    }
+    if (++checked == most) break;
+  }
+  return checked > 0 ? "" : "none of the rows that were to be checked was written";
+}
+
+// --- tiled ---
+
+// What the arithmetic takes: the Tensor Cores, as far as mma.sync reaches, or the exponentials
+// beside them; the blocks of the last wave count whole.
+gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
+  const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
+             special = bench.device().find("sfu_ops_per_clock_per_sm"),
+             reach = bench.device().find("mma_sync_efficiency"),
+             floor = bench.device().find("kernel_floor_seconds");
+  if (!sms || !clock || !special || !floor) return {};
+  const double waves = std::ceil(blocks / *sms) * *sms / blocks;
+  const double exponentials =
+      p.shape.flops() / (4 * p.shape.head_dim) * waves / (*special * *sms * *clock);
+  return [=, shape = p.shape, share = reach.value_or(1), floor = *floor](const Roofs& roofs) {
+    const double multiplications = shape.flops() * waves / (share * roofs.at("tensor_bf16"));
+    const double bytes = shape.operand_bytes() / roofs.at("dram");
+    return shape.flops() / (floor + std::max({multiplications, exponentials, bytes}));
+  };
+}
+
+void tiled(Bench& bench) {
+  if (bench.device().compute_capability() < std::pair{8, 0}) {
+    bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
+  }
+  const Problem p(bench);
+  const auto kernel = p.head_dim == 64 ? attention::tiled<64> : attention::tiled<128>;
+  const std::size_t shared = p.head_dim == 64 ? shared_bytes<64>() : shared_bytes<128>();
+  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
+             v = bench.input<element>(p.elements());
+  const auto out = bench.output<element>(p.elements());
+  bench.check([=](bool only_written) {
+    return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
+  });
+  const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
+  bench.work({.useful_bytes = p.shape.operand_bytes(),
+              .flops = p.shape.flops(),
+              .law = tiled_law(bench, p, double{1} * grid.x * grid.y),
+              .law_tolerance = 0.35});
+  bench.note("memory_bytes", p.shape.operand_bytes());
+  bench.run([&](cudaStream_t s) {
+    launch(kernel, grid, threads, shared, s, q.data(), k.data(), v.data(), out.data(),
+           static_cast<unsigned>(p.seq), scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
+  });
+}
+
+// --- standard ---
+
+// The library's multiplications and the kernel between them.
+class Standard {
+ public:
+  explicit Standard(const Problem& p)
+      : p_(p),
+        scores_(GemmShape::dense(GemmType::bf16, p.seq, p.seq, p.head_dim),
+                {p.heads, p.head_elements(), p.head_elements(), p.seq * p.seq}),
+        results_(GemmShape::textbook(GemmType::bf16, p.seq, p.head_dim, p.seq),
+                 {p.heads, p.seq * p.seq, p.head_elements(), p.head_elements()}) {}
+  void queue(cudaStream_t s, const element* q, const element* k, const element* v, element* weights,
+             element* out) const {
+    scores_.queue(s, q, k, weights);
+    const auto packs = static_cast<unsigned>(p_.seq / chunk),
+               rows = static_cast<unsigned>(p_.heads * p_.seq);
+    const normalization::Shape shape = normalization::shape_of(packs);
+    auto* const kernel = packs <= normalization::few_packs * shape.lanes
+                             ? softmax<normalization::few_packs>
+                             : softmax<normalization::most_packs>;
+    launch(kernel, (rows + shape.rows_a_block - 1) / shape.rows_a_block,
+           dim3(shape.lanes, shape.rows_a_block), 0, s, weights, static_cast<unsigned>(p_.seq),
+           rows, scale_of(static_cast<unsigned>(p_.head_dim)), p_.causal);
+    results_.queue(s, weights, v, out);
+  }
+
+ private:
+  Problem p_;
+  Gemm scores_, results_;
+};
+
+// The same at a shape that the model computes, not only prices. "" or what is wrong.
+std::string check_in_small(std::size_t head_dim, bool causal) {
+  const Problem p(72, head_dim, 2, causal);
+  const Generator<element> of_q{1}, of_k{2}, of_v{3};
+  const gpubench::DeviceBuffer<element> q(p.elements()), k(p.elements()), v(p.elements()),
+      weights(p.heads * p.seq * p.seq), out(p.elements());
+  gpubench::fill_random(q.data(), q.size(), of_q);
+  gpubench::fill_random(k.data(), k.size(), of_k);
+  gpubench::fill_random(v.data(), v.size(), of_v);
+  CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.bytes()));
+  Standard(p).queue(nullptr, q.data(), k.data(), v.data(), weights.data(), out.data());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  return check_rows(p, out.data(), of_q, of_k, of_v, false);
+}
+
+// Each of the three steps takes its arithmetic, or its bytes: of the scores, each writes or reads
+// all, and softmax both; of causal ones it need not read the half that it overwrites with zeros.
+gpubench::Law standard_law(const Bench& bench, const Problem& p, double softmax_bytes) {
+  const auto best = bench.device().find("gemm_efficiency"),
+             floor = bench.device().find("kernel_floor_seconds");
+  if (!best || !floor) return {};
+  return [=, shape = p.shape, best = *best, floor = *floor](const Roofs& roofs) {
+    const double dram = roofs.at("dram"),
+                 multiplication = 2 * shape.heads * shape.seq * shape.seq * shape.head_dim /
+                                  (best * roofs.at("tensor_bf16")),
+                 bytes = (shape.score_bytes() + 0.75 * shape.operand_bytes()) / dram;
+    return shape.flops() / (2 * std::max(multiplication, bytes) + softmax_bytes / dram + 3 * floor);
+  };
+}
+
+void standard(Bench& bench) {
+  const Problem p(bench);
+  const Standard way = [&] {
+    try {
+      return Standard(p);
+    } catch (const gpubench::GemmUnavailable& why) {
+      bench.skip(why.what());
+    }
+  }();
+  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
+             v = bench.input<element>(p.elements());
+  const auto out = bench.output<element>(p.elements());
+  const auto weights = bench.output<element>(p.heads * p.seq * p.seq);
+  bench.check([=, &bench](bool) {
+    return bench.priced() ? check_in_small(p.head_dim, p.causal)
+                          : check_rows(p, out.data(), q.values(), k.values(), v.values(), false);
+  });
+  const double softmax_bytes = (p.causal ? 1.5 : 2) * p.shape.score_bytes();
+  bench.work({.useful_bytes = p.shape.operand_bytes(),
+              .moved_bytes = 2 * p.shape.score_bytes() + softmax_bytes + p.shape.operand_bytes(),
+              .flops = p.shape.flops(),
+              .law = standard_law(bench, p, softmax_bytes),
+              .law_tolerance = 0.15});
+  bench.note("memory_bytes", p.shape.operand_bytes() + p.shape.score_bytes());
+  bench.run([&](cudaStream_t s) {
+    way.queue(s, q.data(), k.data(), v.data(), weights.data(), out.data());
+  });
+}
+
+[[maybe_unused]] const bool added = [] {
+  using Rows = std::vector<std::vector<std::int64_t>>;
+  // A block of 16 Ki keys is a lot of work for the model: in the full suite.
+  const Rows usual{{256, 128, 0},  {512, 128, 0},  {2048, 64, 0},
+                   {2048, 128, 0}, {2048, 128, 1}, {4096, 128, 0}};
+  Rows rest;
+  for (const std::int64_t seq : {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {
+    for (const std::int64_t head_dim : {64, 128}) {
+      for (const std::int64_t causal : {0, 1}) {
+        const std::vector<std::int64_t> row{seq, head_dim, causal};
+        if (std::find(usual.begin(), usual.end(), row) == usual.end()) rest.push_back(row);
+      }
+    }
+  }
+  const auto add = [&](const char* kernel, gpubench::BenchFunction function) {
+    for (const auto& [suite, rows] : {std::pair{Suite::standard, usual}, {Suite::full, rest}}) {
+      auto* const registered = gpubench::record("attention", kernel, function)
+                                   ->ArgNames({"seq", "head_dim", "causal"})
+                                   ->In(suite);
+      for (const auto& row : rows) registered->Args(row);
+    }
+  };
+  add("standard", standard);
+  add("tiled", tiled);
+  return true;
+}();
+
+}  // namespace

@@ -1,0 +1,417 @@
+// attention: softmax(Q K^T / sqrt(head_dim)) V of many heads, with and without the matrix between.
+//
+// Q, K, V and the result lie head after head, [heads of the batch][seq][head_dim], in bf16; sums
+// and exponentials are in fp32. The standard way writes the scores of a head, seq x seq of them, by
+// one multiplication, turns them into weights by a kernel (`softmax`), and multiplies again. The
+// tiled way (Dao, "FlashAttention-2", arXiv 2307.08691) never has them in memory: a block keeps
+// the results of 128 queries in registers, goes through the keys 64 at a time, and scales down what
+// it has whenever a larger score turns up (the online softmax of Milakov and Gimelshein).
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_pipeline_primitives.h>
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "dynamic_shared.hpp"
+#include "fast_exp2.hpp"
+#include "kernels/normalization.cuh"
+#include "warp_mma.hpp"
+
+namespace attention {
+
+using element = __nv_bfloat16;
+inline constexpr unsigned warp = 32, most_threads = normalization::most_threads;
+// A block's queries, of which each of its four warps has 32: so a fragment of keys that a warp has
+// read is multiplied twice. Of keys there are two tiles, one of K and one of V: while one is
+// multiplied the other is on its way.
+inline constexpr unsigned threads = 128, queries = 128, warp_queries = 32, keys = 64;
+inline constexpr unsigned chunk = sizeof(uint4) / sizeof(element);  // what a lane moves at once
+
+// Exponentials are powers of two: exp(x / sqrt(head_dim)) = 2^(x * scale).
+inline float scale_of(unsigned head_dim) {
+  constexpr double log2_e = 1.4426950408889634;
+  return static_cast<float>(log2_e / std::sqrt(static_cast<double>(head_dim)));
+}
+
+template <unsigned head_dim>
+constexpr std::size_t shared_bytes() {
+  return std::size_t{queries + 2 * keys} * head_dim * sizeof(element);
+}
+
+// --- a tile in shared memory ---
+
+// Where chunk `c` of row `row` stands. Eight rows that a warp reads at once have theirs in eight
+// different groups of banks.
+template <unsigned head_dim>
+__device__ constexpr unsigned place(unsigned row, unsigned c) {
+  return row * head_dim + (c ^ row % 8) * chunk;
+}
+
+// Asks for `rows` rows from `first` on; those beyond the sequence are zeros.
+template <unsigned head_dim, unsigned rows>
+__device__ inline void fetch(element* tile, const element* from, unsigned first, unsigned seq) {
+  constexpr unsigned in_a_row = head_dim / chunk, each = rows * in_a_row / threads;
+#pragma unroll
+  for (unsigned i = 0; i < each; ++i) {
+    const unsigned at = i * threads + threadIdx.x, row = at / in_a_row, c = at % in_a_row;
+    const bool exists = first + row < seq;
+    const std::size_t source = exists ? std::size_t{first + row} * head_dim + c * chunk : 0;
+    __pipeline_memcpy_async(tile + place<head_dim>(row, c), from + source, sizeof(uint4),
+                            exists ? 0 : sizeof(uint4));
+  }
+}
+
+// --- what a warp has of its 32 queries: fragments of two times 16 rows ---
+
+inline constexpr unsigned parts = warp_queries / 16, columns = keys / 8;
+using Scores = float[parts][columns][4];
+template <unsigned head_dim>
+struct Results {
+  float of[parts][head_dim / keys][columns][4];
+  float maximum[parts][2], sum[parts][2];  // of the rows g and g + 8; of this lane's columns
+};
+
+// scores = Q K^T, `q` being the warp's own rows.
+template <unsigned head_dim>
+__device__ inline void multiply_keys(Scores& scores, const element* q, const element* k) {
+  const unsigned lane = threadIdx.x % warp;
+#pragma unroll
+  for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+    for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) scores[p][n][i] = 0;
+    }
+  }
+#pragma unroll
+  for (unsigned d = 0; d < head_dim / chunk; d += 2) {
+    unsigned of_q[parts][4], of_k[2 * columns];
+#pragma unroll
+    for (unsigned p = 0; p < parts; ++p) {
+      ldmatrix(of_q[p], q + place<head_dim>(16 * p + lane % 16, d + lane / 16));
+    }
+#pragma unroll
+    for (unsigned n = 0; n < columns; n += 2) {
+      ldmatrix(&of_k[2 * n],
+               k + place<head_dim>(8 * n + lane % 8 + lane / 16 * 8, d + lane / 8 % 2));
+    }
+#pragma unroll
+    for (unsigned p = 0; p < parts; ++p) mma_m16n8k16_bf16(scores[p], of_q[p], of_k);
+  }
+}
+
+// Scores of keys that there are not, or that come after the query, count for nothing.
+__device__ inline void mask(Scores& scores, unsigned first_query, unsigned first_key, unsigned seq,
+                            bool causal) {
+  const unsigned lane = threadIdx.x % warp;
+#pragma unroll
+  for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+    for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        const unsigned query = first_query + 16 * p + lane / 4 + i / 2 * 8;
+        const unsigned key = first_key + 8 * n + lane % 4 * 2 + i % 2;
+        if (key >= seq || (causal && key > query)) scores[p][n][i] = -INFINITY;
+      }
+    }
+  }
+}
+
+// Scores become weights, against the largest score so far. (There is one: the first key is never
+// masked.) Where that is no other than before, as it mostly is after the first tiles, there is
+// nothing to scale down.
+template <unsigned head_dim>
+__device__ inline void weigh(Scores& scores, Results<head_dim>& results, float scale) {
+#pragma unroll
+  for (unsigned p = 0; p < parts; ++p) {
+    float kept[2];
+#pragma unroll
+    for (unsigned h = 0; h < 2; ++h) {
+      float maximum = results.maximum[p][h];
+#pragma unroll
+      for (unsigned n = 0; n < columns; ++n) {
+        maximum = fmaxf(maximum, fmaxf(scores[p][n][2 * h], scores[p][n][2 * h + 1]));
+      }
+      maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));
+      maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 2));
+      kept[h] = fast_exp2((results.maximum[p][h] - maximum) * scale);
+      results.maximum[p][h] = maximum;
+      const float base = maximum * scale;
+      float sum = results.sum[p][h] * kept[h];
+#pragma unroll
+      for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+        for (unsigned i = 2 * h; i < 2 * h + 2; ++i) {
+          const float weight = fast_exp2(fmaf(scores[p][n][i], scale, -base));
+          sum += weight;
+          scores[p][n][i] = weight;
+        }
+      }
+      results.sum[p][h] = sum;
+    }
+    if (!__any_sync(0xffffffffu, kept[0] != 1 || kept[1] != 1)) continue;
+#pragma unroll
+    for (unsigned half = 0; half < head_dim / keys; ++half) {
+#pragma unroll
+      for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) results.of[p][half][n][i] *= kept[i / 2];
+      }
+    }
+  }
+}
+
+__device__ inline unsigned pair_of(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+// results += weights V. The weights are where a fragment of 16 keys has them: in the registers of
+// two neighbouring fragments of scores.
+template <unsigned head_dim>
+__device__ inline void multiply_values(Results<head_dim>& results, const Scores& weights,
+                                       const element* v) {
+  const unsigned lane = threadIdx.x % warp;
+#pragma unroll
+  for (unsigned n = 0; n < columns; n += 2) {
+    unsigned of_weights[parts][4];
+#pragma unroll
+    for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        const float* const two = &weights[p][n + i / 2][i % 2 * 2];
+        of_weights[p][i] = pair_of(two[0], two[1]);
+      }
+    }
+#pragma unroll
+    for (unsigned half = 0; half < head_dim / keys; ++half) {
+      unsigned of_v[2 * columns];
+#pragma unroll
+      for (unsigned c = 0; c < columns; c += 2) {
+        ldmatrix_transposed(&of_v[2 * c],
+                            v + place<head_dim>(8 * n + lane % 16, half * columns + c + lane / 16));
+      }
+#pragma unroll
+      for (unsigned p = 0; p < parts; ++p) {
+        mma_m16n8k16_bf16(results.of[p][half], of_weights[p], of_v);
+      }
+    }
+  }
+}
+
+// Divides by the sums, and writes: by way of the warp's own part of a tile, so that a lane stores
+// 16 bytes.
+template <unsigned head_dim>
+__device__ inline void write(element* out, element* tile, Results<head_dim>& results,
+                             unsigned first_query, unsigned seq) {
+  const unsigned lane = threadIdx.x % warp;
+#pragma unroll
+  for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+    for (unsigned h = 0; h < 2; ++h) {
+      float sum = results.sum[p][h];
+      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+      const float share = 1 / sum;
+#pragma unroll
+      for (unsigned half = 0; half < head_dim / keys; ++half) {
+#pragma unroll
+        for (unsigned n = 0; n < columns; ++n) {
+          const float* const two = &results.of[p][half][n][2 * h];
+          element* const to =
+              tile + place<head_dim>(16 * p + 8 * h + lane / 4, half * columns + n) + lane % 4 * 2;
+          *reinterpret_cast<unsigned*>(to) = pair_of(two[0] * share, two[1] * share);
+        }
+      }
+    }
+  }
+  __syncwarp();
+  constexpr unsigned in_a_row = head_dim / chunk;
+#pragma unroll
+  for (unsigned i = 0; i < warp_queries * in_a_row / warp; ++i) {
+    const unsigned at = i * warp + lane, row = at / in_a_row, c = at % in_a_row;
+    if (first_query + row >= seq) continue;
+    *reinterpret_cast<uint4*>(out + std::size_t{first_query + row} * head_dim + c * chunk) =
+        *reinterpret_cast<const uint4*>(tile + place<head_dim>(row, c));
+  }
+}
+
+// grid: (blocks_of(seq, causal), heads of the batch). A query that may look back only has the less
+// to do the earlier it stands: then a block takes one group of queries from either end, and all
+// have the same to do.
+template <unsigned head_dim>
+__global__ void __launch_bounds__(threads, 2)
+    tiled(const element* q, const element* k, const element* v, element* out, unsigned seq,
+          float scale, bool causal) {
+  static_assert(head_dim % keys == 0);
+  auto* const tile_q = static_cast<element*>(dynamic_shared());
+  element* const tile_k = tile_q + queries * head_dim;
+  element* const tile_v = tile_k + keys * head_dim;
+  const std::size_t head = blockIdx.y * std::size_t{seq} * head_dim;
+  q += head, k += head, v += head, out += head;
+  const unsigned groups = (seq + queries - 1) / queries,
+                 of_warp = threadIdx.x / warp * warp_queries;
+  element* const warp_q = tile_q + of_warp * head_dim;
+#pragma unroll 1
+  for (unsigned turn = 0; turn < 2; ++turn) {
+    const unsigned group = turn == 0 ? blockIdx.x : groups - 1 - blockIdx.x;
+    if (turn == 1 && (!causal || group == blockIdx.x)) return;
+    const unsigned first = group * queries, first_of_warp = first + of_warp;
+    const unsigned end = causal && first + queries < seq ? first + queries : seq;
+    const unsigned tiles = (end + keys - 1) / keys;
+    Results<head_dim> results;
+#pragma unroll
+    for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+      for (unsigned h = 0; h < 2; ++h) {
+        results.maximum[p][h] = -INFINITY;
+        results.sum[p][h] = 0;
+      }
+#pragma unroll
+      for (unsigned half = 0; half < head_dim / keys; ++half) {
+#pragma unroll
+        for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+          for (unsigned i = 0; i < 4; ++i) results.of[p][half][n][i] = 0;
+        }
+      }
+    }
+    __syncthreads();  // nobody needs the turn before any more
+    fetch<head_dim, queries>(tile_q, q, first, seq);
+    fetch<head_dim, keys>(tile_k, k, 0, seq);
+    __pipeline_commit();
+#pragma unroll 1
+    for (unsigned t = 0; t < tiles; ++t) {
+      const unsigned first_key = t * keys;
+      // The last tiles of a causal block are of no use to its first warps.
+      const bool needed = !causal || first_key < first_of_warp + warp_queries;
+      __pipeline_wait_prior(0);
+      __syncthreads();  // K is there, and nobody needs the last V any more
+      fetch<head_dim, keys>(tile_v, v, first_key, seq);
+      __pipeline_commit();
+      Scores scores;
+      if (needed) multiply_keys<head_dim>(scores, warp_q, tile_k);
+      __pipeline_wait_prior(0);
+      __syncthreads();  // V is there, and nobody needs this K any more
+      if (t + 1 < tiles) fetch<head_dim, keys>(tile_k, k, first_key + keys, seq);
+      __pipeline_commit();
+      if (!needed) continue;
+      if (first_key + keys > seq || (causal && first_key + keys > first_of_warp + 1)) {
+        mask(scores, first_of_warp, first_key, seq, causal);
+      }
+      weigh(scores, results, scale);
+      multiply_values(results, scores, tile_v);
+    }
+    write(out, warp_q, results, first_of_warp, seq);
+  }
+}
+
+constexpr unsigned groups_of(std::size_t seq) {
+  return static_cast<unsigned>((seq + queries - 1) / queries);
+}
+constexpr unsigned blocks_of(std::size_t seq, bool causal) {
+  return causal ? (groups_of(seq) + 1) / 2 : groups_of(seq);
+}
+
+// --- the standard way's own kernel: rows of scores become rows of weights, in place ---
+
+// As normalization's `registers`: a row has blockDim.x threads, a block blockDim.y rows; `rows` in
+// all, of `seq` scores each, a multiple of 8. A query that may look back only has not even to read
+// what comes after it.
+template <unsigned held>
+__global__ void __launch_bounds__(most_threads)
+    softmax(element* scores, unsigned seq, unsigned rows, float scale, bool causal) {
+  using normalization::of_row;
+  const normalization::Place at = normalization::place(seq / chunk, rows);
+  const auto query = static_cast<unsigned>(at.row % seq);
+  const unsigned seen = at.packs == 0 ? 0 : causal ? query + 1 : seq;
+  element* const begin = scores + at.row * seq;
+  const normalization::RowInRegisters<element, held> row(begin, (seen + chunk - 1) / chunk);
+  float maximum = -INFINITY, sum = 0;
+  row.each([&](const float(&x)[chunk], unsigned p) {
+#pragma unroll
+    for (unsigned i = 0; i < chunk; ++i) {
+      if (p * chunk + i < seen) maximum = fmaxf(maximum, x[i]);
+    }
+  });
+  const float base = of_row(maximum, normalization::Larger{}) * scale;
+  row.each([&](const float(&x)[chunk], unsigned p) {
+#pragma unroll
+    for (unsigned i = 0; i < chunk; ++i) {
+      if (p * chunk + i < seen) sum += fast_exp2(fmaf(x[i], scale, -base));
+    }
+  });
+  const float share = 1 / of_row(sum, normalization::Plus{});
+  row.each([&](const float(&x)[chunk], unsigned p) {
+    float y[chunk];
+#pragma unroll
+    for (unsigned i = 0; i < chunk; ++i) {
+      y[i] = p * chunk + i < seen ? fast_exp2(fmaf(x[i], scale, -base)) * share : 0;
+    }
+    store_pack(begin, p, Pack<element>::of(y));
+  });
+  for (unsigned p = (seen + chunk - 1) / chunk + threadIdx.x; p < at.packs; p += blockDim.x) {
+    store_pack(begin, p, Pack<element>{});
+  }
+}
+
+// --- what must come of it ---
+
+// Row `query` of head `head`, in double precision and with no tile and no running maximum: all
+// scores first, then the weights, then the sums. `q`, `k`, `v` say what stands at an index.
+template <class OfQ, class OfK, class OfV>
+std::vector<double> expected_row(const OfQ& q, const OfK& k, const OfV& v, std::size_t seq,
+                                 std::size_t head_dim, bool causal, std::size_t head,
+                                 std::size_t query) {
+  const std::size_t begin = head * seq * head_dim, seen = causal ? query + 1 : seq;
+  std::vector<double> row(head_dim), of_query(head_dim), weights(seen);
+  for (std::size_t d = 0; d < head_dim; ++d) {
+    of_query[d] = static_cast<float>(q(begin + query * head_dim + d));
+  }
+  double largest = -INFINITY, sum = 0;
+  for (std::size_t key = 0; key < seen; ++key) {
+    double score = 0;
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      score += of_query[d] * static_cast<float>(k(begin + key * head_dim + d));
+    }
+    weights[key] = score / std::sqrt(static_cast<double>(head_dim));
+    largest = std::fmax(largest, weights[key]);
+  }
+  for (double& weight : weights) sum += weight = std::exp(weight - largest);
+  for (std::size_t key = 0; key < seen; ++key) {
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      row[d] += weights[key] / sum * static_cast<float>(v(begin + key * head_dim + d));
+    }
+  }
+  return row;
+}
+
+// How far an element of such a row may be off: it is rounded to bf16 once; and so is each weight,
+// which moves a sum by as much of what such sums usually are.
+inline double allowed_error(const std::vector<double>& row, std::size_t at) {
+  double squares = 0;
+  for (const double x : row) squares += x * x;
+  const double usual = std::sqrt(squares / static_cast<double>(row.size()));
+  return 0x1p-8 * std::fabs(row[at]) + 0x1p-6 * usual;
+}
+
+// --- what theory says it costs ---
+
+struct Shape {
+  double heads, seq, head_dim;  // heads of the whole batch
+  bool causal;
+
+  // Both multiplications; of causal attention the half that counts.
+  double flops() const { return 4 * heads * seq * seq * head_dim / (causal ? 2 : 1); }
+  // Of Q, K, V and the result.
+  double operand_bytes() const { return 4 * heads * seq * head_dim * sizeof(element); }
+  // Of the matrix of scores that the standard way has in memory.
+  double score_bytes() const { return heads * seq * seq * sizeof(element); }
+};
+
+}  // namespace attention

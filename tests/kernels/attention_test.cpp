@@ -1,0 +1,98 @@
+// Attention at ragged shapes, every row of it, against plain sums in double precision; the standard
+// way's softmax.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "harness/gpu/gemm.hpp"
+#include "tests/kernels/attention_runs.hpp"
+
+namespace gpubench {
+namespace {
+
+using namespace attention;
+
+class AttentionTest : public AttentionRuns {
+ protected:
+  static void expect_rows(const DeviceBuffer<element>& out, unsigned heads, unsigned seq,
+                          unsigned head_dim, bool causal) {
+    const std::vector<element> got = out.download();
+    for (std::size_t row = 0; row < std::size_t{heads} * seq; ++row) {
+      const auto want = expected_row(of_q, of_k, of_v, seq, head_dim, causal, row / seq, row % seq);
+      for (std::size_t d = 0; d < head_dim; ++d) {
+        ASSERT_NEAR(static_cast<float>(got[row * head_dim + d]), want[d], allowed_error(want, d))
+            << "seq " << seq << ", causal " << causal << ", row " << row << ", element " << d;
+      }
+    }
+  }
+
+  template <unsigned head_dim>
+  void expect_tiled(unsigned heads, unsigned seq, bool causal) {
+    expect_rows(run_tiled<head_dim>(heads, seq, causal), heads, seq, head_dim, causal);
+  }
+
+  // By the library's multiplications and a softmax between them.
+  void expect_standard(bool causal) {
+    constexpr unsigned heads = 2, seq = 72, head_dim = 64;
+    constexpr std::size_t n = std::size_t{heads} * seq * head_dim;
+    const auto q = filled(n, of_q), k = filled(n, of_k), v = filled(n, of_v);
+    const DeviceBuffer<element> scores(std::size_t{heads} * seq * seq);
+    const auto out = output<element>(n);
+    const std::size_t a_head = std::size_t{seq} * head_dim, matrix = std::size_t{seq} * seq;
+    const Gemm first(GemmShape::dense(GemmType::bf16, seq, seq, head_dim),
+                     {heads, a_head, a_head, matrix});
+    const Gemm last(GemmShape::textbook(GemmType::bf16, seq, head_dim, seq),
+                    {heads, matrix, a_head, a_head});
+    first.queue(nullptr, q.data(), k.data(), scores.data());
+    launch(softmax<4>, heads * seq / 8, dim3(32, 8), 0, nullptr, scores.data(), seq, heads * seq,
+           scale_of(head_dim), causal);
+    last.queue(nullptr, scores.data(), v.data(), out.data());
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    // Scores are rounded too, here up to some sixty, before they are exponents.
+    const std::vector<element> got = out.download();
+    for (std::size_t row = 0; row < std::size_t{heads} * seq; ++row) {
+      const auto want = expected_row(of_q, of_k, of_v, seq, head_dim, causal, row / seq, row % seq);
+      for (std::size_t d = 0; d < head_dim; ++d) {
+        ASSERT_NEAR(static_cast<float>(got[row * head_dim + d]), want[d], 0.04)
+            << "causal " << causal << ", row " << row << ", element " << d;
+      }
+    }
+  }
+};
+
+TEST_F(AttentionTest, TiledAtRaggedShapes) {
+  if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
+  for (const bool causal : {false, true}) {
+    for (const unsigned seq : {1u, 31u, 64u, 65u, 129u}) expect_tiled<64>(2, seq, causal);
+    expect_tiled<128>(1, 161, causal);
+  }
+  expect_tiled<64>(1, 300, true);  // three groups of queries: the one in the middle has no partner
+}
+
+TEST_F(AttentionTest, TheStandardWayIsTheSame) {
+  try {
+    for (const bool causal : {false, true}) expect_standard(causal);
+  } catch (const GemmUnavailable& why) {
+    GTEST_SKIP() << why.what();
+  }
+}
+
+TEST_F(AttentionTest, RowsOfSoftmaxAddUpAndSeeNoFurther) {
+  constexpr unsigned rows = 5, seq = 2056;  // more than a warp's registers hold
+  const auto scores = filled(std::size_t{rows} * seq, of_q);
+  launch(softmax<4>, rows, dim3(128), 0, nullptr, scores.data(), seq, rows, 1.0f, true);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  const std::vector<element> got = scores.download();
+  for (unsigned row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (unsigned i = 0; i < seq; ++i) {
+      const double weight = static_cast<float>(got[row * seq + i]);
+      EXPECT_EQ(weight > 0, i <= row);
+      sum += weight;
+    }
+    EXPECT_NEAR(sum, 1, 0.01);
+  }
+}
+
+}  // namespace
+}  // namespace gpubench
