@@ -70,6 +70,30 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
   return p;
 }
 
+// Distinct sectors that a wave of blocks reads: a block's, and of each further neighbour what it
+// does not share.
+double read_by_wave(const FootprintSums& f, double of_block, const CachedGrid& grid) {
+  double blocks = grid.wave(), distinct = of_block;
+  const auto shares = [](const Shared& shared) { return shared.fraction > 0; };
+  if (std::ranges::none_of(f.shared, shares)) return distinct * blocks;
+  for (std::size_t axis = 0; axis < grid.extent.size(); ++axis) {
+    const double along = std::clamp(blocks, 1.0, grid.extent[axis]);
+    distinct *= 1 + (along - 1) * (1 - f.shared[axis].fraction);
+    blocks /= along;
+  }
+  return distinct;
+}
+
+// How far apart in time neighbours come by what they share: in reads of the block, a mean.
+double mean_skew(const FootprintSums& f) {
+  double skew = 0, weight = 0;
+  for (const Shared& shared : f.shared) {
+    skew += shared.fraction * shared.skew;
+    weight += shared.fraction;
+  }
+  return weight > 0 ? skew / weight : 0;
+}
+
 // The share of a kernel's reads that L1 misses, for what blocks read again themselves: the largest
 // fixed point, since the misses between two uses decide whether the second one hits. `stretch`:
 // reads of all blocks of an SM for each of one block that bring in something new.
@@ -141,11 +165,12 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
   const double l2_sectors = device["l2_bytes"] / partitions / sector_bytes;  // that an SM asks
 
   std::vector<Population> populations;
-  double of_block = 0, at_once = 0;  // sectors
+  double of_block = 0, at_once = 0, of_wave = 0;  // sectors
   for (const FootprintSums& f : footprints) {
     populations.push_back(population_of(f, grid));
     of_block += populations.back().of_block;
     at_once += populations.back().room * populations.back().met_by(grid.blocks_at_once);
+    of_wave += read_by_wave(f, populations.back().of_block, grid);
   }
   const double stretch = of_block > 0 ? at_once / of_block : 1;
   const double misses = at_once <= l1_sectors ? 0 : miss_rate(footprints, stretch, l1_sectors);
@@ -188,9 +213,16 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
         static_cast<double>(f.read_fetches) / static_cast<double>(f.read_distinct);
     const L2Shares shares = l2_shares(hits(l2_sectors), partitions);
     const double first = std::min(reads.leaving_l1, p.of_grid);
-    const double repeats = reads.leaving_l1 - first;
+    // What several blocks of a wave read: the first of them brings it in for the others, unless too
+    // much is read before they come by.
+    const double waves = std::max(1.0, grid.traced_blocks * grid.scale / grid.wave());
+    const double by_waves = std::max(p.of_grid, waves * read_by_wave(f, p.of_block, grid));
+    const double meanwhile = of_block > 0 ? mean_skew(f) * grid.warps * of_wave / of_block : 0;
+    const double beside =
+        std::max(0.0, first_leaving - by_waves) * std::exp(-meanwhile / l2_sectors);
+    const double repeats = reads.leaving_l1 - first - beside;
     const double kept = first * held[i].fraction;
-    reads.l2_near = kept * held[i].near + repeats * shares.near;
+    reads.l2_near = kept * held[i].near + beside + repeats * shares.near;
     reads.l2_far = kept * (1 - held[i].near) + repeats * shares.far;
     reads.l2_missed = first - kept + repeats * shares.missed;
     // Sectors that are swept over find their neighbours fetched; others are fetched each for

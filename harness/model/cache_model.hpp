@@ -6,8 +6,13 @@
 // C is the capacity and 1 - h of the N are misses that each evict one line out of C; of lines that
 // are picked at random it is C/N. L2 may consist of partitions: an SM asks its own, which keeps
 // copies of what belongs to the others, so that what all SMs read takes its place in each.
+//
+// Blocks that run at once are neighbours in the grid. What they share, they read at about the same
+// time, so that it is in L2 for all but the first of them, however large the whole is; what is
+// between two uses by different waves of blocks is a pass over the working set.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -41,9 +46,14 @@ struct Reads {
 struct CachedGrid {
   double scale = 0;  // blocks of the grid for each traced one
   double traced_blocks = 0;
-  double sms = 0;             // with work
-  double blocks_at_once = 0;  // on an SM
-  double l1_bytes = 0;        // of an SM, what shared memory leaves of it
+  double sms = 0;                         // with work
+  double blocks_at_once = 0;              // on an SM
+  double l1_bytes = 0;                    // of an SM, what shared memory leaves of it
+  std::array<double, 3> extent{1, 1, 1};  // in blocks
+  double warps = 1;                       // of a block
+
+  // Neighbours in the grid that run at the same time, on all SMs.
+  double wave() const { return sms * blocks_at_once; }
 };
 
 // How much of an allocation L2 holds before a kernel, 0 to 1, and how much of that the partition

@@ -74,7 +74,8 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const std::vector<Reads> served =
       served_reads(profile.footprints, held,
                    {scale, profile.traced_blocks, std::min(sms, profile.blocks),
-                    std::min<double>(result.occupancy.blocks_per_sm, blocks_on_fullest), l1_bytes},
+                    std::min<double>(result.occupancy.blocks_per_sm, blocks_on_fullest), l1_bytes,
+                    profile.grid, std::ceil(profile.threads_per_block / double{warp_lanes})},
                    device);
   for (std::size_t i = 0; i < served.size(); ++i) {
     const FootprintSums& f = profile.footprints[i];

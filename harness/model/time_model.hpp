@@ -30,8 +30,9 @@ struct Waiting {
 // A kernel as the emulator saw it. Counts and footprints are of the traced blocks.
 struct KernelProfile {
   std::string name;
-  int device = 0;     // that runs it; memory of others is reached over the link
-  double blocks = 0;  // of the whole grid
+  int device = 0;                       // that runs it; memory of others is reached over the link
+  double blocks = 0;                    // of the whole grid
+  std::array<double, 3> grid{1, 1, 1};  // its extent
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic

@@ -86,6 +86,7 @@ class What:
 
 
 _BEST = r"dtype:fp(32|64)/bytes:16/unroll:(4|8)$"
+_ATTENTION = r"^attention/tiled/seq:16384/head_dim:128/causal:0$"
 WHATS = (
     What("copy", _RATE, rf"^stream/copy/{_BEST}",
          r"^(stream/copy/|pytorch/copy/|nvbench/throughput)",
@@ -106,8 +107,10 @@ WHATS = (
          r"^pytorch/matmul/dtype:bf16/",
          "ours by cuBLASLt's own heuristics; random data both"),
     What("matmul fp8", _FLOPS, "", r"^pytorch/matmul/dtype:fp8/"),
-    What("attention", _FLOPS, r"^attention/tiled/seq:16384/head_dim:128/causal:0$",
+    What("attention", _FLOPS, _ATTENTION,
          r"^pytorch/attention/", "theirs: the best of PyTorch's paths; 16 heads, random data"),
+    What("attention, memory-efficient", _FLOPS, _ATTENTION,
+         r"^pytorch/attention/path:efficient_attention/"),
     What("all-reduce, 2 GPUs", _BUS, r"^all_reduce/all_reduce/.*/ranks:2/size:536870912$",
          r"^all_reduce/all_reduce/.*/ranks:2/"),
 )  # fmt: skip

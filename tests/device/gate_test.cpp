@@ -6,7 +6,6 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "harness/gpu/event.hpp"
@@ -45,12 +44,15 @@ class GateOnDevice : public KernelTest {
 TEST_F(GateOnDevice, HoldsWhatIsQueuedUntilItOpens) {
   Gate gate(10s);
   ASSERT_TRUE(gate.available());
+  const Stream other;
+  const DeviceBuffer<int> elsewhere(1);
   for (int round = 2; round < 20; ++round) {
     const Event done;
     gate.close(stream());
     set(round);
     done.record(stream());
-    std::this_thread::sleep_for(5ms);  // more than it takes
+    for (int i = 0; i < 3; ++i) launch_set_late(other, elsewhere.data(), i);  // takes longer
+    other.synchronize();
     EXPECT_FALSE(done.has_happened()) << round;
     EXPECT_TRUE(gate.open()) << round;
     done.synchronize();

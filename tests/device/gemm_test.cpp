@@ -40,14 +40,16 @@ class GemmOnDevice : public KernelTest {
   }
 
   template <class In, class Out>
-  void expect_product(const GemmShape& s) {
+  void expect_product(const GemmShape& s, bool tuned = false) {
     SCOPED_TRACE(testing::Message() << s.m << " x " << s.n << " x " << s.k);
     const std::vector<In> a = matrix<In>(s.m * s.lda, 1), b = matrix<In>(s.b_elements(), 2);
     std::vector<Out> before(std::max(s.m * s.ldd, std::size_t{1}));
     std::memset(static_cast<void*>(before.data()), 0x11, before.size() * sizeof(Out));
     const DeviceBuffer<In> on_a{std::span<const In>(a)}, on_b{std::span<const In>(b)};
     const DeviceBuffer<Out> on_d{std::span<const Out>(before)};
-    const Gemm gemm(s);
+    CUDA_CHECK(cudaDeviceSynchronize());  // tune() has a stream of its own
+    Gemm gemm(s);
+    if (tuned) gemm.tune(on_a.data(), on_b.data(), on_d.data());
     gemm.queue(nullptr, on_a.data(), on_b.data(), on_d.data());
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     const std::vector<Out> d = on_d.download();
@@ -89,6 +91,23 @@ TEST_F(GemmOnDevice, Tf32AtRaggedShapes) {
   }
 }
 
+TEST_F(GemmOnDevice, Fp32AtRaggedShapes) {
+  if (const std::string why = missing(GemmType::fp32); !why.empty()) GTEST_SKIP() << why;
+  for (const std::size_t size : {1u, 7u, 64u, 127u}) {
+    expect_product<float, float>(GemmShape::dense(GemmType::fp32, 31, size, 65));
+    expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, 129, size));
+    expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, size, 61));
+  }
+}
+
+TEST_F(GemmOnDevice, AlgorithmsThatWereTimedMultiplyToo) {
+  for (const GemmType type : {GemmType::fp32, GemmType::tf32}) {
+    if (const std::string why = missing(type); !why.empty()) GTEST_SKIP() << why;
+    expect_product<float, float>(GemmShape::dense(type, 129, 61, 33), true);
+    expect_product<float, float>(GemmShape::textbook(type, 128, 64, 96), true);
+  }
+}
+
 TEST_F(GemmOnDevice, Fp8) {
   if (const std::string why = missing(GemmType::fp8); !why.empty()) GTEST_SKIP() << why;
   expect_product<__nv_fp8_e4m3, __nv_bfloat16>(GemmShape::dense(GemmType::fp8, 5, 24, 48));
@@ -99,13 +118,6 @@ TEST_F(GemmOnDevice, Int8) {
   if (const std::string why = missing(GemmType::int8); !why.empty()) GTEST_SKIP() << why;
   expect_product<std::int8_t, std::int32_t>(GemmShape::dense(GemmType::int8, 5, 20, 44));
   expect_product<std::int8_t, std::int32_t>(GemmShape::dense(GemmType::int8, 80, 48, 112));
-}
-
-TEST_F(GemmOnDevice, Fp32WithBByRowsOfN) {
-  if (const std::string why = missing(GemmType::fp32); !why.empty()) GTEST_SKIP() << why;
-  for (const std::size_t size : {1u, 7u, 64u, 127u}) {
-    expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, size, 61));
-  }
 }
 
 TEST_F(GemmOnDevice, ABatchIsSoManyProducts) {

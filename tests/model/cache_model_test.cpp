@@ -121,6 +121,36 @@ TEST_F(ServedReads, WhatIsBeyondAPartitionIsServedByBothAndByDram) {
   EXPECT_NEAR(reads.l2_missed / reads.leaving_l1, shares.missed, 0.02);
 }
 
+TEST_F(ServedReads, NeighboursBringInForOneAnotherWhatL2CannotHold) {
+  // A row's blocks read the same sectors, and all rows are beyond L2.
+  const double rows = 1000, across = 64, sectors = 4096;
+  ASSERT_GT(rows * sectors * 32, 2 * spec["l2_bytes"]);
+  FootprintSums f;
+  const double traced = 16;
+  f.allocation_bytes = static_cast<std::size_t>(rows * sectors * 32);
+  f.read_requests = f.read_by_block = f.read_extents = static_cast<std::uint64_t>(traced * sectors);
+  f.read_distinct = f.read_by_block;  // no two of those traced are of one row
+  f.read_lines = f.read_distinct / 4;
+  f.read_fetches = f.read_distinct / 2;
+  f.extent = static_cast<std::uint64_t>(rows * sectors);
+  CachedGrid grid{rows * across / traced, traced, spec["sm_count"], 2, 4096};
+  grid.extent = {across, rows, 1};
+  grid.warps = 8;
+  const auto dram = [&](double fraction, double skew) {
+    f.shared[0] = {fraction, skew};
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{0.0};
+    return served_reads(all, held, grid, spec)[0].dram_bytes / (rows * sectors * 32);
+  };
+  const double apart = dram(0, 0);
+  EXPECT_GT(apart, 20);             // each block for itself, of which L2 keeps a part
+  EXPECT_NEAR(dram(1, 0), 1, 0.1);  // together: a row once
+  EXPECT_GT(dram(0.5, 0), dram(1, 0));
+  EXPECT_LT(dram(0.5, 0), apart);
+  // As if apart where the last of them comes by long after the first.
+  EXPECT_NEAR(dram(1, sectors * 1000), apart, 0.01 * apart);
+}
+
 TEST_F(ServedReads, WhatIsHeldIsNotFetched) {
   EXPECT_NEAR(sweep(4096, 1, 1).dram_bytes, 0, 1e-6);
   EXPECT_NEAR(sweep(4096, 1, 0.5).dram_bytes, 4096 * 16, 64);

@@ -93,6 +93,20 @@ __global__ void copy_odd_structs_kernel(Three* out, const Three* in) {
   out[threadIdx.x] = in[threadIdx.x];
 }
 
+// A block reads the row of its y and the column of its x, of `length` each; a block of odd x reads
+// the row from its end.
+__global__ void row_and_column_kernel(float* out, const float* rows, const float* columns,
+                                      unsigned length) {
+  const float* const row = rows + std::size_t{blockIdx.y} * length;
+  const float* const column = columns + std::size_t{blockIdx.x} * length;
+  float sum = 0;
+  for (unsigned i = threadIdx.x; i < length; i += blockDim.x) {
+    const unsigned from_the_end = length - 1 - i;
+    sum += row[blockIdx.x % 2 == 0 ? i : from_the_end] + column[i];
+  }
+  out[(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x] = sum;
+}
+
 __global__ void fields_of_arrays_kernel(float* out, const float* in, unsigned elements) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i] + in[elements + i] + in[2 * elements + i] + in[3 * elements + i];
@@ -423,6 +437,10 @@ void pass_structs_by_value(float* out, const float* in) {
 void copy_odd_structs(short* out, const short* in) {
   launch(copy_odd_structs_kernel, 1, 32, 0, nullptr, reinterpret_cast<Three*>(out),
          reinterpret_cast<const Three*>(in));
+}
+void sum_row_and_column(float* out, const float* rows, const float* columns, unsigned length,
+                        dim3 grid) {
+  launch(row_and_column_kernel, grid, 32, 0, nullptr, out, rows, columns, length);
 }
 void sum_fields_of_arrays(float* out, const float* in, unsigned elements) {
   launch(fields_of_arrays_kernel, elements / 32, 32, 0, nullptr, out, in, elements);

@@ -30,6 +30,8 @@ void sum_fields_of_structs(float* out, const float* in, unsigned elements);  // 
 // function takes each of them by value.
 void pass_structs_by_value(float* out, const float* in);
 void copy_odd_structs(short* out, const short* in);  // of three numbers
+void sum_row_and_column(float* out, const float* rows, const float* columns, unsigned length,
+                        dim3 grid);
 void sum_fields_of_arrays(float* out, const float* in,
                           unsigned elements);  // x[i], y[i], z[i], w[i]
 

@@ -169,6 +169,41 @@ TEST_F(EmulatorTest, SectorsThatWaitForANewOneInTheirRequest) {
   EXPECT_EQ(beside_new(1), 3u);  // the last sector of a warp's load is the first of its next
 }
 
+// What all blocks read does not fit into L2, and each of them runs beside its neighbours.
+TEST_F(EmulatorTest, BlocksTellWhatTheyShareWithTheirNeighbours) {
+  constexpr unsigned length = 1024, sectors = length / 8;
+  const dim3 grid(20, 30);
+  const std::size_t large = std::size_t{40} << 20;  // bytes
+  float* out = make<float>(grid.x * grid.y * 32);
+  const float* rows = make<float>(large / sizeof(float));
+  const float* columns = make<float>(large / sizeof(float));
+  counts_of([&] { kernels::sum_row_and_column(out, rows, columns, length, grid); });
+  const KernelProfile& profile = emulator.runs().back().profile;
+  EXPECT_EQ(profile.grid, (std::array<double, 3>{20, 30, 1}));
+  ASSERT_EQ(profile.footprints.size(), 3u);
+  const auto& of_rows = profile.footprints[1].shared;
+  const auto& of_columns = profile.footprints[2].shared;
+  EXPECT_EQ(of_rows[0].fraction, 1);  // with the block before it in x
+  EXPECT_EQ(of_rows[1].fraction, 0);
+  EXPECT_EQ(of_columns[0].fraction, 0);
+  EXPECT_EQ(of_columns[1].fraction, 1);
+  EXPECT_EQ(of_columns[1].skew, 0);
+  // Backwards, beside as many reads of columns: |n - 1 - 2 i| of n sectors on average, twice.
+  EXPECT_NEAR(of_rows[0].skew, 2 * sectors / 2.0, 8);
+  // Compared blocks are not counted twice, nor those that were compared only.
+  EXPECT_EQ(profile.counts.at(Space::global, Access::load).requests,
+            profile.traced_blocks * 2 * length / 32);
+}
+
+TEST_F(EmulatorTest, BlocksOfWhatL2HoldsAreNotCompared) {
+  float* out = make<float>(600 * 32);
+  const float* in = make<float>(64 * 1024);
+  counts_of([&] { kernels::sum_row_and_column(out, in, in, 1024, dim3(20, 30)); });
+  for (const FootprintSums& f : emulator.runs().back().profile.footprints) {
+    for (const Shared& shared : f.shared) EXPECT_EQ(shared.fraction, 0);
+  }
+}
+
 // --- shared memory ---
 
 TEST_F(EmulatorTest, WavefrontsOfEveryStride) {

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <thread>
+#include <unordered_map>
 
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/explain.hpp"
@@ -77,22 +79,79 @@ std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& la
   return text.str();
 }
 
+// Puts into the footprints how much of its reads a block shares with its neighbours, of which
+// `reads` has the sectors in order: `compared` are a block and neighbours of it.
+void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::uint64_t> compared,
+                 const std::map<std::uint64_t, std::vector<std::uint64_t>>& reads, dim3 grid,
+                 FootprintMap& map) {
+  if (compared.empty()) return;
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  const std::vector<std::uint64_t>& own = reads.at(compared.front());
+  for (std::size_t i = 0; i < own.size(); ++i) places.emplace(own[i], i);
+  const dim3 at = block_at(compared.front(), grid);
+  for (const std::uint64_t index : compared.subspan(1)) {
+    const dim3 other = block_at(index, grid);
+    const std::size_t axis = other.x != at.x ? 0 : other.y != at.y ? 1 : 2;
+    std::map<std::uint64_t, std::array<double, 3>> sums;  // by allocation: all, shared, skew
+    const std::vector<std::uint64_t>& sectors = reads.at(index);
+    for (std::size_t i = 0; i < sectors.size(); ++i) {
+      const Footprint* const footprint = map.at(sectors[i] * sector_bytes);
+      if (footprint == nullptr) continue;
+      auto& [all, shared, skew] = sums[footprint->identity()];
+      all += 1;
+      if (const auto place = places.find(sectors[i]); place != places.end()) {
+        shared += 1;
+        skew += std::abs(static_cast<double>(i) - static_cast<double>(place->second));
+      }
+    }
+    for (FootprintSums& f : footprints) {
+      const auto found = sums.find(f.identity);
+      if (found == sums.end()) continue;
+      const auto& [all, shared, skew] = found->second;
+      f.shared[axis] = {shared / all, shared > 0 ? skew / shared : 0};
+    }
+  }
+}
+
 }  // namespace
 
 // What one host thread keeps from block to block.
 struct Emulator::Worker {
   Worker(DeviceMemory& memory, const MappedHost& is_mapped_host) : runner(memory, is_mapped_host) {}
 
+  std::span<const LaneTrace> warp(std::size_t first) const {
+    return std::span(runner.traces())
+        .subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
+  }
+  // Must come before the other two, once for each block.
+  void learn() {
+    for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
+  }
+
+  // The sectors of global memory that the block reads, in the order of their first reads, warp by
+  // warp.
+  std::vector<std::uint64_t> reads() {
+    block_sectors.clear();
+    for (std::size_t first = 0; first < lanes; first += warp_lanes) {
+      zipper.zip(warp(first), [&](const WarpRequest& request) {
+        const EventKind kind = kind_of(request.event);
+        if (!is_access(request.event) || access_of(kind) != Access::load) return;
+        const auto lane = static_cast<std::size_t>(std::countr_zero(request.lanes));
+        if (runner.is_shared(request.address[lane])) return;
+        const Sectors sectors = sectors_of(request);
+        for (unsigned i = 0; i < sectors.count; ++i) block_sectors.at(sectors.id[i]);
+      });
+    }
+    std::vector<std::uint64_t> found;
+    for (const BlockSector& mine : block_sectors.touched()) found.push_back(mine.sector);
+    return found;
+  }
+
   // Counts the block whose traces the runner holds.
   void count(std::uint64_t block, FootprintMap& map) {
-    const std::vector<LaneTrace>& traces = runner.traces();
     block_sectors.clear();
     ranges.clear();
     Waiting slowest;
-    const auto warp = [&](std::size_t first) {
-      return std::span(traces).subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
-    };
-    for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
     for (std::size_t first = 0; first < lanes; first += warp_lanes) {
       bool waiting = false;  // for loads that nothing has used yet
       Waiting of_warp;
@@ -355,6 +414,38 @@ std::vector<std::uint64_t> Emulator::choose_blocks(std::uint64_t grid_blocks, st
   return chosen;
 }
 
+// Where neighbours share what they read matters only if not all of it stays in L2.
+std::vector<std::uint64_t> Emulator::blocks_to_compare(const KernelLaunch& launch) {
+  const dim3 grid = launch.grid;
+  const std::array<unsigned, 3> key{grid.x, grid.y, grid.z};
+  const std::uint64_t blocks = linear(grid);
+  if (const auto known = compared_.find(key); known != compared_.end()) return known->second;
+  if (sampled_.contains(blocks)) return {};  // an earlier kernel may have left the neighbours out
+  std::set<const Allocation*> allocations;
+  double bytes = 0;
+  for (const std::uint64_t word : launch.argument_words) {
+    const auto* pointer = reinterpret_cast<const void*>(word);
+    const Allocation* allocation = memory_.in_range(pointer) ? memory_.find(pointer) : nullptr;
+    if (allocation != nullptr && allocations.insert(allocation).second) {
+      bytes += static_cast<double>(allocation->bytes);
+    }
+  }
+  const double partitions = device_.find("l2_partitions").value_or(1);
+  if (bytes <= device_["l2_bytes"] / partitions) return {};
+  const std::array<std::uint64_t, 3> extents{grid.x, grid.y, grid.z},
+      steps{1, grid.x, std::uint64_t{grid.x} * grid.y};
+  std::vector<std::uint64_t> compared{0};
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    compared.front() += extents[axis] / 2 * steps[axis];
+  }
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    if (extents[axis] > 1) compared.push_back(compared.front() - steps[axis]);
+  }
+  // The last block runs before all others, and its reads are not kept.
+  if (compared.size() == 1 || compared.front() + 1 == blocks) return {};
+  return compared_[key] = compared;
+}
+
 Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string& fault) {
   FootprintMap map(memory_, static_cast<unsigned>(device_["dram_fetch_bytes"]) / sector_bytes);
   std::mutex fault_mutex;
@@ -365,7 +456,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   double host_bytes_read = 0, host_bytes_written = 0;
   for (const auto& worker : workers_) worker->begin_kernel();
 
-  const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced) {
+  const std::vector<std::uint64_t> compared = blocks_to_compare(launch);
+  std::map<std::uint64_t, std::vector<std::uint64_t>> reads;  // of these, once they have run
+
+  const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced, bool counted) {
     const BlockResult result = worker.runner.run(launch, block_at(index, launch.grid), traced);
     worker.lanes = result.lanes;
     if (!result.fault.empty()) {
@@ -374,6 +468,14 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       return false;
     }
     if (traced) {
+      worker.learn();
+      if (std::ranges::find(compared, index) != compared.end()) {
+        auto found = worker.reads();
+        const std::lock_guard lock(fault_mutex);
+        reads[index] = std::move(found);
+      }
+    }
+    if (counted) {
       // A counted multiply-add is a call, and costs about what an event does.
       for (const LaneTrace& trace : worker.runner.traces()) {
         worker.events += trace.events.size() + trace.merged;
@@ -402,12 +504,12 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     return true;
   };
   // Block i of a list goes to worker i mod n, always: the same sums on every run.
-  const auto run_all = [&](const std::vector<std::uint64_t>& blocks, bool traced) {
+  const auto run_all = [&](const std::vector<std::uint64_t>& blocks, bool traced, bool counted) {
     const std::size_t threads = std::min(workers_.size(), blocks.size());
     const auto work = [&](std::size_t me) {
       workers_[me]->runner.attach();
       for (std::size_t i = me; i < blocks.size(); i += threads) {
-        if (!run_one(*workers_[me], blocks[i], traced)) return;
+        if (!run_one(*workers_[me], blocks[i], traced, counted)) return;
       }
     };
     std::vector<std::jthread> helpers;
@@ -418,7 +520,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   const std::uint64_t grid_blocks = linear(launch.grid);
   Measured measured;
   // The last block, the ragged one, tells what a block costs; the budget says how many follow.
-  run_all({grid_blocks - 1}, true);
+  run_all({grid_blocks - 1}, true, true);
   const std::uint64_t events = std::max<std::uint64_t>(workers_[0]->events, 1);
   const std::size_t affordable =
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
@@ -427,25 +529,34 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   // No block finds an earlier one's values in its static shared memory.
   const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
   for (const auto& worker : workers_) worker->runner.poison(variables);
-  if (fault.empty()) run_all(chosen, true);
+  if (fault.empty()) run_all(chosen, true, true);
+  // Those compared that were not chosen: they run, and are not counted.
+  std::vector<std::uint64_t> beside;
+  for (const std::uint64_t index : compared) {
+    if (std::ranges::find(chosen, index) == chosen.end()) beside.push_back(index);
+  }
+  if (fault.empty()) run_all(beside, true, false);
   measured.whole = chosen.size() + 1 == grid_blocks;
   if (fault.empty() && execution_ == Execution::whole && !measured.whole) {
-    std::vector<std::uint64_t> rest;
+    std::vector<std::uint64_t> rest, done = chosen;
+    done.insert(done.end(), beside.begin(), beside.end());
+    std::ranges::sort(done);
     std::size_t next = 0;
     for (std::uint64_t i = 0; i + 1 < grid_blocks; ++i) {
-      if (next < chosen.size() && chosen[next] == i) {
+      if (next < done.size() && done[next] == i) {
         ++next;
       } else {
         rest.push_back(i);
       }
     }
-    run_all(rest, false);
+    run_all(rest, false, false);
     measured.whole = true;
   }
 
   KernelProfile& profile = measured.profile;
   profile.name = launch.name;
   profile.blocks = static_cast<double>(grid_blocks);
+  profile.grid = {double(launch.grid.x), double(launch.grid.y), double(launch.grid.z)};
   profile.threads_per_block = static_cast<unsigned>(linear(launch.block));
   profile.shared_bytes = launch.shared_bytes;
   if (const CompiledKernel* compiled = compiled_kernel(device_, launch.name)) {
@@ -474,6 +585,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   profile.host_bytes_read = host_bytes_read;
   profile.host_bytes_written = host_bytes_written;
   profile.footprints = map.sums();
+  if (fault.empty()) note_shared(profile.footprints, compared, reads, launch.grid, map);
   // A kernel with atomics may order its blocks by them.
   if (fault.empty() && map.race() &&
       profile.counts.at(Space::global, Access::atomic).requests == 0) {

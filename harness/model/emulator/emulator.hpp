@@ -59,6 +59,7 @@ class Emulator final : public KernelExecutor {
     runs_.clear();
     explanations_.clear();
     sampled_.clear();
+    compared_.clear();
   }
 
   // Whether launches are explained as well: what the first warp of their first block accesses.
@@ -80,6 +81,8 @@ class Emulator final : public KernelExecutor {
   Measured run_blocks(const KernelLaunch& launch, std::string& fault);
   Held held(const FootprintSums& f) const;
   std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count);
+  // Two neighbours or more, the first of which is next to each of the others; or none.
+  std::vector<std::uint64_t> blocks_to_compare(const KernelLaunch& launch);
   void remember_traffic(const KernelProfile& profile);
 
   const DeviceSpec& device_;
@@ -93,6 +96,8 @@ class Emulator final : public KernelExecutor {
   std::map<std::string, Measured> measured_;
   // The blocks that the last kernel with so many blocks ran, since the last call of forget_runs().
   std::map<std::uint64_t, std::vector<std::uint64_t>> sampled_;
+  // Those that the first of these kernels compared with each other, by the extents of the grid.
+  std::map<std::array<unsigned, 3>, std::vector<std::uint64_t>> compared_;
   // What went through each device's L2, in bytes since the start, now and when each allocation was
   // last begun to be used.
   std::map<int, double> l2_traffic_;

@@ -25,6 +25,12 @@ struct Reuse {
 };
 inline constexpr std::size_t reuse_classes = 32;  // of a distance from 2^i to 2^(i + 1)
 
+// What a block reads of an allocation that its neighbour in the grid reads as well.
+struct Shared {
+  double fraction = 0;  // of the neighbour's distinct sectors
+  double skew = 0;      // by how many of its reads sooner or later the neighbour comes by, a mean
+};
+
 // Sums over the traced blocks, in sectors of 32 bytes.
 struct FootprintSums {
   std::uint64_t identity = 0;  // of the allocation
@@ -41,8 +47,9 @@ struct FootprintSums {
   std::uint64_t read_beside_new = 0;
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
-  std::uint64_t write_full = 0;  // of those, the ones whose 32 bytes were all written
-  std::uint64_t extent = 0;      // sectors from the first touched to the last
+  std::uint64_t write_full = 0;    // of those, the ones whose 32 bytes were all written
+  std::uint64_t extent = 0;        // sectors from the first touched to the last
+  std::array<Shared, 3> shared{};  // with neighbours along x, y and z, where they were compared
 };
 
 // What one block did to a sector. Bytes: a bit each.
@@ -90,6 +97,7 @@ class Footprint {
   Footprint(const Footprint&) = delete;
   Footprint& operator=(const Footprint&) = delete;
 
+  std::uint64_t identity() const { return sums_.identity; }
   bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
   // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
   // read this one; 0: it did not.

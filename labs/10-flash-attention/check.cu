@@ -1,0 +1,107 @@
+// Checks lab 10: right at every length and for large scores, keys and values read once a block, and
+// how fast.
+#include <cmath>
+#include <vector>
+
+#include "harness/bench.hpp"
+#include "labs/10-flash-attention/interface.cuh"
+#include "labs/untouched.hpp"
+
+namespace {
+
+using gpubench::Bench;
+using gpubench::Generator;
+
+struct Shape {
+  unsigned heads, seq;
+  float scale;
+};
+
+struct Inputs {
+  Generator<float> q, k, v;
+};
+
+// "" or the first of a query's results that is wrong, in words. `query`: over all heads.
+std::string check_query(const float* got, const Inputs& of, const Shape& shape, std::size_t query) {
+  const std::size_t begin = query / shape.seq * shape.seq * lab::head_dim;
+  std::vector<double> weights(shape.seq);
+  double largest = -INFINITY, sum = 0;
+  for (std::size_t key = 0; key < shape.seq; ++key) {
+    double score = 0;
+    for (std::size_t d = 0; d < lab::head_dim; ++d) {
+      score += double{of.q(query * lab::head_dim + d)} * of.k(begin + key * lab::head_dim + d);
+    }
+    weights[key] = shape.scale * score;
+    largest = std::fmax(largest, weights[key]);
+  }
+  for (double& weight : weights) sum += weight = std::exp(weight - largest);
+  for (std::size_t d = 0; d < lab::head_dim; ++d) {
+    double want = 0;
+    for (std::size_t key = 0; key < shape.seq; ++key) {
+      want += weights[key] / sum * of.v(begin + key * lab::head_dim + d);
+    }
+    // A score is off by some 2^-24 of its size, which exp() makes a share of the weight.
+    if (!gpubench::is_right(got[d], static_cast<float>(want), 1e-3, 1e-3)) {
+      return gpubench::describe_wrong(query * lab::head_dim + d, got[d], static_cast<float>(want));
+    }
+  }
+  return "";
+}
+
+void check(Bench& bench, const Shape& shape, std::size_t step = 1) {
+  const std::size_t queries = std::size_t{shape.heads} * shape.seq, n = queries * lab::head_dim;
+  const auto q = bench.input<float>(n), k = bench.input<float>(n), v = bench.input<float>(n);
+  const auto out = bench.output<float>(n);
+  bench.check([=](bool) {
+    std::vector<float> got(n);
+    CUDA_CHECK(cudaMemcpy(got.data(), out.data(), n * sizeof(float), cudaMemcpyDeviceToHost));
+    std::string wrong;
+    for (std::size_t query = 0; query < queries && wrong.empty(); query += step) {
+      wrong = check_query(&got[query * lab::head_dim], {q.values(), k.values(), v.values()}, shape,
+                          query);
+    }
+    return wrong;
+  });
+  lab::expect_untouched(bench, q);
+  lab::expect_untouched(bench, k);
+  lab::expect_untouched(bench, v);
+  bench.work({.useful_bytes = 4.0 * static_cast<double>(n) * sizeof(float),
+              .flops = 4.0 * static_cast<double>(n) * shape.seq});
+  const dim3 grid((shape.seq + lab::threads - 1) / lab::threads, shape.heads);
+  bench.run([&](cudaStream_t s) {
+    launch(lab::attention, grid, lab::threads, 0, s, q.data(), k.data(), v.data(), out.data(),
+           shape.seq, shape.scale);
+  });
+}
+
+void correct(Bench& bench) {
+  check(bench, {static_cast<unsigned>(bench.arg("heads")), static_cast<unsigned>(bench.arg("seq")),
+                0.25f});
+}
+GPU_BENCHMARK(lab, correct)
+    ->ArgNames({"heads", "seq"})
+    ->Args({1, 1})
+    ->Args({2, 31})
+    ->Args({1, 128})
+    ->Args({2, 129});
+
+// Longer than shared memory has room for all scores of a block.
+void lengthy(Bench& bench) { check(bench, {1, 520, 1}, 7); }
+GPU_BENCHMARK(lab, lengthy);
+
+// Scores of which exp() alone would overflow.
+void large(Bench& bench) { check(bench, {1, 70, 64}); }
+GPU_BENCHMARK(lab, large);
+
+// A shape that nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) {
+  const auto size = bench.input<unsigned>(2).values();
+  check(bench, {1 + size(0) % 2, 40 + size(1) % 160, 2});
+}
+GPU_BENCHMARK(lab, fresh);
+
+// Every 17th query is checked: all of them take the same way.
+void timed(Bench& bench) { check(bench, {4, 256, 1}, 17); }
+GPU_BENCHMARK(lab, timed);
+
+}  // namespace

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "kernels/attention.cuh"
+#include "tests/kernels/kernel_test.hpp"
+
+namespace gpubench {
+
+// Up to four in magnitude, so that some scores are far above the others and maxima move.
+struct LargeElements {
+  Generator<attention::element> of;
+  __host__ __device__ attention::element operator()(std::size_t i) const {
+    return attention::element(4 * static_cast<float>(of(i)));
+  }
+};
+
+class AttentionRuns : public KernelTest {
+ protected:
+  static constexpr LargeElements of_q{{1}}, of_k{{2}};
+  static constexpr Generator<attention::element> of_v{3};
+
+  template <class Values>
+  static DeviceBuffer<attention::element> filled(std::size_t elements, Values values) {
+    DeviceBuffer<attention::element> buffer(elements);
+    fill_random(buffer.data(), elements, values);
+    return buffer;
+  }
+
+  template <unsigned head_dim>
+  DeviceBuffer<attention::element> run_tiled(unsigned heads, unsigned seq, bool causal) {
+    using namespace attention;
+    const std::size_t n = std::size_t{heads} * seq * head_dim;
+    const auto q = filled(n, of_q), k = filled(n, of_k), v = filled(n, of_v);
+    auto out = output<attention::element>(n);
+    launch(tiled<head_dim>, dim3(blocks_of(seq, causal), heads), threads, shared_bytes<head_dim>(),
+           nullptr, q.data(), k.data(), v.data(), out.data(), seq, scale_of(head_dim), causal);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    return out;
+  }
+};
+
+}  // namespace gpubench
