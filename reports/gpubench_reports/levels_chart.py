@@ -148,11 +148,14 @@ def _label(axes, points: list[Point]) -> None:
     chosen = [point for some in rounds for point in some if point is not None][:_MOST_LABELS]
     ends = [max(point.intensity.values()) for point in chosen]
     everything = [(v, p.rate) for p in points for v in p.intensity.values()]
+    # A mark is taken for a point: the margin is the half of the largest one.
+    lines = [line for line in axes.lines if str(line.get_gid()).startswith(("row", "roof:"))]
     textalloc.allocate(
         axes, ends, [point.rate for point in chosen], [point.name for point in chosen],
-        x_scatter=[x for x, _ in everything], y_scatter=[y for _, y in everything], textsize=7,
-        linecolor=style.GREY, linewidth=0.5, margin=0.004, min_distance=0.01, max_distance=0.1,
-        nbr_candidates=80, draw_all=False, gid="row-label", zorder=8,
+        x_scatter=[x for x, _ in everything], y_scatter=[y for _, y in everything],
+        x_lines=[line.get_xdata() for line in lines], y_lines=[line.get_ydata() for line in lines],
+        textsize=7, linecolor=style.GREY, linewidth=0.5, margin=0.012, min_distance=0.015,
+        max_distance=0.12, nbr_candidates=200, draw_all=False, gid="row-label", zorder=8,
     )  # fmt: skip
 
 

@@ -115,6 +115,31 @@ def test_levels_that_coincide_are_all_seen(load):
     assert {mark.get_markerfacecolor() for mark in marks} == {"none"}
 
 
+def test_no_label_lies_on_a_mark_of_a_crowd(load):
+    rows = []
+    for kernel in range(40):
+        for row in level_rows():
+            factor, n = 1.11**kernel, row["arguments"]["n"]
+            flops = row["flops_per_second"] * factor
+            intensity = row["arithmetic_intensity"] * factor
+            rows.append(row | {"name": f"a/kernel{kernel}/n:{n}", "kernel": f"kernel{kernel}",
+                               "run_name": f"a/kernel{kernel}/n:{n}", "flops_per_second": flops,
+                               "arithmetic_intensity": intensity})  # fmt: skip
+    result = load(rows, roofs=roofs())
+    figure = levels_chart.build(result.rows, result.context)
+    axes = figure.axes[0]
+    figure.canvas.draw()
+    labels = [text for text in axes.texts if text.get_gid() == "row-label"]
+    assert len(labels) > 6
+    marks = [axes.transData.transform(point) for line in drawn(figure, "level:")
+             for point in line.get_xydata()]  # fmt: skip
+    assert len(marks) == 3 * len(rows)
+    half = 0.4 * 10.5 / 72 * figure.dpi  # of the largest mark, nearly
+    for label in labels:
+        box = label.get_window_extent().padded(half)
+        assert not [mark for mark in marks if box.contains(*mark)], label.get_text()
+
+
 def test_a_row_of_several_kernels_has_no_levels(load):
     rows = level_rows()
     for row in rows:
