@@ -1,48 +1,18 @@
 // Every rung at shapes of its own: ragged where it asks at the edges, else a few whole tiles, no
 // two sides of which are equal. And what the laws stand on.
-#include "kernels/gemm_ladder.cuh"
-
 #include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "harness/gemm_row.hpp"
-#include "tests/kernels/kernel_test.hpp"
+#include "tests/kernels/gemm_ladder_runs.hpp"
 
 namespace gpubench {
 namespace {
 
 using namespace gemm_ladder;
 
-class GemmLadderTest : public KernelTest {
- protected:
-  // Of the rungs in fp32. `goes_down`: blocks lie along columns first.
-  template <class... P>
-  void expect_product(void (*kernel)(P...), const Tiles& tiles, dim3 block, unsigned m, unsigned n,
-                      unsigned k, bool goes_down = false) {
-    const auto a = input<float>(std::size_t{m} * k), b = input<float>(std::size_t{k} * n);
-    const auto d = output<float>(std::size_t{m} * n);
-    const unsigned down = (m + tiles.block_m - 1) / tiles.block_m;
-    const unsigned across = (n + tiles.block_n - 1) / tiles.block_n;
-    const dim3 grid = goes_down ? dim3(down, across) : dim3(across, down);
-    if constexpr (sizeof...(P) == 6) {
-      launch(kernel, grid, block, 0, nullptr, a.data(), b.data(), d.data(), m, n, k);
-    } else {
-      launch(kernel, grid, block, 0, nullptr, a.data(), b.data(), d.data(), n, k);
-    }
-    const GemmShape shape = GemmShape::textbook(GemmType::fp32, m, n, k);
-    const auto want = expected_product<float>(shape, values<float>, values<float>);
-    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
-    EXPECT_EQ(check_elements(d.data(), d.size(), want, 1e-5, 1e-5, false), "")
-        << m << " x " << n << " x " << k;
-  }
-  // A warp's wavefronts for a multiply-add of its lanes, or instructions.
-  double per_fma(double of) const { return of / counts().issues(model::Arithmetic::fma_fp32); }
-  const model::AccessCounts& shared(model::Access access) const {
-    return counts().at(model::Space::shared, access);
-  }
-};
+class GemmLadderTest : public GemmLadderRuns {};
 
 TEST_F(GemmLadderTest, WithoutTilesAnyShape) {
   for (const unsigned size : {1u, 31u, 32u, 33u, 61u, 129u, 257u}) {
@@ -71,24 +41,34 @@ TEST_F(GemmLadderTest, WholeTilesInRegisters) {
   }
 }
 
-// What Step says of a warp's k, and no bank is asked twice.
-TEST_F(GemmLadderTest, LoadsForAMultiplyAdd) {
-  using model::Access;
-  const auto expect = [&](double loads, double wavefronts) {
-    EXPECT_DOUBLE_EQ(per_fma(shared(Access::load).requests), loads);
-    EXPECT_DOUBLE_EQ(per_fma(shared(Access::load).wavefronts), wavefronts);
-    EXPECT_DOUBLE_EQ(shared(Access::store).wavefronts, shared(Access::store).ideal_wavefronts);
-  };
-  expect_product(shared_tile, shared_tile_tiles, {side, side}, 64, 64, 64);
-  expect(2, 2);
-  expect_product(register_1d, register_1d_tiles, 256, 128, 64, 64);
-  expect(9.0 / 8, 9.0 / 8);
-  expect_product(register_2d, tiles_of_128, tile_threads, 128, 128, 64);
-  expect(16.0 / 64, 16.0 / 64);
-  for (const auto kernel : {vectorised, double_buffered}) {
-    expect_product(kernel, tiles_of_128, tile_threads, 128, 128, 64);
-    expect(4.0 / 64, 16.0 / 64);
+TEST_F(GemmLadderTest, Bf16ByMmaSync) {
+  if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
+  if (!has_shared_bytes(mma_sync_parts::shared_bytes)) GTEST_SKIP() << "too little shared memory";
+  expect_bf16_product(by_mma, 256, 256, 64);
+  expect_bf16_product(by_mma, 128, 256, 256);
+}
+
+// Fewer steps than stages, and tiles for one of two blocks; then stages that go round several
+// times.
+TEST_F(GemmLadderTest, Bf16ByWgmmaAndTma) {
+  if (compute_capability() != std::pair{9, 0}) GTEST_SKIP() << "wgmma is of 9.0 alone";
+  expect_bf16_product(by_wgmma, 128, 256, 64);
+  expect_bf16_product(by_wgmma, 384, 256, 192);
+}
+
+TEST_F(GemmLadderTest, EveryTileHasItsTurnAndNeighboursComeTogether) {
+  constexpr unsigned rows = 11, columns = 3;
+  std::vector<unsigned> taken(rows * columns);
+  for (unsigned i = 0; i < rows * columns; ++i) {
+    const auto [row, column] = place_of_tile(i, rows, columns);
+    ASSERT_LT(row, rows);
+    ASSERT_LT(column, columns);
+    ++taken[row * columns + column];
   }
+  EXPECT_EQ(taken, std::vector<unsigned>(rows * columns, 1));
+  EXPECT_EQ(place_of_tile(7, rows, columns).row, 7u);
+  EXPECT_EQ(place_of_tile(8, rows, columns).column, 1u);
+  EXPECT_EQ(place_of_tile(24, rows, columns).row, 8u);
 }
 
 TEST_F(GemmLadderTest, TheSlowestOfAStepDecides) {

@@ -1,0 +1,50 @@
+#include "tests/kernels/gemm_ladder_runs.hpp"
+
+namespace gpubench {
+namespace {
+
+using namespace gemm_ladder;
+
+class GemmLadderCounts : public GemmLadderRuns {
+ protected:
+  // A warp's wavefronts for a multiply-add of its lanes, or instructions.
+  double per_fma(double of) const { return of / counts().issues(model::Arithmetic::fma_fp32); }
+  const model::AccessCounts& shared(model::Access access) const {
+    return counts().at(model::Space::shared, access);
+  }
+};
+
+// What Step says of a warp's k, and no bank is asked twice.
+TEST_F(GemmLadderCounts, LoadsForAMultiplyAdd) {
+  using model::Access;
+  const auto expect = [&](double loads, double wavefronts) {
+    EXPECT_DOUBLE_EQ(per_fma(shared(Access::load).requests), loads);
+    EXPECT_DOUBLE_EQ(per_fma(shared(Access::load).wavefronts), wavefronts);
+    EXPECT_DOUBLE_EQ(shared(Access::store).wavefronts, shared(Access::store).ideal_wavefronts);
+  };
+  expect_product(shared_tile, shared_tile_tiles, {side, side}, 64, 64, 64);
+  expect(2, 2);
+  expect_product(register_1d, register_1d_tiles, 256, 128, 64, 64);
+  expect(9.0 / 8, 9.0 / 8);
+  expect_product(register_2d, tiles_of_128, tile_threads, 128, 128, 64);
+  expect(16.0 / 64, 16.0 / 64);
+  for (const auto kernel : {vectorised, double_buffered}) {
+    expect_product(kernel, tiles_of_128, tile_threads, 128, 128, 64);
+    expect(4.0 / 64, 16.0 / 64);
+  }
+}
+
+TEST_F(GemmLadderCounts, Bf16WithoutBankConflicts) {
+  const auto expect_no_conflicts = [&] {
+    for (const model::Access access : {model::Access::load, model::Access::store}) {
+      EXPECT_DOUBLE_EQ(shared(access).wavefronts, shared(access).ideal_wavefronts);
+    }
+  };
+  expect_bf16_product(by_mma, 128, 256, 64);
+  expect_no_conflicts();
+  expect_bf16_product(by_wgmma, 128, 256, 64);
+  expect_no_conflicts();
+}
+
+}  // namespace
+}  // namespace gpubench
