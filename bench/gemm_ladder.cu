@@ -6,23 +6,26 @@
 //           of D, 2 passes, and 132 bytes from L2. `shared_tile`: 2 of shared memory, and 8 bytes.
 //           `register_1d`: eight elements a thread, 9 loads for 8 multiply-adds. `register_2d`:
 //           8 x 8 elements, 16 loads for 64. `vectorised`: 4 loads of 16 bytes for 64: the
-//           multiply-adds bind. `double_buffered`: and the next tile comes meanwhile.
+//           multiply-adds bind. `double_buffered`: and the next tile comes meanwhile. In bf16
+//           `mma_sync` has the warps load what they multiply, `wgmma_tma` neither loads nor waits.
+//           `library`: the fastest of cuBLASLt's first 16 algorithms.
 // Units     m = n = k [elements]. arithmetic_intensity: FLOP for each byte that blocks ask memory
-//           for, whichever cache has it: 0.25 without tiles, mn / 2(m + n) with tiles of m x n.
-// Confirm   ncu --metrics sm__inst_executed_pipe_fma.sum,dram__bytes.sum,
-//           sm__throughput.avg.pct_of_peak_sustained_elapsed
-#include <algorithm>
-#include <cmath>
+//           for, whichever cache has it: 0.25 without tiles, in fp32 mn / 2(m + n) with tiles of
+//           m x n, in bf16 twice that.
+// Confirm   ncu --metrics sm__inst_executed_pipe_fma.sum,sm__inst_executed_pipe_tensor.sum,
+//           dram__bytes.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed
+#include "kernels/gemm_ladder.cuh"
+
+#include <cuda_fp8.h>
 
 #include "harness/bench.hpp"
 #include "harness/gemm_row.hpp"
-#include "kernels/gemm_ladder.cuh"
+#include "harness/gpu/tensor_map.hpp"
 
 namespace {
 
 using namespace gemm_ladder;
 using gpubench::Bench;
-using gpubench::Gemm;
 using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Law;
@@ -31,26 +34,23 @@ using gpubench::Suite;
 
 std::size_t size_of(const Bench& bench) { return static_cast<std::size_t>(bench.arg("n")); }
 
-void needs_multiples(const Bench& bench, const Tiles& tiles, std::size_t n) {
+GemmShape shape_of(const Bench& bench, const Tiles& tiles, GemmType type) {
+  const std::size_t n = size_of(bench);
   const unsigned unit = std::max({tiles.block_m, tiles.block_n, tiles.block_k});
-  if (tiles.any_size || n % unit == 0) return;
-  bench.skip("this rung multiplies whole tiles: n must be a multiple of " + std::to_string(unit));
+  if (!tiles.any_size && n % unit != 0) {
+    bench.skip("this rung multiplies whole tiles: n must be a multiple of " + std::to_string(unit));
+  }
+  return type == GemmType::fp32 ? GemmShape::textbook(type, n, n, n)
+                                : GemmShape::dense(type, n, n, n);
 }
 
-// What is left of a rate where some SMs have a block more to do than others.
-double share_of_waves(const Bench& bench, const Tiles& tiles, std::size_t n) {
-  const double sms = bench.device()["sm_count"];
-  const double blocks = std::ceil(static_cast<double>(n) / tiles.block_m) *
-                        std::ceil(static_cast<double>(n) / tiles.block_n);
-  return blocks / (std::ceil(blocks / sms) * sms);
-}
-
-Law law_of(const Bench& bench, const Tiles& tiles, const Step& step, std::size_t n) {
+Law law_of(const Bench& bench, const Tiles& tiles, const Step& step) {
   const auto& device = bench.device();
   const auto sms = device.find("sm_count"), clock = device.find("sm_clock_hz"),
              schedulers = device.find("warp_schedulers_per_sm");
   if (!sms || !clock || !schedulers) return {};
-  const double issued = *schedulers * *clock * *sms, share = share_of_waves(bench, tiles, n);
+  const double issued = *schedulers * *clock * *sms;
+  const double share = useful_share(size_of(bench), tiles, *sms);
   constexpr double wavefront_bytes = 128;
   const char* const moved = tiles.block_k == 1 ? "l1" : "shared";
   return [=](const Roofs& roofs) {
@@ -59,67 +59,126 @@ Law law_of(const Bench& bench, const Tiles& tiles, const Step& step, std::size_t
   };
 }
 
-// `goes_down`: neighbouring blocks are those along a column of D.
-template <class... P>
-void rung(Bench& bench, const Tiles& tiles, const Step& step, dim3 block, void (*kernel)(P...),
-          bool goes_down = false) {
-  const std::size_t n = size_of(bench);
-  needs_multiples(bench, tiles, n);
-  const GemmShape shape = GemmShape::textbook(GemmType::fp32, n, n, n);
-  const auto a = bench.input<float>(n * n), b = bench.input<float>(n * n);
-  const auto d = bench.output<float>(n * n);
+// Of the Tensor Cores' roof the instruction's share, or what L2 has for the tiles.
+Law tensor_law_of(const Bench& bench, const Tiles& tiles, double of_roof) {
+  const auto sms = bench.device().find("sm_count");
+  if (!sms) return {};
+  const double share = useful_share(size_of(bench), tiles, *sms);
+  return [=](const Roofs& roofs) {
+    return share * std::min(of_roof * roofs.at("tensor_bf16"),
+                            tile_intensity(tiles, sizeof(element)) * roofs.at("l2"));
+  };
+}
+
+// `queue` launches the kernel on the row's matrices.
+template <class T, class Kernel, class Queue>
+void rung(Bench& bench, const Tiles& tiles, GemmType type, const Law& law, Kernel kernel,
+          const Queue& queue) {
+  const GemmShape shape = shape_of(bench, tiles, type);
+  const auto a = bench.input<T>(shape.m * shape.k), b = bench.input<T>(shape.n * shape.k);
+  const auto d = bench.output<T>(shape.m * shape.n);
   bench.compiled(kernel, false);
   verify_own_product(bench, shape, a, b, d, tiles.block_m, tiles.block_n);
-  bench.work({.moved_bytes = shape.flops() / tile_intensity(tiles, sizeof(float)),
+  bench.work({.moved_bytes = shape.flops() / tile_intensity(tiles, sizeof(T)),
               .flops = shape.flops(),
-              .law = law_of(bench, tiles, step, n)});
-  const auto size = static_cast<unsigned>(n);
-  const unsigned down = (size + tiles.block_m - 1) / tiles.block_m;
-  const unsigned across = (size + tiles.block_n - 1) / tiles.block_n;
-  const dim3 grid = goes_down ? dim3(down, across) : dim3(across, down);
+              .law = law});
   bench.run([&](cudaStream_t s) {
-    if constexpr (sizeof...(P) == 6) {  // takes m as well: any shape
-      launch(kernel, grid, block, 0, s, a.data(), b.data(), d.data(), size, size, size);
-    } else {
-      launch(kernel, grid, block, 0, s, a.data(), b.data(), d.data(), size, size);
-    }
+    queue(s, a.data(), b.data(), d.data(), static_cast<unsigned>(shape.n));
   });
 }
 
+// `goes_down`: neighbouring blocks are those along a column of D.
+template <class... P>
+void fp32_rung(Bench& bench, const Tiles& tiles, const Step& step, dim3 block, void (*kernel)(P...),
+               bool goes_down = false) {
+  const auto queue = [=](cudaStream_t s, const float* a, const float* b, float* d, unsigned n) {
+    const unsigned down = (n + tiles.block_m - 1) / tiles.block_m;
+    const unsigned across = (n + tiles.block_n - 1) / tiles.block_n;
+    const dim3 grid = goes_down ? dim3(down, across) : dim3(across, down);
+    if constexpr (sizeof...(P) == 6) {  // takes m as well: any shape
+      launch(kernel, grid, block, 0, s, a, b, d, n, n, n);
+    } else {
+      launch(kernel, grid, block, 0, s, a, b, d, n, n);
+    }
+  };
+  rung<float>(bench, tiles, GemmType::fp32, law_of(bench, tiles, step), kernel, queue);
+}
+
 void naive(Bench& bench) {
-  rung(bench, naive_tiles, {1, 2, warp + 1, 32}, {warp, 8}, element_a_thread<false>, true);
+  fp32_rung(bench, naive_tiles, {1, 2, warp + 1, 32}, {warp, 8}, element_a_thread<false>, true);
 }
 void coalesced(Bench& bench) {
-  rung(bench, coalesced_tiles, {1, 2, 2, 132}, 256, element_a_thread<true>);
+  fp32_rung(bench, coalesced_tiles, {1, 2, 2, 132}, 256, element_a_thread<true>);
 }
 void shared_tile(Bench& bench) {
-  rung(bench, shared_tile_tiles, staged_step(shared_tile_tiles, 1, 2, 2, 1), {side, side},
-       gemm_ladder::shared_tile);
+  const Step step = staged_step(shared_tile_tiles, 1, 2, 2, 1);
+  fp32_rung(bench, shared_tile_tiles, step, {side, side}, gemm_ladder::shared_tile);
 }
 void register_1d(Bench& bench) {
-  rung(bench, register_1d_tiles, staged_step(register_1d_tiles, 8, 9, 9, 1),
-       register_1d_tiles.threads, gemm_ladder::register_1d);
+  const Step step = staged_step(register_1d_tiles, 8, 9, 9, 1);
+  fp32_rung(bench, register_1d_tiles, step, register_1d_tiles.threads, gemm_ladder::register_1d);
 }
 void register_2d(Bench& bench) {
-  rung(bench, tiles_of_128, staged_step(tiles_of_128, 64, 16, 16, 1), tile_threads,
-       gemm_ladder::register_2d);
+  const Step step = staged_step(tiles_of_128, 64, 16, 16, 1);
+  fp32_rung(bench, tiles_of_128, step, tile_threads, gemm_ladder::register_2d);
 }
 void vectorised(Bench& bench) {
-  rung(bench, tiles_of_128, staged_step(tiles_of_128, 64, 4, 16, 2), tile_threads,
-       gemm_ladder::vectorised);
+  const Step step = staged_step(tiles_of_128, 64, 4, 16, 2);
+  fp32_rung(bench, tiles_of_128, step, tile_threads, gemm_ladder::vectorised);
 }
 void double_buffered(Bench& bench) {
-  rung(bench, tiles_of_128, staged_step(tiles_of_128, 64, 4, 16, 2), tile_threads,
-       gemm_ladder::double_buffered);
+  const Step step = staged_step(tiles_of_128, 64, 4, 16, 2);
+  fp32_rung(bench, tiles_of_128, step, tile_threads, gemm_ladder::double_buffered);
 }
 
-// --- cuBLASLt: the fastest of its first 16 algorithms ---
+void mma_sync(Bench& bench) {
+  if (bench.device().compute_capability() < std::pair{8, 0}) {
+    bench.skip("mma.sync of bf16 needs compute capability 8.0");
+  }
+  const int most = gpubench::device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  if (static_cast<unsigned>(most) < mma_sync_parts::shared_bytes) {
+    bench.skip("its stages need " + std::to_string(mma_sync_parts::shared_bytes) +
+               " bytes of shared memory, this device has " + std::to_string(most));
+  }
+  const auto queue = [](cudaStream_t s, const element* a, const element* b, element* d,
+                        unsigned n) {
+    const unsigned tiles = n / mma_sync_tiles.block_m * (n / mma_sync_tiles.block_n);
+    launch(gemm_ladder::mma_sync, tiles, mma_sync_tiles.threads, mma_sync_parts::shared_bytes, s, a,
+           b, d, n, n, n);
+  };
+  const auto of_roof = bench.device().find("mma_sync_efficiency");
+  rung<element>(bench, mma_sync_tiles, GemmType::bf16,
+                tensor_law_of(bench, mma_sync_tiles, of_roof.value_or(1)), gemm_ladder::mma_sync,
+                queue);
+}
 
-template <class In, class Out>
-void library_of(Bench& bench, const GemmShape& shape) {
-  Gemm gemm = gpubench::gemm_of(bench, shape);
-  const auto a = bench.input<In>(shape.m * shape.lda), b = bench.input<In>(shape.b_elements());
-  const auto d = bench.output<Out>(shape.m * shape.ldd);
+void wgmma_tma(Bench& bench) {
+  if (bench.device().compute_capability() != std::pair{9, 0}) {
+    bench.skip("wgmma needs compute capability 9.0");
+  }
+  const auto queue = [&](cudaStream_t s, const element* a, const element* b, element* d,
+                         unsigned n) {
+    const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, wgmma_tiles.block_m);
+    const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, wgmma_tiles.block_n);
+    const unsigned tiles = n / wgmma_tiles.block_m * (n / wgmma_tiles.block_n);
+    const auto sms =
+        static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+    const unsigned of_a_block = (tiles + sms - 1) / sms;  // as many blocks as that takes, no more
+    launch(gemm_ladder::wgmma_tma, (tiles + of_a_block - 1) / of_a_block, wgmma_tiles.threads,
+           wgmma_tma_parts::shared_bytes, s, of_a, of_b, d, n, n, n);
+  };
+  rung<element>(bench, wgmma_tiles, GemmType::bf16, tensor_law_of(bench, wgmma_tiles, 1),
+                gemm_ladder::wgmma_tma, queue);
+}
+
+template <GemmType type, class In, class Out>
+void library(Bench& bench) {
+  const std::size_t n = size_of(bench);
+  const GemmShape shape =
+      type == GemmType::fp32 ? GemmShape::textbook(type, n, n, n) : GemmShape::dense(type, n, n, n);
+  gpubench::Gemm gemm = gpubench::gemm_of(bench, shape);
+  const auto a = bench.input<In>(n * n), b = bench.input<In>(n * n);
+  const auto d = bench.output<Out>(n * n);
   tune_first(bench, gemm, a, b, d);
   verify_product(bench, shape, a, b, d);
   bench.work({.moved_bytes = shape.bytes(), .flops = shape.flops()});
@@ -129,34 +188,35 @@ void library_of(Bench& bench, const GemmShape& shape) {
   bench.note_kernels(multiply);
 }
 
-void library(Bench& bench) {
-  const std::size_t n = size_of(bench);
-  library_of<float, float>(bench, GemmShape::textbook(GemmType::fp32, n, n, n));
-}
-
 [[maybe_unused]] const bool added = [] {
-  struct Rung {
-    const char* name;
-    gpubench::BenchFunction function;
-  };
-  constexpr Rung fp32[] = {{"naive", naive},
-                           {"coalesced", coalesced},
-                           {"shared_tile", shared_tile},
-                           {"register_1d", register_1d},
-                           {"register_2d", register_2d},
-                           {"vectorised", vectorised},
-                           {"double_buffered", double_buffered},
-                           {"library", library}};
-  for (const auto& [name, function] : fp32) {
-    const auto rows = [name = name, function = function](Suite suite) {
+  const auto add = [](const char* name, const char* dtype, gpubench::BenchFunction function,
+                      std::int64_t often, const std::vector<std::int64_t>& rarely) {
+    const auto rows = [&](Suite suite) {
       return gpubench::record("gemm_ladder", name, function)
-          ->Axis("dtype", {"fp32"})
+          ->Axis("dtype", {dtype})
           ->ArgName("n")
           ->In(suite);
     };
-    rows(Suite::standard)->Arg(2048);
-    rows(Suite::full)->Arg(1000)->Arg(1024)->Arg(4096)->Arg(8192);
-  }
+    if (often > 0) rows(Suite::standard)->Arg(often);
+    for (const std::int64_t n : rarely) rows(Suite::full)->Arg(n);
+  };
+  const auto fp32 = [&](const char* name, gpubench::BenchFunction function) {
+    add(name, "fp32", function, 2048, {1000, 1024, 4096, 8192});
+  };
+  fp32("naive", naive);
+  fp32("coalesced", coalesced);
+  fp32("shared_tile", shared_tile);
+  fp32("register_1d", register_1d);
+  fp32("register_2d", register_2d);
+  fp32("vectorised", vectorised);
+  fp32("double_buffered", double_buffered);
+  fp32("library", library<GemmType::fp32, float, float>);
+  const std::vector<std::int64_t> others = {1000, 2048, 8192, 16384};
+  add("mma_sync", "bf16", mma_sync, 4096, others);
+  add("wgmma_tma", "bf16", wgmma_tma, 4096, others);
+  add("library", "bf16", library<GemmType::bf16, element, element>, 4096, others);
+  add("library", "fp8", library<GemmType::fp8, __nv_fp8_e4m3, element>, 0,
+      {1000, 2048, 4096, 8192, 16384});
   return true;
 }();
 

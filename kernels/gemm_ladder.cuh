@@ -2,12 +2,17 @@
 //
 // Each rung has one idea more than the one before it. In fp32 (fp32.cuh): who is whose neighbour, a
 // tile in shared memory, elements of D in registers, more of them, 16 bytes at a time, the next
-// tile under way.
+// tile under way. In bf16 (mma_sync.cuh, wgmma_tma.cuh): fragments that warps load, and matrices
+// that four warps multiply where the copy engine has put them.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 
 #include "kernels/gemm_ladder/fp32.cuh"
+#include "kernels/gemm_ladder/mma_sync.cuh"
+#include "kernels/gemm_ladder/wgmma_tma.cuh"
 
 namespace gemm_ladder {
 
@@ -43,6 +48,13 @@ constexpr double step_flops(const Step& step, const Rates& rates) {
       std::max({(step.fmas + step.others) / rates.instructions, step.wavefronts / rates.wavefronts,
                 step.l2_bytes / rates.l2_bytes});
   return 2 * warp * step.fmas / seconds;
+}
+
+// What is left of a rate where some SMs have a tile of a square D more to make than others.
+inline double useful_share(std::size_t size, const Tiles& tiles, double sms) {
+  const auto n = static_cast<double>(size);
+  const double all = std::ceil(n / tiles.block_m) * std::ceil(n / tiles.block_n);
+  return all / (std::ceil(all / sms) * sms);
 }
 
 }  // namespace gemm_ladder

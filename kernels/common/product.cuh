@@ -21,7 +21,8 @@ struct Expected {
     if (column >= n) return gap;
     double sum = 0;
     for (std::size_t j = 0; j < k; ++j) {
-      sum += static_cast<double>(a(row * lda + j)) * static_cast<double>(b(column * b_column + j * b_step));
+      sum += static_cast<double>(a(row * lda + j)) *
+             static_cast<double>(b(column * b_column + j * b_step));
     }
     return static_cast<Out>(sum);
   }

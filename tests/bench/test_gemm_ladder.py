@@ -11,6 +11,7 @@ from .conftest import RowsOfConcept, rows_of
 SMS, CLOCK, SCHEDULERS = 132, 1.98e9, 4  # of the h200-sxm's device file
 L2 = 9.9e12
 LAUNCH = 2e-6
+MMA_SYNC = 0.66
 SIZE = 2048
 FP32 = ("naive", "coalesced", "shared_tile", "register_1d", "register_2d", "vectorised")
 
@@ -93,6 +94,48 @@ def test_neighbours_share_sectors(fp32: dict[str, dict]) -> None:
     # Of A and B: 32 and 1 a request; then 1 and 4.
     assert fp32["naive"]["sectors_per_request"] == pytest.approx(16.5, rel=1e-3)
     assert fp32["coalesced"]["sectors_per_request"] == pytest.approx(2.5, rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def bf16(rows: dict[str, dict]) -> dict[str, dict]:
+    return {row["kernel"]: row for row in rows.values() if row["arguments"]["dtype"] == "bf16"}
+
+
+def test_in_bf16_the_instruction_and_then_l2_bind(bf16: dict[str, dict]) -> None:
+    assert list(bf16) == ["mma_sync", "wgmma_tma", "library"]
+    peak = SMS * 4096 * CLOCK
+    share = 512 / (math.ceil(512 / SMS) * SMS)
+    intensity = 128 * 256 / (128 + 256)
+    assert bf16["mma_sync"]["arithmetic_intensity"] == pytest.approx(intensity)
+    assert bf16["mma_sync"]["law"] == pytest.approx(MMA_SYNC * peak * share, rel=1e-3)
+    assert bf16["wgmma_tma"]["law"] == pytest.approx(intensity * L2 * share, rel=1e-3)
+    assert bf16["mma_sync"]["label"] == "tensor"
+    assert bf16["wgmma_tma"]["label"] == "l2"
+    assert 1.1 < bf16["mma_sync"]["real_time"] / bf16["wgmma_tma"]["real_time"] < 1.5
+
+
+def test_the_tensor_cores_are_a_ladder_of_their_own(
+    fp32: dict[str, dict], bf16: dict[str, dict]
+) -> None:
+    best = fp32["double_buffered"]
+    assert bf16["mma_sync"]["flops_per_second"] > 8 * best["flops_per_second"]
+    assert bf16["mma_sync"]["arithmetic_intensity"] > 2 * best["arithmetic_intensity"]
+
+
+def test_fp8_is_the_librarys(bf16: dict[str, dict]) -> None:
+    wanted = "--benchmark_filter=^gemm_ladder/library/dtype:fp8/n:(1000|4096)$"
+    found = rows_of("--suite=full", wanted)
+    fp8 = found["gemm_ladder/library/dtype:fp8/n:4096"]
+    assert fp8["flops_per_second"] > 1.5 * bf16["library"]["flops_per_second"]
+    assert "multiples of 16 bytes" in found["gemm_ladder/library/dtype:fp8/n:1000"]["skip_reason"]
+
+
+def test_an_older_device_has_no_wgmma() -> None:
+    found = rows_of(
+        "--device=model:a100-80-sxm", "--benchmark_filter=^gemm_ladder/(mma_sync|wgmma_tma)/"
+    )
+    skipped = {row["kernel"]: row.get("skip_reason", "") for row in found.values()}
+    assert skipped == {"mma_sync": "", "wgmma_tma": "wgmma needs compute capability 9.0"}
 
 
 def test_a_size_that_is_not_whole_tiles_is_refused() -> None:

@@ -34,5 +34,17 @@ TEST_F(GemmLadderCounts, LoadsForAMultiplyAdd) {
   }
 }
 
+TEST_F(GemmLadderCounts, Bf16WithoutBankConflicts) {
+  const auto expect_no_conflicts = [&] {
+    for (const model::Access access : {model::Access::load, model::Access::store}) {
+      EXPECT_DOUBLE_EQ(shared(access).wavefronts, shared(access).ideal_wavefronts);
+    }
+  };
+  expect_bf16_product(by_mma, 128, 256, 64);
+  expect_no_conflicts();
+  expect_bf16_product(by_wgmma, 128, 256, 64);
+  expect_no_conflicts();
+}
+
 }  // namespace
 }  // namespace gpubench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "harness/gemm_row.hpp"
+#include "harness/gpu/tensor_map.hpp"
 #include "kernels/gemm_ladder.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -8,10 +9,13 @@ namespace gpubench {
 
 class GemmLadderRuns : public KernelTest {
  protected:
+  using element = gemm_ladder::element;
+  using Tiles = gemm_ladder::Tiles;
+
   // Of the rungs in fp32. `goes_down`: blocks lie along columns first.
   template <class... P>
-  void expect_product(void (*kernel)(P...), const gemm_ladder::Tiles& tiles, dim3 block, unsigned m,
-                      unsigned n, unsigned k, bool goes_down = false) {
+  void expect_product(void (*kernel)(P...), const Tiles& tiles, dim3 block, unsigned m, unsigned n,
+                      unsigned k, bool goes_down = false) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     const auto a = input<float>(std::size_t{m} * k), b = input<float>(std::size_t{k} * n);
     const auto d = output<float>(std::size_t{m} * n);
@@ -26,6 +30,31 @@ class GemmLadderRuns : public KernelTest {
     const GemmShape shape = GemmShape::textbook(GemmType::fp32, m, n, k);
     const auto want = expected_product<float>(shape, values<float>, values<float>);
     expect_elements(d, want, 1e-5, 1e-5);
+  }
+  // Of those in bf16, which `queue` launches.
+  template <class Queue>
+  void expect_bf16_product(const Queue& queue, unsigned m, unsigned n, unsigned k) {
+    SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
+    const auto a = input<element>(std::size_t{m} * k), b = input<element>(std::size_t{n} * k);
+    const auto d = output<element>(std::size_t{m} * n);
+    queue(a.data(), b.data(), d.data(), m, n, k);
+    const GemmShape shape = GemmShape::dense(GemmType::bf16, m, n, k);
+    const auto want = expected_product<element>(shape, values<element>, values<element>);
+    expect_elements(d, want, 0x1p-8, 1e-4);
+  }
+  static void by_mma(const element* a, const element* b, element* d, unsigned m, unsigned n,
+                     unsigned k) {
+    using namespace gemm_ladder;
+    launch(mma_sync, m / mma_sync_tiles.block_m * (n / mma_sync_tiles.block_n),
+           mma_sync_tiles.threads, mma_sync_parts::shared_bytes, nullptr, a, b, d, m, n, k);
+  }
+  static constexpr unsigned persistent = 2;  // blocks
+  static void by_wgmma(const element* a, const element* b, element* d, unsigned m, unsigned n,
+                       unsigned k) {
+    using namespace gemm_ladder;
+    launch(wgmma_tma, persistent, wgmma_tiles.threads, wgmma_tma_parts::shared_bytes, nullptr,
+           tensor_map(a, m, k, k, wgmma_tiles.block_m), tensor_map(b, n, k, k, wgmma_tiles.block_n),
+           d, m, n, k);
   }
 };
 

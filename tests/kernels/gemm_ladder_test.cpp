@@ -41,6 +41,36 @@ TEST_F(GemmLadderTest, WholeTilesInRegisters) {
   }
 }
 
+TEST_F(GemmLadderTest, Bf16ByMmaSync) {
+  if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
+  if (!has_shared_bytes(mma_sync_parts::shared_bytes)) GTEST_SKIP() << "too little shared memory";
+  expect_bf16_product(by_mma, 256, 256, 64);
+  expect_bf16_product(by_mma, 128, 256, 256);
+}
+
+// Fewer steps than stages, and tiles for one of two blocks; then stages that go round several
+// times.
+TEST_F(GemmLadderTest, Bf16ByWgmmaAndTma) {
+  if (compute_capability() != std::pair{9, 0}) GTEST_SKIP() << "wgmma is of 9.0 alone";
+  expect_bf16_product(by_wgmma, 128, 256, 64);
+  expect_bf16_product(by_wgmma, 384, 256, 192);
+}
+
+TEST_F(GemmLadderTest, EveryTileHasItsTurnAndNeighboursComeTogether) {
+  constexpr unsigned rows = 11, columns = 3;
+  std::vector<unsigned> taken(rows * columns);
+  for (unsigned i = 0; i < rows * columns; ++i) {
+    const auto [row, column] = place_of_tile(i, rows, columns);
+    ASSERT_LT(row, rows);
+    ASSERT_LT(column, columns);
+    ++taken[row * columns + column];
+  }
+  EXPECT_EQ(taken, std::vector<unsigned>(rows * columns, 1));
+  EXPECT_EQ(place_of_tile(7, rows, columns).row, 7u);
+  EXPECT_EQ(place_of_tile(8, rows, columns).column, 1u);
+  EXPECT_EQ(place_of_tile(24, rows, columns).row, 8u);
+}
+
 TEST_F(GemmLadderTest, TheSlowestOfAStepDecides) {
   const Step step{64, 16, 20, 128};
   EXPECT_DOUBLE_EQ(step_flops(step, {80, 1e9, 1e9}), 64 * 64);

@@ -22,6 +22,8 @@
 
 #include <cstdint>
 
+#include "harness/matrix_descriptor.hpp"
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define GPUBENCH_MMA(name, instruction, Sum, constraint)                                         \
   __device__ inline void name(Sum(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2],          \
@@ -179,8 +181,8 @@ __device__ inline void wgmma_wait(int (&d)[64]) {
 #define GPUBENCH_WGMMA(name, instruction, Sum, constraint, more) \
   __device__ inline void name(Sum(&)[64], const void*, const void*) { __trap(); }
 __device__ inline void wgmma_stored() {}
-template <class Sum>
-__device__ inline void wgmma_begin(Sum (&)[64]) {}
+template <class Sum, unsigned count>
+__device__ inline void wgmma_begin(Sum (&)[count]) {}
 template <class Sum>
 __device__ inline void wgmma_wait(Sum (&)[64]) {}
 #endif
@@ -190,6 +192,73 @@ GPUBENCH_WGMMA(wgmma_m64n128_bf16, "m64n128k16.f32.bf16.bf16", float, "+f", ", 1
 GPUBENCH_WGMMA(wgmma_m64n128_tf32, "m64n128k8.f32.tf32.tf32", float, "+f", ", 1, 1")
 GPUBENCH_WGMMA(wgmma_m64n128_fp8, "m64n128k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
 GPUBENCH_WGMMA(wgmma_m64n128_int8, "m64n128k32.s32.s8.s8", int, "+r", "")
+
+// The same for b of 256 columns, from matrices that a descriptor tells the place of
+// (harness/matrix_descriptor.hpp); d = a * b if not `adds`. Those of one group, up to
+// wgmma_commit(), are under way together; wgmma_wait_for() waits until no more than `left` groups
+// are, and only then may d be used, or what a and b hold be replaced.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+__device__ inline void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                             bool adds) {
+#define GPUBENCH_128(c)                                                                       \
+  GPUBENCH_64(c), GPUBENCH_8(c, 64), GPUBENCH_8(c, 72), GPUBENCH_8(c, 80), GPUBENCH_8(c, 88), \
+      GPUBENCH_8(c, 96), GPUBENCH_8(c, 104), GPUBENCH_8(c, 112), GPUBENCH_8(c, 120)
+  asm volatile(
+      "{\n"
+      ".reg .pred adds;\n"
+      "setp.ne.u32 adds, %130, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "
+      "%127}, "
+      "%128, %129, adds, 1, 1, 0, 0;\n"
+      "}"
+      : GPUBENCH_128("+f")
+      : "l"(a), "l"(b), "r"(unsigned{adds}));
+#undef GPUBENCH_128
+}
+template <unsigned count>
+__device__ inline void wgmma_begin(float (&d)[count]) {
+#pragma unroll
+  for (unsigned i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ inline void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <unsigned left, unsigned count>
+__device__ inline void wgmma_wait_for(float (&d)[count]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
+#pragma unroll
+  for (unsigned i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+// A warpgroup's threads have so many registers each from here on, of those the block was given.
+template <unsigned registers>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+template <unsigned registers>
+__device__ inline void give_registers_back() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+#else
+__device__ inline void wgmma_m64n256k16_bf16(float (&)[128], std::uint64_t, std::uint64_t, bool) {
+  __trap();
+}
+__device__ inline void wgmma_commit() {}
+template <unsigned left, unsigned count>
+__device__ inline void wgmma_wait_for(float (&)[count]) {}
+template <unsigned registers>
+__device__ inline void take_registers() {}
+template <unsigned registers>
+__device__ inline void give_registers_back() {}
+#endif
 #undef GPUBENCH_WGMMA
 #undef GPUBENCH_64
 #undef GPUBENCH_8

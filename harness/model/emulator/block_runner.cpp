@@ -18,6 +18,7 @@
 #include "harness/model/include/outer_product.hpp"
 #include "harness/model/include/small_float.h"
 #include "harness/model/runtime/symbols.hpp"
+#include "harness/model/tensor_map.hpp"
 
 __constinit thread_local uint3 threadIdx;
 __constinit thread_local uint3 blockIdx;
@@ -50,6 +51,8 @@ constexpr int warp_sync = 101;
 constexpr int matrix_load = 102;  // and whether it transposes
 constexpr int matrices = 104;     // and the Tensor
 constexpr int warpgroup_matrices = matrices + static_cast<int>(tensor_types);  // likewise
+constexpr int shared_matrices = warpgroup_matrices + static_cast<int>(tensor_types);
+constexpr int commit_matrices = shared_matrices + 1, wait_for_matrices = commit_matrices + 1;
 
 WarpOperation warp_operation_of(int operation) {
   return operation >= matrices      ? WarpOperation::matrices
@@ -180,6 +183,8 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
     load_chains_.assign(lanes, LoadChain{});
   }
   mbarriers_.clear();
+  products_.assign(ready_.size(), {});
+  known_.assign(ready_.size(), Known(ready_.size()));
   bulk_phases_ = bulk_phases_seen_ = 0;
   if (!copies_.empty()) {
     for (auto& of_lane : unwaited_) of_lane.clear();
@@ -303,6 +308,9 @@ bool BlockRunner::release_barrier() {
   if (is_traced_) {
     checker_.barrier();
     settle_copies();
+    for (std::size_t warp = 0; warp < known_.size(); ++warp) {
+      for (Known& of_warp : known_) of_warp[warp] = known_[warp][warp];
+    }
   }
   return true;
 }
@@ -463,6 +471,18 @@ void BlockRunner::resolve(unsigned warp, unsigned mask) {
 // Each lane's value is where its elements are, on its own stack; all of them wait. Returns how many
 // instructions these are.
 unsigned BlockRunner::multiply(int operation, unsigned warp) {
+  if (operation == shared_matrices) {
+    multiply_from_shared(warp);
+    return 1;
+  }
+  if (operation >= commit_matrices) {
+    if (operation == commit_matrices) {
+      ++products_[warp].groups;
+    } else {
+      wait_for_reads(warp, lanes_[warp * warp_lanes].argument);
+    }
+    return 0;
+  }
   WarpElements elements;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     elements[lane] =
@@ -529,6 +549,151 @@ void BlockRunner::multiply_matrices(Tensor type, bool by_warpgroup, MatrixElemen
   }
   collective(~0u, (by_warpgroup ? warpgroup_matrices : matrices) + static_cast<int>(type),
              reinterpret_cast<std::uint64_t>(&mine), 0, static_cast<int>(warp_lanes), code);
+}
+
+void BlockRunner::multiply_shared(const SharedProduct& mine, const void* code) {
+  constexpr unsigned together = 4 * warp_lanes;
+  if ((current_ / together + 1) * together > lanes_.size()) {
+    const HostCode host;
+    fault("matrix multiplication by a warpgroup of fewer than 128 threads,", code);
+  }
+  collective(~0u, shared_matrices, reinterpret_cast<std::uint64_t>(&mine), 0,
+             static_cast<int>(warp_lanes), code);
+}
+void BlockRunner::commit_products(const void* code) {
+  collective(~0u, commit_matrices, 0, 0, static_cast<int>(warp_lanes), code);
+}
+void BlockRunner::wait_for_products(unsigned groups_left, const void* code) {
+  collective(~0u, wait_for_matrices, 0, groups_left, static_cast<int>(warp_lanes), code);
+}
+
+void BlockRunner::multiply_from_shared(unsigned warp) {
+  const HostCode host;
+  const auto of_lane = [&](unsigned lane) -> const SharedProduct& {
+    return *reinterpret_cast<const SharedProduct*>(lanes_[warp * warp_lanes + lane].value);
+  };
+  const SharedProduct& first = of_lane(0);
+  std::array<float*, warp_lanes> sums;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const SharedProduct& mine = of_lane(lane);
+    sums[lane] = mine.d;
+    if (mine.a != first.a || mine.b != first.b || mine.adds != first.adds) {
+      fault("wgmma of whose lanes some name other matrices,", lanes_[current_].waiting_at);
+    }
+  }
+  constexpr unsigned rows = 16;
+  const auto a = pieces_of(first.a, warp % 4 * rows, rows, warp);
+  const auto b = pieces_of(first.b, 0, first.columns, warp);
+  multiply_pieces(first.type, a, b, sums, first.adds);
+  result_.warpgroup_flops[static_cast<std::size_t>(first.type)] +=
+      2 * rows * first.columns * depth_of(first.type);
+}
+
+std::vector<const std::byte*> BlockRunner::pieces_of(std::uint64_t descriptor, unsigned first,
+                                                     unsigned rows, unsigned warp) {
+  const SharedMatrix matrix(descriptor);
+  const void* const code = lanes_[current_].waiting_at;
+  if (matrix.base_offset != 0) {
+    fault("wgmma from a matrix with a base offset, which the model does not know,", code);
+  }
+  // The descriptor has the lowest 18 bits of the address, and all of shared memory is less.
+  constexpr std::uint64_t reach = 0x40000;
+  const std::uint64_t begin = dynamic_shared_begin();
+  std::uint64_t start = (begin & ~(reach - 1)) | matrix.start;
+  if (start < begin) start += reach;
+  std::vector<const std::byte*> pieces;
+  pieces.reserve(2 * std::size_t{rows});
+  for (unsigned row = first; row < first + rows; ++row) {
+    for (const unsigned piece : {0u, 1u}) {
+      const std::uint64_t at = swizzled(start + matrix.offset(row, piece), matrix.swizzle);
+      if (at < begin || at + 16 > begin + launch_->shared_bytes) {
+        fault("wgmma from beyond the dynamic shared memory,", code);
+      }
+      if (is_traced_) note_read(at, warp);
+      pieces.push_back(reinterpret_cast<const std::byte*>(at));
+    }
+  }
+  return pieces;
+}
+
+// `warp` reads 16 bytes by wgmma, all its lanes for all.
+void BlockRunner::note_read(std::uint64_t address, unsigned warp) {
+  const void* const code = lanes_[current_].waiting_at;
+  const std::uint64_t word = shared_offset(address) / 4;
+  if (!checker_.is_under_way(word)) {
+    check(false, address, 16, EventKind::load, code);
+    return;
+  }
+  const std::uint32_t index = copy_of_word_[word] - 1;
+  Copy& copy = copies_[index];
+  const bool awaited = copy.barrier != nullptr &&
+                       std::all_of(copy.barrier->seen.begin() + warp * warp_lanes,
+                                   copy.barrier->seen.begin() + (warp + 1) * warp_lanes,
+                                   [&](std::uint32_t phases) { return phases > copy.group; });
+  if (!awaited) report(MemoryChecker::Verdict::under_way, address, 16, EventKind::load, code);
+  copy.read.resize(ready_.size());
+  Products& products = products_[warp];
+  const auto known = std::find_if(products.reads.begin(), products.reads.end(),
+                                  [&](const auto& read) { return read.first == index; });
+  if (known == products.reads.end()) {
+    products.reads.emplace_back(index, products.groups);
+    copy.read[warp] = reading;
+  } else {
+    known->second = products.groups;
+  }
+}
+
+void BlockRunner::wait_for_reads(unsigned warp, unsigned groups_left) {
+  if (!is_traced_) return;
+  const HostCode host;
+  Products& products = products_[warp];
+  std::erase_if(products.reads, [&](const auto& read) {
+    const bool is_done = read.second + groups_left < products.groups;
+    if (is_done) copies_[read.first].read[warp] = known_[warp][warp] + 1;
+    return is_done;
+  });
+}
+
+// A bulk copy may replace what an earlier one has brought and wgmma have read, if its thread knows
+// of arrivals by which the readers were done.
+void BlockRunner::replace_read_copies(const Copy& by) {
+  const std::uint64_t offset = shared_offset(by.to);
+  const Known& known = known_[current_ / warp_lanes];
+  for (std::uint64_t word = offset / 4; word < (offset + by.bytes) / 4; word += 4) {
+    const std::uint32_t index = copy_of_word_[word];
+    if (index == 0 || !checker_.is_under_way(word)) continue;
+    const Copy& before = copies_[index - 1];
+    if (before.read.empty()) continue;
+    for (unsigned warp = 0; warp < before.read.size(); ++warp) {
+      const std::uint32_t done = before.read[warp];
+      if (done == 0 || (done != reading && known[warp] >= done)) continue;
+      fault("race: bulk copy to " + place(by.to, by.bytes) + ", which warp " +
+                std::to_string(warp) + " may still be reading by wgmma" +
+                (done == reading ? " that it has not waited for"
+                                 : ", for no arrival says otherwise") +
+                ",",
+            by.code);
+    }
+    checker_.settle(word * 4, 16);
+    std::erase(unsettled_, index - 1);
+  }
+}
+
+void BlockRunner::tell(Mbarrier& barrier) {
+  if (!is_traced_) return;
+  const unsigned warp = current_ / warp_lanes;
+  Known& mine = known_[warp];
+  ++mine[warp];
+  barrier.arriving.resize(mine.size());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    barrier.arriving[i] = std::max(barrier.arriving[i], mine[i]);
+  }
+}
+
+void BlockRunner::learn(const Known& told) {
+  if (!is_traced_) return;
+  Known& mine = known_[current_ / warp_lanes];
+  for (std::size_t i = 0; i < told.size(); ++i) mine[i] = std::max(mine[i], told[i]);
 }
 
 void BlockRunner::no_clock(const void* code) {
@@ -630,6 +795,7 @@ void BlockRunner::note_copy(Copy copy) {
   if (copies_.empty()) {
     copy_of_word_.assign((static_shared_bytes_ + launch_->shared_bytes) / 4 + 2, 0);
   }
+  if (copy.barrier != nullptr) replace_read_copies(copy);
   const auto verdict = checker_.begin_copy(offset, copy.bytes, copy.barrier != nullptr);
   if (verdict != MemoryChecker::Verdict::good) {
     report(verdict, copy.to, copy.bytes, EventKind::copied_to, copy.code);
@@ -678,8 +844,9 @@ bool BlockRunner::may_use(std::uint64_t address, unsigned bytes) const {
   return true;
 }
 
-void BlockRunner::begin_mbarrier(void* barrier, const void* code) {
+void BlockRunner::begin_mbarrier(void* barrier, unsigned arrivals, const void* code) {
   const HostCode host;
+  if (arrivals == 0) fault("mbarrier that expects no arrival,", code);
   const auto address = reinterpret_cast<std::uint64_t>(barrier);
   if (!is_shared(address)) fault("mbarrier outside shared memory,", code);
   if (address % 8 != 0) fault("misaligned mbarrier,", code);
@@ -690,6 +857,7 @@ void BlockRunner::begin_mbarrier(void* barrier, const void* code) {
   made.address = address;
   made.begun_in = checker_.interval();
   made.begun_by = current_;
+  made.arrivals = made.missing = arrivals;
   made.seen.resize(lanes_.size());
 }
 
@@ -710,9 +878,10 @@ BlockRunner::Mbarrier& BlockRunner::mbarrier_at(const void* barrier, const char*
 }
 
 void BlockRunner::end_phase(Mbarrier& barrier) {
-  if (!barrier.has_arrival || barrier.bytes != 0) return;
+  if (barrier.missing != 0 || barrier.bytes != 0) return;
   ++barrier.phase;
-  barrier.has_arrival = false;
+  barrier.missing = barrier.arrivals;
+  barrier.told = barrier.arriving;
   barrier.brought_copies = barrier.brings_copies;
   barrier.brings_copies = false;
   barrier.fmas_before = barrier.fmas_at_start;
@@ -727,8 +896,9 @@ void BlockRunner::end_phase(Mbarrier& barrier) {
 void BlockRunner::expect_bytes(void* barrier, std::size_t bytes, const void* code) {
   const HostCode host;
   Mbarrier& at = mbarrier_at(barrier, "arrival at", code);
-  if (at.has_arrival) fault("mbarrier that arrives twice in one phase,", code);
-  at.has_arrival = true;
+  if (at.missing == 0) fault("mbarrier that arrives twice in one phase,", code);
+  --at.missing;
+  tell(at);
   at.bytes += static_cast<std::int64_t>(bytes);
   at.fmas_at_start = fmas();
   at.brings_copies = bytes > 0;
@@ -737,6 +907,84 @@ void BlockRunner::expect_bytes(void* barrier, std::size_t bytes, const void* cod
     const std::uint32_t beside = bulk_phases_++ - bulk_phases_seen_;
     for (Mbarrier& each : mbarriers_) each.beside = std::max(each.beside, beside);
   }
+  end_phase(at);
+}
+
+void BlockRunner::arrive_at(void* barrier, const void* code) {
+  const HostCode host;
+  Mbarrier& at = mbarrier_at(barrier, "arrival at", code);
+  if (at.missing == 0) fault("mbarrier with more arrivals than it expects in a phase,", code);
+  --at.missing;
+  tell(at);
+  end_phase(at);
+}
+
+void BlockRunner::copy_box(void* to_shared, const void* map, unsigned column, unsigned row,
+                           void* barrier, const void* code) {
+  const HostCode host;
+  TensorMap of;
+  std::memcpy(&of, map, sizeof of);
+  const auto refuse = [&](const char* why) {
+    fault(std::string("bulk copy of a box ") + why, code);
+  };
+  if (of.mark != TensorMap::made) refuse("by what is no tensor map");
+  const std::uint32_t row_bytes = of.box_columns * of.element_bytes;
+  const std::uint32_t span =
+      of.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? row_bytes : 16u << of.swizzle;
+  if (row_bytes != span) {
+    refuse("whose rows do not fill the swizzle's, which the model does not know");
+  }
+  const auto to = reinterpret_cast<std::uint64_t>(to_shared);
+  const std::uint32_t bytes = of.box_rows * row_bytes;
+  if (!is_shared(to) || !is_shared(to + bytes - 1)) refuse("to what is not shared memory");
+  if (to % 128 != 0) refuse("to a misaligned address");
+  Mbarrier& at = mbarrier_at(barrier, "bulk copy to", code);
+  // The descriptor of wgmma counts the modes the other way round.
+  const unsigned mode = of.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : 4 - of.swizzle;
+  for (std::uint32_t i = 0; i < of.box_rows; ++i) {
+    const bool row_exists = row + i < of.rows;
+    const std::uint64_t from = of.address + (row + std::uint64_t{i}) * of.row_bytes +
+                               std::uint64_t{column} * of.element_bytes;
+    const std::uint64_t left = column < of.columns ? (of.columns - column) * of.element_bytes : 0;
+    const auto there =
+        row_exists ? static_cast<std::uint32_t>(std::min<std::uint64_t>(left, row_bytes)) : 0;
+    if (there > 0) {
+      const auto* source = reinterpret_cast<const std::byte*>(from);
+      if (!memory_.in_range(source)) refuse("from what is not global memory");
+      check_bounds(source, there, EventKind::copied_from, code);
+    }
+    for (std::uint32_t done = 0; done < row_bytes; done += 16) {
+      const std::uint64_t place = swizzled(to + i * row_bytes + done, mode);
+      auto* const piece = reinterpret_cast<std::byte*>(place);
+      if (!is_known_good_shared(place, 16)) check_shared(place, 16, EventKind::store, code);
+      const std::uint32_t exists = done < there ? std::min(there - done, 16u) : 0;
+      std::memset(piece, 0, 16);  // beyond an edge
+      std::memcpy(piece, reinterpret_cast<const std::byte*>(from + done), exists);
+      for (std::uint32_t e = 0; trace_ != nullptr && e < exists;) {
+        const std::uint32_t checked = exists == 16 ? 16 : of.element_bytes;
+        check(true, from + done + e, checked, EventKind::load, code);
+        e += checked;
+      }
+    }
+    // The engine's own requests: row by row.
+    if (trace_ != nullptr && there > 0) {
+      trace_->events.push(make_event(code, EventKind::copied_from, there));
+      trace_->addresses.push(from);
+    }
+  }
+  for (std::uint32_t i = 0; trace_ != nullptr && i < of.box_rows; ++i) {
+    trace_->events.push(make_event(code, EventKind::copied_to, row_bytes));
+    trace_->addresses.push(to + i * row_bytes);
+  }
+  if (trace_ != nullptr) {
+    note_copy({.to = to,
+               .bytes = bytes,
+               .lane = current_,
+               .code = code,
+               .barrier = &at,
+               .group = at.phase});
+  }
+  at.bytes -= static_cast<std::int64_t>(bytes);
   end_phase(at);
 }
 
@@ -793,6 +1041,7 @@ void BlockRunner::wait_for_phase(void* barrier, unsigned parity, const void* cod
     lanes_[current_].value = at.address;
     suspend();
   }
+  learn(at.told);
   Lane& lane = lanes_[current_];
   if (std::exchange(at.seen[current_], at.phase) == at.phase || !at.brought_copies) return;
   const std::uint32_t behind = bulk_phases_ - ++lane.phases_seen;
@@ -1089,8 +1338,22 @@ void commit_copies() noexcept { running_block->commit_copies(); }
 void wait_for_copies(std::size_t groups_left) noexcept {
   running_block->wait_for_copies(groups_left, __builtin_return_address(0));
 }
-void begin_mbarrier(void* barrier) noexcept {
-  running_block->begin_mbarrier(barrier, __builtin_return_address(0));
+void multiply_shared(SharedProduct mine) noexcept {
+  running_block->multiply_shared(mine, __builtin_return_address(0));
+}
+void commit_products() noexcept { running_block->commit_products(__builtin_return_address(0)); }
+void wait_for_products(unsigned groups_left) noexcept {
+  running_block->wait_for_products(groups_left, __builtin_return_address(0));
+}
+void begin_mbarrier(void* barrier, unsigned arrivals) noexcept {
+  running_block->begin_mbarrier(barrier, arrivals, __builtin_return_address(0));
+}
+void arrive_at(void* barrier) noexcept {
+  running_block->arrive_at(barrier, __builtin_return_address(0));
+}
+void copy_box(void* to_shared, const void* map, unsigned column, unsigned row,
+              void* barrier) noexcept {
+  running_block->copy_box(to_shared, map, column, row, barrier, __builtin_return_address(0));
 }
 void expect_bytes(void* barrier, std::size_t bytes) noexcept {
   running_block->expect_bytes(barrier, bytes, __builtin_return_address(0));

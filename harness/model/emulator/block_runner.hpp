@@ -150,7 +150,13 @@ class BlockRunner {
   void commit_copies();
   void wait_for_copies(std::size_t groups_left, const void* code);
   // Barriers in shared memory that bulk copies arrive at (include/bulk_copy.hpp).
-  void begin_mbarrier(void* barrier, const void* code);
+  void begin_mbarrier(void* barrier, unsigned arrivals, const void* code);
+  void arrive_at(void* barrier, const void* code);
+  void copy_box(void* to_shared, const void* map, unsigned column, unsigned row, void* barrier,
+                const void* code);
+  void multiply_shared(const SharedProduct& mine, const void* code);
+  void commit_products(const void* code);
+  void wait_for_products(unsigned groups_left, const void* code);
   void expect_bytes(void* barrier, std::size_t bytes, const void* code);
   void copy_bulk(void* to_shared, const void* from_global, std::size_t bytes, void* barrier,
                  const void* code);
@@ -194,13 +200,16 @@ class BlockRunner {
     std::uint32_t phases_seen = 0;  // that brought bulk copies
     CopyWaits copy_waits;
   };
-  // In shared memory, at `address`. A phase ends when its one arrival and its bytes are there.
+  // By warp, how many of its arrivals at mbarriers somebody knows of.
+  using Known = std::vector<std::uint32_t>;
+  // In shared memory, at `address`. A phase ends when its arrivals and its bytes are there.
   struct Mbarrier {
     std::uint64_t address = 0;
     std::uint32_t begun_in = 0;  // the interval between barriers
     unsigned begun_by = 0;
-    std::uint32_t phase = 0;  // how many have ended
-    bool has_arrival = false;
+    std::uint32_t phase = 0;          // how many have ended
+    std::uint32_t arrivals = 1;       // of a phase
+    std::uint32_t missing = 1;        // of the present one
     std::int64_t bytes = 0;           // expected and not there yet
     bool brings_copies = false;       // the present phase
     bool brought_copies = false;      // the one before
@@ -208,6 +217,7 @@ class BlockRunner {
     std::uint32_t fmas_before = 0;
     std::uint32_t beside = 0;         // phases that were under way with its last one, at the most
     std::vector<std::uint32_t> seen;  // by lane: phases that it has seen end
+    Known told, arriving;             // what those know who have seen the last phase end; the next
   };
   struct MatrixRow {
     unsigned* to;  // the lane's part of each matrix
@@ -221,6 +231,15 @@ class BlockRunner {
     const void* code = nullptr;
     const Mbarrier* barrier = nullptr;  // a bulk copy's
     std::uint32_t group = 0;            // of its lane, or phase of its barrier
+    // By warp: the arrival that follows its last wgmma from here, once that has been waited for;
+    // `reading` until then, 0 if there was none.
+    Known read = {};
+  };
+  static constexpr std::uint32_t reading = ~std::uint32_t{0};
+  // The wgmma of a warp that have not been waited for.
+  struct Products {
+    std::uint32_t groups = 0;                                    // committed
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> reads;  // index of copies_, group
   };
 
   template <class Word>
@@ -244,6 +263,15 @@ class BlockRunner {
   }
   unsigned multiply(int operation, unsigned warp);
   void distribute_matrices(bool transposed, unsigned warp);
+  void multiply_from_shared(unsigned warp);
+  void wait_for_reads(unsigned warp, unsigned groups_left);
+  // The 16-byte pieces of `rows` rows from `first` on, two each, that `warp` reads now.
+  std::vector<const std::byte*> pieces_of(std::uint64_t descriptor, unsigned first, unsigned rows,
+                                          unsigned warp);
+  void note_read(std::uint64_t address, unsigned warp);
+  void replace_read_copies(const Copy& by);
+  void tell(Mbarrier& barrier);
+  void learn(const Known& told);
   bool release_barrier();
   Mbarrier& mbarrier_at(const void* barrier, const char* what, const void* code);
   void end_phase(Mbarrier& barrier);
@@ -345,6 +373,8 @@ class BlockRunner {
   std::vector<std::uint32_t> copy_of_word_;           // of shared memory: 1 + an index of copies_
   std::vector<std::vector<std::uint32_t>> unwaited_;  // by lane: indices of copies_
   std::vector<std::uint32_t> unsettled_;              // bulk copies
+  std::vector<Products> products_;                    // by warp
+  std::vector<Known> known_;                          // likewise; its own: its arrivals
 
   MemoryChecker checker_;
   // The first read of shared memory that nobody had written. As lanes run one after the other, it

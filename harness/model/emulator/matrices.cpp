@@ -196,4 +196,72 @@ void multiply_tiles(Tensor type, const WarpElements& lanes, unsigned warp) {
   }
 }
 
+SharedMatrix::SharedMatrix(std::uint64_t descriptor) {
+  // Bits 13-0, 29-16, 45-32: an address or a distance without its lowest four bits; 51-49: the base
+  // offset; 63-62: the swizzling mode.
+  const auto field = [&](unsigned lowest) {
+    return static_cast<std::uint32_t>(descriptor >> lowest & 0x3fff) << 4;
+  };
+  start = field(0);
+  leading = field(16);
+  stride = field(32);
+  base_offset = static_cast<unsigned>(descriptor >> 49 & 7);
+  swizzle = static_cast<unsigned>(descriptor >> 62);
+}
+
+std::uint32_t SharedMatrix::offset(unsigned row, unsigned piece) const {
+  // Core matrices of eight rows of 16 bytes. Without a swizzle they are compact, and the next one
+  // along k is `leading` on; with one, rows are as long as its span, and hold their pieces in
+  // order.
+  constexpr std::uint32_t piece_bytes = 16;
+  const std::uint32_t row_bytes = swizzle == 0 ? piece_bytes : 256u >> swizzle;
+  const std::uint32_t along_k = swizzle == 0 ? leading : piece_bytes;
+  return row / 8 * stride + row % 8 * row_bytes + piece * along_k;
+}
+
+std::uint64_t swizzled(std::uint64_t address, unsigned swizzle) {
+  // 128 bytes: bits 4-6 of the address change by its bits 7-9; 64: 4-5 by 7-8; 32: 4 by 7.
+  if (swizzle == 0) return address;
+  const std::uint64_t mask = (std::uint64_t{1} << (4 - swizzle)) - 1;
+  return address ^ (address >> 7 & mask) << 4;
+}
+
+#ifdef __x86_64__
+[[gnu::target_clones("avx2", "default")]]
+#endif
+void add_scaled(double* sums, const double* values, double factor, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += factor * values[i];
+}
+
+void multiply_pieces(Tensor type, std::span<const std::byte* const> a,
+                     std::span<const std::byte* const> b, const std::array<float*, warp_lanes>& d,
+                     bool adds) {
+  constexpr unsigned most_columns = 256, rows = 16;
+  const unsigned depth = depth_of(type), in_piece = depth / 2;
+  const auto columns = static_cast<unsigned>(b.size() / 2);
+  const auto element = [&](std::span<const std::byte* const> pieces, unsigned row, unsigned k) {
+    return factor(type, pieces[2 * row + k / in_piece], k % in_piece);
+  };
+  static thread_local double of_b[most_depth][most_columns], sums[rows][most_columns];
+  for (unsigned k = 0; k < depth; ++k) {
+    for (unsigned column = 0; column < columns; ++column) of_b[k][column] = element(b, column, k);
+  }
+  // A lane's elements, as of mma.sync, eight columns after another.
+  const auto each = [&](auto&& use) {
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      for (unsigned i = 0; i < columns / 2; ++i) {
+        const Place at = place_in_c(lane, i % 4);
+        use(d[lane][i], sums[at.row][at.column + i / 4 * 8]);
+      }
+    }
+  };
+  each([&](float mine, double& sum) { sum = adds ? double{mine} : 0.0; });
+  for (unsigned row = 0; row < rows; ++row) {
+    for (unsigned k = 0; k < depth; ++k) {
+      add_scaled(sums[row], of_b[k], element(a, row, k), columns);
+    }
+  }
+  each([](float& mine, double sum) { mine = static_cast<float>(sum); });
+}
+
 }  // namespace gpubench::model

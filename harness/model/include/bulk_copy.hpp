@@ -3,10 +3,17 @@
 // without having waited is reported.
 #pragma once
 
+// Tensor maps are parameters by value, and g++ says of each that it once passed such otherwise.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#include "harness/model/include/cuda.h"
 #include "harness/model/include/device_language.h"
 
 namespace gpubench::model {
-void begin_mbarrier(void* barrier) noexcept;
+void begin_mbarrier(void* barrier, unsigned arrivals) noexcept;
+void arrive_at(void* barrier) noexcept;
+void copy_box(void* to_shared, const void* map, unsigned column, unsigned row,
+              void* barrier) noexcept;
 void expect_bytes(void* barrier, std::size_t bytes) noexcept;
 void copy_bulk(void* to_shared, const void* from_global, std::size_t bytes, void* barrier) noexcept;
 void wait_for_phase(void* barrier, unsigned parity) noexcept;
@@ -14,7 +21,18 @@ void wait_for_phase(void* barrier, unsigned parity) noexcept;
 
 using Mbarrier = unsigned long long;
 
-__forceinline__ void mbarrier_init(Mbarrier* barrier) { gpubench::model::begin_mbarrier(barrier); }
+// The lowest bits of the host's address stand for one in shared memory.
+__forceinline__ unsigned place_in_shared(const void* pointer) {
+  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+__forceinline__ void mbarrier_init(Mbarrier* barrier, unsigned arrivals = 1) {
+  gpubench::model::begin_mbarrier(barrier, arrivals);
+}
+__forceinline__ void mbarrier_arrive(Mbarrier* barrier) { gpubench::model::arrive_at(barrier); }
+__forceinline__ void bulk_copy_box(void* to_shared, const CUtensorMap* map, unsigned column,
+                                   unsigned row, Mbarrier* barrier) {
+  gpubench::model::copy_box(to_shared, map, column, row, barrier);
+}
 __forceinline__ void mbarrier_expect(Mbarrier* barrier, unsigned bytes) {
   gpubench::model::expect_bytes(barrier, bytes);
 }

@@ -1,5 +1,5 @@
-// The driver types of stream memory operations. The functions themselves come from
-// cudaGetDriverEntryPointByVersion, as on a GPU: nothing links against the driver.
+// The driver types of stream memory operations and of tensor maps. The functions themselves come
+// from cudaGetDriverEntryPointByVersion, as on a GPU: nothing links against the driver.
 #pragma once
 
 #include <cstdint>
@@ -19,3 +19,24 @@ enum CUstreamWaitValue_flags {
   CU_STREAM_WAIT_VALUE_AND = 0x2,  // (*address & value) != 0
 };
 enum CUstreamWriteValue_flags { CU_STREAM_WRITE_VALUE_DEFAULT = 0x0 };
+
+using cuuint64_t = std::uint64_t;
+
+// Of what the model knows; the numbers are CUDA's.
+enum CUtensorMapDataType { CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9 };
+enum CUtensorMapInterleave { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
+enum CUtensorMapSwizzle {
+  CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_32B = 1,
+  CU_TENSOR_MAP_SWIZZLE_64B = 2,
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+};
+enum CUtensorMapL2promotion {
+  CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+};
+enum CUtensorMapFloatOOBfill { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
+struct alignas(128) CUtensorMap {
+  cuuint64_t opaque[16];
+};

@@ -29,6 +29,21 @@ void multiply_matrices(Tensor type, MatrixElements mine) noexcept;
 inline constexpr unsigned warpgroup_columns = 128;
 void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept;
 
+// d = a * b, or d += a * b, by a warpgroup: a of 64 rows and b of `columns`, which lie in shared
+// memory where the descriptors say (harness/matrix_descriptor.hpp). What they say is read as the
+// PTX ISA has it, not as this project's kernels mean it.
+struct SharedProduct {
+  Tensor type;
+  unsigned columns;
+  float* d;
+  std::uint64_t a, b;
+  bool adds;
+};
+void multiply_shared(SharedProduct mine) noexcept;
+// Operands are read until their group has been waited for.
+void commit_products() noexcept;
+void wait_for_products(unsigned groups_left) noexcept;
+
 // Where in a tile, in bytes, byte `k` (0 to 31) of row `row` of a, or of column `row` of b, stands:
 // pieces of eight rows of 16 bytes, the two pieces of a row one after the other.
 __host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {

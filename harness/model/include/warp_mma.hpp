@@ -2,6 +2,7 @@
 // harness/gpu/include/warp_mma.hpp.)
 #pragma once
 
+#include "harness/matrix_descriptor.hpp"
 #include "harness/model/include/warp_matrix.h"
 
 #define GPUBENCH_MMA(name, type, Register, registers_of_a, registers_of_b, Sum)      \
@@ -46,7 +47,21 @@ GPUBENCH_WGMMA(wgmma_m64n128_int8, int8, int)
 
 // Multiplications are made at once here, so there is nothing to begin or to wait for.
 __forceinline__ void wgmma_stored() {}
-template <class Sum>
-__forceinline__ void wgmma_begin(Sum (&)[64]) {}
+template <class Sum, unsigned count>
+__forceinline__ void wgmma_begin(Sum (&)[count]) {}
 template <class Sum>
 __forceinline__ void wgmma_wait(Sum (&)[64]) {}
+
+__forceinline__ void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                           bool adds) {
+  gpubench::model::multiply_shared({gpubench::model::Tensor::bf16, 256, d, a, b, adds});
+}
+__forceinline__ void wgmma_commit() { gpubench::model::commit_products(); }
+template <unsigned left, unsigned count>
+__forceinline__ void wgmma_wait_for(float (&)[count]) {
+  gpubench::model::wait_for_products(left);
+}
+template <unsigned registers>
+__forceinline__ void take_registers() {}
+template <unsigned registers>
+__forceinline__ void give_registers_back() {}

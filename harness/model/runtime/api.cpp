@@ -10,6 +10,7 @@
 
 #include "harness/model/runtime/runtime.hpp"
 #include "harness/model/runtime/symbols.hpp"
+#include "harness/model/tensor_map.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -370,8 +371,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
       return cudaErrorInvalidValue;
     }
     *function = nullptr;
+    const std::string_view wanted = symbol;
+    if (wanted == "cuTensorMapEncodeTiled") {
+      *function = reinterpret_cast<void*>(&gpubench::model::encode_tensor_map);
+    }
     if (r.stream_memory_operations()) {
-      const std::string_view wanted = symbol;
       if (wanted == "cuStreamWaitValue32") {
         *function = reinterpret_cast<void*>(&gpubench::model::stream_wait_value);
       } else if (wanted == "cuStreamWriteValue32") {

@@ -1,0 +1,106 @@
+// The top rung in bf16: the copy engine brings tiles (TMA), four warps at a time multiply them
+// straight from shared memory (wgmma), and nobody else has anything to do. sm_90a alone.
+#pragma once
+
+#include <bulk_copy.hpp>
+#include <cstdint>
+#include <dynamic_shared.hpp>
+#include <warp_mma.hpp>
+
+#include "harness/matrix_descriptor.hpp"
+#include "kernels/gemm_ladder/bf16.cuh"
+#include "kernels/gemm_ladder/fp32.cuh"
+
+namespace gemm_ladder {
+
+// One warpgroup asks for tiles; two multiply, 64 of the 128 rows each.
+inline constexpr Tiles wgmma_tiles{128, 256, 64, 384, false};
+namespace wgmma_tma_parts {
+inline constexpr unsigned stages = 4, warpgroup = 128, multiplying_warps = 8, group_rows = 64;
+inline constexpr unsigned a_bytes = wgmma_tiles.block_m * row_bytes,
+                          b_bytes = wgmma_tiles.block_n * row_bytes,
+                          stage_bytes = a_bytes + b_bytes;
+// A swizzle's pattern begins at multiples of eight rows.
+inline constexpr unsigned alignment = 8 * row_bytes;
+inline constexpr unsigned shared_bytes =
+    alignment + stages * stage_bytes + multiplying_warps * staging_bytes + 2 * stages * 8;
+
+__device__ inline std::uint64_t rows_at(const unsigned char* place) {
+  return gpubench::matrix_descriptor(place_in_shared(place), 0, 8 * row_bytes,
+                                     gpubench::Swizzle::of_128_bytes);
+}
+}  // namespace wgmma_tma_parts
+
+// Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
+// of 128 and 256 rows (harness/gpu/tensor_map.hpp).
+static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
+    wgmma_tma(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,
+              element* d, unsigned m, unsigned n, unsigned k) {
+  using namespace wgmma_tma_parts;
+  auto* shared = static_cast<unsigned char*>(dynamic_shared());
+  shared += (alignment - place_in_shared(shared) % alignment) % alignment;
+  unsigned char* const staging = shared + stages * stage_bytes;
+  auto* const brought = reinterpret_cast<Mbarrier*>(staging + multiplying_warps * staging_bytes);
+  Mbarrier* const done_with = brought + stages;
+  if (threadIdx.x == 0) {
+    for (unsigned s = 0; s < stages; ++s) {
+      mbarrier_init(&brought[s]);
+      mbarrier_init(&done_with[s], multiplying_warps);
+    }
+  }
+  __syncthreads();
+  const unsigned rows = m / wgmma_tiles.block_m, columns = n / wgmma_tiles.block_n;
+  const unsigned steps = k / wgmma_tiles.block_k;
+  unsigned turn = 0;  // of the stages, over all tiles: stage turn % stages, for the so many-th time
+  if (threadIdx.x < warpgroup) {
+    give_registers_back<40>();
+    if (threadIdx.x != 0) return;
+    for (unsigned i = blockIdx.x; i < rows * columns; i += gridDim.x) {
+      const auto [row, column] = place_of_tile(i, rows, columns);
+      for (unsigned step = 0; step < steps; ++step, ++turn) {
+        const unsigned stage = turn % stages;
+        unsigned char* const to = shared + stage * stage_bytes;
+        mbarrier_wait(&done_with[stage], turn / stages % 2 ^ 1);  // the first time at once
+        mbarrier_expect(&brought[stage], stage_bytes);
+        bulk_copy_box(to, &of_a, step * wgmma_tiles.block_k, row * wgmma_tiles.block_m,
+                      &brought[stage]);
+        bulk_copy_box(to + a_bytes, &of_b, step * wgmma_tiles.block_k, column * wgmma_tiles.block_n,
+                      &brought[stage]);
+      }
+    }
+    return;
+  }
+
+  take_registers<232>();
+  const unsigned group = threadIdx.x / warpgroup - 1, in_group = threadIdx.x % warpgroup / warp;
+  const bool speaks = threadIdx.x % warp == 0;  // for its warp
+  float sums[128];
+  for (unsigned i = blockIdx.x; i < rows * columns; i += gridDim.x) {
+    for (unsigned step = 0; step < steps; ++step, ++turn) {
+      const unsigned stage = turn % stages;
+      const unsigned char* const from = shared + stage * stage_bytes;
+      mbarrier_wait(&brought[stage], turn / stages % 2);
+      const std::uint64_t a = rows_at(from + group * group_rows * row_bytes);
+      const std::uint64_t b = rows_at(from + a_bytes);
+      wgmma_begin(sums);
+#pragma unroll
+      for (unsigned on = 0; on < 4; ++on) {
+        // Sixteen elements on: 32 bytes, in the descriptor's units of 16.
+        wgmma_m64n256k16_bf16(sums, a + 2 * on, b + 2 * on, step + on > 0);
+      }
+      wgmma_commit();
+      wgmma_wait_for<1>(sums);  // for the step before
+      if (step > 0 && speaks) mbarrier_arrive(&done_with[(turn - 1) % stages]);
+    }
+    wgmma_wait_for<0>(sums);
+    if (speaks) mbarrier_arrive(&done_with[(turn - 1) % stages]);
+    const auto [row, column] = place_of_tile(i, rows, columns);
+    const unsigned first = row * wgmma_tiles.block_m + group * group_rows + in_group * 16;
+    element* const to = d + std::size_t{first} * n + column * wgmma_tiles.block_n;
+    unsigned char* const mine = staging + (group * 4 + in_group) * staging_bytes;
+    store_rows<128>(to, n, sums, mine);
+    store_rows<128>(to + 128, n, sums + 64, mine);
+  }
+}
+
+}  // namespace gemm_ladder
