@@ -13,7 +13,14 @@ from typing import Any
 
 from gpubench_reports.expressions import Expression
 from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
-from gpubench_reports.rule_rows import RuleRows, UnusableError, figure, plain_figure
+from gpubench_reports.rule_rows import (
+    RuleRows,
+    UnusableError,
+    figure,
+    figure_text,
+    plain_figure,
+    range_text,
+)
 from gpubench_reports.units import argument_text, si
 
 HOLDS, FAILS, PARTLY, UNTESTED = "holds", "does not hold", "partly", "not tested"
@@ -43,12 +50,7 @@ class Case:
     @property
     def claimed(self) -> str:
         """The range in which the claim holds, in words; "" where the figure is only shown."""
-        if not self.judges:
-            return ""
-        low, high = (shown(bound, self.unit) for bound in (self.least, self.most))
-        if math.isinf(self.most):
-            return f"at least {low}"
-        return f"at most {high}" if math.isinf(self.least) else f"{low} to {high}"
+        return range_text(self.least, self.most, self.unit) if self.judges else ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Tried:
 
     @property
     def text(self) -> str:
-        return shown(self.figure, self.case.unit)
+        return figure_text(self.figure, self.case.unit)
 
 
 @dataclass(frozen=True)
@@ -129,13 +131,6 @@ class Finding:
         modelled = claim.modelled if self.is_modelled and self.tried else ""
         source = f"Source: {claim.source}." if claim.source else ""
         return " ".join(filter(None, (conditions, claim.note, modelled, source)))
-
-
-def shown(value: float, unit: str) -> str:
-    """A figure as a reader wants it: a fraction in percent, times with their sign."""
-    if unit == "fraction":
-        return f"{value * 100:.3g} %"
-    return f"{value:.3g} times" if unit == "times" else si(value, unit)
 
 
 # --- the claims -----------------------------------------------------------------------------------

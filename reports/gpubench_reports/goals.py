@@ -15,12 +15,18 @@ from typing import Any
 
 from gpubench_reports import counters, peers
 from gpubench_reports.agree import agree, by_concept
-from gpubench_reports.claims import shown
 from gpubench_reports.errors import ReportError
 from gpubench_reports.expressions import Expression
 from gpubench_reports.files import require_folder
 from gpubench_reports.reader import Context, ResultFile, read
-from gpubench_reports.rule_rows import RuleRows, UnusableError, figure, plain_figure
+from gpubench_reports.rule_rows import (
+    RuleRows,
+    UnusableError,
+    figure,
+    figure_text,
+    plain_figure,
+    range_text,
+)
 from gpubench_reports.validate import validate
 
 MET, MISSED, ABSENT = "met", "missed", "absent"
@@ -51,14 +57,7 @@ class Goal:
     @property
     def wanted(self) -> str:
         """The goal in words."""
-        low, high = map(self.shown, (self.least, self.most))
-        if math.isinf(self.most):
-            return f"at least {low}"
-        return f"at most {high}" if math.isinf(self.least) else f"{low} to {high}"
-
-    def shown(self, figure: float) -> str:
-        """A figure of this goal as a reader wants it."""
-        return shown(figure, self.unit) if self.unit else f"{figure:.0f}"
+        return range_text(self.least, self.most, self.unit)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Outcome:
     @property
     def text(self) -> str:
         """The figure as a reader wants it, or ""."""
-        return "" if math.isnan(self.figure) else self.goal.shown(self.figure)
+        return "" if math.isnan(self.figure) else figure_text(self.figure, self.goal.unit)
 
 
 # --- the goals ------------------------------------------------------------------------------------
@@ -216,7 +215,7 @@ def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:
         raise UnusableError("gpubench has no such row")
     unit = best.what.unit
     return best.ratio, (
-        f"{shown(best.ours.value, unit)} beside {shown(best.theirs.value, unit)} of "
+        f"{figure_text(best.ours.value, unit)} beside {figure_text(best.theirs.value, unit)} of "
         f"{best.theirs.program}"
     )
 

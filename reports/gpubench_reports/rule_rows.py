@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench_reports.expressions import Expression
 from gpubench_reports.reader import ResultFile
+from gpubench_reports.units import si
 
 
 class UnusableError(Exception):
@@ -81,3 +82,20 @@ def figure(expression: Expression, of: Mapping[str, Callable[[str], Any]], where
     if not math.isfinite(value):
         raise UnusableError(f"{where}: its figures have no result")
     return value
+
+
+def figure_text(value: float, unit: str) -> str:
+    """A figure for a reader: a fraction in percent, times with their sign, a count whole."""
+    if unit == "fraction":
+        return f"{value * 100:.3g} %"
+    if unit == "times":
+        return f"{value:.3g} times"
+    return si(value, unit) if unit else f"{value:.0f}"
+
+
+def range_text(least: float, most: float, unit: str) -> str:
+    """A range, one end of which may be infinite, in words."""
+    low, high = figure_text(least, unit), figure_text(most, unit)
+    if math.isinf(most):
+        return f"at least {low}"
+    return f"at most {high}" if math.isinf(least) else f"{low} to {high}"

@@ -14,9 +14,9 @@ from gpubench_reports.claims import (
     claims,
     claims_of,
     judge_claims,
-    shown,
 )
 from gpubench_reports.cli import main
+from gpubench_reports.rule_rows import figure_text
 
 from .factory import DRAM, bandwidth_row, make_document, make_row
 
@@ -242,7 +242,7 @@ def test_claims_are_numbered_upwards():
     [(0.276, "fraction", "27.6 %"), (3.1, "times", "3.1 times"), (2.43e-6, "s", "2.43 µs")],
 )
 def test_figures_are_shown_in_their_unit(value, unit, words):
-    assert shown(value, unit) == words
+    assert figure_text(value, unit) == words
 
 
 def strided(share: float) -> list[dict]:
