@@ -215,10 +215,10 @@ def _judge(claim: Claim, context: Context, rows: RuleRows) -> Finding:
 
 
 def _where(case: Case, arguments: Mapping[str, float | str]) -> str:
-    """The name of a case; of an argument that no row gives it has the argument's name."""
+    """The name of a case, with "any" for an argument that no row gives."""
     return re.sub(
         r"\{(\w+)\}",
-        lambda found: argument_text(arguments.get(found[1], f"any {found[1]}")),
+        lambda found: argument_text(arguments.get(found[1], "any")),
         case.where,
     )
 
