@@ -16,6 +16,7 @@ from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
 from gpubench_reports.rule_rows import (
     RuleRows,
     UnusableError,
+    bounds,
     figure,
     figure_text,
     plain_figure,
@@ -266,9 +267,7 @@ def as_json(result: ResultFile, findings: list[Finding]) -> dict[str, Any]:
                         "where": one.where,
                         "figure": one.figure,
                         "unit": one.case.unit,
-                        **{key: bound for key, bound in (("least", one.case.least),
-                                                         ("most", one.case.most))
-                           if math.isfinite(bound)},
+                        **bounds(one.case.least, one.case.most),
                         "holds": one.holds,
                         "rows": list(one.rows),
                     }
@@ -279,4 +278,4 @@ def as_json(result: ResultFile, findings: list[Finding]) -> dict[str, Any]:
             }
             for finding in findings
         ],
-    }  # fmt: skip
+    }
