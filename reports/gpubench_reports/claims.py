@@ -5,7 +5,7 @@
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -123,6 +123,13 @@ class Finding:
         return "; ".join(parts)
 
     @property
+    def why_untested(self) -> str:
+        """Of a claim that was not tested: why, and the figures that are shown all the same."""
+        shown = [f"{one.text} {one.where}" for one in self.tried]
+        lead = "shown, modelled" if self.is_modelled else "shown"
+        return self.conditions + (f" ({lead}: {', '.join(shown)})" if shown else "")
+
+    @property
     def notes(self) -> str:
         """Its conditions, and what else a reader of the verdict should know."""
         claim = self.claim
@@ -180,6 +187,15 @@ def _made(kind: type, name: str, entry: dict[str, Any]) -> Any:
         return kind(**entry)
     except TypeError as error:
         raise ValueError(f"{name}: {str(error).partition(' ')[2]}") from None
+
+
+def tested_and_not(findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """The findings of claims that were tested, and the others."""
+    tested: list[Finding] = []
+    others: list[Finding] = []
+    for finding in findings:
+        (others if finding.word == UNTESTED else tested).append(finding)
+    return tested, others
 
 
 # --- trying them ----------------------------------------------------------------------------------

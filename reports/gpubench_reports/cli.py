@@ -159,7 +159,8 @@ _CLAIMS = """\
 Puts what is often said of GPUs ("padding is a free speed-up", "a launch costs a few microseconds")
 to the test: the claim, the figure that the rows of RESULT give, the range in which the claim holds,
 and a verdict. It holds, does not hold, holds partly (and where), or was not tested (and why: a row
-is missing, was skipped, or needs another device). Of a modelled file the verdicts are modelled.
+is missing, was skipped, or needs another device): these come last, a line each. Of a modelled file
+the verdicts are modelled.
 
 The claims are claims.toml of this package.
 """

@@ -291,7 +291,25 @@ def test_the_table_has_figures_verdicts_and_reasons(write, capsys):
     assert [cell.strip() for cell in first if cell.strip()] == [
         "1", claims()[0].says, "modelled: holds", "reads", "25 %", "21 % to 29 %", "yes",
     ]  # fmt: skip
-    assert any(line.startswith("  2  ") and "no row of host_sync" in line for line in lines)
+    # What was not tested comes last, a line each without its notes.
+    others = lines[lines.index("not tested") + 1 :]
+    assert len(others) == len(claims()) - 1
+    assert others[0].startswith(f"  2  {claims()[1].says}: kernels of any µs: no row of host_sync")
+    shown = "".join(lines)
+    assert (claims()[0].note in shown, claims()[1].note in shown) == (True, False)
+
+
+def test_without_a_claim_that_was_tested_there_is_no_table(write, capsys):
+    assert main(["claims", str(write(make_document([make_row("a/b")])))]) == 0
+    _, title, *others = capsys.readouterr().out.splitlines()
+    assert title == "not tested"
+    assert len(others) == len(claims())
+    # A figure that is only shown is shown nevertheless.
+    (ridge,) = [line for line in others if line.startswith("  9  ")]
+    assert ridge.endswith("(shown: 182 FLOP/byte this device, as this run found it)")
+    model = write(make_document([make_row("a/b")], device_kind="model"))
+    assert main(["claims", str(model)]) == 0
+    assert "(shown, modelled: 182 FLOP/byte" in capsys.readouterr().out
 
 
 def test_several_files_are_judged_each_for_itself(write, capsys):
@@ -333,6 +351,12 @@ def test_bad_input_is_one_line(write, tmp_path, capsys):
 def test_the_page_has_the_claims_where_one_was_tried(load):
     page = html_report.build(load(strided(0.5))).decode()
     assert 'id="claims"' in page
+    table, _, others = page.partition('id="claims"')[2].partition("Not tested:")
+    assert claims()[0].says in table
+    assert claims()[1].says in others
+    assert claims()[1].says not in table
+    assert claims()[0].note[:30] in table
+    assert claims()[1].note[:30] not in page
     assert "does not hold" in page
     assert 'href="#claims"' in page
     assert 'id="claims"' not in html_report.build(load([make_row("a/b")])).decode()
