@@ -5,7 +5,7 @@
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -16,6 +16,7 @@ from gpubench_reports.reader import PROVENANCES_OF_RUN, Context, ResultFile
 from gpubench_reports.rule_rows import (
     RuleRows,
     UnusableError,
+    bounds,
     figure,
     figure_text,
     plain_figure,
@@ -122,6 +123,13 @@ class Finding:
         return "; ".join(parts)
 
     @property
+    def why_untested(self) -> str:
+        """Of a claim that was not tested: why, and the figures that are shown all the same."""
+        shown = [f"{one.text} {one.where}" for one in self.tried]
+        lead = "shown, modelled" if self.is_modelled else "shown"
+        return self.conditions + (f" ({lead}: {', '.join(shown)})" if shown else "")
+
+    @property
     def notes(self) -> str:
         """Its conditions, and what else a reader of the verdict should know."""
         claim = self.claim
@@ -181,6 +189,15 @@ def _made(kind: type, name: str, entry: dict[str, Any]) -> Any:
         raise ValueError(f"{name}: {str(error).partition(' ')[2]}") from None
 
 
+def tested_and_not(findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """The findings of claims that were tested, and the others."""
+    tested: list[Finding] = []
+    others: list[Finding] = []
+    for finding in findings:
+        (others if finding.word == UNTESTED else tested).append(finding)
+    return tested, others
+
+
 # --- trying them ----------------------------------------------------------------------------------
 
 
@@ -215,10 +232,10 @@ def _judge(claim: Claim, context: Context, rows: RuleRows) -> Finding:
 
 
 def _where(case: Case, arguments: Mapping[str, float | str]) -> str:
-    """The name of a case; of an argument that no row gives it has the argument's name."""
+    """The name of a case, with "any" for an argument that no row gives."""
     return re.sub(
         r"\{(\w+)\}",
-        lambda found: argument_text(arguments.get(found[1], f"any {found[1]}")),
+        lambda found: argument_text(arguments.get(found[1], "any")),
         case.where,
     )
 
@@ -266,9 +283,7 @@ def as_json(result: ResultFile, findings: list[Finding]) -> dict[str, Any]:
                         "where": one.where,
                         "figure": one.figure,
                         "unit": one.case.unit,
-                        **{key: bound for key, bound in (("least", one.case.least),
-                                                         ("most", one.case.most))
-                           if math.isfinite(bound)},
+                        **bounds(one.case.least, one.case.most),
                         "holds": one.holds,
                         "rows": list(one.rows),
                     }
@@ -279,4 +294,4 @@ def as_json(result: ResultFile, findings: list[Finding]) -> dict[str, Any]:
             }
             for finding in findings
         ],
-    }  # fmt: skip
+    }

@@ -159,7 +159,8 @@ _CLAIMS = """\
 Puts what is often said of GPUs ("padding is a free speed-up", "a launch costs a few microseconds")
 to the test: the claim, the figure that the rows of RESULT give, the range in which the claim holds,
 and a verdict. It holds, does not hold, holds partly (and where), or was not tested (and why: a row
-is missing, was skipped, or needs another device). Of a modelled file the verdicts are modelled.
+is missing, was skipped, or needs another device): these come last, a line each. Of a modelled file
+the verdicts are modelled.
 
 The claims are claims.toml of this package.
 """
@@ -355,9 +356,7 @@ def _parser() -> argparse.ArgumentParser:
 
     claims = command("claims", "put what is often said of GPUs to the test", _CLAIMS)
     claims.add_argument("results", metavar="RESULT.json", type=Path, nargs="+")
-    form = claims.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print them for other programs")
-    form.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    _json_or_markdown(claims)
     claims.set_defaults(run=_run_claims)
 
     counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
@@ -369,7 +368,7 @@ def _parser() -> argparse.ArgumentParser:
 
     goals = command("goals", "say which goals a validated GPU meets", _GOALS)
     goals.add_argument("directory", metavar="DIR", type=Path)
-    goals.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    _json_or_markdown(goals)
     goals.set_defaults(run=_run_goals)
 
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
@@ -445,6 +444,12 @@ def _result_or(command: argparse.ArgumentParser, flag: str, what: str) -> None:
     either = command.add_mutually_exclusive_group(required=True)
     either.add_argument("result", metavar="RESULT.json", type=Path, nargs="?")
     either.add_argument(flag, action="store_true", help=what)
+
+
+def _json_or_markdown(command: argparse.ArgumentParser) -> None:
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print them for other programs")
+    form.add_argument("--markdown", action="store_true", help="print them as Markdown")
 
 
 def _against(command: argparse.ArgumentParser) -> None:
@@ -645,9 +650,13 @@ def _run_counters(options: argparse.Namespace) -> None:
 
 
 def _run_goals(options: argparse.Namespace) -> None:
-    from gpubench_reports.goals import hold
+    from gpubench_reports.goals import as_json, hold
 
     context, outcomes = hold(options.directory)
+    if options.json:
+        found = as_json(options.directory, context, outcomes)
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return
     if options.markdown:
         from gpubench_reports.markdown_report import goals_to_markdown
 

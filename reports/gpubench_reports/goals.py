@@ -22,6 +22,7 @@ from gpubench_reports.reader import Context, ResultFile, read
 from gpubench_reports.rule_rows import (
     RuleRows,
     UnusableError,
+    bounds,
     figure,
     figure_text,
     plain_figure,
@@ -191,19 +192,37 @@ def hold(path: Path, by: tuple[Goal, ...] | None = None) -> tuple[Context, list[
 
 
 def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
-    best, names = [], set()
+    best, names, left_out = [], set(), []
     for result in folder.suites:
         rows = RuleRows(result)
         values = {}
-        for name in rows.matching(goal.rows):
-            row = rows.usable(name)
-            used = {"row": row} | {a: rows.beside(row, p) for a, p in goal.with_rows.items()}
-            of_rows = {a: lambda key, of=one: plain_figure(of, key) for a, one in used.items()}
-            values[name] = figure(goal.value, of_rows, name)
-        name = _TAKE[goal.take](values, key=values.__getitem__)
-        best.append(values[name])
-        names.add(name)
-    return statistics.median(best), f"{', '.join(sorted(names))}; {_runs(len(best))}"
+        try:
+            matching = rows.matching(goal.rows)
+        except UnusableError as why:
+            left_out.append(str(why))
+            continue
+        for name in matching:
+            try:
+                values[name] = _of_row(goal, rows, name)
+            except UnusableError as why:
+                left_out.append(str(why))
+        if values:
+            name = _TAKE[goal.take](values, key=values.__getitem__)
+            best.append(values[name])
+            names.add(name)
+    if not best:
+        raise UnusableError(left_out[0])
+    words = f"{', '.join(sorted(names))}; {_runs(len(best))}"
+    if left_out:
+        words += f"; {len(left_out)} left out, the first because {left_out[0]}"
+    return statistics.median(best), words
+
+
+def _of_row(goal: Goal, rows: RuleRows, name: str) -> float:
+    row = rows.usable(name)
+    used = {"row": row} | {a: rows.beside(row, p) for a, p in goal.with_rows.items()}
+    of_rows = {a: lambda key, of=one: plain_figure(of, key) for a, one in used.items()}
+    return figure(goal.value, of_rows, name)
 
 
 def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:
@@ -221,6 +240,10 @@ def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:
 
 
 def _of_agreement(goal: Goal, folder: Folder) -> tuple[float, str]:
+    if folder.context.modelled:
+        raise UnusableError("runs of a model agree by construction")
+    for result in folder.suites:
+        _require_all_rows(result.context)
     if len(folder.suites) < 2:
         raise UnusableError("the suite was run only once")
     line = by_concept(agree(folder.suites).rows).iloc[-1]
@@ -260,11 +283,20 @@ def _of_prediction(goal: Goal, folder: Folder) -> tuple[float, str]:
 
 def _of_seconds(goal: Goal, folder: Folder) -> tuple[float, str]:
     context = folder.file(_PLAIN_SUITE).context
+    if context.modelled:
+        raise UnusableError("a model's run takes the host's time, not a GPU's")
+    _require_all_rows(context)
     if context.suite != "default":
         raise UnusableError(f"this was the {context.suite} suite")
     if math.isnan(context.run_seconds):
         raise UnusableError(f"{_PLAIN_SUITE} does not say how long it took")
     return context.run_seconds, "from the first row to the last"
+
+
+def _require_all_rows(context: Context) -> None:
+    """Some rows of a suite say nothing of the suite."""
+    if context.filter:
+        raise UnusableError(f"only rows of {context.filter} were run")
 
 
 def _runs(count: int) -> str:
@@ -280,3 +312,26 @@ _FIGURES: dict[str, Callable[[Goal, Folder], tuple[float, str]]] = {
     "prediction": _of_prediction,
     "seconds": _of_seconds,
 }
+
+
+def as_json(folder: Path, context: Context, outcomes: list[Outcome]) -> dict[str, Any]:
+    """The outcomes of a folder for other programs; figures in SI base units, absent where there
+    is none."""
+    return {
+        "folder": str(folder),
+        "device": context.device,
+        "device_kind": context.device_kind,
+        "goals": [
+            {
+                "goal": one.goal.what,
+                "verdict": one.word,
+                "modelled": one.is_modelled,
+                **({} if math.isnan(one.figure) else {"figure": one.figure}),
+                "unit": one.goal.unit,
+                **bounds(one.goal.least, one.goal.most),
+                "of": one.words,
+                "why": one.goal.why,
+            }
+            for one in outcomes
+        ],
+    }

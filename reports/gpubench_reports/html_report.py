@@ -25,7 +25,7 @@ from gpubench_reports import (
     speedup_chart,
     style,
 )
-from gpubench_reports.claims import FAILS, HOLDS, PARTLY, UNTESTED, judge_claims
+from gpubench_reports.claims import FAILS, HOLDS, PARTLY, Finding, judge_claims, tested_and_not
 from gpubench_reports.columns import columns_of
 from gpubench_reports.compare import Comparison, changed, compare
 from gpubench_reports.devices import Machine, of_result
@@ -478,11 +478,11 @@ def _comparisons(comparisons: Sequence[Comparison], charts: Sequence[Chart]) -> 
 
 def _claims(result: ResultFile) -> list[Markup]:
     """What is often said of GPUs and how this file answers; nothing where it answers none of it."""
-    findings = judge_claims(result)
-    if all(finding.word == UNTESTED for finding in findings):
+    tested, others = tested_and_not(judge_claims(result))
+    if not tested:
         return []
     lines = []
-    for finding in findings:
+    for finding in tested:
         look = _CLAIM_LOOKS.get(finding.word)
         claim = f"{finding.claim.number}. {finding.claim.says}"
         figures = [
@@ -506,7 +506,17 @@ def _claims(result: ResultFile) -> list[Markup]:
     words += "in which the claim holds."
     return [tag("section", tag("h2", "Claims"), tag("p", words),
                 tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Claims"),
-                id="claims")]  # fmt: skip
+                *_untested_claims(others), id="claims")]  # fmt: skip
+
+
+def _untested_claims(findings: list[Finding]) -> list[Markup]:
+    """A line for each of them."""
+    if not findings:
+        return []
+    lines = [
+        tag("li", f"{one.claim.number}. {one.claim.says}: {one.why_untested}") for one in findings
+    ]
+    return [tag("p", "Not tested:"), tag("ul", lines, class_="plain small")]
 
 
 # --- the table ------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ class Context:
     date: str
     mode: str
     suite: str
+    filter: str  # of the rows that were run; empty: all of the suite
     driver_version: str
     cuda_version: str
     compiler: str
@@ -303,6 +304,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         date=check.text(context, "date", "context", ""),
         mode=check.text(context, "mode", "context", ""),
         suite=check.text(context, "suite", "context", ""),
+        filter=check.text(context, "filter", "context", ""),
         driver_version=check.text(context, "driver_version", "context", ""),
         cuda_version=check.text(context, "cuda_version", "context", ""),
         compiler=check.text(context, "compiler", "context", ""),

@@ -93,6 +93,11 @@ def figure_text(value: float, unit: str) -> str:
     return si(value, unit) if unit else f"{value:.0f}"
 
 
+def bounds(least: float, most: float) -> dict[str, float]:
+    """A range for other programs: an end that is infinite is absent."""
+    return {key: end for key, end in (("least", least), ("most", most)) if math.isfinite(end)}
+
+
 def range_text(least: float, most: float, unit: str) -> str:
     """A range, one end of which may be infinite, in words."""
     low, high = figure_text(least, unit), figure_text(most, unit)

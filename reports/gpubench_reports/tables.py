@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gpubench_reports.agree import NARROW, Agreement, by_concept
 from gpubench_reports.calibrate import Calibration, figure_rules
-from gpubench_reports.claims import UNTESTED, Finding
+from gpubench_reports.claims import UNTESTED, Finding, tested_and_not
 from gpubench_reports.columns import NONE, columns_of
 from gpubench_reports.compare import Comparison, changed
 from gpubench_reports.counters import METRICS, TIME_TOLERANCE, Timed
@@ -288,9 +288,21 @@ def print_peers(found: Sequence[Beside]) -> None:
 
 
 def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
-    """Prints every claim with our figures and its verdict, a line a case, then what to know."""
+    """Prints every claim that was tested with our figures and its verdict, a line a case, then what
+    to know; then a line for each of the others."""
     console = _console()
     console.print(_bold(f"{result.path}  {_run(result.context)}"))
+    tested, others = tested_and_not(findings)
+    if tested:
+        _print_tested(console, tested)
+    if others:
+        console.print(_bold(UNTESTED))
+    for finding in others:
+        claim = finding.claim
+        console.print(Text(f"  {claim.number}  {claim.says}: {finding.why_untested}"))
+
+
+def _print_tested(console: Console, findings: Sequence[Finding]) -> None:
     lines: list[tuple[str, ...]] = []
     for finding in findings:
         head = (str(finding.claim.number), finding.claim.says, finding.verdict)

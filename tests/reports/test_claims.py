@@ -124,9 +124,9 @@ def test_a_case_that_could_not_be_tried_leaves_no_more_than_partly(judged):
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
-        ([make_row("a/b")], "any size bytes in any dtype: no row of copy in the file"),
+        ([make_row("a/b")], "any bytes in any: no row of copy in the file"),
         (pairs({1: 2.0})[:1],
-         "any size bytes in any dtype: no row copy/twice/size:[0-9]+/dtype:[a-z0-9]+ in the file"),
+         "any bytes in any: no row copy/twice/size:[0-9]+/dtype:[a-z0-9]+ in the file"),
         (pairs({1: 2.0})[1:],
          "1 bytes in fp32: no row copy/once/size:1/dtype:fp32 in the file"),
         ([{"name": "copy/twice/size:1/dtype:fp32", "error_occurred": True,
@@ -137,7 +137,7 @@ def test_a_case_that_could_not_be_tried_leaves_no_more_than_partly(judged):
         (pairs({1: 2.0}, converged=0),
          "1 bytes in fp32: copy/twice/size:1/dtype:fp32 did not converge"),
         ([make_row("copy/twice/size:1/dtype:fp32", arguments={})],
-         "any size bytes in any dtype: copy/twice/size:1/dtype:fp32 has no size"),
+         "any bytes in any: copy/twice/size:1/dtype:fp32 has no size"),
     ],
 )  # fmt: skip
 def test_without_its_rows_a_claim_is_not_tested_and_says_why(judged, rows, why):
@@ -245,6 +245,34 @@ def test_figures_are_shown_in_their_unit(value, unit, words):
     assert figure_text(value, unit) == words
 
 
+def of_claim(number: int, result) -> Finding:
+    """The finding of one of the claims that come with the program."""
+    return next(one for one in judge_claims(result) if one.claim.number == number)
+
+
+@pytest.mark.parametrize(("ratio", "word"), [(1.9, FAILS), (2, HOLDS), (7.5, HOLDS), (7.7, FAILS)])
+def test_long_attention_may_be_2_to_7_6_times_faster(load, ratio, word):
+    # 1 Ki tokens are no long sequence, whatever they show.
+    times = {(kernel, seq): 1e-3 for kernel in ("standard", "tiled") for seq in (512, 1024, 4096)}
+    times["standard", 4096] = ratio * 1e-3
+    rows = [make_row(f"attention/{kernel}/seq:{seq}/head_dim:128/causal:0", seconds,
+                     memory_bytes=1e6) for (kernel, seq), seconds in times.items()]  # fmt: skip
+    finding = of_claim(4, load(rows))
+    by_time = [one for one in finding.tried if one.case.least == 2]
+    assert [one.where for one in by_time] == ["4 Ki tokens, head_dim 128, causal 0"]
+    assert by_time[0].holds == (word == HOLDS)
+
+
+def test_intensity_without_the_matrix_is_over_useful_bytes(load):
+    # 1024 FLOP a useful byte, whatever the row's bytes passed through shared memory.
+    row = make_row("attention/tiled/seq:2048/head_dim:128/causal:0", label="shared",
+                   flops_per_second=6.8e14, useful_bytes_per_second=6.8e14 / 1024,
+                   arithmetic_intensity=21.0)  # fmt: skip
+    (shown,) = of_claim(13, load([row])).tried
+    assert shown.figure == pytest.approx(1024 / (8.0e14 / DRAM))
+    assert shown.holds is None
+
+
 def strided(share: float) -> list[dict]:
     """Rows that answer the first claim: reads at stride 4 with this share of stride 1."""
     return [
@@ -263,7 +291,25 @@ def test_the_table_has_figures_verdicts_and_reasons(write, capsys):
     assert [cell.strip() for cell in first if cell.strip()] == [
         "1", claims()[0].says, "modelled: holds", "reads", "25 %", "21 % to 29 %", "yes",
     ]  # fmt: skip
-    assert any(line.startswith("  2  ") and "no row of host_sync" in line for line in lines)
+    # What was not tested comes last, a line each without its notes.
+    others = lines[lines.index("not tested") + 1 :]
+    assert len(others) == len(claims()) - 1
+    assert others[0].startswith(f"  2  {claims()[1].says}: kernels of any µs: no row of host_sync")
+    shown = "".join(lines)
+    assert (claims()[0].note in shown, claims()[1].note in shown) == (True, False)
+
+
+def test_without_a_claim_that_was_tested_there_is_no_table(write, capsys):
+    assert main(["claims", str(write(make_document([make_row("a/b")])))]) == 0
+    _, title, *others = capsys.readouterr().out.splitlines()
+    assert title == "not tested"
+    assert len(others) == len(claims())
+    # A figure that is only shown is shown nevertheless.
+    (ridge,) = [line for line in others if line.startswith("  9  ")]
+    assert ridge.endswith("(shown: 182 FLOP/byte this device, as this run found it)")
+    model = write(make_document([make_row("a/b")], device_kind="model"))
+    assert main(["claims", str(model)]) == 0
+    assert "(shown, modelled: 182 FLOP/byte" in capsys.readouterr().out
 
 
 def test_several_files_are_judged_each_for_itself(write, capsys):
@@ -280,7 +326,7 @@ def test_several_files_are_judged_each_for_itself(write, capsys):
     }  # fmt: skip
     assert second["verdict"] == FAILS
     assert found[0]["claims"][1]["not_tested"] == [
-        {"where": "kernels of any us µs", "why": "no row of host_sync in the file"}
+        {"where": "kernels of any µs", "why": "no row of host_sync in the file"}
     ]
 
 
@@ -305,6 +351,12 @@ def test_bad_input_is_one_line(write, tmp_path, capsys):
 def test_the_page_has_the_claims_where_one_was_tried(load):
     page = html_report.build(load(strided(0.5))).decode()
     assert 'id="claims"' in page
+    table, _, others = page.partition('id="claims"')[2].partition("Not tested:")
+    assert claims()[0].says in table
+    assert claims()[1].says in others
+    assert claims()[1].says not in table
+    assert claims()[0].note[:30] in table
+    assert claims()[1].note[:30] not in page
     assert "does not hold" in page
     assert 'href="#claims"' in page
     assert 'id="claims"' not in html_report.build(load([make_row("a/b")])).decode()

@@ -129,10 +129,38 @@ def test_the_best_of_the_rows_counts(folder):
     assert folder.outcome("copy").figure == 4.4e12
 
 
+def test_rows_that_say_nothing_are_left_out(folder):
+    folder.suites(4.4e12, 4.4e12, 4.35e12, 4.35e12, 4.35e12)
+    folder.file("suite-1.json", copy_row(4.9e12, converged=0.0))
+    folder.file("suite-2.json", make_row("fusion/add/n:1", 1e-3))
+    _, (found,) = goals.hold(folder.path, goals.goals_of(GOALS)[:1])
+    assert (found.verdict, found.figure) == ("met", 4.35e12)
+    assert found.words == f"{COPY}; 3 runs; 2 left out, the first because {COPY} did not converge"
+    # Of one run the other rows count.
+    unsure = make_row("stream/copy/n:1", useful_bytes_per_second=4.9e12, converged=0.0)
+    for number in (1, 2, 3, 4, 5):
+        folder.file(f"suite-{number}.json", unsure, copy_row(4.35e12))
+    found = folder.outcome("copy")
+    assert (found.figure, "5 left out" in found.words) == (4.35e12, True)
+
+
 def test_a_modelled_folder_shows_nothing_of_silicon(folder):
-    folder.suites(4.4e12, device_kind="model")
+    folder.suites(4.4e12, 4.4e12, device_kind="model", run_seconds=69.0)
     assert folder.outcome("copy").verdict == "modelled: met"
-    assert folder.outcome("narrow").verdict == "absent"
+    reasons = {
+        "narrow": "runs of a model agree by construction",
+        "seconds": "a model's run takes the host's time, not a GPU's",
+    }
+    for what, words in reasons.items():
+        assert (folder.outcome(what).verdict, folder.outcome(what).words) == ("absent", words)
+
+
+def test_some_rows_say_nothing_of_the_suite(folder):
+    folder.suites(4.4e12, 4.4e12, run_seconds=10.0, filter="^stream/")
+    for what in ("narrow", "seconds"):
+        found = folder.outcome(what)
+        assert (found.verdict, found.words) == ("absent", "only rows of ^stream/ were run")
+    assert folder.outcome("copy").verdict == "met"
 
 
 def test_goals_of_another_device_are_left_out(folder):
@@ -258,6 +286,24 @@ def test_the_command(folder, capsys):
     assert re.search(r"\d+ met", shown)
     assert main(["goals", str(folder.path), "--markdown"]) == 0
     assert "| stream: copy | at least 4.30 TB/s | 4.40 TB/s | **met** |" in capsys.readouterr().out
+
+
+def test_the_command_for_other_programs(folder, capsys):
+    folder.suites(4.4e12, 4.4e12, 4.4e12, run_seconds=200.0)
+    assert main(["goals", str(folder.path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["folder"], found["device"]) == (str(folder.path), "h200-sxm")
+    by_goal = {one["goal"]: one for one in found["goals"]}
+    assert by_goal["the default suite takes"] == {
+        "goal": "the default suite takes", "verdict": "missed", "modelled": False, "figure": 200.0,
+        "unit": "s", "most": 180, "of": "from the first row to the last", "why": "",
+    }  # fmt: skip
+    absent = by_goal["plateau of L2"]
+    assert absent["verdict"] == "absent"
+    assert "figure" not in absent
+    assert absent["of"] == "no row of memory_hierarchy in the file"
+    with pytest.raises(SystemExit):
+        main(["goals", str(folder.path), "--json", "--markdown"])
 
 
 def test_bad_folders_are_one_line(tmp_path, capsys):
