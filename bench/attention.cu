@@ -12,9 +12,9 @@
 // Units     seq [tokens of a sequence], batch x seq = 16 Ki tokens (one sequence where it is
 //           longer), 2048 / head_dim heads. So bytes of Q, K, V and the result are the same in all
 //           rows up to there; FLOPs (4 N^2 head_dim a head, of causal ones half) grow with seq, as
-//           is attention's nature. memory_bytes: of all buffers (without the
-//           library's own workspace); moved bytes, what the model
-//           or a profiler finds, or of `standard` the passes counted.
+//           is attention's nature. memory_bytes: of all buffers, without the library's own
+//           workspace. Moved bytes: what the model or a profiler finds; of `standard` the passes
+//           counted, as if L2 kept nothing from one to the next.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 
@@ -99,19 +99,26 @@ void note_memory(Bench& bench, const Buffers&... buffers) {
 // --- tiled ---
 
 // What the arithmetic takes: the Tensor Cores, as far as mma.sync reaches, or the exponentials
-// beside them; the blocks of the last wave count whole.
+// beside them; the blocks of the last wave count whole. Or the bytes: of causal queries, those of
+// the second turn are the keys of the first once more. Where these take about as long as the
+// arithmetic, time depends on how much of them L2 still has: no law.
 gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
   const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
              special = bench.device().find("sfu_ops_per_clock_per_sm"),
              reach = bench.device().find("mma_sync_efficiency"),
              floor = bench.device().find("kernel_floor_seconds");
   if (!sms || !clock || !special || !floor) return {};
+  const bool two_turns = p.causal && groups_of(p.seq) > 1;
+  if (two_turns && p.seq > 256 && p.seq < 2048) return {};
   const double waves = std::ceil(blocks / *sms) * *sms / blocks;
-  const double exponentials =
-      p.shape.flops() / (4 * p.shape.head_dim) * waves / (*special * *sms * *clock);
+  const double scores =
+      p.shape.heads * p.shape.seq * p.shape.seq * waves * computed_share(p.seq, p.causal);
+  const double exponentials = scores / (*special * *sms * *clock),
+               flops = 4 * p.shape.head_dim * scores,
+               all_bytes = p.shape.operand_bytes() * (two_turns ? 1.25 : 1);
   return [=, shape = p.shape, share = reach.value_or(1), floor = *floor](const Roofs& roofs) {
-    const double multiplications = shape.flops() * waves / (share * roofs.at("tensor_bf16"));
-    const double bytes = shape.operand_bytes() / roofs.at("dram");
+    const double multiplications = flops / (share * roofs.at("tensor_bf16"));
+    const double bytes = all_bytes / roofs.at("dram");
     return shape.flops() / (floor + std::max({multiplications, exponentials, bytes}));
   };
 }
@@ -194,10 +201,12 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
 
 // Each of the three steps takes its arithmetic, or its bytes: of the scores, each writes or reads
 // all, and softmax both; of causal ones it need not read the half that it overwrites with zeros.
+// (Of no more scores than twice what L2 holds much stays there from step to step: no law.)
 gpubench::Law standard_law(const Bench& bench, const Problem& p, double softmax_bytes) {
   const auto best = bench.device().find("gemm_efficiency"),
-             floor = bench.device().find("kernel_floor_seconds");
-  if (!best || !floor) return {};
+             floor = bench.device().find("kernel_floor_seconds"),
+             l2 = bench.device().find("l2_bytes");
+  if (!best || !floor || !l2 || p.shape.score_bytes() <= 2 * *l2) return {};
   return [=, shape = p.shape, best = *best, floor = *floor](const Roofs& roofs) {
     const double dram = roofs.at("dram"),
                  multiplication = 2 * shape.heads * shape.seq * shape.seq * shape.head_dim /

@@ -55,7 +55,7 @@ class AttentionTest : public AttentionRuns {
 
   // Every weight of five rows of scores, a row by `lanes` threads.
   template <unsigned held>
-  static void expect_weights(unsigned seq, unsigned lanes, bool causal) {
+  void expect_weights(unsigned seq, unsigned lanes, bool causal) {
     constexpr unsigned rows = 5;
     const auto scores = filled(std::size_t{rows} * seq, of_q);
     launch(softmax<held>, rows, lanes, 0, nullptr, scores.data(), seq, rows, 1.0f, causal);
