@@ -12,8 +12,9 @@
 // Units     seq [tokens of a sequence], batch x seq = 16 Ki tokens (one sequence where it is
 //           longer), 2048 / head_dim heads. So bytes of Q, K, V and the result are the same in all
 //           rows up to there; FLOPs (4 N^2 head_dim a head, of causal ones half) grow with seq, as
-//           is attention's nature. memory_bytes: all that is allocated; moved bytes, what the model
-//           or a profiler finds, or of `standard` the passes counted.
+//           is attention's nature. memory_bytes: of all buffers, without the library's own
+//           workspace. Moved bytes: what the model or a profiler finds; of `standard` the passes
+//           counted, as if L2 kept nothing from one to the next.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 
@@ -89,22 +90,35 @@ std::string check_rows(const Problem& p, const element* out, Generator<element> 
   return checked > 0 ? "" : "none of the rows that were to be checked was written";
 }
 
+// What one set of the row's buffers takes.
+template <class... Buffers>
+void note_memory(Bench& bench, const Buffers&... buffers) {
+  bench.note("memory_bytes", static_cast<double>((buffers.size() + ...) * sizeof(element)));
+}
+
 // --- tiled ---
 
 // What the arithmetic takes: the Tensor Cores, as far as mma.sync reaches, or the exponentials
-// beside them; the blocks of the last wave count whole.
+// beside them; the blocks of the last wave count whole. Or the bytes: of causal queries, those of
+// the second turn are the keys of the first once more. Where these take about as long as the
+// arithmetic, time depends on how much of them L2 still has: no law.
 gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
   const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
              special = bench.device().find("sfu_ops_per_clock_per_sm"),
              reach = bench.device().find("mma_sync_efficiency"),
              floor = bench.device().find("kernel_floor_seconds");
   if (!sms || !clock || !special || !floor) return {};
+  const bool two_turns = p.causal && groups_of(p.seq) > 1;
+  if (two_turns && p.seq > 256 && p.seq < 2048) return {};
   const double waves = std::ceil(blocks / *sms) * *sms / blocks;
-  const double exponentials =
-      p.shape.flops() / (4 * p.shape.head_dim) * waves / (*special * *sms * *clock);
+  const double scores =
+      p.shape.heads * p.shape.seq * p.shape.seq * waves * computed_share(p.seq, p.causal);
+  const double exponentials = scores / (*special * *sms * *clock),
+               flops = 4 * p.shape.head_dim * scores,
+               all_bytes = p.shape.operand_bytes() * (two_turns ? 1.25 : 1);
   return [=, shape = p.shape, share = reach.value_or(1), floor = *floor](const Roofs& roofs) {
-    const double multiplications = shape.flops() * waves / (share * roofs.at("tensor_bf16"));
-    const double bytes = shape.operand_bytes() / roofs.at("dram");
+    const double multiplications = flops / (share * roofs.at("tensor_bf16"));
+    const double bytes = all_bytes / roofs.at("dram");
     return shape.flops() / (floor + std::max({multiplications, exponentials, bytes}));
   };
 }
@@ -127,7 +141,7 @@ void tiled(Bench& bench) {
               .flops = p.shape.flops(),
               .law = tiled_law(bench, p, double{1} * grid.x * grid.y),
               .law_tolerance = 0.1});
-  bench.note("memory_bytes", p.shape.operand_bytes());
+  note_memory(bench, q, k, v, out);
   bench.run([&](cudaStream_t s) {
     launch(kernel, grid, threads, shared, s, q.data(), k.data(), v.data(), out.data(),
            static_cast<unsigned>(p.seq), scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
@@ -145,6 +159,11 @@ class Standard {
                 {p.heads, p.head_elements(), p.head_elements(), p.seq * p.seq}),
         results_(GemmShape::textbook(GemmType::bf16, p.seq, p.head_dim, p.seq),
                  {p.heads, p.seq * p.seq, p.head_elements(), p.head_elements()}) {}
+  // Has the library's fastest algorithms found on these operands.
+  void tune(const element* q, const element* k, const element* v, element* weights, element* out) {
+    scores_.tune(q, k, weights);
+    results_.tune(weights, v, out);
+  }
   void queue(cudaStream_t s, const element* q, const element* k, const element* v, element* weights,
              element* out) const {
     scores_.queue(s, q, k, weights);
@@ -182,10 +201,12 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
 
 // Each of the three steps takes its arithmetic, or its bytes: of the scores, each writes or reads
 // all, and softmax both; of causal ones it need not read the half that it overwrites with zeros.
+// (Of no more scores than twice what L2 holds much stays there from step to step: no law.)
 gpubench::Law standard_law(const Bench& bench, const Problem& p, double softmax_bytes) {
   const auto best = bench.device().find("gemm_efficiency"),
-             floor = bench.device().find("kernel_floor_seconds");
-  if (!best || !floor) return {};
+             floor = bench.device().find("kernel_floor_seconds"),
+             l2 = bench.device().find("l2_bytes");
+  if (!best || !floor || !l2 || p.shape.score_bytes() <= 2 * *l2) return {};
   return [=, shape = p.shape, best = *best, floor = *floor](const Roofs& roofs) {
     const double dram = roofs.at("dram"),
                  multiplication = 2 * shape.heads * shape.seq * shape.seq * shape.head_dim /
@@ -197,7 +218,7 @@ gpubench::Law standard_law(const Bench& bench, const Problem& p, double softmax_
 
 void standard(Bench& bench) {
   const Problem p(bench);
-  const Standard way = [&] {
+  Standard way = [&] {
     try {
       return Standard(p);
     } catch (const gpubench::GemmUnavailable& why) {
@@ -208,6 +229,12 @@ void standard(Bench& bench) {
              v = bench.input<element>(p.elements());
   const auto out = bench.output<element>(p.elements());
   const auto weights = bench.output<element>(p.heads * p.seq * p.seq);
+  bench.each_set([=, &way, tuned = false]() mutable {  // as gemm_ladder's library rows
+    if (tuned) return;
+    way.tune(q.data(), k.data(), v.data(), weights.data(), out.data());
+    CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.size() * sizeof(element)));
+    tuned = true;
+  });
   bench.check([=, &bench](bool) {
     return bench.priced() ? check_in_small(p.head_dim, p.causal)
                           : check_rows(p, out.data(), q.values(), k.values(), v.values(), false);
@@ -218,7 +245,7 @@ void standard(Bench& bench) {
               .flops = p.shape.flops(),
               .law = standard_law(bench, p, softmax_bytes),
               .law_tolerance = 0.15});
-  bench.note("memory_bytes", p.shape.operand_bytes() + p.shape.score_bytes());
+  note_memory(bench, q, k, v, out, weights);
   bench.run([&](cudaStream_t s) {
     way.queue(s, q.data(), k.data(), v.data(), weights.data(), out.data());
   });

@@ -185,7 +185,9 @@ void Bench::take_counters(const Observation& observation) {
   row_.terms = observation.terms;
   row_.instructions = observation.instructions;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
+  dram_bytes_ = work_.moved_bytes;
   if (work_.moved_bytes == 0) {
+    dram_bytes_ = observation.dram_bytes.value_or(0);
     const bool shared = observation.bound == "shared";
     if (shared) row_.moved_through = observation.bound;
     const auto& moved = shared ? observation.shared_bytes : observation.dram_bytes;
@@ -266,8 +268,8 @@ void Bench::take_time(const Body& body) {
     rate("flops_per_second", work_.flops);
     rate("items_per_second", work_.items);
   }
-  if (work_.flops > 0 && work_.moved_bytes > 0) {
-    counters["arithmetic_intensity"] = work_.flops / work_.moved_bytes;
+  if (work_.flops > 0 && dram_bytes_ > 0) {
+    counters["arithmetic_intensity"] = work_.flops / dram_bytes_;
   }
 }
 

@@ -252,6 +252,7 @@ class Bench {
   const BenchSettings& settings_;
   Row row_;
   Work work_;
+  double dram_bytes_ = 0;  // 0: not known
   std::unique_ptr<GpuRanks> ranks_;
   DeviceBuffer<char> head_start_;
   int head_start_sets_ = 0;

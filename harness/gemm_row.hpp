@@ -124,41 +124,46 @@ std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, S
   CUDA_CHECK(cudaMemcpy(all.data(), d, all.size() * sizeof(Out), cudaMemcpyDeviceToHost));
   constexpr std::uint64_t seeds[] = {11, 12};
   constexpr std::size_t enough = 4;
-  const auto corner_of = [&](std::size_t tile) {
-    return std::pair{tile / (s.n / tile_n) * tile_m, tile % (s.n / tile_n) * tile_n};
+  const std::size_t down = (s.m + tile_m - 1) / tile_m, across = (s.n + tile_n - 1) / tile_n;
+  struct Tile {
+    std::size_t row, column, rows, columns;  // its corner in D, and how much of it there is
+  };
+  const auto place_of = [&](std::size_t tile) {
+    const std::size_t row = tile / across * tile_m, column = tile % across * tile_n;
+    return Tile{row, column, std::min(tile_m, s.m - row), std::min(tile_n, s.n - column)};
   };
   std::vector<std::size_t> written;
-  for (std::size_t tile = 0; tile < s.m / tile_m * (s.n / tile_n); ++tile) {
-    const auto [first_row, first] = corner_of(tile);
+  for (std::size_t tile = 0; tile < down * across; ++tile) {
+    const auto [first_row, first, rows, columns] = place_of(tile);
     const auto is_there = [&, corner = &all[first_row * s.ldd + first]](std::size_t row,
                                                                         std::size_t column) {
       return !is_poison(corner[row * s.ldd + column]);
     };
-    if (is_there(0, 0) || is_there(0, tile_n - 1) || is_there(tile_m - 1, 0) ||
-        is_there(tile_m - 1, tile_n - 1)) {
+    if (is_there(0, 0) || is_there(0, columns - 1) || is_there(rows - 1, 0) ||
+        is_there(rows - 1, columns - 1)) {
       written.push_back(tile);
     }
   }
   // Of more than enough the first, the last, and some between.
   const std::size_t checked = std::min(written.size(), enough);
   for (std::size_t i = 0; i < checked; ++i) {
-    const auto [first_row, first] =
-        corner_of(written[checked == 1 ? 0 : i * (written.size() - 1) / (checked - 1)]);
+    const auto [first_row, first, rows, columns] =
+        place_of(written[checked == 1 ? 0 : i * (written.size() - 1) / (checked - 1)]);
     const auto at = [&, corner = &all[first_row * s.ldd + first]](std::size_t row,
                                                                   std::size_t column) {
       return corner[row * s.ldd + column];
     };
     std::vector<double> combined[2] = {std::vector<double>(s.k), std::vector<double>(s.k)};
     for (std::size_t j = 0; j < s.k; ++j) {
-      for (std::size_t column = 0; column < tile_n; ++column) {
+      for (std::size_t column = 0; column < columns; ++column) {
         const auto b =
             static_cast<double>(of_b((first + column) * expected.b_column + j * expected.b_step));
         for (int r : {0, 1}) combined[r][j] += product::sign(seeds[r], column) * b;
       }
     }
-    for (std::size_t row = 0; row < tile_m; ++row) {
+    for (std::size_t row = 0; row < rows; ++row) {
       double is[2] = {}, shall[2] = {}, squares = 0;
-      for (std::size_t column = 0; column < tile_n; ++column) {
+      for (std::size_t column = 0; column < columns; ++column) {
         const auto value = static_cast<double>(at(row, column));
         for (int r : {0, 1}) is[r] += product::sign(seeds[r], column) * value;
         squares += value * value;
@@ -169,7 +174,7 @@ std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, S
       }
       for (int r : {0, 1}) {
         const std::string wrong =
-            judge_row(first_row + row, is[r], shall[r], squares, tile_n, tolerance);
+            judge_row(first_row + row, is[r], shall[r], squares, columns, tolerance);
         if (!wrong.empty()) return wrong;
       }
     }

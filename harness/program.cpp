@@ -469,6 +469,7 @@ int run_program(int argc, char** argv) {
     }
   }
   results.context["run_seconds"] = progress.seconds();
+  if (!options.filter.empty()) results.context["filter"] = options.filter;
   const auto roofs = state_roofs(rows, *platform);
   judge_rows(rows, best_roofs(roofs));
   results.context["roofs"] = roofs_json(roofs);

@@ -317,6 +317,11 @@ constexpr unsigned groups_of(std::size_t seq) {
 constexpr unsigned blocks_of(std::size_t seq, bool causal) {
   return causal ? (groups_of(seq) + 1) / 2 : groups_of(seq);
 }
+// Of the scores of whole groups, the share that is computed. A group's warps, of 32 queries, stop
+// at their own diagonal: at g tiles of two, and 1, 1, 2 and 2 more.
+inline double computed_share(std::size_t seq, bool causal) {
+  return causal ? 0.5 + 0.25 / groups_of(seq) : 1;
+}
 
 // --- the standard way's own kernel: rows of scores become rows of weights, in place ---
 

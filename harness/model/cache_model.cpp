@@ -71,7 +71,9 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
 }
 
 // Distinct sectors that a wave of blocks reads: a block's, and of each further neighbour what it
-// does not share.
+// does not share. One pair of neighbours speaks for all along its axis: where blocks take their
+// tiles in an order of their own, by a number along x, what some of them share is taken to be
+// everybody's, or nobody's.
 double read_by_wave(const FootprintSums& f, double of_block, const CachedGrid& grid) {
   double blocks = grid.wave(), distinct = of_block;
   const auto shares = [](const Shared& shared) { return shared.fraction > 0; };
@@ -84,7 +86,7 @@ double read_by_wave(const FootprintSums& f, double of_block, const CachedGrid& g
   return distinct;
 }
 
-// How far apart in time neighbours come by what they share: in reads of the block, a mean.
+// How far apart in time neighbours come by what they share: in sectors that a warp reads, a mean.
 double mean_skew(const FootprintSums& f) {
   double skew = 0, weight = 0;
   for (const Shared& shared : f.shared) {

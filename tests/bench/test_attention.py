@@ -37,9 +37,16 @@ def test_memory_grows_with_the_square_or_not_at_all(rows: dict[str, dict]) -> No
     assert len(rows) == 12
     for found in rows.values():
         seq, head_dim = found["arguments"]["seq"], found["arguments"]["head_dim"]
-        matrix = scores(seq, head_dim) if found["kernel"] == "standard" else 0
-        # Tokens are as many in all rows: a matrix as large a token as the sequence is long.
-        assert found["memory_bytes"] == OPERANDS + matrix
+        heads = TOKENS // seq * HIDDEN // head_dim
+        elements = 4 * heads * seq * head_dim  # Q, K, V and the result
+        if found["kernel"] == "standard":
+            elements += heads * seq * seq
+        assert found["memory_bytes"] == 2 * elements
+    # The same tokens in longer sequences: a matrix twice as large, or nothing.
+    memory = {name: row(rows, name, 4096)["memory_bytes"] for name in ("standard", "tiled")}
+    before = {name: row(rows, name, 2048)["memory_bytes"] for name in ("standard", "tiled")}
+    assert memory["tiled"] == before["tiled"] == OPERANDS
+    assert memory["standard"] - OPERANDS == 2 * (before["standard"] - OPERANDS)
 
 
 def test_scores_pass_through_memory_four_times(rows: dict[str, dict]) -> None:
@@ -48,7 +55,7 @@ def test_scores_pass_through_memory_four_times(rows: dict[str, dict]) -> None:
         moved = found["moved_bytes_per_second"] * found["real_time"] * 1e-6
         assert moved == pytest.approx(OPERANDS + 4 * scores(seq))
         assert found["label"] == "dram"
-    # At 2048 tokens a head's: 6.6 FLOP a byte of dozens that the multiplications could do.
+    # At 2048 tokens 60.2 FLOP a byte, of hundreds that the multiplications could do.
     found = row(rows, "standard", 2048)
     flops = 4 * 16 * 8 * 2048**2 * 128
     assert found["arithmetic_intensity"] == pytest.approx(flops / (OPERANDS + 4 * scores(2048)))

@@ -52,6 +52,28 @@ class AttentionTest : public AttentionRuns {
     // Scores are rounded too, here up to some sixty, before they are exponents.
     expect_rows(out, heads, seq, head_dim, causal, 0.03);
   }
+
+  // Every weight of five rows of scores, a row by `lanes` threads.
+  template <unsigned held>
+  void expect_weights(unsigned seq, unsigned lanes, bool causal) {
+    constexpr unsigned rows = 5;
+    const auto scores = filled(std::size_t{rows} * seq, of_q);
+    launch(softmax<held>, rows, lanes, 0, nullptr, scores.data(), seq, rows, 1.0f, causal);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    const std::vector<element> got = scores.download();
+    for (unsigned row = 0; row < rows; ++row) {
+      std::vector<double> want(seq);
+      double sum = 0;
+      for (unsigned i = 0; i < (causal ? row + 1 : seq); ++i) {
+        sum += want[i] = std::exp2(static_cast<float>(of_q(row * seq + i)));
+      }
+      for (unsigned i = 0; i < seq; ++i) {
+        const double share = want[i] / sum;
+        ASSERT_NEAR(static_cast<float>(got[row * seq + i]), share, 0x1p-8 * share)
+            << "seq " << seq << ", row " << row << ", weight " << i;
+      }
+    }
+  }
 };
 
 TEST_F(AttentionTest, TiledAtRaggedShapes) {
@@ -71,21 +93,11 @@ TEST_F(AttentionTest, TheStandardWayIsTheSame) {
   }
 }
 
-TEST_F(AttentionTest, RowsOfSoftmaxAddUpAndSeeNoFurther) {
-  constexpr unsigned rows = 5, seq = 2056;  // more than a warp's registers hold
-  const auto scores = filled(std::size_t{rows} * seq, of_q);
-  launch(softmax<4>, rows, dim3(128), 0, nullptr, scores.data(), seq, rows, 1.0f, true);
-  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
-  const std::vector<element> got = scores.download();
-  for (unsigned row = 0; row < rows; ++row) {
-    double sum = 0;
-    for (unsigned i = 0; i < seq; ++i) {
-      const double weight = static_cast<float>(got[row * seq + i]);
-      EXPECT_EQ(weight > 0, i <= row);
-      sum += weight;
-    }
-    EXPECT_NEAR(sum, 1, 0.01);
-  }
+TEST_F(AttentionTest, SoftmaxSeesNoFurther) { expect_weights<4>(2056, 128, true); }
+
+TEST_F(AttentionTest, SoftmaxOfRowsThatTakeSeveralPacksAThread) {
+  expect_weights<4>(2056, 128, false);  // three, the third of one thread
+  expect_weights<8>(8200, 256, false);  // five
 }
 
 }  // namespace

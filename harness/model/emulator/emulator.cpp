@@ -79,29 +79,33 @@ std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& la
   return text.str();
 }
 
+// A sector, and how many others its warp had read in the block before it.
+struct ReadSector {
+  std::uint64_t sector;
+  std::size_t turn;
+};
+using ReadSectors = std::map<std::uint64_t, std::vector<ReadSector>>;  // of blocks
+
 // Puts into the footprints how much of its reads a block shares with its neighbours, of which
 // `reads` has the sectors in order: `compared` are a block and neighbours of it.
 void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::uint64_t> compared,
-                 const std::map<std::uint64_t, std::vector<std::uint64_t>>& reads, dim3 grid,
-                 FootprintMap& map) {
+                 const ReadSectors& reads, dim3 grid, FootprintMap& map) {
   if (compared.empty()) return;
-  std::unordered_map<std::uint64_t, std::size_t> places;
-  const std::vector<std::uint64_t>& own = reads.at(compared.front());
-  for (std::size_t i = 0; i < own.size(); ++i) places.emplace(own[i], i);
+  std::unordered_map<std::uint64_t, std::size_t> turns;
+  for (const auto& [sector, turn] : reads.at(compared.front())) turns.emplace(sector, turn);
   const dim3 at = block_at(compared.front(), grid);
   for (const std::uint64_t index : compared.subspan(1)) {
     const dim3 other = block_at(index, grid);
     const std::size_t axis = other.x != at.x ? 0 : other.y != at.y ? 1 : 2;
     std::map<std::uint64_t, std::array<double, 3>> sums;  // by allocation: all, shared, skew
-    const std::vector<std::uint64_t>& sectors = reads.at(index);
-    for (std::size_t i = 0; i < sectors.size(); ++i) {
-      const Footprint* const footprint = map.at(sectors[i] * sector_bytes);
+    for (const auto& [sector, turn] : reads.at(index)) {
+      const Footprint* const footprint = map.at(sector * sector_bytes);
       if (footprint == nullptr) continue;
       auto& [all, shared, skew] = sums[footprint->identity()];
       all += 1;
-      if (const auto place = places.find(sectors[i]); place != places.end()) {
+      if (const auto own = turns.find(sector); own != turns.end()) {
         shared += 1;
-        skew += std::abs(static_cast<double>(i) - static_cast<double>(place->second));
+        skew += std::abs(static_cast<double>(turn) - static_cast<double>(own->second));
       }
     }
     for (FootprintSums& f : footprints) {
@@ -128,10 +132,11 @@ struct Emulator::Worker {
     for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
   }
 
-  // The sectors of global memory that the block reads, in the order of their first reads, warp by
-  // warp.
-  std::vector<std::uint64_t> reads() {
+  // The sectors of global memory that the block reads, by the warp that reads them first, in its
+  // order.
+  std::vector<ReadSector> reads() {
     block_sectors.clear();
+    std::vector<ReadSector> found;
     for (std::size_t first = 0; first < lanes; first += warp_lanes) {
       zipper.zip(warp(first), [&](const WarpRequest& request) {
         const EventKind kind = kind_of(request.event);
@@ -141,9 +146,10 @@ struct Emulator::Worker {
         const Sectors sectors = sectors_of(request);
         for (unsigned i = 0; i < sectors.count; ++i) block_sectors.at(sectors.id[i]);
       });
+      for (std::size_t turn = 0; found.size() < block_sectors.touched().size(); ++turn) {
+        found.push_back({block_sectors.touched()[found.size()].sector, turn});
+      }
     }
-    std::vector<std::uint64_t> found;
-    for (const BlockSector& mine : block_sectors.touched()) found.push_back(mine.sector);
     return found;
   }
 
@@ -457,7 +463,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   for (const auto& worker : workers_) worker->begin_kernel();
 
   const std::vector<std::uint64_t> compared = blocks_to_compare(launch);
-  std::map<std::uint64_t, std::vector<std::uint64_t>> reads;  // of these, once they have run
+  ReadSectors reads;  // of these, once they have run
 
   const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced, bool counted) {
     const BlockResult result = worker.runner.run(launch, block_at(index, launch.grid), traced);

@@ -28,7 +28,7 @@ inline constexpr std::size_t reuse_classes = 32;  // of a distance from 2^i to 2
 // What a block reads of an allocation that its neighbour in the grid reads as well.
 struct Shared {
   double fraction = 0;  // of the neighbour's distinct sectors
-  double skew = 0;      // by how many of its reads sooner or later the neighbour comes by, a mean
+  double skew = 0;  // by how many sectors of a warp sooner or later the neighbour comes by, a mean
 };
 
 // Sums over the traced blocks, in sectors of 32 bytes.

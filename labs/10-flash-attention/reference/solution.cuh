@@ -43,8 +43,10 @@ static __global__ void attention(const float* q, const float* k, const float* v,
       of_v[w * threads + me] = next_v[w];
     }
     __syncthreads();
+    // All of a tile, and unrolled: an index that only the run knows would put the scores in memory.
     float scores[keys], of_tile = largest;
-    for (unsigned key = 0; key < here; ++key) {
+#pragma unroll
+    for (unsigned key = 0; key < keys; ++key) {
       const float4* const row = reinterpret_cast<const float4*>(of_k + key * head_dim);
       float score = 0;
       for (unsigned d = 0; d < head_dim; d += 4) {
@@ -54,6 +56,7 @@ static __global__ void attention(const float* q, const float* k, const float* v,
         score = fmaf(query[d + 2], part.z, score);
         score = fmaf(query[d + 3], part.w, score);
       }
+      if (key >= here) score = -INFINITY;  // no key: no weight
       scores[key] = score;
       of_tile = fmaxf(of_tile, score);
     }
@@ -61,7 +64,8 @@ static __global__ void attention(const float* q, const float* k, const float* v,
     largest = of_tile;
     sum *= kept;
     for (unsigned d = 0; d < head_dim; ++d) result[d] *= kept;
-    for (unsigned key = 0; key < here; ++key) {
+#pragma unroll
+    for (unsigned key = 0; key < keys; ++key) {
       const float weight = expf(scores[key] - largest);
       const float4* const row = reinterpret_cast<const float4*>(of_v + key * head_dim);
       sum += weight;
