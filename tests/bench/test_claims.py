@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from reports.factory import make_document
+from reports.factory import DRAM, make_document, make_roofs
 
 from gpubench_reports.claims import HOLDS, PARTLY, UNTESTED, Case, claims, judge_claims
 from gpubench_reports.reader import read
@@ -65,3 +65,7 @@ def test_the_models_rows_answer(rows_of_concept: RowsOfConcept, tmp_path: Path) 
     assert figures[7]["what a graph removes of it"] == pytest.approx(1 - 1.26 / 2.43, rel=0.01)
     assert figures[8]["arrays of 256 Mi bytes in fp32"] == pytest.approx(9 / 3, rel=0.05)
     assert "steps/s claimed" in found[12].tried[0].beside
+    # Q, K, V and the output once, 4 N N d multiplied and added: N / 2 FLOP a byte.
+    peak = next(roof["value"] for roof in make_roofs() if roof["name"] == "tensor_bf16")
+    over = figures[13]["intensity over the ridge, matrix not written"]
+    assert over == pytest.approx(2048 / 2 / (peak / DRAM), rel=0.01)
