@@ -99,9 +99,9 @@ void note_memory(Bench& bench, const Buffers&... buffers) {
 // --- tiled ---
 
 // What the arithmetic takes: the Tensor Cores, as far as mma.sync reaches, or the exponentials
-// beside them; the blocks of the last wave count whole. Or the bytes: of causal queries, those of
-// the second turn are the keys of the first once more. Where these take about as long as the
-// arithmetic, time depends on how much of them L2 still has: no law.
+// beside them; the blocks of the last wave count whole. Or the bytes. No law for short causal rows
+// of two turns, whose second asks for keys of the first again: what L2 still has decides; nor for
+// the shortest rows of 64 elements: two blocks an SM do not hide how long a tile takes to come.
 gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
   const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
              special = bench.device().find("sfu_ops_per_clock_per_sm"),
@@ -109,16 +109,16 @@ gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
              floor = bench.device().find("kernel_floor_seconds");
   if (!sms || !clock || !special || !floor) return {};
   const bool two_turns = p.causal && groups_of(p.seq) > 1;
-  if (two_turns && p.seq > 256 && p.seq < 2048) return {};
+  if (two_turns && p.seq < 2048) return {};
+  if (p.head_dim == 64 && p.seq < 512) return {};
   const double waves = std::ceil(blocks / *sms) * *sms / blocks;
   const double scores =
       p.shape.heads * p.shape.seq * p.shape.seq * waves * computed_share(p.seq, p.causal);
   const double exponentials = scores / (*special * *sms * *clock),
-               flops = 4 * p.shape.head_dim * scores,
-               all_bytes = p.shape.operand_bytes() * (two_turns ? 1.25 : 1);
+               flops = 4 * p.shape.head_dim * scores;
   return [=, shape = p.shape, share = reach.value_or(1), floor = *floor](const Roofs& roofs) {
     const double multiplications = flops / (share * roofs.at("tensor_bf16"));
-    const double bytes = all_bytes / roofs.at("dram");
+    const double bytes = shape.operand_bytes() / roofs.at("dram");
     return shape.flops() / (floor + std::max({multiplications, exponentials, bytes}));
   };
 }
