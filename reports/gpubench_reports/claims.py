@@ -17,9 +17,12 @@ from gpubench_reports.rule_rows import (
     RuleRows,
     UnusableError,
     bounds,
+    check_names,
     figure,
     figure_text,
-    plain_figure,
+    figures_of,
+    made,
+    parsed,
     range_text,
 )
 from gpubench_reports.units import argument_text, si
@@ -155,7 +158,7 @@ def claims_of(text: str) -> tuple[Claim, ...]:
     found = []
     for entry in tomllib.loads(text)["claim"]:
         entry["cases"] = tuple(_case(entry["number"], case) for case in entry.pop("case"))
-        found.append(_made(Claim, f"claim {entry['number']}", entry))
+        found.append(made(Claim, f"claim {entry['number']}", entry))
         if not any(case.judges for case in found[-1].cases):
             raise ValueError(f"claim {entry['number']}: no case has a range in which it holds")
     numbers = [claim.number for claim in found]
@@ -166,27 +169,15 @@ def claims_of(text: str) -> tuple[Claim, ...]:
 
 def _case(number: int, entry: dict[str, Any]) -> Case:
     name = f"claim {number}"
-    entry = dict(entry)
-    entry["value"] = Expression(entry["value"])
-    entry["with_rows"] = entry.pop("with", {})
-    entry["devices"] = tuple(entry.get("devices", ()))
-    entry["shows"] = {key: Expression(text) for key, text in entry.get("shows", {}).items()}
-    case = _made(Case, name, entry)
+    shows = {key: Expression(text) for key, text in entry.get("shows", {}).items()}
+    case = made(Case, name, parsed(entry) | {"shows": shows})
     if not case.least <= case.most:
         raise ValueError(f"{name}: no range in which it holds")
     known = {*case.with_rows, *_ROOFS, *(["row"] if case.rows else [])}
     for expression in (case.value, *case.shows.values()):
-        if unknown := sorted(expression.names() - known):
-            raise ValueError(f"{name}: nothing is called {unknown[0]!r}")
+        check_names(name, expression, known)
     re.compile(case.rows)
     return case
-
-
-def _made(kind: type, name: str, entry: dict[str, Any]) -> Any:
-    try:
-        return kind(**entry)
-    except TypeError as error:
-        raise ValueError(f"{name}: {str(error).partition(' ')[2]}") from None
 
 
 def tested_and_not(findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
@@ -241,12 +232,8 @@ def _where(case: Case, arguments: Mapping[str, float | str]) -> str:
 
 
 def _try(case: Case, where: str, name: str, context: Context, rows: RuleRows) -> Tried:
-    used: dict[str, dict[str, Any]] = {}
-    if name:
-        used["row"] = rows.usable(name)
-        for alias, pattern in case.with_rows.items():
-            used[alias] = rows.beside(used["row"], pattern)
-    of_rows = {alias: lambda key, of=row: plain_figure(of, key) for alias, row in used.items()}
+    used = rows.used(name, case.with_rows) if name else {}
+    of_rows = figures_of(used)
     for alias, of_run in _ROOFS.items():
         of_rows[alias] = lambda key, which=of_run: _roof(context, key, which)
 

@@ -23,9 +23,12 @@ from gpubench_reports.rule_rows import (
     RuleRows,
     UnusableError,
     bounds,
+    check_names,
     figure,
     figure_text,
-    plain_figure,
+    figures_of,
+    made,
+    parsed,
     range_text,
 )
 from gpubench_reports.validate import validate
@@ -105,15 +108,7 @@ def goals_of(text: str) -> tuple[Goal, ...]:
 
 def _goal(entry: dict[str, Any]) -> Goal:
     name = f"goal {entry.get('what', '')!r}"
-    entry = dict(entry)
-    if "value" in entry:
-        entry["value"] = Expression(entry["value"])
-    entry["with_rows"] = entry.pop("with", {})
-    entry["devices"] = tuple(entry.get("devices", ()))
-    try:
-        goal = Goal(**entry)
-    except TypeError as error:
-        raise ValueError(f"{name}: {str(error).partition(' ')[2]}") from None
+    goal = made(Goal, name, parsed(entry))
     if goal.of not in _FIGURES:
         raise ValueError(f"{name}: `of` is {goal.of!r}, not one of {', '.join(_FIGURES)}")
     if not goal.least <= goal.most or (math.isinf(goal.least) and math.isinf(goal.most)):
@@ -125,8 +120,8 @@ def _goal(entry: dict[str, Any]) -> Goal:
     questions = [what.name for what in peers.WHATS]
     if (goal.of == "peers") != (goal.question in questions):
         raise ValueError(f"{name}: `question` is {goal.question!r}, not one of peers.py's")
-    if goal.value and (unknown := sorted(goal.value.names() - {"row", *goal.with_rows})):
-        raise ValueError(f"{name}: nothing is called {unknown[0]!r}")
+    if goal.value:
+        check_names(name, goal.value, {"row", *goal.with_rows})
     re.compile(goal.rows)
     return goal
 
@@ -203,7 +198,8 @@ def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
             continue
         for name in matching:
             try:
-                values[name] = _of_row(goal, rows, name)
+                used = rows.used(name, goal.with_rows)
+                values[name] = figure(goal.value, figures_of(used), name)
             except UnusableError as why:
                 left_out.append(str(why))
         if values:
@@ -216,13 +212,6 @@ def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
     if left_out:
         words += f"; {len(left_out)} left out, the first because {left_out[0]}"
     return statistics.median(best), words
-
-
-def _of_row(goal: Goal, rows: RuleRows, name: str) -> float:
-    row = rows.usable(name)
-    used = {"row": row} | {a: rows.beside(row, p) for a, p in goal.with_rows.items()}
-    of_rows = {a: lambda key, of=one: plain_figure(of, key) for a, one in used.items()}
-    return figure(goal.value, of_rows, name)
 
 
 def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:

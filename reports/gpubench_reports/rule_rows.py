@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gpubench_reports.expressions import Expression
@@ -47,6 +47,13 @@ class RuleRows:
         """The arguments of the row of this name, whatever became of it."""
         return self._rows[name]["arguments"]
 
+    def used(self, name: str, beside: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """The row of this name as `row`, and by its alias the one beside it of each pattern. Raises
+        UnusableError where there is none, or its figures say nothing."""
+        row = self.usable(name)
+        others = {alias: self.beside(row, pattern) for alias, pattern in beside.items()}
+        return {"row": row} | others
+
     def beside(self, row: dict[str, Any], pattern: str) -> dict[str, Any]:
         """The first row of the pattern, in which {argument} is that of `row`. Raises UnusableError
         where there is none, or its figures say nothing."""
@@ -70,6 +77,11 @@ def plain_figure(row: dict[str, Any], key: str) -> Any:
     if value is None or isinstance(value, (list, dict, bool)):
         raise UnusableError(f"{row['name']} has no {key}")
     return value
+
+
+def figures_of(used: Mapping[str, dict[str, Any]]) -> dict[str, Callable[[str], Any]]:
+    """What figure() takes: the plain figures of each row, by its alias."""
+    return {alias: lambda key, of=row: plain_figure(of, key) for alias, row in used.items()}
 
 
 def figure(expression: Expression, of: Mapping[str, Callable[[str], Any]], where: str) -> float:
@@ -104,3 +116,29 @@ def range_text(least: float, most: float, unit: str) -> str:
     if math.isinf(most):
         return f"at least {low}"
     return f"at most {high}" if math.isinf(least) else f"{low} to {high}"
+
+
+def parsed(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What a rules file says of a rule, with `with`, `devices` and `value` as what they stand for.
+    Raises ValueError for a value that is no expression."""
+    rule = dict(entry)
+    rule["with_rows"] = rule.pop("with", {})
+    rule["devices"] = tuple(rule.get("devices", ()))
+    if "value" in rule:
+        rule["value"] = Expression(rule["value"])
+    return rule
+
+
+def made(kind: type, name: str, entry: Mapping[str, Any]) -> Any:
+    """A `kind` with the entry's keys. Raises ValueError, which names `name`, for what it lacks or
+    does not know."""
+    try:
+        return kind(**entry)
+    except TypeError as error:
+        raise ValueError(f"{name}: {str(error).partition(' ')[2]}") from None
+
+
+def check_names(name: str, expression: Expression, known: Iterable[str]) -> None:
+    """Raises ValueError, which names `name`, if the expression has other names than the known."""
+    if unknown := sorted(expression.names() - set(known)):
+        raise ValueError(f"{name}: nothing is called {unknown[0]!r}")

@@ -976,16 +976,7 @@ void BlockRunner::copy_box(void* to_shared, const void* map, unsigned column, un
     trace_->events.push(make_event(code, EventKind::copied_to, row_bytes));
     trace_->addresses.push(to + i * row_bytes);
   }
-  if (trace_ != nullptr) {
-    note_copy({.to = to,
-               .bytes = bytes,
-               .lane = current_,
-               .code = code,
-               .barrier = &at,
-               .group = at.phase});
-  }
-  at.bytes -= static_cast<std::int64_t>(bytes);
-  end_phase(at);
+  arrive_with(at, to, bytes, code);
 }
 
 void BlockRunner::copy_bulk(void* to_shared, const void* from_global, std::size_t bytes,
@@ -1022,15 +1013,22 @@ void BlockRunner::copy_bulk(void* to_shared, const void* from_global, std::size_
         done += piece;
       }
     }
+  }
+  arrive_with(at, to, static_cast<unsigned>(bytes), code);
+}
+
+void BlockRunner::arrive_with(Mbarrier& barrier, std::uint64_t to, unsigned bytes,
+                              const void* code) {
+  if (trace_ != nullptr) {
     note_copy({.to = to,
-               .bytes = static_cast<unsigned>(bytes),
+               .bytes = bytes,
                .lane = current_,
                .code = code,
-               .barrier = &at,
-               .group = at.phase});
+               .barrier = &barrier,
+               .group = barrier.phase});
   }
-  at.bytes -= static_cast<std::int64_t>(bytes);
-  end_phase(at);
+  barrier.bytes -= static_cast<std::int64_t>(bytes);
+  end_phase(barrier);
 }
 
 void BlockRunner::wait_for_phase(void* barrier, unsigned parity, const void* code) {

@@ -275,6 +275,8 @@ class BlockRunner {
   bool release_barrier();
   Mbarrier& mbarrier_at(const void* barrier, const char* what, const void* code);
   void end_phase(Mbarrier& barrier);
+  // The engine has brought so many bytes to shared memory.
+  void arrive_with(Mbarrier& barrier, std::uint64_t to, unsigned bytes, const void* code);
   void settle_copies();
   void note_copy(Copy copy);
   const Copy* copy_into(std::uint64_t address) const;

@@ -79,6 +79,9 @@ std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& la
   return text.str();
 }
 
+// What is kept of a block that runs: nothing, what it reads first, or that and all counts.
+enum class Watch { nothing, reads, counts };
+
 // A sector, and how many others its warp had read in the block before it.
 struct ReadSector {
   std::uint64_t sector;
@@ -362,6 +365,12 @@ Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSetti
 
 Emulator::~Emulator() = default;
 
+// Where a word of arguments points to; null if it is no pointer to device memory.
+const Allocation* Emulator::allocation_at(std::uint64_t word) const {
+  const auto* pointer = reinterpret_cast<const void*>(word);
+  return memory_.in_range(pointer) ? memory_.find(pointer) : nullptr;
+}
+
 // What decides a launch's duration: the kernel, its shape, and its arguments, where a pointer
 // counts as what it points to (how large, holding what) and not as where that lies, so that the
 // rotated copies of a buffer are the same.
@@ -376,8 +385,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   append(launch.block);
   append(launch.shared_bytes);
   for (const std::uint64_t word : launch.argument_words) {
-    const auto* pointer = reinterpret_cast<const void*>(word);
-    const Allocation* allocation = memory_.in_range(pointer) ? memory_.find(pointer) : nullptr;
+    const Allocation* const allocation = allocation_at(word);
     if (allocation != nullptr) {
       identities.push_back(allocation->identity);
       append(allocation->bytes);
@@ -430,8 +438,7 @@ std::vector<std::uint64_t> Emulator::blocks_to_compare(const KernelLaunch& launc
   std::set<const Allocation*> allocations;
   double bytes = 0;
   for (const std::uint64_t word : launch.argument_words) {
-    const auto* pointer = reinterpret_cast<const void*>(word);
-    const Allocation* allocation = memory_.in_range(pointer) ? memory_.find(pointer) : nullptr;
+    const Allocation* const allocation = allocation_at(word);
     if (allocation != nullptr && allocations.insert(allocation).second) {
       bytes += static_cast<double>(allocation->bytes);
     }
@@ -465,15 +472,16 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   const std::vector<std::uint64_t> compared = blocks_to_compare(launch);
   ReadSectors reads;  // of these, once they have run
 
-  const auto run_one = [&](Worker& worker, std::uint64_t index, bool traced, bool counted) {
-    const BlockResult result = worker.runner.run(launch, block_at(index, launch.grid), traced);
+  const auto run_one = [&](Worker& worker, std::uint64_t index, Watch watch) {
+    const BlockResult result =
+        worker.runner.run(launch, block_at(index, launch.grid), watch != Watch::nothing);
     worker.lanes = result.lanes;
     if (!result.fault.empty()) {
       const std::lock_guard lock(fault_mutex);
       if (fault.empty()) fault = result.fault;
       return false;
     }
-    if (traced) {
+    if (watch != Watch::nothing) {
       worker.learn();
       if (std::ranges::find(compared, index) != compared.end()) {
         auto found = worker.reads();
@@ -481,7 +489,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
         reads[index] = std::move(found);
       }
     }
-    if (counted) {
+    if (watch == Watch::counts) {
       // A counted multiply-add is a call, and costs about what an event does.
       for (const LaneTrace& trace : worker.runner.traces()) {
         worker.events += trace.events.size() + trace.merged;
@@ -510,12 +518,12 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     return true;
   };
   // Block i of a list goes to worker i mod n, always: the same sums on every run.
-  const auto run_all = [&](const std::vector<std::uint64_t>& blocks, bool traced, bool counted) {
+  const auto run_all = [&](const std::vector<std::uint64_t>& blocks, Watch watch) {
     const std::size_t threads = std::min(workers_.size(), blocks.size());
     const auto work = [&](std::size_t me) {
       workers_[me]->runner.attach();
       for (std::size_t i = me; i < blocks.size(); i += threads) {
-        if (!run_one(*workers_[me], blocks[i], traced, counted)) return;
+        if (!run_one(*workers_[me], blocks[i], watch)) return;
       }
     };
     std::vector<std::jthread> helpers;
@@ -526,7 +534,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   const std::uint64_t grid_blocks = linear(launch.grid);
   Measured measured;
   // The last block, the ragged one, tells what a block costs; the budget says how many follow.
-  run_all({grid_blocks - 1}, true, true);
+  run_all({grid_blocks - 1}, Watch::counts);
   const std::uint64_t events = std::max<std::uint64_t>(workers_[0]->events, 1);
   const std::size_t affordable =
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
@@ -535,27 +543,22 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   // No block finds an earlier one's values in its static shared memory.
   const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
   for (const auto& worker : workers_) worker->runner.poison(variables);
-  if (fault.empty()) run_all(chosen, true, true);
+  if (fault.empty()) run_all(chosen, Watch::counts);
   // Those compared that were not chosen: they run, and are not counted.
   std::vector<std::uint64_t> beside;
   for (const std::uint64_t index : compared) {
     if (std::ranges::find(chosen, index) == chosen.end()) beside.push_back(index);
   }
-  if (fault.empty()) run_all(beside, true, false);
+  if (fault.empty()) run_all(beside, Watch::reads);
   measured.whole = chosen.size() + 1 == grid_blocks;
   if (fault.empty() && execution_ == Execution::whole && !measured.whole) {
     std::vector<std::uint64_t> rest, done = chosen;
     done.insert(done.end(), beside.begin(), beside.end());
     std::ranges::sort(done);
-    std::size_t next = 0;
     for (std::uint64_t i = 0; i + 1 < grid_blocks; ++i) {
-      if (next < done.size() && done[next] == i) {
-        ++next;
-      } else {
-        rest.push_back(i);
-      }
+      if (!std::ranges::binary_search(done, i)) rest.push_back(i);
     }
-    run_all(rest, false, false);
+    run_all(rest, Watch::nothing);
     measured.whole = true;
   }
 

@@ -83,6 +83,7 @@ class Emulator final : public KernelExecutor {
   std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count);
   // Two neighbours or more, the first of which is next to each of the others; or none.
   std::vector<std::uint64_t> blocks_to_compare(const KernelLaunch& launch);
+  const Allocation* allocation_at(std::uint64_t word) const;
   void remember_traffic(const KernelProfile& profile);
 
   const DeviceSpec& device_;
