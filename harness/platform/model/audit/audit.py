@@ -32,7 +32,7 @@ from os.path import normpath
 from pathlib import Path
 from shutil import which
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 DATA = ROOT / "harness/platform/model/compiled/compiled.json"
 # What CUDA itself keeps of a block's shared memory, which counts as the kernel's from sm_90 on.
 RESERVED_SHARED = 1024
