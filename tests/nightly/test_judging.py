@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.cli import main
 from gpubench_reports.nightly.export import junit, openmetrics, parquet
 from gpubench_reports.nightly.index import Index

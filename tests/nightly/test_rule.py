@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from gpubench_reports.nightly.change_points import change_points
-from gpubench_reports.nightly.rule import (
-    judge,
-    limits,
-    night_values,
-    provisional,
-    without_spikes,
-)
+from gpubench_reports.nightly.rule import judge, limits, night_values, provisional, without_spikes
 from gpubench_reports.nightly.settings import Settings
 
 from .conftest import WOBBLE

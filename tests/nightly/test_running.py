@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.cli import main
 from gpubench_reports.nightly.store import Store
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.adding import add
 from gpubench_reports.nightly.index import Index
 from gpubench_reports.nightly.settings import Settings, load

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpubench_reports.agree import agree, by_concept
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.agree import agree, by_concept
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports import html_report
-from gpubench_reports.cli import main
-from gpubench_reports.csv_report import to_csv
-from gpubench_reports.errors import ReportError
-from gpubench_reports.markdown_report import to_markdown
-from gpubench_reports.reader import COUNTERS, WORDS, read
-from gpubench_reports.tables import MOST_ROWS
-from gpubench_reports.verdicts import judge
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.pages import html_report
+from gpubench_reports.pages.csv_report import to_csv
+from gpubench_reports.pages.markdown_report import to_markdown
+from gpubench_reports.pages.tables import MOST_ROWS
+from gpubench_reports.results.reader import COUNTERS, WORDS, read
+from gpubench_reports.rules.verdicts import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
 
@@ -117,7 +117,7 @@ def test_unlike_files_are_compared_and_say_so(write, capsys, command):
 
 
 def test_a_row_of_a_hundred_thousand_is_found(write, capsys, monkeypatch):
-    monkeypatch.setattr("gpubench_reports.tables.MOST_ROWS", 50)
+    monkeypatch.setattr("gpubench_reports.pages.tables.MOST_ROWS", 50)
     assert MOST_ROWS > 50
     path = write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12) for n in range(120)]))
     assert main(["table", str(path)]) == 0

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import calibrate
-from gpubench_reports.cli import main
-from gpubench_reports.expressions import Expression
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.rules import calibration
+from gpubench_reports.rules.expressions import Expression
 
 from .factory import make_document, make_row
 
-H200 = calibrate.read_device("h200-sxm")
+H200 = calibration.read_device("h200-sxm")
 CLOCK = 1.8e9
 FLOOR = make_row("launch_overhead/empty_row/by:stream/launches:1", 4e-6,
                  empty_kernel_seconds=2.5e-6)  # fmt: skip
@@ -26,7 +26,7 @@ def fp32_row(rate, **more):
 
 
 def run(load, rows, base=H200, from_model=False, by=None, **context):
-    return calibrate.calibrate(load(rows, **context), base, from_model, by or calibrate.rules())
+    return calibration.calibrate(load(rows, **context), base, from_model, by or calibration.rules())
 
 
 def figures(found):
@@ -40,7 +40,7 @@ def rules_of(*rules):
         filled = {"rows": "a/b/.*", "why": "w", "assumes": "a", **rule}
         lines = (f"{key} = {_toml(value)}" for key, value in filled.items())
         text += "\n[[rule]]\n" + "\n".join(lines) + "\n"
-    return calibrate.rules_of(text)
+    return calibration.rules_of(text)
 
 
 def _toml(value):
@@ -53,14 +53,14 @@ def _toml(value):
 
 
 def test_every_figure_is_measured_by_a_rule_or_by_nobody_and_never_both():
-    by = calibrate.rules()
+    by = calibration.rules()
     measured = {rule.figure for rule in by.rules}
     assert not measured & set(by.kept)
-    assert measured | set(by.kept) == set(calibrate.figure_rules())
+    assert measured | set(by.kept) == set(calibration.figure_rules())
 
 
 def test_each_rule_says_why_in_a_sentence():
-    for rule in calibrate.rules().rules:
+    for rule in calibration.rules().rules:
         assert rule.why.endswith("."), rule.figure
         assert rule.assumes.endswith("."), rule.figure
 
@@ -183,7 +183,7 @@ def test_a_rule_that_cannot_be_one_is_an_error(change, why):
 
 def test_the_file_has_what_was_measured_and_keeps_the_rest(load):
     found = run(load, [FLOOR, fp32_row(240)])
-    device = json.loads(calibrate.device_text(found, "mine"))
+    device = json.loads(calibration.device_text(found, "mine"))
     base = H200.document
     assert device["name"] == "mine"
     figure = device["figures"]["fp32_flops_per_clock_per_sm"]
@@ -202,7 +202,7 @@ def test_the_file_has_what_was_measured_and_keeps_the_rest(load):
 
 def test_a_modelled_figure_says_so_and_is_assumed(load):
     found = run(load, [FLOOR, fp32_row(240)], from_model=True, device_kind="model")
-    figure = json.loads(calibrate.device_text(found, "mine"))["figures"]["kernel_floor_seconds"]
+    figure = json.loads(calibration.device_text(found, "mine"))["figures"]["kernel_floor_seconds"]
     assert figure["from"] == "assumed"
     assert figure["source"].startswith("MODELLED, not measured")
 
@@ -219,7 +219,7 @@ def test_the_command_prints_old_and_new_and_what_is_missing(write, tmp_path, cap
     assert "no row is bound by special functions: sfu_ops_per_clock_per_sm" in printed
     assert "MODELLED" not in printed
     assert printed.splitlines()[-1] == str(out)
-    assert calibrate.read_device(str(out)).value("kernel_floor_seconds") == 2.5e-6
+    assert calibration.read_device(str(out)).value("kernel_floor_seconds") == 2.5e-6
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_bad_input_is_one_line(refused, write):
 
 
 def test_a_modelled_file_never_overwrites_a_device_that_ships(refused):
-    shipped = calibrate.DEVICES / "h200-sxm.json"
+    shipped = calibration.DEVICES / "h200-sxm.json"
     before = shipped.read_bytes()
     line = refused("--from-model", "--out", str(shipped), device_kind="model")
     assert "is a device file that ships" in line
@@ -276,7 +276,7 @@ def test_the_filter_asks_for_each_row_and_needs_no_file(capsys):
 
 
 def test_the_shipped_files_are_read():
-    for name in calibrate.shipped_devices():
-        path = Path(calibrate.DEVICES / f"{name}.json")
+    for name in calibration.shipped_devices():
+        path = Path(calibration.DEVICES / f"{name}.json")
         if json.loads(path.read_text())["kind"] == "gpu":
-            assert calibrate.read_device(name).name == name
+            assert calibration.read_device(name).name == name

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from gpubench_reports import html_report
-from gpubench_reports.claims import (
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages import html_report
+from gpubench_reports.rules.claims import (
     FAILS,
     HOLDS,
     PARTLY,
@@ -15,8 +16,7 @@ from gpubench_reports.claims import (
     claims_of,
     judge_claims,
 )
-from gpubench_reports.cli import main
-from gpubench_reports.rule_rows import figure_text
+from gpubench_reports.rules.rule_rows import figure_text
 
 from .factory import DRAM, bandwidth_row, make_document, make_row
 

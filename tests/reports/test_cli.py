@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import files
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import write_atomically
-from gpubench_reports.render import chart_names
+from gpubench_reports.charts.render import chart_names
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common import files
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import write_atomically
 
 from .factory import (
     DRAM,

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from gpubench_reports import compare_chart
-from gpubench_reports.cli import main
-from gpubench_reports.compare import compare
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.charts import compare_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
 

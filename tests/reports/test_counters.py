@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpubench_reports import counters
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons import counters
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
 from .profiles import metrics_of, ncu_csv

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import devices_chart, levels_chart
-from gpubench_reports.cli import main
-from gpubench_reports.devices import read_machine
-from gpubench_reports.errors import ReportError
+from gpubench_reports.charts import devices_chart, levels_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.device_files import read_machine
 
 from .factory import DRAM, FP32, compute_row, make_document, roofline_rows
 

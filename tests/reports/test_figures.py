@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from gpubench_reports.figures import with_headline
-from gpubench_reports.sweeps import MAX_SERIES, panels, sweeps
-from gpubench_reports.units import argument_text, axis_title, si
+from gpubench_reports.common.units import argument_text, axis_title, si
+from gpubench_reports.results.headlines import with_headline
+from gpubench_reports.results.sweeps import MAX_SERIES, panels, sweeps
 
 from .factory import bandwidth_row, compute_row, make_row
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpubench_reports import goals
-from gpubench_reports.cli import main
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.rules import goals
 
 from .factory import make_context, make_document, make_row
 from .profiles import metrics_of, ncu_csv

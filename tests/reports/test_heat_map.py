@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gpubench_reports import concept_chart, heat_map
-from gpubench_reports.figures import with_headline
+from gpubench_reports.charts import concept_chart, heat_map
+from gpubench_reports.results.headlines import with_headline
 
 from .factory import DRAM, bandwidth_row, make_row
 

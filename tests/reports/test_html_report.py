@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports import html_report, markup
-from gpubench_reports.cli import main
-from gpubench_reports.reader import read
-from gpubench_reports.verdicts import judge
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages import html_report, markup
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules.verdicts import judge
 
 from .browser import Browser, find_browser
 from .factory import (

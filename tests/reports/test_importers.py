@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports import importers
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results import importers
+from gpubench_reports.results.reader import read
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 FILES = {"nccl-tests": "nccl-tests.txt", "babelstream": "babelstream.csv",

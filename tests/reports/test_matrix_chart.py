@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpubench_reports import matrix_chart
-from gpubench_reports.render import render
+from gpubench_reports.charts import matrix_chart
+from gpubench_reports.charts.render import render
 
 from .factory import bandwidth_row, coalescing_rows, make_row
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import peers
-from gpubench_reports.cli import main
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.comparisons import peers
+from gpubench_reports.results.reader import read
 
 from .factory import make_context, make_row
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.published import (
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.published import (
     BEGIN,
     END,
     compare_points,

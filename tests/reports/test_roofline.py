@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports import roofline, style
-from gpubench_reports.reader import Roof, read
+from gpubench_reports.charts import roofline, style
+from gpubench_reports.results.reader import Roof, read
 
 from .factory import (
     compute_row,

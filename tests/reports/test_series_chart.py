@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports import series_chart
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.render import render
-from gpubench_reports.series import series_beside
+from gpubench_reports.charts import series_chart
+from gpubench_reports.charts.render import render
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import read
+from gpubench_reports.results.watched import series_beside
 
 from .factory import bandwidth_row, make_context, make_document
 

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpubench_reports import concept_chart, csv_report, markdown_report, paragraphs, speedups
-from gpubench_reports.cli import main
-from gpubench_reports.compare import compare
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.verdicts import judge
+from gpubench_reports.charts import concept_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons import speedups
+from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.pages import csv_report, markdown_report, paragraphs
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules.verdicts import judge
 
 from .factory import (
     DRAM,

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports import validate_chart
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.validate import summary, validate, worst
+from gpubench_reports.charts import validate_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.validate import summary, validate, worst
+from gpubench_reports.results.reader import read
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row, roof
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from gpubench_reports import verdicts
-from gpubench_reports.ranges import Range, ranges_for
-from gpubench_reports.reader import read
+from gpubench_reports.comparisons.ranges import Range, ranges_for
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules import verdicts
 
 from .factory import DRAM, bandwidth_row, compute_row, make_document, make_row, roof
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gpubench_reports import warp_chart
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.explanations import read
+from gpubench_reports.charts import warp_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.explanations import read
 
 from .factory import make_document, make_row
 

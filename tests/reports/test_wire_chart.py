@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpubench_reports import wire_chart
-from gpubench_reports.render import render
+from gpubench_reports.charts import wire_chart
+from gpubench_reports.charts.render import render
 
 from .factory import coalescing_rows, make_row
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.evidence import read_process, refuse_other_kind
 from gpubench_reports.nightly.index import Index
 from gpubench_reports.nightly.store import Night, Store, checksum, folder_name, now

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.gate import Gate
 from gpubench_reports.nightly.running import CannotJudgeError, last_line
 

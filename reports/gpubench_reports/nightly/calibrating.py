@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import ensure_directory, write_atomically
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import ensure_directory, write_atomically
 from gpubench_reports.nightly import rule
 from gpubench_reports.nightly.gate import statistics
 from gpubench_reports.nightly.index import Index
@@ -292,8 +292,8 @@ def markdown(outcome: Outcome, noise: Noise, settings: Settings, series: int, ni
 
 def draw(outcome: Outcome, noise: Noise, folder: Path) -> list[Path]:
     """Detection by nights for each step, as PNG and SVG."""
-    from gpubench_reports import style
-    from gpubench_reports.render import save
+    from gpubench_reports.charts import style
+    from gpubench_reports.charts.render import save
 
     figure = style.new_figure(7.2, 4.2)
     axes = figure.add_axes((0.1, 0.2, 0.62, 0.68))

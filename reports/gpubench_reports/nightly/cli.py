@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 
 PROGRAM = "nightly"
 
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a full or broken disk, wherever it shows first
-        from gpubench_reports.files import reason
+        from gpubench_reports.common.files import reason
 
         print(f"{PROGRAM}: {error.filename or 'a file'}: {reason(error)}", file=sys.stderr)
         return 2
@@ -473,7 +473,7 @@ def _gate(options: argparse.Namespace):
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from gpubench_reports.files import write_atomically
+    from gpubench_reports.common.files import write_atomically
 
     result = _gate(options).compare(options.a, options.b)
     text = result.markdown()

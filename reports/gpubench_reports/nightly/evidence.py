@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import Checker, Context, open_document, seconds_of
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import Checker, Context, open_document, seconds_of
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import ensure_directory, reason, write_atomically
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import ensure_directory, reason, write_atomically
 from gpubench_reports.nightly.index import Index
 from gpubench_reports.nightly.judging import Standing, missing_line, status
 from gpubench_reports.nightly.queries import NIGHTS, load_duckdb

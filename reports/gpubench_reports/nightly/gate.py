@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.units import si
 from gpubench_reports.nightly import health
 from gpubench_reports.nightly.evidence import ProcessFile, read_process, refuse_other_kind
 from gpubench_reports.nightly.running import CannotJudgeError, Program
 from gpubench_reports.nightly.settings import Settings
 from gpubench_reports.nightly.summary import REHEARSAL, percent
-from gpubench_reports.units import si
 
 _RESAMPLES = 4000
 _SHOWN = 60  # rows of the Markdown table at most

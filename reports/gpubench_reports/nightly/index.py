@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import reason
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
 from gpubench_reports.nightly.evidence import (
     Environment,
     ProcessFile,

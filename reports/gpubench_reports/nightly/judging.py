@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly import rule
 from gpubench_reports.nightly.evidence import ProcessFile
 from gpubench_reports.nightly.index import Index

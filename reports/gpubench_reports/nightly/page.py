@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gpubench_reports.files import write_atomically
+from gpubench_reports.common.files import write_atomically
+from gpubench_reports.common.units import si
 from gpubench_reports.nightly.index import Index
 from gpubench_reports.nightly.judging import (
     IMPROVEMENT,
@@ -31,7 +32,6 @@ from gpubench_reports.nightly.judging import (
 from gpubench_reports.nightly.settings import Settings
 from gpubench_reports.nightly.store import Store, now
 from gpubench_reports.nightly.summary import REHEARSAL, percent, standing_line
-from gpubench_reports.units import si
 
 # Nights shown. A page of 500 series stays a few megabytes.
 _SHOWN = 180

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from gpubench_reports.errors import ReportError
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.index import Index
 
 # What `nights` is over the index; export writes just this.

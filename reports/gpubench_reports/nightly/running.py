@@ -20,8 +20,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import reason
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
 from gpubench_reports.nightly import health
 from gpubench_reports.nightly.evidence import read_process, refuse_other_kind
 from gpubench_reports.nightly.index import Index

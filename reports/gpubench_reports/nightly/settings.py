@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import reason
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
 
 FILE = "settings.toml"
 

@@ -31,9 +31,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import reason
-from gpubench_reports.reader import parse
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
+from gpubench_reports.results.reader import parse
 
 SCHEMA = 1
 KINDS = ("measured", "rehearsal")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from gpubench_reports.common.units import si
 from gpubench_reports.nightly.judging import MachineStatus, Standing
 from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.units import si
 
 REHEARSAL = "REHEARSAL: every night here is modelled, nothing was measured"
 
