@@ -264,8 +264,10 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(store: Store) -> None:
     large.write_bytes(process_file(rows))
     done = subprocess.run(
         [*command, "add", f"--store={store.root}", f"--machine={MACHINE}", str(large)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert len(store.nights(MACHINE)) == 12

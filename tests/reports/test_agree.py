@@ -16,8 +16,12 @@ def files(write, *times: dict[str, float], width: float = 0.004, **context):
         write(
             make_document(
                 [
-                    make_row(name, seconds, ci_low_seconds=seconds * (1 - width),
-                             ci_high_seconds=seconds * (1 + width))
+                    make_row(
+                        name,
+                        seconds,
+                        ci_low_seconds=seconds * (1 - width),
+                        ci_high_seconds=seconds * (1 + width),
+                    )
                     for name, seconds in one.items()
                 ],
                 **context,
@@ -25,7 +29,7 @@ def files(write, *times: dict[str, float], width: float = 0.004, **context):
             f"{number}.json",
         )
         for number, one in enumerate(times)
-    ]  # fmt: skip
+    ]
 
 
 def test_equal_runs_agree(write):

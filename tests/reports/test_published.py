@@ -30,12 +30,17 @@ def points_file(**changes):
         "unlike": "Larger arrays.",
         "points": [
             {"what": "read", "value": 2e12, "row": "a/read", "quantity": RATE, "fitted": False},
-            {"what": "small", "value": 2e-6, "row": "a/small", "quantity": "seconds",
-             "fitted": True},
+            {
+                "what": "small",
+                "value": 2e-6,
+                "row": "a/small",
+                "quantity": "seconds",
+                "fitted": True,
+            },
             {"what": "L1", "value": 33, "unit": "cycles", "waits_for": "a chase"},
         ],
         **changes,
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture

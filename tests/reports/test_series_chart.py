@@ -20,14 +20,18 @@ def entry(**changes):
     moments = 20
     hot = ["" if i < 12 else "software thermal slow-down" for i in range(moments)]
     return {
-        "name": NAME, "date": make_context()["date"], "figure": "flops_per_second",
+        "name": NAME,
+        "date": make_context()["date"],
+        "figure": "flops_per_second",
         "verdict": "the silicon: throughput fell",
         "seconds": [0.1 * (i + 1) for i in range(moments)],
         "rate": [1e15 if not reason else 9e14 for reason in hot],
         "sm_clock_hz": [1.98e9 if not reason else 1.78e9 for reason in hot],
-        "power_w": [None] * moments, "temperature_c": [60 + i for i in range(moments)],
-        "reasons": hot, **changes,
-    }  # fmt: skip
+        "power_w": [None] * moments,
+        "temperature_c": [60 + i for i in range(moments)],
+        "reasons": hot,
+        **changes,
+    }
 
 
 @pytest.fixture

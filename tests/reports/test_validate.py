@@ -75,8 +75,11 @@ def test_the_worst_come_first_whatever_their_sign(load):
 
 def test_the_chart_shows_every_row_twice_and_fitted_ones_hollow(load):
     roofs = [*make_roofs(), roof("l2", "bandwidth", 9e12, "calibrated")]
-    rows = [bandwidth_row("a/b", 1e12), bandwidth_row("a/c", 2e12, label="l2"),
-            bandwidth_row("d/e", 4e12)]  # fmt: skip
+    rows = [
+        bandwidth_row("a/b", 1e12),
+        bandwidth_row("a/c", 2e12, label="l2"),
+        bandwidth_row("d/e", 4e12),
+    ]
     figure = validate_chart.build(validate([load(rows, roofs=roofs)]))
     for axes in figure.axes:
         points = {line.get_gid(): line for line in axes.lines if ":" in (line.get_gid() or "")}

@@ -18,10 +18,15 @@ def collective_rows(kernel="all_reduce", factor=1.75, sizes=SIZES, ranks=8):
         seconds = ALPHA + BETA * size
         rate = size / seconds
         rows.append(
-            make_row(f"all_reduce/{kernel}/ranks:{ranks}/size:{size}", seconds,
-                     useful_bytes_per_second=rate, algorithm_bytes_per_second=rate,
-                     bus_bytes_per_second=factor * rate, label="link")
-        )  # fmt: skip
+            make_row(
+                f"all_reduce/{kernel}/ranks:{ranks}/size:{size}",
+                seconds,
+                useful_bytes_per_second=rate,
+                algorithm_bytes_per_second=rate,
+                bus_bytes_per_second=factor * rate,
+                label="link",
+            )
+        )
     return rows
 
 

@@ -22,8 +22,24 @@ _VERDICTS = {
     "unknown": ("D", style.INK, "no interval"),
 }
 _TICKS_ABOVE = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1e3, 1e4, 1e6)
-_TICKS_BELOW = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4,
-                1e-6)  # fmt: skip
+_TICKS_BELOW = (
+    0.99,
+    0.98,
+    0.95,
+    0.9,
+    0.8,
+    0.7,
+    0.5,
+    0.3,
+    0.2,
+    0.1,
+    0.05,
+    0.02,
+    0.01,
+    1e-3,
+    1e-4,
+    1e-6,
+)
 
 
 def build(comparison: Comparison) -> list[Figure]:
@@ -32,10 +48,14 @@ def build(comparison: Comparison) -> list[Figure]:
     pages = math.ceil(len(rows) / ROWS_A_PAGE)
     limits = _limits(rows)
     return [
-        _page(comparison, rows.iloc[page * ROWS_A_PAGE : (page + 1) * ROWS_A_PAGE], limits,
-              f"page {page + 1} of {pages}" if pages > 1 else "")
+        _page(
+            comparison,
+            rows.iloc[page * ROWS_A_PAGE : (page + 1) * ROWS_A_PAGE],
+            limits,
+            f"page {page + 1} of {pages}" if pages > 1 else "",
+        )
         for page in range(pages)
-    ]  # fmt: skip
+    ]
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
@@ -61,29 +81,57 @@ def _page(
     right = 1.0
     width = left + 5.5 + right
     figure = style.new_figure(width, height)
-    axes = figure.add_axes(
-        (left / width, bottom / height, 5.5 / width, depth * _LINE / height)
-    )  # fmt: skip
+    axes = figure.add_axes((left / width, bottom / height, 5.5 / width, depth * _LINE / height))
     axes.set_ylim(depth - 0.5, -0.5)
     ratio_axis(axes, limits, "speed of B / speed of A   (← B slower | B faster →)")
     axes.axvline(1, color=style.INK, lw=1.0, zorder=2)
     for place, (_, row) in zip(places, rows.iterrows(), strict=True):
         marker, colour, _ = _VERDICTS[row["verdict"]]
         if np.isfinite(row["low"]):
-            axes.plot([row["low"], row["high"]], [place] * 2, color=colour, lw=1.6, zorder=3,
-                      gid="interval")  # fmt: skip
-        axes.plot([row["ratio"]], [place], marker=marker, color=colour, ms=5.5, mec="white",
-                  mew=0.6, zorder=4, gid="ratio")  # fmt: skip
-        axes.annotate(f"{row['ratio']:.3f}", (1.0, place), xycoords=("axes fraction", "data"),
-                      xytext=(8, 0), textcoords="offset points", va="center", size=7.5,
-                      color=style.INK)  # fmt: skip
+            axes.plot(
+                [row["low"], row["high"]],
+                [place] * 2,
+                color=colour,
+                lw=1.6,
+                zorder=3,
+                gid="interval",
+            )
+        axes.plot(
+            [row["ratio"]],
+            [place],
+            marker=marker,
+            color=colour,
+            ms=5.5,
+            mec="white",
+            mew=0.6,
+            zorder=4,
+            gid="ratio",
+        )
+        axes.annotate(
+            f"{row['ratio']:.3f}",
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            size=7.5,
+            color=style.INK,
+        )
     axes.set_yticks(places, names)
     axes.tick_params(axis="y", length=0, labelsize=7.5)
     axes.grid(axis="y", visible=False)
     for place, concept in headings:
-        axes.annotate(concept, (0, place), xycoords=("figure fraction", "data"), xytext=(9, 0),
-                      textcoords="offset points", va="center", size=8.5, weight="bold",
-                      color=style.INK)  # fmt: skip
+        axes.annotate(
+            concept,
+            (0, place),
+            xycoords=("figure fraction", "data"),
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            size=8.5,
+            weight="bold",
+            color=style.INK,
+        )
     _head(figure, comparison, rows, note, warnings)
     return figure
 
@@ -128,8 +176,16 @@ def _head(
 ) -> None:
     height = figure.get_figheight()
     title = "B against A" + (f", {note}" if note else "")
-    figure.text(0.012, 1 - 0.12 / height, title, size=13, weight="bold", va="top", color=style.INK,
-                gid="title")  # fmt: skip
+    figure.text(
+        0.012,
+        1 - 0.12 / height,
+        title,
+        size=13,
+        weight="bold",
+        va="top",
+        color=style.INK,
+        gid="title",
+    )
     y = 0.42
     for letter, result in (("A", comparison.a), ("B", comparison.b)):
         line = f"{letter}  {result.path.name} · {style.run_line(result.context)}"
@@ -139,15 +195,31 @@ def _head(
         style.small_print(figure, y, f"! {warning}", "warning", weight="bold", color=style.INK)
         y += 0.17
     handles = [
-        Line2D([], [], marker=marker, color=colour, ms=5.5, lw=1.6 if verdict != "unknown" else 0,
-               mec="white", mew=0.6, label=words)
+        Line2D(
+            [],
+            [],
+            marker=marker,
+            color=colour,
+            ms=5.5,
+            lw=1.6 if verdict != "unknown" else 0,
+            mec="white",
+            mew=0.6,
+            label=words,
+        )
         for verdict, (marker, colour, words) in _VERDICTS.items()
         if (rows["verdict"] == verdict).any()
-    ]  # fmt: skip
+    ]
     if (rows["verdict"] != "unknown").any():
         handles.append(Line2D([], [], color=style.GREY, lw=1.6, label="95 % interval"))
-    figure.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0, borderpad=0,
-                  bbox_to_anchor=(0.012, 1 - (y + 0.03) / height), columnspacing=1.6)  # fmt: skip
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncols=5,
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - (y + 0.03) / height),
+        columnspacing=1.6,
+    )
     if comparison.mixed:
         style.watermark(figure, "MODEL against MEASUREMENT")
     elif comparison.a.context.modelled:

@@ -236,13 +236,28 @@ def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _
     axes.set_title(style.shorten(panel.title, 62), pad=6 + rows_above * _LINE * 72)
     if several:
         handles = [
-            Line2D([], [], color=style.COLOURS[i % len(style.COLOURS)], lw=1.2, ms=5,
-                   marker=style.MARKERS[i % len(style.MARKERS)], label=name)
+            Line2D(
+                [],
+                [],
+                color=style.COLOURS[i % len(style.COLOURS)],
+                lw=1.2,
+                ms=5,
+                marker=style.MARKERS[i % len(style.MARKERS)],
+                label=name,
+            )
             for i, name in enumerate(_series_names(panel))
-        ]  # fmt: skip
-        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, 0.99),
-                    ncols=_legend_columns(panel), borderaxespad=0.2, handlelength=1.6,
-                    columnspacing=1.0, handletextpad=0.4, labelspacing=0.25)  # fmt: skip
+        ]
+        axes.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(-0.02, 0.99),
+            ncols=_legend_columns(panel),
+            borderaxespad=0.2,
+            handlelength=1.6,
+            columnspacing=1.0,
+            handletextpad=0.4,
+            labelspacing=0.25,
+        )
 
 
 def _draw_series(
@@ -264,24 +279,62 @@ def _draw_series(
     law = rows["law_value"].to_numpy(float)
     if np.isfinite(law).any():
         dash = joined and len(x) > 1 and np.isfinite(law).all()  # a gap would hide its neighbours
-        axes.plot(x, law, ls=(0, (5, 2)) if dash else "none", lw=2.4, color=colour, alpha=0.45,
-                  zorder=2, gid="law", marker=None if dash else "_", ms=18, mew=2.4)  # fmt: skip
+        axes.plot(
+            x,
+            law,
+            ls=(0, (5, 2)) if dash else "none",
+            lw=2.4,
+            color=colour,
+            alpha=0.45,
+            zorder=2,
+            gid="law",
+            marker=None if dash else "_",
+            ms=18,
+            mew=2.4,
+        )
     if prediction and rows["predicted"].notna().any():
-        axes.plot(x, rows["predicted"].to_numpy(float),
-                  ls=":" if joined else "none", lw=1.3, color=colour, marker="x", ms=4.5,
-                  mew=1.1, zorder=3, gid="prediction")  # fmt: skip
+        axes.plot(
+            x,
+            rows["predicted"].to_numpy(float),
+            ls=":" if joined else "none",
+            lw=1.3,
+            color=colour,
+            marker="x",
+            ms=4.5,
+            mew=1.1,
+            zorder=3,
+            gid="prediction",
+        )
     errors = np.vstack([value - rows["low"], rows["high"] - value])
     if (errors > 0).any():  # the model's intervals have no width
-        axes.errorbar(x, value, yerr=np.clip(np.nan_to_num(errors), 0, None), fmt="none",
-                      ecolor=colour, elinewidth=1.1, capsize=2.5, zorder=4)  # fmt: skip
+        axes.errorbar(
+            x,
+            value,
+            yerr=np.clip(np.nan_to_num(errors), 0, None),
+            fmt="none",
+            ecolor=colour,
+            elinewidth=1.1,
+            capsize=2.5,
+            zorder=4,
+        )
     if joined:
         axes.plot(x, value, lw=1.2, color=colour, zorder=5, gid="path")
     doubtful = _doubtful(rows)
     for mask, face in ((~doubtful, colour), (doubtful, "white")):
         for others in np.unique(covered[mask]):
             same = mask & (covered == others)
-            axes.plot(x[same], value[same], ls="none", marker=marker, ms=_MARK + _RING * others,
-                      mew=1.2, color=colour, mfc=face, zorder=6, gid="measured")  # fmt: skip
+            axes.plot(
+                x[same],
+                value[same],
+                ls="none",
+                marker=marker,
+                ms=_MARK + _RING * others,
+                mew=1.2,
+                color=colour,
+                mfc=face,
+                zorder=6,
+                gid="measured",
+            )
 
 
 def _covered(panel: Panel, scale: _Scale) -> list[np.ndarray]:
@@ -299,10 +352,14 @@ def _covered(panel: Panel, scale: _Scale) -> list[np.ndarray]:
 
     return [
         np.array(
-            [sum(x in later and meet(value, later[x]) for later in known[index + 1 :])
-             for x, value in own.items()], dtype=float)
+            [
+                sum(x in later and meet(value, later[x]) for later in known[index + 1 :])
+                for x, value in own.items()
+            ],
+            dtype=float,
+        )
         for index, own in enumerate(known)
-    ]  # fmt: skip
+    ]
 
 
 def _spell_out(axes: Axes, panel: Panel, position) -> None:
@@ -313,17 +370,34 @@ def _spell_out(axes: Axes, panel: Panel, position) -> None:
     for x, value in zip(position(series.x), series.rows["value"], strict=True):
         axes.vlines(x, 0, value, color=style.COLOURS[0], lw=9, alpha=0.25, zorder=1, gid="stem")
         low = value < 0.1 * axes.get_ylim()[1]  # below the point the text would meet the axis
-        axes.annotate(si(value, panel.figure.unit), (x, value), xytext=(9, 2 if low else -5),
-                      textcoords="offset points", va="bottom" if low else "top", size=8,
-                      color=style.INK, gid="value")  # fmt: skip
+        axes.annotate(
+            si(value, panel.figure.unit),
+            (x, value),
+            xytext=(9, 2 if low else -5),
+            textcoords="offset points",
+            va="bottom" if low else "top",
+            size=8,
+            color=style.INK,
+            gid="value",
+        )
 
 
 def _draw_claimed(axes: Axes, x: np.ndarray, value: np.ndarray, colour: str, marker: str) -> None:
     """Hollow and crossed out: the wrong number beside the right one."""
-    axes.plot(x, value, lw=0.8, ls=(0, (1, 2)), color=colour, marker=marker, ms=7, mew=1.0,
-              mfc="white", zorder=5, gid="claimed")  # fmt: skip
-    axes.plot(x, value, ls="none", color=colour, marker="x", ms=5, mew=1.0, zorder=6,
-              gid="crossed")  # fmt: skip
+    axes.plot(
+        x,
+        value,
+        lw=0.8,
+        ls=(0, (1, 2)),
+        color=colour,
+        marker=marker,
+        ms=7,
+        mew=1.0,
+        mfc="white",
+        zorder=5,
+        gid="claimed",
+    )
+    axes.plot(x, value, ls="none", color=colour, marker="x", ms=5, mew=1.0, zorder=6, gid="crossed")
 
 
 def _doubtful(rows: pd.DataFrame) -> np.ndarray:
@@ -457,14 +531,26 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
     if not high / 6 < roof.value < high * 1.6:
         return
     axes.set_ylim(low, max(high, roof.value * (1.7 if axes.get_yscale() == "log" else 1.12)))
-    axes.axhline(roof.value, color=style.GREY, lw=0.9, ls=style.ROOF_LINES[roof.provenance],
-                 zorder=1, gid="roof")  # fmt: skip
+    axes.axhline(
+        roof.value,
+        color=style.GREY,
+        lw=0.9,
+        ls=style.ROOF_LINES[roof.provenance],
+        zorder=1,
+        gid="roof",
+    )
     axes.annotate(
         f"{roof.name} roof {si(roof.value, panel.figure.unit)}, "
         f"{style.ROOF_WORDS[roof.provenance]}",
-        (1.0, roof.value), xycoords=("axes fraction", "data"), xytext=(0, 2),
-        textcoords="offset points", ha="right", va="bottom", size=7, color=style.GREY,
-    )  # fmt: skip
+        (1.0, roof.value),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        size=7,
+        color=style.GREY,
+    )
 
 
 def _key(
@@ -499,28 +585,86 @@ def _key(
             )
         )
     if any(_doubtful(series.rows).any() for panel in drawn for series in panel.series):
-        handles.append(Line2D([], [], **ink, ls="none", marker="o", ms=5.2, mfc="white",
-                              label="not converged or throttled"))  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                **ink,
+                ls="none",
+                marker="o",
+                ms=5.2,
+                mfc="white",
+                label="not converged or throttled",
+            )
+        )
     if any(_claimed(panel) for panel in drawn):
-        handles.append((Line2D([], [], **ink, ls=(0, (1, 2)), lw=0.8, marker="o", ms=7, mfc="white",
-                               label="claimed, not synchronised"),
-                        Line2D([], [], **ink, ls="none", marker="x", ms=5)))  # fmt: skip
+        handles.append(
+            (
+                Line2D(
+                    [],
+                    [],
+                    **ink,
+                    ls=(0, (1, 2)),
+                    lw=0.8,
+                    marker="o",
+                    ms=7,
+                    mfc="white",
+                    label="claimed, not synchronised",
+                ),
+                Line2D([], [], **ink, ls="none", marker="x", ms=5),
+            )
+        )
     if covered:
-        handles.append((Line2D([], [], **ink, ls="none", marker="o", ms=_MARK + _RING, mfc="white",
-                               label="larger: others lie on it"),
-                        Line2D([], [], color=style.GREY, ls="none", marker="s",
-                               ms=_MARK)))  # fmt: skip
+        handles.append(
+            (
+                Line2D(
+                    [],
+                    [],
+                    **ink,
+                    ls="none",
+                    marker="o",
+                    ms=_MARK + _RING,
+                    mfc="white",
+                    label="larger: others lie on it",
+                ),
+                Line2D([], [], color=style.GREY, ls="none", marker="s", ms=_MARK),
+            )
+        )
     if any(_alignments(panel) for panel in drawn):
-        handles.append(Line2D([], [], color=style.GREY, ls="-", lw=0.9, marker="|",
-                              label="multiples of 8, 16 (broader), 64 (broadest)"))  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=style.GREY,
+                ls="-",
+                lw=0.9,
+                marker="|",
+                label="multiples of 8, 16 (broader), 64 (broadest)",
+            )
+        )
     if planes:
-        handles.append(Line2D([], [], color=style.COLOURS[1], ls=(0, (5, 2)), lw=2.2,
-                              label="from here on the law is flat"))  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=style.COLOURS[1],
+                ls=(0, (5, 2)),
+                lw=2.2,
+                label="from here on the law is flat",
+            )
+        )
     labels = [(h[0] if isinstance(h, tuple) else h).get_label() for h in handles]
-    figure.legend(handles=handles, labels=labels, loc="upper left", ncols=4,
-                  borderaxespad=0, borderpad=0,
-                  bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
-                  handlelength=2.6, columnspacing=1.6)  # fmt: skip
+    figure.legend(
+        handles=handles,
+        labels=labels,
+        loc="upper left",
+        ncols=4,
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
+        handlelength=2.6,
+        columnspacing=1.6,
+    )
 
 
 def _footnotes(figure: Figure, rows: pd.DataFrame) -> None:

@@ -52,11 +52,23 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
         )
     figure = style.new_figure(_WIDTH, _HEIGHT)
     axes = figure.add_axes(
-        (_LEFT / _WIDTH, _BOTTOM / _HEIGHT, (_WIDTH - _LEFT - _RIGHT) / _WIDTH,
-         (_HEIGHT - _TOP - _BOTTOM) / _HEIGHT)
-    )  # fmt: skip
-    figure.text(0.012, 1 - 0.12 / _HEIGHT, "Rooflines of several devices", size=13, weight="bold",
-                va="top", color=style.INK, gid="title")  # fmt: skip
+        (
+            _LEFT / _WIDTH,
+            _BOTTOM / _HEIGHT,
+            (_WIDTH - _LEFT - _RIGHT) / _WIDTH,
+            (_HEIGHT - _TOP - _BOTTOM) / _HEIGHT,
+        )
+    )
+    figure.text(
+        0.012,
+        1 - 0.12 / _HEIGHT,
+        "Rooflines of several devices",
+        size=13,
+        weight="bold",
+        va="top",
+        color=style.INK,
+        gid="title",
+    )
     formula = "attainable FLOP/s = min(peak, intensity × DRAM bandwidth)"
     style.small_print(figure, 0.42, f"{formula}; a mark is the ridge point", "subtitle")
     axes.set_xscale("log")
@@ -73,16 +85,39 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
         colour = style.COLOURS[line.place % len(style.COLOURS)]
         # Devices beyond the sixth repeat a colour; the mark of their ridge tells them apart.
         mark = style.MARKERS[(line.place // len(style.COLOURS)) + 3]
-        axes.plot([left, line.ridge, right],
-                  [left * line.memory.value, line.peak.value, line.peak.value], color=colour,
-                  lw=1.6, ls=_DASHES[dtypes.index(line.dtype) % len(_DASHES)],
-                  gid=f"roof:{line.place}")  # fmt: skip
-        axes.plot([line.ridge], [line.peak.value], marker=mark, ms=6, mfc="white", mec=colour,
-                  ls="none", zorder=5, gid="ridge")  # fmt: skip
+        axes.plot(
+            [left, line.ridge, right],
+            [left * line.memory.value, line.peak.value, line.peak.value],
+            color=colour,
+            lw=1.6,
+            ls=_DASHES[dtypes.index(line.dtype) % len(_DASHES)],
+            gid=f"roof:{line.place}",
+        )
+        axes.plot(
+            [line.ridge],
+            [line.peak.value],
+            marker=mark,
+            ms=6,
+            mfc="white",
+            mec=colour,
+            ls="none",
+            zorder=5,
+            gid="ridge",
+        )
     for place, (x, y) in enumerate(points):
         if len(x):
-            axes.plot(x, y, ls="none", marker="o", ms=4, mec="white", mew=0.4, zorder=6, gid="row",
-                      color=style.COLOURS[place % len(style.COLOURS)])  # fmt: skip
+            axes.plot(
+                x,
+                y,
+                ls="none",
+                marker="o",
+                ms=4,
+                mec="white",
+                mew=0.4,
+                zorder=6,
+                gid="row",
+                color=style.COLOURS[place % len(style.COLOURS)],
+            )
     _name(figure, axes, lines)
     _key(axes, dtypes, any(len(x) for x, _ in points))
     if any(machine.modelled for machine in machines):
@@ -128,18 +163,39 @@ def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
             f"{style.shorten(line.title, 40)}\n{line.peak.name.replace('_', ' ')} "
             f"{peak} {words}, ridge {line.ridge:.3g}"
         )
-        axes.text(1.05, at / height, text, transform=axes.transAxes, size=7, va="center",
-                  color=style.darker(colour), linespacing=1.15, gid="device")  # fmt: skip
-        axes.plot([1.0, 1.015, 1.042], [want / height, want / height, at / height], lw=0.7,
-                  color=colour, transform=axes.transAxes, clip_on=False)  # fmt: skip
+        axes.text(
+            1.05,
+            at / height,
+            text,
+            transform=axes.transAxes,
+            size=7,
+            va="center",
+            color=style.darker(colour),
+            linespacing=1.15,
+            gid="device",
+        )
+        axes.plot(
+            [1.0, 1.015, 1.042],
+            [want / height, want / height, at / height],
+            lw=0.7,
+            color=colour,
+            transform=axes.transAxes,
+            clip_on=False,
+        )
 
 
 def _key(axes, dtypes: Sequence[str], has_rows: bool) -> None:
     handles = [
-        Line2D([], [], color=style.INK, lw=1.6, ls=_DASHES[place % len(_DASHES)],
-               label=dtype.replace("_", " "))
+        Line2D(
+            [],
+            [],
+            color=style.INK,
+            lw=1.6,
+            ls=_DASHES[place % len(_DASHES)],
+            label=dtype.replace("_", " "),
+        )
         for place, dtype in enumerate(dtypes)
-    ]  # fmt: skip
+    ]
     if has_rows:
         handles.append(Line2D([], [], color=style.INK, ls="none", marker="o", ms=4, label="row"))
     axes.legend(handles=handles, loc="lower right")

@@ -17,8 +17,15 @@ from gpubench_reports.results.traces import path_beside
 
 LIST = "pictures.toml"
 # What a context says of the machine that ran the model: nothing that a modelled figure depends on.
-_OF_THE_MACHINE = ("host_name", "executable", "num_cpus", "mhz_per_cpu", "cpu_scaling_enabled",
-                   "caches", "load_avg")  # fmt: skip
+_OF_THE_MACHINE = (
+    "host_name",
+    "executable",
+    "num_cpus",
+    "mhz_per_cpu",
+    "cpu_scaling_enabled",
+    "caches",
+    "load_avg",
+)
 
 
 @dataclass(frozen=True)

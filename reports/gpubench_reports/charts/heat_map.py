@@ -100,8 +100,16 @@ def draw(plot: Axes, plane: Plane) -> None:
     x_edges, y_edges = _edges(plane.x), _edges(plane.y)
     plot.set_xscale("log", base=2)
     plot.set_yscale("log", base=2)
-    cells = plot.pcolormesh(x_edges, y_edges, plane.value, norm=norm, cmap=COLOURS,
-                            edgecolors="white", linewidth=0.8, gid="cells")  # fmt: skip
+    cells = plot.pcolormesh(
+        x_edges,
+        y_edges,
+        plane.value,
+        norm=norm,
+        cmap=COLOURS,
+        edgecolors="white",
+        linewidth=0.8,
+        gid="cells",
+    )
     plot.grid(False)
     for axis, values, name in (
         (plot.xaxis, plane.x, plane.x_name),
@@ -133,13 +141,27 @@ def _write_values(
     for (row, column), value in np.ndenumerate(plane.value):
         text = f"{value / 10.0**exponent:.3g}"
         if np.isfinite(value) and widths[column] > 0.1 + _LETTER * len(text):
-            shown = plot.text(middles[column], plane.y[row], text, size=7, ha="center",
-                              va="center", zorder=4, gid="cell",
-                              color="white" if norm(value) > 0.5 else style.INK)  # fmt: skip
+            shown = plot.text(
+                middles[column],
+                plane.y[row],
+                text,
+                size=7,
+                ha="center",
+                va="center",
+                zorder=4,
+                gid="cell",
+                color="white" if norm(value) > 0.5 else style.INK,
+            )
             if _crosses(plane, x_edges[column : column + 2], edges[row : row + 2]):
                 # The line of the knee goes behind the number.
-                shown.set_bbox({"boxstyle": "square,pad=0.15", "linewidth": 0, "gid": "cell",
-                                "facecolor": COLOURS(norm(value))})  # fmt: skip
+                shown.set_bbox(
+                    {
+                        "boxstyle": "square,pad=0.15",
+                        "linewidth": 0,
+                        "gid": "cell",
+                        "facecolor": COLOURS(norm(value)),
+                    }
+                )
 
 
 def _knee_line(plane: Plane, x: np.ndarray) -> np.ndarray:
@@ -162,8 +184,15 @@ def _draw_knee(plot: Axes, plane: Plane, x_edges: np.ndarray, y_edges: np.ndarra
     inside = (y >= y_edges[0]) & (y <= y_edges[-1])
     if inside.sum() < 2:
         return
-    plot.plot(x[inside], y[inside], color=style.COLOURS[1], lw=2.2, ls=(0, (5, 2)), gid="knee",
-              path_effects=[withStroke(linewidth=4.5, foreground="white")])  # fmt: skip
+    plot.plot(
+        x[inside],
+        y[inside],
+        color=style.COLOURS[1],
+        lw=2.2,
+        ls=(0, (5, 2)),
+        gid="knee",
+        path_effects=[withStroke(linewidth=4.5, foreground="white")],
+    )
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

@@ -68,8 +68,16 @@ def points_of(rows: pd.DataFrame, context: Context) -> list[Point]:
             intensity["dram"] = row["arithmetic_intensity"]
         if len(intensity) > 1:
             name = f"{row['kernel']} {_in_short(row['arguments'])}".strip()
-            found.append(Point(name, f"{row['concept']}/{row['kernel']}", row["label"],
-                               row["roof"], row["flops_per_second"], intensity))  # fmt: skip
+            found.append(
+                Point(
+                    name,
+                    f"{row['concept']}/{row['kernel']}",
+                    row["label"],
+                    row["roof"],
+                    row["flops_per_second"],
+                    intensity,
+                )
+            )
     return found
 
 
@@ -102,22 +110,35 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     for roof in _preferred(context, "bandwidth"):
         if roof.name in present:
             end = min(right, top / roof.value)
-            axes.plot([left, end], [left * roof.value, end * roof.value], lw=1.4,
-                      ls=style.ROOF_LINES[roof.provenance],
-                      color=_mark(roof.name)["color"], gid=f"roof:{roof.name}")  # fmt: skip
+            axes.plot(
+                [left, end],
+                [left * roof.value, end * roof.value],
+                lw=1.4,
+                ls=style.ROOF_LINES[roof.provenance],
+                color=_mark(roof.name)["color"],
+                gid=f"roof:{roof.name}",
+            )
     lines = merged(peaks)
     for line in lines:
-        axes.axhline(line.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[line.provenance],
-                     gid="peak")  # fmt: skip
+        axes.axhline(
+            line.value, color=style.INK, lw=1.0, ls=style.ROOF_LINES[line.provenance], gid="peak"
+        )
     name_flats(axes, lines)
     for point in points:
         across = sorted(point.intensity.values())
-        axes.plot([across[0], across[-1]], [point.rate] * 2, color=style.GREY, lw=0.5, zorder=2,
-                  gid="row")  # fmt: skip
+        axes.plot(
+            [across[0], across[-1]], [point.rate] * 2, color=style.GREY, lw=0.5, zorder=2, gid="row"
+        )
     for level in present:
         own = [point for point in points if level in point.intensity]
-        axes.plot([p.intensity[level] for p in own], [p.rate for p in own], ls="none",
-                  **_mark(level), zorder=4, gid=f"level:{level}")  # fmt: skip
+        axes.plot(
+            [p.intensity[level] for p in own],
+            [p.rate for p in own],
+            ls="none",
+            **_mark(level),
+            zorder=4,
+            gid=f"level:{level}",
+        )
     _label(axes, points)
     _key(figure, context, present)
     if context.modelled:
@@ -151,19 +172,37 @@ def _label(axes, points: list[Point]) -> None:
     # A mark is taken for a point: the margin is the half of the largest one.
     lines = [line for line in axes.lines if str(line.get_gid()).startswith(("row", "roof:"))]
     textalloc.allocate(
-        axes, ends, [point.rate for point in chosen], [point.name for point in chosen],
-        x_scatter=[x for x, _ in everything], y_scatter=[y for _, y in everything],
-        x_lines=[line.get_xdata() for line in lines], y_lines=[line.get_ydata() for line in lines],
-        textsize=7, linecolor=style.GREY, linewidth=0.5, margin=0.012, min_distance=0.015,
-        max_distance=0.12, nbr_candidates=200, draw_all=False, gid="row-label", zorder=8,
-    )  # fmt: skip
+        axes,
+        ends,
+        [point.rate for point in chosen],
+        [point.name for point in chosen],
+        x_scatter=[x for x, _ in everything],
+        y_scatter=[y for _, y in everything],
+        x_lines=[line.get_xdata() for line in lines],
+        y_lines=[line.get_ydata() for line in lines],
+        textsize=7,
+        linecolor=style.GREY,
+        linewidth=0.5,
+        margin=0.012,
+        min_distance=0.015,
+        max_distance=0.12,
+        nbr_candidates=200,
+        draw_all=False,
+        gid="row-label",
+        zorder=8,
+    )
 
 
 def _mark(level: str) -> dict[str, Any]:
     """Hollow, so that the mark of another level may be seen inside."""
     place = LEVELS.index(level)
-    return {"color": style.COLOURS[place], "marker": style.MARKERS[place], "ms": _SIZES[place],
-            "mfc": "none", "mew": 1.2}  # fmt: skip
+    return {
+        "color": style.COLOURS[place],
+        "marker": style.MARKERS[place],
+        "ms": _SIZES[place],
+        "mfc": "none",
+        "mew": 1.2,
+    }
 
 
 def _key(figure: Figure, context: Context, present: list[str]) -> None:
@@ -173,11 +212,23 @@ def _key(figure: Figure, context: Context, present: list[str]) -> None:
         roof = roofs.get(level)
         said = f" {si(roof.value, 'B/s')} {style.ROOF_WORDS[roof.provenance]}" if roof else ""
         handles.append(
-            Line2D([], [], **_mark(level), lw=1.4,
-                   ls=style.ROOF_LINES[roof.provenance] if roof else "none",
-                   label=f"{level}{said}")
-        )  # fmt: skip
+            Line2D(
+                [],
+                [],
+                **_mark(level),
+                lw=1.4,
+                ls=style.ROOF_LINES[roof.provenance] if roof else "none",
+                label=f"{level}{said}",
+            )
+        )
     handles.append(Line2D([], [], color=style.GREY, lw=0.5, label="one row"))
-    figure.legend(handles=handles, loc="upper left", ncols=5, borderaxespad=0, borderpad=0,
-                  bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()), handlelength=2.6,
-                  columnspacing=1.6)  # fmt: skip
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncols=5,
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
+        handlelength=2.6,
+        columnspacing=1.6,
+    )

@@ -76,15 +76,24 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     low = 10 ** np.floor(np.log10(min(path.line.rate(np.array([_SMALLEST]))[0] for path in found)))
     for index, panel in enumerate(panels):
         axes = figure.add_axes(
-            ((index * each + _LEFT) / width, below / height, (each - _LEFT - 0.1) / width,
-             2.7 / height)
-        )  # fmt: skip
+            (
+                (index * each + _LEFT) / width,
+                below / height,
+                (each - _LEFT - 0.1) / width,
+                2.7 / height,
+            )
+        )
         drawn = [path for path in found if path.panel == panel][:_MOST]
         for place, path in enumerate(drawn):
             _draw(axes, path, style.COLOURS[place], style.MARKERS[place])
-            figure.text((index * each + 0.12) / width,
-                        (0.06 + _LINE * (len(drawn) - 1 - place)) / height, _words(path), size=7.5,
-                        color=style.darker(style.COLOURS[place]), gid="fit")  # fmt: skip
+            figure.text(
+                (index * each + 0.12) / width,
+                (0.06 + _LINE * (len(drawn) - 1 - place)) / height,
+                _words(path),
+                size=7.5,
+                color=style.darker(style.COLOURS[place]),
+                gid="fit",
+            )
         _finish(axes, panel or "other paths" if len(panels) > 1 else "", low, top)
     if context.modelled:
         style.watermark(figure)
@@ -103,12 +112,28 @@ def _draw(axes: Axes, path: Path, colour: str, marker: str) -> None:
     along = np.geomspace(_SMALLEST, _LARGEST, 300)
     axes.plot(along, path.line.rate(along), color=colour, lw=1.3, ls=(0, (5, 2)), gid="line")
     order = np.argsort(path.size)
-    axes.plot(path.size[order], path.rate[order], color=colour, marker=marker, ms=4.5, ls="none",
-              label=path.name, gid="measured")  # fmt: skip
+    axes.plot(
+        path.size[order],
+        path.rate[order],
+        color=colour,
+        marker=marker,
+        ms=4.5,
+        ls="none",
+        label=path.name,
+        gid="measured",
+    )
     half = path.line.half_size
     if _SMALLEST <= half <= _LARGEST:
-        axes.plot([half], [0.5 / path.line.beta], marker="|", ms=13, mew=2, color=colour,
-                  ls="none", gid="half")  # fmt: skip
+        axes.plot(
+            [half],
+            [0.5 / path.line.beta],
+            marker="|",
+            ms=13,
+            mew=2,
+            color=colour,
+            ls="none",
+            gid="half",
+        )
 
 
 def _finish(axes: Axes, title: str, low: float, top: float) -> None:

@@ -38,8 +38,11 @@ class Matrix:
 
 def is_of_pairs(rows: pd.DataFrame) -> pd.Series:
     """Which rows are pairs and nothing else."""
-    return pd.Series([set(arguments) == {_FROM, _TO} for arguments in rows["arguments"]],
-                     index=rows.index, dtype=bool)  # fmt: skip
+    return pd.Series(
+        [set(arguments) == {_FROM, _TO} for arguments in rows["arguments"]],
+        index=rows.index,
+        dtype=bool,
+    )
 
 
 def matrices(rows: pd.DataFrame) -> list[Matrix]:
@@ -86,9 +89,7 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     each = (width - 0.1) / len(found)
     base = (0.55 + (0.35 if foot else 0)) / height
     for index, matrix in enumerate(found):
-        axes = figure.add_axes(
-            ((index * each + _LEFT) / width, base, side / width, side / height)
-        )  # fmt: skip
+        axes = figure.add_axes(((index * each + _LEFT) / width, base, side / width, side / height))
         _draw(axes, matrix)
     if foot:
         style.footnote(figure, foot, int(width * 16), 2)
@@ -107,13 +108,29 @@ def _draw(axes: Axes, matrix: Matrix) -> None:
     for (row, column), value in np.ndenumerate(matrix.value):
         if np.isfinite(value):
             text = si(float(value)) if wide else f"{value / 10.0**exponent:.3g}"
-            axes.text(column, row, text, size=7, ha="center", va="center", gid="cell",
-                      color="white" if norm(value) > 0.5 else style.INK)  # fmt: skip
+            axes.text(
+                column,
+                row,
+                text,
+                size=7,
+                ha="center",
+                va="center",
+                gid="cell",
+                color="white" if norm(value) > 0.5 else style.INK,
+            )
         elif matrix.lost[row, column]:
             axes.add_patch(
-                Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="////", lw=0,
-                          edgecolor=style.LIGHT, gid="lost")
-            )  # fmt: skip
+                Rectangle(
+                    (column - 0.5, row - 0.5),
+                    1,
+                    1,
+                    fill=False,
+                    hatch="////",
+                    lw=0,
+                    edgecolor=style.LIGHT,
+                    gid="lost",
+                )
+            )
     ticks = range(len(matrix.members))
     axes.set_xticks(ticks, [str(member) for member in matrix.members])
     axes.set_yticks(ticks, [str(member) for member in matrix.members])

@@ -47,23 +47,46 @@ def _draw(axes: Axes, axis: Axis) -> None:
 
     if shown["gridOn"] and len(places):
         ends = np.tile([0.0, 1.0, np.nan], len(places))  # the gap lifts the pen
-        add(np.repeat(places, 3), ends, color=rcParams["grid.color"], zorder=0.5,
-            lw=rcParams["grid.linewidth"], transform=along(which="grid"))  # fmt: skip
+        add(
+            np.repeat(places, 3),
+            ends,
+            color=rcParams["grid.color"],
+            zorder=0.5,
+            lw=rcParams["grid.linewidth"],
+            transform=along(which="grid"),
+        )
     for at, kind in ((places, "major"), (minor, "minor")):
         if len(at):
-            add(at, np.zeros(len(at)), ls="none", marker=3 if is_x else 0, clip_on=False,
-                color=rcParams[f"{name}.color"], ms=rcParams[f"{name}.{kind}.size"], zorder=2.01,
-                mew=rcParams[f"{name}.{kind}.width"], transform=along(which="tick1"))  # fmt: skip
+            add(
+                at,
+                np.zeros(len(at)),
+                ls="none",
+                marker=3 if is_x else 0,
+                clip_on=False,
+                color=rcParams[f"{name}.color"],
+                ms=rcParams[f"{name}.{kind}.size"],
+                zorder=2.01,
+                mew=rcParams[f"{name}.{kind}.width"],
+                transform=along(which="tick1"),
+            )
     if not shown[f"label{side}"] or not len(places):
         return
     pad = rcParams[f"{name}.major.size"] + rcParams[f"{name}.major.pad"]
     label_place = axes.get_xaxis_text1_transform if is_x else axes.get_yaxis_text1_transform
     transform, va, ha = label_place(pad)
     texts = [
-        Text(*((at, 0) if is_x else (0, at)), word, transform=transform, va=va, ha=ha,
-             clip_on=False, size=rcParams[f"{name}.labelsize"], color=rcParams[f"{name}.color"])
+        Text(
+            *((at, 0) if is_x else (0, at)),
+            word,
+            transform=transform,
+            va=va,
+            ha=ha,
+            clip_on=False,
+            size=rcParams[f"{name}.labelsize"],
+            color=rcParams[f"{name}.color"],
+        )
         for at, word in zip(places, words, strict=True)
-    ]  # fmt: skip
+    ]
     for text in texts:
         axes.add_artist(text)
     if axis.get_label_text():

@@ -87,18 +87,33 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     height = top + _PLOT_HEIGHT + bottom + key_lines * _KEY_LINE + 0.15
     figure = style.new_figure(_WIDTH, height)
     axes = figure.add_axes(
-        (_LEFT / _WIDTH, (height - top - _PLOT_HEIGHT) / height,
-         (_WIDTH - _LEFT - _RIGHT) / _WIDTH, _PLOT_HEIGHT / height)
-    )  # fmt: skip
+        (
+            _LEFT / _WIDTH,
+            (height - top - _PLOT_HEIGHT) / height,
+            (_WIDTH - _LEFT - _RIGHT) / _WIDTH,
+            _PLOT_HEIGHT / height,
+        )
+    )
     style.heading(figure, "Roofline", context)
     _limits(axes, found, bandwidths, peaks)
     segments = _draw_roofs(axes, bandwidths, peaks)
     names = _name_slopes(axes, bandwidths)
     name_flats(axes, peaks)
     for sweep in found:
-        axes.plot(sweep.intensity, sweep.rate, color=sweep.colour, lw=0.9, alpha=0.8,
-                  ls="-" if sweep.joined else "none", marker=sweep.marker, ms=5.5, mec="white",
-                  mew=0.5, zorder=6, gid="row")  # fmt: skip
+        axes.plot(
+            sweep.intensity,
+            sweep.rate,
+            color=sweep.colour,
+            lw=0.9,
+            alpha=0.8,
+            ls="-" if sweep.joined else "none",
+            marker=sweep.marker,
+            ms=5.5,
+            mec="white",
+            mew=0.5,
+            zorder=6,
+            gid="row",
+        )
     _label(axes, found, names, segments, ridges, spelled)
     _styles(figure, context, bandwidths + peaks)
     _draw_key(figure, key, height - top - _PLOT_HEIGHT - bottom)
@@ -268,9 +283,20 @@ def _name_slopes(axes: Axes, bandwidths: list[Line]) -> list[Text]:
     for group in sorted(_by_name(bandwidths), key=lambda lines: -lines[0].value):
         upper = max(group, key=lambda line: line.value)
         start = max(left, low / upper.value) * 1.15
-        text = axes.text(start, start * upper.value, _roof_text(group, "B/s", ", "), size=7.5,
-                         rotation=angle, rotation_mode="anchor", va="bottom", ha="left",
-                         color=style.INK, zorder=7, gid="roof-label", transform=above)  # fmt: skip
+        text = axes.text(
+            start,
+            start * upper.value,
+            _roof_text(group, "B/s", ", "),
+            size=7.5,
+            rotation=angle,
+            rotation_mode="anchor",
+            va="bottom",
+            ha="left",
+            color=style.INK,
+            zorder=7,
+            gid="roof-label",
+            transform=above,
+        )
         for _ in range(40):
             if not any(_cross(text, other, renderer) for other in placed):
                 break
@@ -311,11 +337,25 @@ def name_flats(axes: Axes, peaks: list[Line]) -> None:
     ]
     heights = [0.135 * (1 + count) + 0.05 for count in lines]
     for group, at, want in zip(groups, spread(wanted, heights, height), wanted, strict=True):
-        axes.text(1.045, at / height, _flat_text(group),
-                  transform=axes.transAxes, size=7.5, va="center", color=style.INK,
-                  linespacing=1.15, gid="roof-label")  # fmt: skip
-        axes.plot([1.0, 1.015, 1.038], [want / height, want / height, at / height], lw=0.6,
-                  color=style.GREY, transform=axes.transAxes, clip_on=False)  # fmt: skip
+        axes.text(
+            1.045,
+            at / height,
+            _flat_text(group),
+            transform=axes.transAxes,
+            size=7.5,
+            va="center",
+            color=style.INK,
+            linespacing=1.15,
+            gid="roof-label",
+        )
+        axes.plot(
+            [1.0, 1.015, 1.038],
+            [want / height, want / height, at / height],
+            lw=0.6,
+            color=style.GREY,
+            transform=axes.transAxes,
+            clip_on=False,
+        )
 
 
 def spread(wanted: list[float], heights: list[float], room: float) -> list[float]:
@@ -362,8 +402,17 @@ def _label(
     the path, since the key lists every number.
     """
     for x, y, _ in ridges:
-        axes.plot([x], [y], marker=_RIDGE, ms=5, mfc="white", mec=style.INK, ls="none", zorder=5,
-                  gid="ridge")  # fmt: skip
+        axes.plot(
+            [x],
+            [y],
+            marker=_RIDGE,
+            ms=5,
+            mfc="white",
+            mec=style.INK,
+            ls="none",
+            zorder=5,
+            gid="ridge",
+        )
     first: list[_Label] = []
     later: list[_Label] = []
     for sweep in found:
@@ -482,19 +531,51 @@ def _bars(axes: Axes, text: Text) -> list[tuple[np.ndarray, np.ndarray]]:
 def _styles(figure: Figure, context: Context, lines: list[Line]) -> None:
     present = [p for p in style.ROOF_LINES if any(line.provenance == p for line in lines)]
     handles = [
-        Line2D([], [], ls=style.ROOF_LINES[p], label=f"roof, {style.ROOF_WORDS[p]}",
-               lw=1.5 if p in PROVENANCES_OF_RUN else 1.0,
-               color=style.INK if p in PROVENANCES_OF_RUN else style.GREY)
+        Line2D(
+            [],
+            [],
+            ls=style.ROOF_LINES[p],
+            label=f"roof, {style.ROOF_WORDS[p]}",
+            lw=1.5 if p in PROVENANCES_OF_RUN else 1.0,
+            color=style.INK if p in PROVENANCES_OF_RUN else style.GREY,
+        )
         for p in present
-    ]  # fmt: skip
+    ]
     if lines:
-        handles.append(Line2D([], [], ls="none", marker=_RIDGE, ms=5, mfc="white", mec=style.INK,
-                              label="ridge point"))  # fmt: skip
-    handles.append(Line2D([], [], color=style.GREY, lw=0.9, marker="o", ms=5.5, mec="white",
-                          label=f"row, {context.verb}; paths join sweeps"))  # fmt: skip
-    figure.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0,
-                  borderpad=0, bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
-                  handlelength=2.6, columnspacing=1.6)  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                ls="none",
+                marker=_RIDGE,
+                ms=5,
+                mfc="white",
+                mec=style.INK,
+                label="ridge point",
+            )
+        )
+    handles.append(
+        Line2D(
+            [],
+            [],
+            color=style.GREY,
+            lw=0.9,
+            marker="o",
+            ms=5.5,
+            mec="white",
+            label=f"row, {context.verb}; paths join sweeps",
+        )
+    )
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncols=len(handles),
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - 0.62 / figure.get_figheight()),
+        handlelength=2.6,
+        columnspacing=1.6,
+    )
 
 
 @dataclass
@@ -533,10 +614,25 @@ def _draw_key(figure: Figure, key: list[tuple[Sweep | _Sign, list[str]]], top: f
         x = 0.2 + column * (width - 0.3) / 2
         y = top - at * _KEY_LINE
         figure.add_artist(
-            Line2D([x / width], [(y - 0.06) / height], marker=sign.marker, color=sign.colour,
-                   ms=5.5, ls="none", transform=figure.transFigure,
-                   mfc="white" if sign.marker == _RIDGE else sign.colour)
-        )  # fmt: skip
-        figure.text((x + 0.12) / width, y / height, "\n".join(lines), size=7, va="top",
-                    color=style.INK, linespacing=1.2, gid="key")  # fmt: skip
+            Line2D(
+                [x / width],
+                [(y - 0.06) / height],
+                marker=sign.marker,
+                color=sign.colour,
+                ms=5.5,
+                ls="none",
+                transform=figure.transFigure,
+                mfc="white" if sign.marker == _RIDGE else sign.colour,
+            )
+        )
+        figure.text(
+            (x + 0.12) / width,
+            y / height,
+            "\n".join(lines),
+            size=7,
+            va="top",
+            color=style.INK,
+            linespacing=1.2,
+            gid="key",
+        )
         at += len(lines)

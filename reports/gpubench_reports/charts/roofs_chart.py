@@ -63,10 +63,14 @@ def pairs(roofs: Sequence[Roof]) -> list[Pair]:
         if roof.provenance not in _FOUND:
             filed.setdefault(roof.name, []).append(roof)
     paired = [
-        Pair(name, (found.get(name) or filed[name][0]).kind, found.get(name),
-             tuple(filed.get(name, ())))
+        Pair(
+            name,
+            (found.get(name) or filed[name][0]).kind,
+            found.get(name),
+            tuple(filed.get(name, ())),
+        )
         for name in dict.fromkeys([*found, *filed])
-    ]  # fmt: skip
+    ]
     return sorted(paired, key=lambda pair: (_KINDS.index(pair.kind), _reach(pair)))
 
 
@@ -124,9 +128,16 @@ def _panel(axes: Axes, group: list[Pair]) -> None:
         text = si(said.value, pair.unit)
         if math.isfinite(pair.fraction):
             text += f"   {pair.fraction * 100:.0f} %"
-        axes.annotate(text, (1, line), xycoords=("axes fraction", "data"), xytext=(8, 0),
-                      textcoords="offset points", va="center", size=8,
-                      color=style.INK if pair.found else style.GREY)  # fmt: skip
+        axes.annotate(
+            text,
+            (1, line),
+            xycoords=("axes fraction", "data"),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            size=8,
+            color=style.INK if pair.found else style.GREY,
+        )
     axes.set_yticks(range(len(group)), [pair.title for pair in group])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
@@ -135,27 +146,49 @@ def _panel(axes: Axes, group: list[Pair]) -> None:
 
 
 def _found_mark() -> dict[str, Any]:
-    return {"ls": "none", "marker": "o", "ms": 9, "color": style.COLOURS[0], "mec": "white",
-            "mew": 0.6, "zorder": 3}  # fmt: skip
+    return {
+        "ls": "none",
+        "marker": "o",
+        "ms": 9,
+        "color": style.COLOURS[0],
+        "mec": "white",
+        "mew": 0.6,
+        "zorder": 3,
+    }
 
 
 def _filed_mark(provenance: str) -> dict[str, Any]:
     """Hollow and above the point of the run, which it often meets."""
     mark = style.ROOF_MARKS[provenance]
-    return {"ls": "none", "marker": mark, "ms": 15 if mark == "|" else 6.5, "color": style.INK,
-            "mew": 1.8 if mark == "|" else 1.2, "mfc": "none", "zorder": 4}  # fmt: skip
+    return {
+        "ls": "none",
+        "marker": mark,
+        "ms": 15 if mark == "|" else 6.5,
+        "color": style.INK,
+        "mew": 1.8 if mark == "|" else 1.2,
+        "mfc": "none",
+        "zorder": 4,
+    }
 
 
 def _legend(figure: Figure, context: Context) -> None:
     verb = "modelled" if context.modelled else "measured"
     provenances = [
-        word for word in style.ROOF_LINES
+        word
+        for word in style.ROOF_LINES
         if word not in _FOUND and any(roof.provenance == word for roof in context.roofs)
-    ]  # fmt: skip
+    ]
     handles = [
         Line2D([], [], **_found_mark(), label=f"{verb} in this run; the device file:"),
-        *(Line2D([], [], **_filed_mark(word), label=style.ROOF_WORDS[word])
-          for word in provenances),
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="upper left", ncol=len(handles), frameon=False,
-                  bbox_to_anchor=(0.005, 1 - 0.58 / figure.get_figheight()))  # fmt: skip
+        *(
+            Line2D([], [], **_filed_mark(word), label=style.ROOF_WORDS[word])
+            for word in provenances
+        ),
+    ]
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncol=len(handles),
+        frameon=False,
+        bbox_to_anchor=(0.005, 1 - 0.58 / figure.get_figheight()),
+    )

@@ -39,11 +39,24 @@ def build(concept: str, watched: list[Series], context: Context) -> Figure | Non
     each = (width - 0.1) / len(watched)
     for column, series in enumerate(watched):
         left = column * each + _LEFT
-        figure.text((column * each + 0.12) / width, 1 - 0.72 / height,
-                    series.name.partition("/")[2], size=9.5, weight="bold", va="top")  # fmt: skip
+        figure.text(
+            (column * each + 0.12) / width,
+            1 - 0.72 / height,
+            series.name.partition("/")[2],
+            size=9.5,
+            weight="bold",
+            va="top",
+        )
         wrapped = textwrap.wrap(series.verdict, int((each - 0.2) * 15))[:_VERDICT_LINES]
-        figure.text((column * each + 0.12) / width, 1 - 0.9 / height, "\n".join(wrapped), size=8,
-                    va="top", color=style.darker(style.COLOURS[1]), gid="verdict")  # fmt: skip
+        figure.text(
+            (column * each + 0.12) / width,
+            1 - 0.9 / height,
+            "\n".join(wrapped),
+            size=8,
+            va="top",
+            color=style.darker(style.COLOURS[1]),
+            gid="verdict",
+        )
         for place, name in enumerate(["rate", *told]):
             base = height - top - (place + 1) * _PANEL - place * _GAP
             axes = figure.add_axes(

@@ -45,10 +45,26 @@ def build(table: Table, modelled: bool) -> Figure:
                 continue
             at = groups.index(line[table.by]) + shift
             if math.isfinite(line["low"]):
-                axes.plot([line["low"], line["high"]], [at, at], color=colour, lw=1.5, zorder=3,
-                          gid="interval")  # fmt: skip
-            axes.plot([line["ratio"]], [at], marker=marker, color=colour, ms=5.5, mec="white",
-                      mew=0.5, ls="none", zorder=4, gid=f"mean:{name}")  # fmt: skip
+                axes.plot(
+                    [line["low"], line["high"]],
+                    [at, at],
+                    color=colour,
+                    lw=1.5,
+                    zorder=3,
+                    gid="interval",
+                )
+            axes.plot(
+                [line["ratio"]],
+                [at],
+                marker=marker,
+                color=colour,
+                ms=5.5,
+                mec="white",
+                mew=0.5,
+                ls="none",
+                zorder=4,
+                gid=f"mean:{name}",
+            )
     axes.set_yticks(range(len(groups)), [style.shorten(str(group), 36) for group in groups])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
@@ -61,19 +77,43 @@ def build(table: Table, modelled: bool) -> Figure:
 def _head(figure: Figure, table: Table, left_out: int) -> None:
     height = figure.get_figheight()
     title = f"Geometric means by {table.by}" + (f", {left_out} more not drawn" if left_out else "")
-    figure.text(0.012, 1 - 0.12 / height, title, size=13, weight="bold", va="top", color=style.INK,
-                gid="title")  # fmt: skip
-    style.small_print(figure, 0.42, "mark: geometric mean of the rows; bar: its 95 % interval",
-                      "subtitle")  # fmt: skip
+    figure.text(
+        0.012,
+        1 - 0.12 / height,
+        title,
+        size=13,
+        weight="bold",
+        va="top",
+        color=style.INK,
+        gid="title",
+    )
+    style.small_print(
+        figure, 0.42, "mark: geometric mean of the rows; bar: its 95 % interval", "subtitle"
+    )
     y = 0.62
     for warning in table.warnings:
         style.small_print(figure, y, f"! {warning}", "warning", weight="bold", color=style.INK)
         y += 0.17
     handles = [
-        Line2D([], [], color=style.COLOURS[place % len(style.COLOURS)], lw=1.5, ms=5.5, mew=0.5,
-               marker=style.MARKERS[place % len(style.MARKERS)], mec="white",
-               label=style.shorten(name, 44))
+        Line2D(
+            [],
+            [],
+            color=style.COLOURS[place % len(style.COLOURS)],
+            lw=1.5,
+            ms=5.5,
+            mew=0.5,
+            marker=style.MARKERS[place % len(style.MARKERS)],
+            mec="white",
+            label=style.shorten(name, 44),
+        )
         for place, name in enumerate(table.lines)
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="upper left", ncols=3, borderaxespad=0, borderpad=0,
-                  bbox_to_anchor=(0.012, 1 - (y + 0.02) / height), columnspacing=1.4)  # fmt: skip
+    ]
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncols=3,
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - (y + 0.02) / height),
+        columnspacing=1.4,
+    )

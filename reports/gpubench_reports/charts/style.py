@@ -95,8 +95,16 @@ def to_files(figure: Figure) -> dict[str, bytes]:
 def heading(figure: Figure, title: str, context: Context, note: str = "") -> None:
     """Title, then the line that says where the numbers come from, at the top left."""
     height = figure.get_figheight()
-    figure.text(0.012, 1 - 0.12 / height, shorten(title, 60), size=13, weight="bold", color=INK,
-                va="top", gid="title")  # fmt: skip
+    figure.text(
+        0.012,
+        1 - 0.12 / height,
+        shorten(title, 60),
+        size=13,
+        weight="bold",
+        color=INK,
+        va="top",
+        gid="title",
+    )
     small_print(figure, 0.40, run_line(context) + (f" · {note}" if note else ""), "subtitle")
 
 
@@ -108,8 +116,15 @@ def small_print(figure: Figure, below: float, text: str, gid: str, **looks: Any)
     size = width * 72 * 0.97 / (share * max(len(text), 1))
     if size < 6:
         text, size = shorten(text, int(len(text) * size / 6)), 6.0
-    figure.text(0.012, 1 - below / height, text, size=min(size, 8.5), va="top", gid=gid,
-                **{"color": GREY, **looks})  # fmt: skip
+    figure.text(
+        0.012,
+        1 - below / height,
+        text,
+        size=min(size, 8.5),
+        va="top",
+        gid=gid,
+        **{"color": GREY, **looks},
+    )
 
 
 def run_line(context: Context) -> str:
@@ -134,9 +149,20 @@ def watermark(figure: Figure, text: str = WATERMARK) -> None:
     """`text` across the whole figure, over everything, faint enough to read through."""
     width, height = figure.get_size_inches()
     size = min(width / len(text) * 105, height * 16, 64)
-    figure.text(0.5, 0.47, text, size=size, color=GREY, alpha=0.15, weight="bold", ha="center",
-                va="center", rotation=min(22.0, 60 * height / width / 2), zorder=50,
-                gid="watermark")  # fmt: skip
+    figure.text(
+        0.5,
+        0.47,
+        text,
+        size=size,
+        color=GREY,
+        alpha=0.15,
+        weight="bold",
+        ha="center",
+        va="center",
+        rotation=min(22.0, 60 * height / width / 2),
+        zorder=50,
+        gid="watermark",
+    )
 
 
 def footnote(figure: Figure, text: str, width: int = 150, lines: int = 4) -> None:
@@ -144,8 +170,15 @@ def footnote(figure: Figure, text: str, width: int = 150, lines: int = 4) -> Non
     wrapped = textwrap.wrap(text, width)
     if len(wrapped) > lines:
         wrapped = [*wrapped[: lines - 1], wrapped[lines - 1][: width - 2] + " …"]
-    figure.text(0.012, 0.06 / figure.get_figheight(), "\n".join(wrapped), size=7.5, color=GREY,
-                va="bottom", gid="footnote")  # fmt: skip
+    figure.text(
+        0.012,
+        0.06 / figure.get_figheight(),
+        "\n".join(wrapped),
+        size=7.5,
+        color=GREY,
+        va="bottom",
+        gid="footnote",
+    )
 
 
 def shorten(text: str, length: int) -> str:

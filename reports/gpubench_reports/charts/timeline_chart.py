@@ -38,9 +38,13 @@ def build(concept: str, traces: list[Trace], context: Context) -> Figure | None:
     for trace, names, panel in zip(traces, lanes, heights, strict=True):
         base = height - top - panel + _AXIS
         axes = figure.add_axes(
-            (_LEFT / _WIDTH, base / height,
-             (_WIDTH - _LEFT - _RIGHT) / _WIDTH, _LANE * len(names) / height)
-        )  # fmt: skip
+            (
+                _LEFT / _WIDTH,
+                base / height,
+                (_WIDTH - _LEFT - _RIGHT) / _WIDTH,
+                _LANE * len(names) / height,
+            )
+        )
         most_streams = max(most_streams, _draw(axes, trace, names))
         top += panel
     _key(figure, most_streams)
@@ -91,12 +95,28 @@ def _draw(axes: Axes, trace: Trace, lanes: list[str]) -> int:
             if lane != _HOST:
                 colour = style.COLOURS[streams.index(bar.stream) % len(style.COLOURS)]
             width = min(bar.end, until) - bar.begin
-            axes.add_artist(Rectangle((bar.begin, place - 0.37), width, 0.74, facecolor=colour,
-                                      lw=0.4, edgecolor="white", gid=f"bar {lane}"))  # fmt: skip
+            axes.add_artist(
+                Rectangle(
+                    (bar.begin, place - 0.37),
+                    width,
+                    0.74,
+                    facecolor=colour,
+                    lw=0.4,
+                    edgecolor="white",
+                    gid=f"bar {lane}",
+                )
+            )
             text = bar.name.removeprefix("cuda").rpartition("::")[2]
             if text != lane and len(text) * _LETTER < width / per_inch - 0.05:
-                axes.text(bar.begin + width / 2, place, text, size=6.5, color="white",
-                          ha="center", va="center")  # fmt: skip
+                axes.text(
+                    bar.begin + width / 2,
+                    place,
+                    text,
+                    size=6.5,
+                    color="white",
+                    ha="center",
+                    va="center",
+                )
     axes.set_xlim(0, until)
     axes.set_ylim(len(lanes) - 0.5, -0.5)
     axes.set_yticks(range(len(lanes)), [_lane_label(trace, lane) for lane in lanes])
@@ -110,8 +130,14 @@ def _draw(axes: Axes, trace: Trace, lanes: list[str]) -> int:
     quick_ticks.ask_for(axes.xaxis)
     drawn = "" if until == trace.end else f"the first {si(until, 's')} of "
     axes.set_title(style.shorten(trace.name.partition("/")[2], 70), pad=4)
-    axes.set_title(f"{drawn}{si(trace.end, 's')}", loc="right", pad=4, size=8, color=style.GREY,
-                   weight="normal")  # fmt: skip
+    axes.set_title(
+        f"{drawn}{si(trace.end, 's')}",
+        loc="right",
+        pad=4,
+        size=8,
+        color=style.GREY,
+        weight="normal",
+    )
     return len(streams)
 
 
@@ -133,6 +159,13 @@ def _key(figure: Figure, streams: int) -> None:
     if streams > 1:
         handles[-1].set_label("others in turn")
     handles.append(Patch(color="none", label="%: busy, of the whole run"))
-    figure.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0,
-                  borderpad=0, bbox_to_anchor=(0.012, 1 - 0.60 / figure.get_figheight()),
-                  handlelength=1.2, columnspacing=1.0)  # fmt: skip
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncols=len(handles),
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - 0.60 / figure.get_figheight()),
+        handlelength=1.2,
+        columnspacing=1.0,
+    )

@@ -35,9 +35,17 @@ def _points(axes, validation: Validation, looks: dict, x, y) -> None:
         for fitted in (False, True):
             chosen = (validation.rows["concept"] == concept) & (validation.rows["fitted"] == fitted)
             if chosen.any():
-                axes.plot(x[chosen], y[chosen], ls="", marker=marker, ms=5, color=colour,
-                          mfc="none" if fitted else colour, mew=0.9,
-                          gid=f"{'fitted' if fitted else 'held-out'}:{concept}")  # fmt: skip
+                axes.plot(
+                    x[chosen],
+                    y[chosen],
+                    ls="",
+                    marker=marker,
+                    ms=5,
+                    color=colour,
+                    mfc="none" if fitted else colour,
+                    mew=0.9,
+                    gid=f"{'fitted' if fitted else 'held-out'}:{concept}",
+                )
 
 
 def _scatter(axes, validation: Validation, looks: dict) -> None:
@@ -50,8 +58,15 @@ def _scatter(axes, validation: Validation, looks: dict) -> None:
     axes.set_ylim(low, high)
     axes.plot([low, high], [low, high], color=style.INK, lw=1.0, zorder=1, gid="diagonal")
     for factor in (1 - TARGET_PREDICTED, 1 + TARGET_PREDICTED):
-        axes.plot([low, high], [low * factor, high * factor], color=style.GREY, lw=0.8, ls="--",
-                  zorder=1, gid="target")  # fmt: skip
+        axes.plot(
+            [low, high],
+            [low * factor, high * factor],
+            color=style.GREY,
+            lw=0.8,
+            ls="--",
+            zorder=1,
+            gid="target",
+        )
     _points(axes, validation, looks, rows["measured"], rows["predicted"])
     style.log_si_axis(axes, "x", "measured time", "s")
     style.log_si_axis(axes, "y", "predicted time", "s")
@@ -64,8 +79,14 @@ def _errors(axes, validation: Validation, looks: dict) -> None:
     percent = rows["error"] * 100
     reach = max(1.15 * np.abs(percent).max(), TARGET_PREDICTED * 120)
     axes.set_xlim(-reach, reach)
-    axes.axvspan(-TARGET_PREDICTED * 100, TARGET_PREDICTED * 100, color=style.GREY, alpha=0.15,
-                 lw=0, gid="target")  # fmt: skip
+    axes.axvspan(
+        -TARGET_PREDICTED * 100,
+        TARGET_PREDICTED * 100,
+        color=style.GREY,
+        alpha=0.15,
+        lw=0,
+        gid="target",
+    )
     axes.axvline(0, color=style.INK, lw=1.0, zorder=1)
     _points(axes, validation, looks, percent, rows["concept"].map(places).astype(float))
     axes.set_yticks(range(len(places)), [style.shorten(concept, 34) for concept in places])
@@ -75,8 +96,16 @@ def _errors(axes, validation: Validation, looks: dict) -> None:
 
 def _head(figure: Figure, validation: Validation) -> None:
     height = figure.get_figheight()
-    figure.text(0.012, 1 - 0.12 / height, "Model against measurement", size=13, weight="bold",
-                va="top", color=style.INK, gid="title")  # fmt: skip
+    figure.text(
+        0.012,
+        1 - 0.12 / height,
+        "Model against measurement",
+        size=13,
+        weight="bold",
+        va="top",
+        color=style.INK,
+        gid="title",
+    )
     rows = validation.rows
     held_out = rows[~rows["fitted"]]
     line = (
@@ -93,9 +122,23 @@ def _head(figure: Figure, validation: Validation) -> None:
     ]
     if rows["fitted"].any():
         handles.append(
-            Line2D([], [], ls="", marker="o", mfc="none", color=style.INK, ms=5,
-                   label=f"hollow: fitted, target ± {TARGET_FITTED * 100:.0f} %")
-        )  # fmt: skip
-    figure.legend(handles=handles, loc="upper left", ncols=3, borderaxespad=0, borderpad=0,
-                  bbox_to_anchor=(0.012, 1 - 0.66 / height))  # fmt: skip
+            Line2D(
+                [],
+                [],
+                ls="",
+                marker="o",
+                mfc="none",
+                color=style.INK,
+                ms=5,
+                label=f"hollow: fitted, target ± {TARGET_FITTED * 100:.0f} %",
+            )
+        )
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        ncols=3,
+        borderaxespad=0,
+        borderpad=0,
+        bbox_to_anchor=(0.012, 1 - 0.66 / height),
+    )
     style.watermark(figure, "MODEL against MEASUREMENT")

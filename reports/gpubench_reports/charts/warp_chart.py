@@ -95,8 +95,9 @@ def _panel(axes: Axes, access: Access, table: list[Row], depth: int) -> None:
     axes.tick_params(length=0)
     axes.set_yticks([y + 0.5 for y in range(depth)], [name for name, _ in table[:depth]])
     axes.xaxis.tick_top()
-    axes.set_xticks([x + 0.5 for x in range(BANKS)], [str(x) for x in range(BANKS)], size=6.5,
-                    color=style.GREY)  # fmt: skip
+    axes.set_xticks(
+        [x + 0.5 for x in range(BANKS)], [str(x) for x in range(BANKS)], size=6.5, color=style.GREY
+    )
     unit = "wavefronts" if access.shared else "sectors"
     axes.set_title(
         f"{access.where}: {access.kind} of {access.bytes} B a lane, {access.space}. "
@@ -105,17 +106,34 @@ def _panel(axes: Axes, access: Access, table: list[Row], depth: int) -> None:
         gid="access",
     )
     if len(table) > depth:
-        axes.text(BANKS, depth + 0.15, f"and {len(table) - depth} more rows", ha="right", va="top",
-                  size=7, color=style.GREY, gid="more")  # fmt: skip
+        axes.text(
+            BANKS,
+            depth + 0.15,
+            f"and {len(table) - depth} more rows",
+            ha="right",
+            va="top",
+            size=7,
+            color=style.GREY,
+            gid="more",
+        )
 
 
 def _cell(axes: Axes, x: int, y: int, lanes: list[int] | None) -> None:
     colour = _AT_REST if lanes is None else _ASKED if lanes else _FETCHED
     gid = "idle" if lanes is None else "asked" if lanes else "fetched"
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=style.LIGHT, lw=0.6,
-                             gid=gid))  # fmt: skip
+    axes.add_patch(
+        Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=style.LIGHT, lw=0.6, gid=gid)
+    )
     if lanes:
         # A broadcast is told by its first lane and how many more there are.
         text = str(lanes[0]) + (f"+{len(lanes) - 1}" if len(lanes) > 1 else "")
-        axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", color="white", gid="lane",
-                  size=7.5 if len(text) < 3 else 5)  # fmt: skip
+        axes.text(
+            x + 0.5,
+            y + 0.52,
+            text,
+            ha="center",
+            va="center",
+            color="white",
+            gid="lane",
+            size=7.5 if len(text) < 3 else 5,
+        )

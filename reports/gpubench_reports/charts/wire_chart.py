@@ -71,16 +71,30 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
         found = fit(size, series.rows["seconds"].to_numpy(float))
         for one, column in zip(axes, (_ALGORITHM, _BUS), strict=True):
             joined = 0 if found and one is axes[0] else 1.2
-            one.plot(size, series.rows[column].to_numpy(float), color=colour, marker=marker,
-                     ms=4.5, lw=joined, label=name, gid="measured")  # fmt: skip
+            one.plot(
+                size,
+                series.rows[column].to_numpy(float),
+                color=colour,
+                marker=marker,
+                ms=4.5,
+                lw=joined,
+                label=name,
+                gid="measured",
+            )
         words.append(_draw_fit(axes[0], found, name, size, colour))
     for one, title in zip(axes, ("algorithm bandwidth", "bus bandwidth"), strict=True):
         _finish(one, title, [series for _, series in drawn])
     axes[0].set_title("size / time; dashed: alpha-beta fit, bar: half of it")
     axes[1].set_title("what the narrowest link carries")
     for index, text in enumerate(words):
-        figure.text(0.02, (0.08 + 0.17 * (len(words) - 1 - index)) / height, text, size=8,
-                    color=style.darker(style.COLOURS[index]), gid="fit")  # fmt: skip
+        figure.text(
+            0.02,
+            (0.08 + 0.17 * (len(words) - 1 - index)) / height,
+            text,
+            size=8,
+            color=style.darker(style.COLOURS[index]),
+            gid="fit",
+        )
     if context.modelled:
         style.watermark(figure)
     return figure
@@ -129,8 +143,16 @@ def _draw_fit(axes: Axes, found: Fit | None, name: str, size: np.ndarray, colour
     axes.plot(along, found.rate(along), color=colour, lw=1.2, ls=(0, (5, 2)), gid="alpha-beta")
     half = found.half_size
     if size.min() <= half <= size.max():
-        axes.plot([half], [found.rate(np.array([half]))[0]], marker="|", ms=13, mew=2,
-                  color=colour, ls="none", gid="half")  # fmt: skip
+        axes.plot(
+            [half],
+            [found.rate(np.array([half]))[0]],
+            marker="|",
+            ms=13,
+            mew=2,
+            color=colour,
+            ls="none",
+            gid="half",
+        )
     return (
         f"{name}: alpha {si(found.alpha, 's')}, 1/beta {si(1 / found.beta, 'B/s')}, "
         f"half of it at {si(half, 'B')}"

@@ -276,14 +276,20 @@ def _parser() -> argparse.ArgumentParser:
 
     render = command("render", "draw all charts of a result file", _RENDER)
     render.add_argument("result", metavar="RESULT.json", type=Path)
-    render.add_argument("--out", metavar="DIR", type=Path,
-                        help="where to (default: RESULT-charts beside the file)")  # fmt: skip
+    render.add_argument(
+        "--out", metavar="DIR", type=Path, help="where to (default: RESULT-charts beside the file)"
+    )
     render.set_defaults(run=_run_render)
 
     html = command("html", "write everything as one page", _HTML)
     _one_and_others(html)
-    html.add_argument("-o", "--out", metavar="FILE", type=Path,
-                      help="where to (default: RESULT.html beside the file)")  # fmt: skip
+    html.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="where to (default: RESULT.html beside the file)",
+    )
     html.set_defaults(run=_run_html)
 
     markdown = command("markdown", "print a summary for a pull request", _MARKDOWN)
@@ -292,8 +298,12 @@ def _parser() -> argparse.ArgumentParser:
 
     csv = command("csv", "print every row as CSV", _CSV)
     csv.add_argument("result", metavar="RESULT.json", type=Path)
-    csv.add_argument("--all", action="store_true", dest="everything",
-                     help="every argument, counter and word that any row has")  # fmt: skip
+    csv.add_argument(
+        "--all",
+        action="store_true",
+        dest="everything",
+        help="every argument, counter and word that any row has",
+    )
     _against(csv)
     csv.set_defaults(run=_run_csv)
 
@@ -303,19 +313,26 @@ def _parser() -> argparse.ArgumentParser:
     table.set_defaults(run=_run_table)
 
     roofline = command("roofline", "draw the roofs of several devices on one chart", _ROOFLINE)
-    roofline.add_argument("files", metavar="FILE.json", type=Path, nargs="+",
-                          help="a result file, or a device file")  # fmt: skip
-    roofline.add_argument("--dtype", metavar="NAME,...", default="tensor_bf16",
-                          help="peaks to draw, such as fp32 (default: %(default)s, or "
-                          "tensor_fp16 where a device has only that)")  # fmt: skip
-    roofline.add_argument("--out", metavar="DIR", type=Path, default=Path(),
-                          help="where to (default: here)")  # fmt: skip
+    roofline.add_argument(
+        "files", metavar="FILE.json", type=Path, nargs="+", help="a result file, or a device file"
+    )
+    roofline.add_argument(
+        "--dtype",
+        metavar="NAME,...",
+        default="tensor_bf16",
+        help="peaks to draw, such as fp32 (default: %(default)s, or "
+        "tensor_fp16 where a device has only that)",
+    )
+    roofline.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path(), help="where to (default: here)"
+    )
     roofline.set_defaults(run=_run_roofline)
 
     compare = command("compare", "compare result files", _COMPARE)
     compare.add_argument("a", metavar="A.json", type=Path, help="the reference")
-    compare.add_argument("others", metavar="B.json", type=Path, nargs="+",
-                         help="what is compared with it")  # fmt: skip
+    compare.add_argument(
+        "others", metavar="B.json", type=Path, nargs="+", help="what is compared with it"
+    )
     compare.add_argument(
         "--by",
         choices=("concept", "kernel", "dtype"),
@@ -326,12 +343,16 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="compare how much of its roof each row reaches, not its speed",
     )
-    compare.add_argument("--all", action="store_true", dest="everything",
-                         help="print every row, not only those that changed")  # fmt: skip
-    compare.add_argument("--charts", action="store_true",
-                         help="also draw the ratios, into A-vs-B-charts beside B")  # fmt: skip
-    compare.add_argument("--out", metavar="DIR", type=Path,
-                         help="draw them into this folder")  # fmt: skip
+    compare.add_argument(
+        "--all",
+        action="store_true",
+        dest="everything",
+        help="print every row, not only those that changed",
+    )
+    compare.add_argument(
+        "--charts", action="store_true", help="also draw the ratios, into A-vs-B-charts beside B"
+    )
+    compare.add_argument("--out", metavar="DIR", type=Path, help="draw them into this folder")
     compare.set_defaults(run=_run_compare)
 
     validate = command("validate", "compare the model with measurement", _VALIDATE)
@@ -362,8 +383,12 @@ def _parser() -> argparse.ArgumentParser:
     counters = command("counters", "compare the model's counts with ncu's", _COUNTERS)
     _result_or(counters, "--metrics", "print what ncu is to be asked for")
     counters.add_argument("profiles", metavar="PROFILE.csv", type=Path, nargs="*")
-    counters.add_argument("--times", metavar="FILE.json", type=Path,
-                          help="a measured file, whose times are compared as well")  # fmt: skip
+    counters.add_argument(
+        "--times",
+        metavar="FILE.json",
+        type=Path,
+        help="a measured file, whose times are compared as well",
+    )
     counters.set_defaults(run=_run_counters)
 
     goals = command("goals", "say which goals a validated GPU meets", _GOALS)
@@ -373,12 +398,15 @@ def _parser() -> argparse.ArgumentParser:
 
     calibrate = command("calibrate", "turn measured rows into a device file", _CALIBRATE)
     _result_or(calibrate, "--filter", "print the --benchmark_filter of the rows that are needed")
-    calibrate.add_argument("--base", metavar="NAME|FILE.json",
-                           help="where to start (default: the result's device)")  # fmt: skip
-    calibrate.add_argument("--name", metavar="NAME",
-                           help="what to call the device (default: DEVICE-calibrated)")  # fmt: skip
-    calibrate.add_argument("-o", "--out", metavar="FILE", type=Path,
-                           help="where to (default: NAME.json)")  # fmt: skip
+    calibrate.add_argument(
+        "--base", metavar="NAME|FILE.json", help="where to start (default: the result's device)"
+    )
+    calibrate.add_argument(
+        "--name", metavar="NAME", help="what to call the device (default: DEVICE-calibrated)"
+    )
+    calibrate.add_argument(
+        "-o", "--out", metavar="FILE", type=Path, help="where to (default: NAME.json)"
+    )
     calibrate.add_argument("--from-model", action="store_true", help="take a modelled file")
     calibrate.set_defaults(run=_run_calibrate)
 
@@ -386,31 +414,50 @@ def _parser() -> argparse.ArgumentParser:
     peers.add_argument("directory", metavar="DIR", type=Path)
     peers.add_argument("--program", metavar="GPUBENCH", type=Path, help="run this and the others")
     peers.add_argument("--sources", metavar="FOLDER", type=Path, help="of the other programs")
-    peers.add_argument("--python", metavar="PYTHON", default="python3",
-                       help="that has PyTorch (default: %(default)s)")  # fmt: skip
+    peers.add_argument(
+        "--python",
+        metavar="PYTHON",
+        default="python3",
+        help="that has PyTorch (default: %(default)s)",
+    )
     peers.add_argument("--nvcc", metavar="NVCC", default="nvcc", help="(default: %(default)s)")
     peers.add_argument("--device", metavar="NAME", default="", help="what gpubench calls the GPU")
-    peers.add_argument("--runs", metavar="N", type=int, default=5,
-                       help="of each program (default: %(default)s)")  # fmt: skip
-    peers.add_argument("--seconds", metavar="SECONDS", type=float, default=540,
-                       help="after which no run is begun (default: %(default)s)")  # fmt: skip
+    peers.add_argument(
+        "--runs", metavar="N", type=int, default=5, help="of each program (default: %(default)s)"
+    )
+    peers.add_argument(
+        "--seconds",
+        metavar="SECONDS",
+        type=float,
+        default=540,
+        help="after which no run is begun (default: %(default)s)",
+    )
     peers.set_defaults(run=_run_peers)
 
     imported = command("import", "turn other programs' results into a result file", _IMPORT)
     imported.add_argument("file", metavar="FILE", type=Path)
-    imported.add_argument("--from", dest="program", required=True,
-                          choices=tuple(PROGRAMS))  # fmt: skip
-    imported.add_argument("--device", metavar="NAME", default="",
-                          help="what gpubench calls the device, such as h200-sxm")  # fmt: skip
+    imported.add_argument("--from", dest="program", required=True, choices=tuple(PROGRAMS))
+    imported.add_argument(
+        "--device",
+        metavar="NAME",
+        default="",
+        help="what gpubench calls the device, such as h200-sxm",
+    )
     imported.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
     imported.set_defaults(run=_run_import)
 
     gallery = command("gallery", "draw the pictures of the README", _GALLERY)
-    gallery.add_argument("directory", metavar="DIR", type=Path, nargs="?",
-                         default=Path("reports/gallery"),
-                         help="(default: %(default)s)")  # fmt: skip
-    gallery.add_argument("--program", metavar="GPUBENCH", type=Path,
-                         help="run this for new result files first")  # fmt: skip
+    gallery.add_argument(
+        "directory",
+        metavar="DIR",
+        type=Path,
+        nargs="?",
+        default=Path("reports/gallery"),
+        help="(default: %(default)s)",
+    )
+    gallery.add_argument(
+        "--program", metavar="GPUBENCH", type=Path, help="run this for new result files first"
+    )
     gallery.set_defaults(run=_run_gallery)
 
     published = command("published", "compare the model with published measurements", _PUBLISHED)
@@ -434,8 +481,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _one_and_others(command: argparse.ArgumentParser) -> None:
     command.add_argument("result", metavar="RESULT.json", type=Path)
-    command.add_argument("others", metavar="OTHER.json", type=Path, nargs="*",
-                         help="compared with it")  # fmt: skip
+    command.add_argument(
+        "others", metavar="OTHER.json", type=Path, nargs="*", help="compared with it"
+    )
     _against(command)
 
 
@@ -453,9 +501,15 @@ def _json_or_markdown(command: argparse.ArgumentParser) -> None:
 
 
 def _against(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--against", metavar="PLACE", type=Path, action="append", default=[],
-                         help="a folder or file with what was recorded or published for this "
-                         "device; may be repeated")  # fmt: skip
+    command.add_argument(
+        "--against",
+        metavar="PLACE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a folder or file with what was recorded or published for this "
+        "device; may be repeated",
+    )
 
 
 def _run_html(options: argparse.Namespace) -> None:
@@ -507,8 +561,10 @@ def _run_render(options: argparse.Namespace) -> None:
     paths = render(result, options.out or default_directory(options.result))
     _print_paths(paths)
     if not any(path.stem == "roofline" for path in paths):
-        print(f"{PROGRAM}: no roofline: no row has both an arithmetic intensity and FLOP/s",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"{PROGRAM}: no roofline: no row has both an arithmetic intensity and FLOP/s",
+            file=sys.stderr,
+        )
 
 
 def _run_table(options: argparse.Namespace) -> None:
@@ -694,9 +750,15 @@ def _run_peers(options: argparse.Namespace) -> None:
     from gpubench_reports.pages.tables import print_peers
 
     settings = peers.Settings(
-        options.program or Path(), options.directory, options.sources, options.python, options.nvcc,
-        options.device, options.runs, options.seconds,
-    )  # fmt: skip
+        options.program or Path(),
+        options.directory,
+        options.sources,
+        options.python,
+        options.nvcc,
+        options.device,
+        options.runs,
+        options.seconds,
+    )
     peers.check(settings)
     if options.program:
         for name, why in peers.run_all(settings).items():

@@ -5,8 +5,19 @@ Data are in SI base units throughout; prefixes are added only where something is
 
 import math
 
-_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P",
-             18: "E"}  # fmt: skip
+_PREFIXES = {
+    -12: "p",
+    -9: "n",
+    -6: "µ",
+    -3: "m",
+    0: "",
+    3: "k",
+    6: "M",
+    9: "G",
+    12: "T",
+    15: "P",
+    18: "E",
+}
 
 # What one step of a swept argument is. An axis that is not here is drawn without a unit.
 AXIS_UNITS = {

@@ -62,22 +62,40 @@ _OCCUPANCY = "sm__maximum_warps_per_active_cycle_pct"
 _DURATION, _CYCLES = "gpu__time_duration.sum", "sm__cycles_elapsed.max"
 # Of the compiled kernel or the launch: absent means not known. All others are counts: absent is 0.
 _NOT_COUNTS = {
-    "blocks", "threads_per_block", "registers", "shared_bytes", "local_moved_bytes",
-    "resident_blocks", "occupancy",
-}  # fmt: skip
+    "blocks",
+    "threads_per_block",
+    "registers",
+    "shared_bytes",
+    "local_moved_bytes",
+    "resident_blocks",
+    "occupancy",
+}
 
 # What a timed row may differ from the profiler's duration, and the time from which it counts [s].
 TIME_TOLERANCE, LEAST_SECONDS = 0.02, {"hot": 50e-6, "cold": 500e-6}
 
 _SAMPLED_TOLERANCE, _EXACT_TOLERANCE = 0.01, 1e-6
-_SECONDS_IN = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3,
-               "msecond": 1e-3, "s": 1.0, "second": 1.0}  # fmt: skip
+_SECONDS_IN = {
+    "ns": 1e-9,
+    "nsecond": 1e-9,
+    "us": 1e-6,
+    "usecond": 1e-6,
+    "ms": 1e-3,
+    "msecond": 1e-3,
+    "s": 1.0,
+    "second": 1.0,
+}
 
 
 def metrics() -> list[str]:
     """All metrics that ncu has to be asked for."""
-    return [*(m for group in METRICS.values() for m in group), *_BLOCK_LIMITS, _OCCUPANCY,
-            _DURATION, _CYCLES]  # fmt: skip
+    return [
+        *(m for group in METRICS.values() for m in group),
+        *_BLOCK_LIMITS,
+        _OCCUPANCY,
+        _DURATION,
+        _CYCLES,
+    ]
 
 
 @dataclass(frozen=True)

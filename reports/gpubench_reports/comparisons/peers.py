@@ -44,29 +44,87 @@ class Peer:
     gpus: int = 1
 
 
-_CMAKE = ("cmake", "-S", "{source}", "-B", "{build}", "-DCMAKE_BUILD_TYPE=Release",
-          "-DCMAKE_CUDA_COMPILER={nvcc}", "-DCMAKE_CUDA_ARCHITECTURES={arch}")  # fmt: skip
+_CMAKE = (
+    "cmake",
+    "-S",
+    "{source}",
+    "-B",
+    "{build}",
+    "-DCMAKE_BUILD_TYPE=Release",
+    "-DCMAKE_CUDA_COMPILER={nvcc}",
+    "-DCMAKE_CUDA_ARCHITECTURES={arch}",
+)
 _MAKE = ("cmake", "--build", "{build}", "--parallel")
 PEERS = (
     Peer("pytorch", ("{python}", str(Path(__file__).with_name("torch_peer.py")), "{out}")),
-    Peer("BabelStream", ("{build}/cuda-stream", "--csv"), "babelstream",
-         ((*_CMAKE, "-DMODEL=cuda", "-DCUDA_ARCH=sm_{arch}"), _MAKE), "csv", True),
-    Peer("gpu-benches", ("{build}/cuda-stream",), "gpu-benches",
-         (("{nvcc}", "-O3", "-std=c++17", "-arch=sm_{arch}", "-Xcompiler=-fopenmp",
-           "{source}/gpu-stream/main.cu", "-o", "{build}/cuda-stream"),),
-         "txt", True),
-    Peer("mixbench", ("{build}/mixbench-cuda",), "mixbench",
-         (tuple(word.replace("{source}", "{source}/mixbench-cuda") for word in _CMAKE), _MAKE),
-         "txt", True),
-    Peer("nvbandwidth", ("{build}/nvbandwidth", "--json", "--testcase", "host_to_device_memcpy_ce",
-                         "device_to_host_memcpy_ce"), "nvbandwidth",
-         (_CMAKE, _MAKE), "json", True),
-    Peer("nvbench", ("{build}/bin/nvbench.example.cpp17.throughput", "--json", "{out}"), "nvbench",
-         ((*_CMAKE, "-DNVBench_ENABLE_EXAMPLES=ON"),
-          (*_MAKE, "--target", "nvbench.example.cpp17.throughput"))),
-    Peer("nccl-tests", ("{source}/build/all_reduce_perf", "-b", "512M", "-e", "512M", "-g", "2"),
-         "nccl-tests", (("make", "-C", "{source}", "-j"),), "txt", True, 2),
-)  # fmt: skip
+    Peer(
+        "BabelStream",
+        ("{build}/cuda-stream", "--csv"),
+        "babelstream",
+        ((*_CMAKE, "-DMODEL=cuda", "-DCUDA_ARCH=sm_{arch}"), _MAKE),
+        "csv",
+        True,
+    ),
+    Peer(
+        "gpu-benches",
+        ("{build}/cuda-stream",),
+        "gpu-benches",
+        (
+            (
+                "{nvcc}",
+                "-O3",
+                "-std=c++17",
+                "-arch=sm_{arch}",
+                "-Xcompiler=-fopenmp",
+                "{source}/gpu-stream/main.cu",
+                "-o",
+                "{build}/cuda-stream",
+            ),
+        ),
+        "txt",
+        True,
+    ),
+    Peer(
+        "mixbench",
+        ("{build}/mixbench-cuda",),
+        "mixbench",
+        (tuple(word.replace("{source}", "{source}/mixbench-cuda") for word in _CMAKE), _MAKE),
+        "txt",
+        True,
+    ),
+    Peer(
+        "nvbandwidth",
+        (
+            "{build}/nvbandwidth",
+            "--json",
+            "--testcase",
+            "host_to_device_memcpy_ce",
+            "device_to_host_memcpy_ce",
+        ),
+        "nvbandwidth",
+        (_CMAKE, _MAKE),
+        "json",
+        True,
+    ),
+    Peer(
+        "nvbench",
+        ("{build}/bin/nvbench.example.cpp17.throughput", "--json", "{out}"),
+        "nvbench",
+        (
+            (*_CMAKE, "-DNVBench_ENABLE_EXAMPLES=ON"),
+            (*_MAKE, "--target", "nvbench.example.cpp17.throughput"),
+        ),
+    ),
+    Peer(
+        "nccl-tests",
+        ("{source}/build/all_reduce_perf", "-b", "512M", "-e", "512M", "-g", "2"),
+        "nccl-tests",
+        (("make", "-C", "{source}", "-j"),),
+        "txt",
+        True,
+        2,
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -88,36 +146,74 @@ class What:
 _BEST = r"dtype:fp(32|64)/bytes:16/unroll:(4|8)$"
 _ATTENTION = r"^attention/tiled/seq:16384/head_dim:128/causal:0$"
 WHATS = (
-    What("copy", _RATE, rf"^stream/copy/{_BEST}",
-         r"^(stream/copy/|pytorch/copy/|nvbench/throughput)",
-         "bytes read and written; nvbench copies 64 MiB, which L2 holds in part"),
+    What(
+        "copy",
+        _RATE,
+        rf"^stream/copy/{_BEST}",
+        r"^(stream/copy/|pytorch/copy/|nvbench/throughput)",
+        "bytes read and written; nvbench copies 64 MiB, which L2 holds in part",
+    ),
     What("triad", _RATE, rf"^stream/triad/{_BEST}", r"^stream/triad/"),
     What("add", _RATE, rf"^stream/add/{_BEST}", r"^stream/add/"),
     What("scale", _RATE, rf"^stream/scale/{_BEST}", r"^stream/scale/"),
     What("dot", _RATE, rf"^stream/dot/{_BEST}", r"^stream/dot/"),
     What("read", _RATE, rf"^stream/read/{_BEST}", r"^stream/read/"),
     What("write", _RATE, rf"^stream/write/{_BEST}", r"^stream/write/"),
-    What("host to device", _RATE, r"^transfer/h2d/memory:pinned/size:(16777216|[0-9]{9,})$",
-         r"^nvbandwidth/host_to_device_memcpy_ce/"),
-    What("device to host", _RATE, r"^transfer/d2h/memory:pinned/size:(16777216|[0-9]{9,})$",
-         r"^nvbandwidth/device_to_host_memcpy_ce/"),
+    What(
+        "host to device",
+        _RATE,
+        r"^transfer/h2d/memory:pinned/size:(16777216|[0-9]{9,})$",
+        r"^nvbandwidth/host_to_device_memcpy_ce/",
+    ),
+    What(
+        "device to host",
+        _RATE,
+        r"^transfer/d2h/memory:pinned/size:(16777216|[0-9]{9,})$",
+        r"^nvbandwidth/device_to_host_memcpy_ce/",
+    ),
     What("fp32", _FLOPS, r"^compute_peak/fma/dtype:fp32", r"^roofline/mixbench/dtype:fp32/"),
     What("fp64", _FLOPS, r"^compute_peak/fma/dtype:fp64", r"^roofline/mixbench/dtype:fp64/"),
-    What("matmul bf16", _FLOPS, r"^gemm_ladder/library/dtype:bf16/n:(4096|8192|16384)$",
-         r"^pytorch/matmul/dtype:bf16/",
-         "ours: the fastest of cuBLASLt's first 16 algorithms; random data both"),
-    What("matmul bf16, own kernel", _FLOPS, r"^gemm_ladder/wgmma_tma/.*/n:(4096|8192|16384)$",
-         r"^pytorch/matmul/dtype:bf16/", "ours: wgmma and TMA; random data both"),
-    What("matmul fp8", _FLOPS, r"^gemm_ladder/library/dtype:fp8/n:(4096|8192|16384)$",
-         r"^pytorch/matmul/dtype:fp8/",
-         "ours: the fastest of cuBLASLt's first 16 algorithms; random data both"),
-    What("attention", _FLOPS, _ATTENTION,
-         r"^pytorch/attention/", "theirs: the best of PyTorch's paths; 16 heads, random data"),
-    What("attention, memory-efficient", _FLOPS, _ATTENTION,
-         r"^pytorch/attention/path:efficient_attention/"),
-    What("all-reduce, 2 GPUs", _BUS, r"^all_reduce/all_reduce/.*/ranks:2/size:536870912$",
-         r"^all_reduce/all_reduce/.*/ranks:2/"),
-)  # fmt: skip
+    What(
+        "matmul bf16",
+        _FLOPS,
+        r"^gemm_ladder/library/dtype:bf16/n:(4096|8192|16384)$",
+        r"^pytorch/matmul/dtype:bf16/",
+        "ours: the fastest of cuBLASLt's first 16 algorithms; random data both",
+    ),
+    What(
+        "matmul bf16, own kernel",
+        _FLOPS,
+        r"^gemm_ladder/wgmma_tma/.*/n:(4096|8192|16384)$",
+        r"^pytorch/matmul/dtype:bf16/",
+        "ours: wgmma and TMA; random data both",
+    ),
+    What(
+        "matmul fp8",
+        _FLOPS,
+        r"^gemm_ladder/library/dtype:fp8/n:(4096|8192|16384)$",
+        r"^pytorch/matmul/dtype:fp8/",
+        "ours: the fastest of cuBLASLt's first 16 algorithms; random data both",
+    ),
+    What(
+        "attention",
+        _FLOPS,
+        _ATTENTION,
+        r"^pytorch/attention/",
+        "theirs: the best of PyTorch's paths; 16 heads, random data",
+    ),
+    What(
+        "attention, memory-efficient",
+        _FLOPS,
+        _ATTENTION,
+        r"^pytorch/attention/path:efficient_attention/",
+    ),
+    What(
+        "all-reduce, 2 GPUs",
+        _BUS,
+        r"^all_reduce/all_reduce/.*/ranks:2/size:536870912$",
+        r"^all_reduce/all_reduce/.*/ranks:2/",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -172,10 +268,16 @@ def run_all(by: Settings) -> dict[str, str]:
     arch, gpus = _gpus(skipped)
     for what in WHATS:
         if what.ours and not (gpus < 2 and "ranks:2" in what.ours):
-            commands[_ours(what)] = (None, [
-                str(by.program), "--device=cuda", "--suite=full",
-                f"--benchmark_filter={what.ours}", "--benchmark_out={out}",
-            ])  # fmt: skip
+            commands[_ours(what)] = (
+                None,
+                [
+                    str(by.program),
+                    "--device=cuda",
+                    "--suite=full",
+                    f"--benchmark_filter={what.ours}",
+                    "--benchmark_out={out}",
+                ],
+            )
     for peer in PEERS:
         why = "needs two GPUs" if gpus < peer.gpus else _prepare(peer, by, arch)
         if why:
@@ -190,8 +292,11 @@ def run_all(by: Settings) -> dict[str, str]:
                 continue
             left = by.seconds - (time.monotonic() - began)
             if left <= 0:
-                skipped.setdefault("time", f"the stage's time was up before run {run} of {name}; "
-                                   "run it again for the rest")  # fmt: skip
+                skipped.setdefault(
+                    "time",
+                    f"the stage's time was up before run {run} of {name}; "
+                    "run it again for the rest",
+                )
                 return skipped
             start = time.monotonic()
             if why := _run_once(peer, command, by, key, left):
@@ -275,9 +380,15 @@ def _quietly(command: Sequence[str], seconds: float, printed: Path | None = None
     environment = os.environ | {"LC_ALL": "C"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds,
-            check=False, stdin=subprocess.DEVNULL, env=environment,
-        )  # fmt: skip
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
     except subprocess.TimeoutExpired:
         return f"{Path(command[0]).name} took longer than {seconds:.0f} s"
     except OSError as error:
@@ -351,8 +462,9 @@ def _answer(
     values, seconds = [], 0.0
     for result, took in runs:
         found = zip(result.ok["name"], result.ok["raw"], strict=True)
-        best = max((_figure(raw, figure) for name, raw in found if re.search(rows, name)),
-                   default=math.nan)  # fmt: skip
+        best = max(
+            (_figure(raw, figure) for name, raw in found if re.search(rows, name)), default=math.nan
+        )
         if best > 0:
             values.append(best)
             seconds += took

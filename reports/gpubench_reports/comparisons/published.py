@@ -165,8 +165,12 @@ def run_model(points: Sequence[Point], program: Path) -> list[ResultFile]:
         pattern = "|".join(f"^{row}$" for row in rows)
         with tempfile.TemporaryDirectory(prefix="gpubench-") as directory:
             out = Path(directory) / f"{device}.json"
-            arguments = [f"--device=model:{device}", "--suite=full",
-                         f"--benchmark_filter={pattern}", f"--benchmark_out={out}"]  # fmt: skip
+            arguments = [
+                f"--device=model:{device}",
+                "--suite=full",
+                f"--benchmark_filter={pattern}",
+                f"--benchmark_out={out}",
+            ]
             programs.run(program, arguments, f"model:{device}")
             results.append(read(out))
     return results

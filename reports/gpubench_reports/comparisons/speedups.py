@@ -123,8 +123,14 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
                 if dtype != types[0]:
                     faster = row["value"] / base["value"]
                     ratio = 1 / faster if row["headline"] == "seconds" else faster
-                    found.append({"dtype": f"{dtype} over {types[0]}", "ratio": ratio,
-                                  "low": math.nan, "high": math.nan})  # fmt: skip
+                    found.append(
+                        {
+                            "dtype": f"{dtype} over {types[0]}",
+                            "ratio": ratio,
+                            "low": math.nan,
+                            "high": math.nan,
+                        }
+                    )
         if found:
             lines[name] = means(pd.DataFrame(found), "dtype")
     if not lines:
@@ -152,8 +158,10 @@ def labels(contexts: Sequence[Context]) -> list[str]:
             chosen.append(part)
         if len({tuple(p[i] for p in chosen) for i in range(len(contexts))}) == len(contexts):
             break
-    names = [" ".join(part[i] for part in chosen) or contexts[i].device_title
-             for i in range(len(contexts))]  # fmt: skip
+    names = [
+        " ".join(part[i] for part in chosen) or contexts[i].device_title
+        for i in range(len(contexts))
+    ]
     if len(set(names)) < len(names):
         names = [f"{number}: {name}" for number, name in enumerate(names, start=1)]
     return names

@@ -43,8 +43,16 @@ def sample(run: Callable[[], Any]) -> list[float]:
 def row(name: str, run: Callable[[], Any], **amounts: float) -> dict[str, Any]:
     """A row of a result file; of what this PyTorch or GPU cannot do, a skipped one."""
     concept, kernel, *_ = name.split("/")
-    known = {"name": name, "run_name": name, "run_type": "iteration", "repetitions": 1,
-             "repetition_index": 0, "threads": 1, "concept": concept, "kernel": kernel}  # fmt: skip
+    known = {
+        "name": name,
+        "run_name": name,
+        "run_type": "iteration",
+        "repetitions": 1,
+        "repetition_index": 0,
+        "threads": 1,
+        "concept": concept,
+        "kernel": kernel,
+    }
     try:
         seconds = sorted(sample(run))
     except (RuntimeError, AttributeError, ImportError) as error:
@@ -52,18 +60,30 @@ def row(name: str, run: Callable[[], Any], **amounts: float) -> dict[str, Any]:
         return known | {"skipped": True, "skip_reason": why[0]}
     median = statistics.median(seconds)
     # Ranks of the 95 % interval of a median of 31: 10th from either end.
-    return known | {
-        "iterations": len(seconds), "real_time": median * 1e6, "cpu_time": median * 1e6,
-        "time_unit": "us", "ci_low_seconds": seconds[9], "ci_high_seconds": seconds[-10],
-        "min_seconds": seconds[0], "samples": len(seconds),
-    } | {f"{what}_per_second": amount / median for what, amount in amounts.items()}  # fmt: skip
+    return (
+        known
+        | {
+            "iterations": len(seconds),
+            "real_time": median * 1e6,
+            "cpu_time": median * 1e6,
+            "time_unit": "us",
+            "ci_low_seconds": seconds[9],
+            "ci_high_seconds": seconds[-10],
+            "min_seconds": seconds[0],
+            "samples": len(seconds),
+        }
+        | {f"{what}_per_second": amount / median for what, amount in amounts.items()}
+    )
 
 
 def copy() -> dict[str, Any]:
     source = torch.randn(COPY_BYTES // 4, device="cuda")
     target = torch.empty_like(source)
-    return row(f"pytorch/copy/size:{COPY_BYTES}", lambda: target.copy_(source),
-               useful_bytes=2.0 * COPY_BYTES)  # fmt: skip
+    return row(
+        f"pytorch/copy/size:{COPY_BYTES}",
+        lambda: target.copy_(source),
+        useful_bytes=2.0 * COPY_BYTES,
+    )
 
 
 def matmul(dtype: str) -> dict[str, Any]:
@@ -76,8 +96,9 @@ def matmul(dtype: str) -> dict[str, Any]:
     def fp8() -> Callable[[], Any]:
         one = torch.ones((), device="cuda")
         left, right = a.to(torch.float8_e4m3fn), b.to(torch.float8_e4m3fn)
-        return lambda: torch._scaled_mm(left, right.T, scale_a=one, scale_b=one,
-                                        out_dtype=torch.bfloat16)  # fmt: skip
+        return lambda: torch._scaled_mm(
+            left, right.T, scale_a=one, scale_b=one, out_dtype=torch.bfloat16
+        )
 
     made: list[Callable[[], Any]] = []
 
@@ -99,8 +120,11 @@ def attention(path: str) -> dict[str, Any]:
         with sdpa_kernel(getattr(SDPBackend, path.upper())):
             return torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
-    return row(f"pytorch/attention/path:{path}/seq:{TOKENS}/head_dim:{HEAD_DIM}", run,
-               flops=4.0 * HEADS * TOKENS**2 * HEAD_DIM)  # fmt: skip
+    return row(
+        f"pytorch/attention/path:{path}/seq:{TOKENS}/head_dim:{HEAD_DIM}",
+        run,
+        flops=4.0 * HEADS * TOKENS**2 * HEAD_DIM,
+    )
 
 
 def main(out: str) -> int:
@@ -112,9 +136,15 @@ def main(out: str) -> int:
             attention(path)
             for path in ("flash_attention", "efficient_attention", "cudnn_attention")
         ]
-    context = {"schema_version": 1, "device_kind": "cuda", "device": title, "device_title": title,
-               "imported_from": f"PyTorch {torch.__version__}",
-               "cuda_version": str(torch.version.cuda), "roofs": []}  # fmt: skip
+    context = {
+        "schema_version": 1,
+        "device_kind": "cuda",
+        "device": title,
+        "device_title": title,
+        "imported_from": f"PyTorch {torch.__version__}",
+        "cuda_version": str(torch.version.cuda),
+        "roofs": [],
+    }
     Path(out).write_text(json.dumps({"context": context, "benchmarks": rows}, indent=1) + "\n")
     return 0
 

@@ -38,8 +38,11 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
         if not night.has("done.json") and {checksum(p) for p in night.results()} == set(sums):
             night.close({"ended": now()})
             return night
-    plan = {"began": min(file.context.date for file in files) or now(), "units": [],
-            "added": [str(path.name) for path in paths]}  # fmt: skip
+    plan = {
+        "began": min(file.context.date for file in files) or now(),
+        "units": [],
+        "added": [str(path.name) for path in paths],
+    }
     copies = {
         f"first-{number}-{folder_name(path.stem)}.json": path
         for number, path in enumerate(paths, start=1)

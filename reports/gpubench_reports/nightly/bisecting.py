@@ -117,9 +117,13 @@ class _Trees:
             _git(self._repository, "worktree", "add", "--detach", str(tree), commit)
             self._say(f"building {commit[:12]}")
             done = subprocess.run(
-                ["bash", "-c", self._build], cwd=tree, capture_output=True, text=True, check=False,
+                ["bash", "-c", self._build],
+                cwd=tree,
+                capture_output=True,
+                text=True,
+                check=False,
                 errors="replace",
-            )  # fmt: skip
+            )
             if done.returncode != 0:
                 why = last_line(done.stderr or done.stdout, done.returncode)
                 raise ReportError(commit[:12], f"does not build: {why}")
@@ -135,5 +139,6 @@ class _Trees:
         for tree in self._folder.iterdir():
             subprocess.run(
                 ["git", "-C", str(self._repository), "worktree", "remove", "--force", str(tree)],
-                capture_output=True, check=False,
-            )  # fmt: skip
+                capture_output=True,
+                check=False,
+            )

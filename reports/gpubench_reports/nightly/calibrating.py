@@ -187,16 +187,28 @@ class Outcome:
     gate_found: dict[float, float]
 
 
-def run(noise: Noise, settings: Settings, series: int, nights: int, seed: int, workers: int,
-        say: Callable[[str], None]) -> Outcome:  # fmt: skip
+def run(
+    noise: Noise,
+    settings: Settings,
+    series: int,
+    nights: int,
+    seed: int,
+    workers: int,
+    say: Callable[[str], None],
+) -> Outcome:
     """Simulates; the same arguments give the same outcome, whatever the number of workers."""
 
     def tasks(levels: Sequence[float], judge_from: int, block: int) -> list[Task]:
         return [
-            Task(seed * 1_000_003 + block * 10_007 + number, tuple(levels), judge_from, noise,
-                 settings)
+            Task(
+                seed * 1_000_003 + block * 10_007 + number,
+                tuple(levels),
+                judge_from,
+                noise,
+                settings,
+            )
             for number in range(series)
-        ]  # fmt: skip
+        ]
 
     with ProcessPoolExecutor(workers) as pool:
 
@@ -241,9 +253,11 @@ def _first_nights(found: list[list[Alert]], start: int) -> np.ndarray:
     Infinite where it never was.
     """
     return np.array(
-        [min((a.night - start + 1 for a in alerts if a.slower), default=math.inf)
-         for alerts in found]
-    )  # fmt: skip
+        [
+            min((a.night - start + 1 for a in alerts if a.slower), default=math.inf)
+            for alerts in found
+        ]
+    )
 
 
 def _gate(noise: Noise, settings: Settings, seed: int, trials: int, step: float) -> float:
@@ -299,18 +313,38 @@ def draw(outcome: Outcome, noise: Noise, folder: Path) -> list[Path]:
     axes = figure.add_axes((0.1, 0.2, 0.62, 0.68))
     nights = np.arange(1, _AFTER + 1)
     for number, (step, share) in enumerate(outcome.found.items()):
-        axes.plot(nights, share, marker=style.MARKERS[number], ms=3.5, lw=1.2,
-                  color=style.COLOURS[number % len(style.COLOURS)],
-                  label=f"+{step - 1:.1%}")  # fmt: skip
+        axes.plot(
+            nights,
+            share,
+            marker=style.MARKERS[number],
+            ms=3.5,
+            lw=1.2,
+            color=style.COLOURS[number % len(style.COLOURS)],
+            label=f"+{step - 1:.1%}",
+        )
     axes.axvline(_WEEK, color=style.GREY, lw=0.8, ls=":")
-    axes.set(xlabel="nights since the step", ylabel="share of the series alerted",
-             ylim=(-0.02, 1.04), xlim=(0.5, _AFTER + 0.5))  # fmt: skip
+    axes.set(
+        xlabel="nights since the step",
+        ylabel="share of the series alerted",
+        ylim=(-0.02, 1.04),
+        xlim=(0.5, _AFTER + 0.5),
+    )
     axes.set_xticks([1, 2, 3, 5, _WEEK, 10, 14, _AFTER])
     axes.legend(title="step", loc="center left", bbox_to_anchor=(1.02, 0.5))
-    figure.text(0.012, 0.975, "What the judge finds, and how soon", size=12, weight="bold",
-                va="top", color=style.INK)  # fmt: skip
-    style.footnote(figure, f"Simulated. {noise.line()} False alerts: {outcome.false_slow:.3f} "
-                           "a night.", width=118)  # fmt: skip
+    figure.text(
+        0.012,
+        0.975,
+        "What the judge finds, and how soon",
+        size=12,
+        weight="bold",
+        va="top",
+        color=style.INK,
+    )
+    style.footnote(
+        figure,
+        f"Simulated. {noise.line()} False alerts: {outcome.false_slow:.3f} a night.",
+        width=118,
+    )
     return save(figure, folder / "detection")
 
 
@@ -335,10 +369,12 @@ def calibrate(options: argparse.Namespace, say: Callable[[str], None]) -> str:
         if not 0 <= getattr(noise, name) <= (1 if name in ("outliers", "persist") else 0.5):
             raise ReportError(f"--{name}", "must be a fraction: 0.004 is 0.4 %")
     if options.series < 1 or options.nights <= settings.min_nights or options.workers < 1:
-        raise ReportError("calibrate-judge", f"needs series, and nights above "
-                                             f"{settings.min_nights}")  # fmt: skip
-    outcome = run(noise, settings, options.series, options.nights, options.seed, options.workers,
-                  say)  # fmt: skip
+        raise ReportError(
+            "calibrate-judge", f"needs series, and nights above {settings.min_nights}"
+        )
+    outcome = run(
+        noise, settings, options.series, options.nights, options.seed, options.workers, say
+    )
     text = markdown(outcome, noise, settings, options.series, options.nights)
     if options.out is not None:
         ensure_directory(options.out)

@@ -81,12 +81,19 @@ def openmetrics(store: Store, index: Index, settings: Settings, out: Path) -> Pa
     lines = []
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     for family, (column, text) in families.items():
-        lines += [f"# TYPE {family} gauge", f"# UNIT {family} {family.rpartition('_')[2]}",
-                  f"# HELP {family} {text}."]  # fmt: skip
+        lines += [
+            f"# TYPE {family} gauge",
+            f"# UNIT {family} {family.rpartition('_')[2]}",
+            f"# HELP {family} {text}.",
+        ]
         for record in records:
             if record[column] is not None:
-                labels = {"machine": record["machine"], "device": record["device"],
-                          "mode": record["mode"], "benchmark": record["name"]}  # fmt: skip
+                labels = {
+                    "machine": record["machine"],
+                    "device": record["device"],
+                    "mode": record["mode"],
+                    "benchmark": record["name"],
+                }
                 lines.append(f"{family}{_labels(labels, store)} {record[column]!r}")
     for family, text in (
         ("gpubench_open_regressions", "Series slower than their accepted level"),
@@ -153,9 +160,15 @@ def junit(store: Store, index: Index, settings: Settings, out: Path) -> Path:
         cases = list(dict.fromkeys([*names, *failures, *skipped, *errors]))
         title = one.machine + (f" ({REHEARSAL})" if store.rehearsal else "")
         suite = ET.SubElement(
-            root, "testsuite", name=title, timestamp=one.date[:19], tests=str(len(cases)),
-            failures=str(len(failures)), errors=str(len(errors)), skipped=str(len(skipped)),
-        )  # fmt: skip
+            root,
+            "testsuite",
+            name=title,
+            timestamp=one.date[:19],
+            tests=str(len(cases)),
+            failures=str(len(failures)),
+            errors=str(len(errors)),
+            skipped=str(len(skipped)),
+        )
         for case in cases:
             element = ET.SubElement(suite, "testcase", classname=case[0], name=case[1])
             for group, tag in ((errors, "error"), (failures, "failure"), (skipped, "skipped")):

@@ -164,13 +164,20 @@ class Gate:
         settings = self.settings
         least = max(settings.min_processes, least_processes(1, settings.false_discovery_rate))
         if settings.rounds < least:
-            raise CannotJudgeError("rounds", f"{settings.rounds} are too few to find anything: "
-                                             f"at least {least}")  # fmt: skip
+            raise CannotJudgeError(
+                "rounds", f"{settings.rounds} are too few to find anything: at least {least}"
+            )
         programs = [
-            Program(path.resolve(), self.device, settings.suite, settings.mode, self.extra,
-                    settings.timeout_seconds)
+            Program(
+                path.resolve(),
+                self.device,
+                settings.suite,
+                settings.mode,
+                self.extra,
+                settings.timeout_seconds,
+            )
             for path in (a, b)
-        ]  # fmt: skip
+        ]
         for program in programs:
             program.checked(self.rehearsal)
         why = health.unfit(health.look(self.device), settings)
@@ -205,8 +212,10 @@ class Gate:
         least = least_processes(len(names), self.settings.false_discovery_rate)
         few = [name for name in names if min(len(s[name]) for s in sound) < least]
         if few:
-            notes.append(f"{len(few)} of {len(names)} rows have sound times of fewer than {least} "
-                         "processes, too few to tell one slower row from chance")  # fmt: skip
+            notes.append(
+                f"{len(few)} of {len(names)} rows have sound times of fewer than {least} "
+                "processes, too few to tell one slower row from chance"
+            )
             # They do not hold the others back, unless there are no others.
             names = [name for name in names if name not in few] or names
         for name in sound[0]:

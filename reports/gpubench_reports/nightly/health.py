@@ -40,10 +40,17 @@ def look(device: str) -> dict[str, Any]:
         return {}
     try:
         done = subprocess.run(
-            ["nvidia-smi", f"--id={_id_of(device)}", f"--query-gpu={','.join(_FIELDS.values())}",
-             "--format=csv,noheader,nounits"],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            [
+                "nvidia-smi",
+                f"--id={_id_of(device)}",
+                f"--query-gpu={','.join(_FIELDS.values())}",
+                "--format=csv,noheader,nounits",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return {}
     cells = [cell.strip() for cell in done.stdout.strip().split(",")]

@@ -229,10 +229,18 @@ class Index:
         commits = Counter(file.context.git_commit for file in files)
         self._database.execute(
             "insert into night values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (night.machine, night.number, str(plan.get("began", "")), fingerprint, state, note,
-             json.dumps(plan.get("health", {})), commits.most_common(1)[0][0] if commits else "",
-             None if verdict is None else json.dumps(verdict)),
-        )  # fmt: skip
+            (
+                night.machine,
+                night.number,
+                str(plan.get("began", "")),
+                fingerprint,
+                state,
+                note,
+                json.dumps(plan.get("health", {})),
+                commits.most_common(1)[0][0] if commits else "",
+                None if verdict is None else json.dumps(verdict),
+            ),
+        )
         if state in ("ok", "invalid"):
             self._insert(night, files, settings, valid=state == "ok")
 
@@ -319,15 +327,21 @@ class Index:
                 sound["rerun"] = []
             device, mode, _ = key
             values.append(
-                (self._series(night.machine, *key), night.number, environments[device, mode],
-                 *_night_value(sound["first"], sound["rerun"], stages["first"]))
-            )  # fmt: skip
+                (
+                    self._series(night.machine, *key),
+                    night.number,
+                    environments[device, mode],
+                    *_night_value(sound["first"], sound["rerun"], stages["first"]),
+                )
+            )
         self._database.executemany(
             "insert into value values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
         )
         for (device, mode, name), problem in problems.items():
-            run("insert into problem values(?, ?, ?, ?, ?, ?)",
-                (night.machine, night.number, device, mode, name, problem))  # fmt: skip
+            run(
+                "insert into problem values(?, ?, ?, ?, ?, ?)",
+                (night.machine, night.number, device, mode, name, problem),
+            )
 
     def _id(self, table: str, environment: Environment) -> int:
         run = self._database.execute

@@ -314,9 +314,10 @@ def _missing(
     }
     kinds = {key[:2] for key in (*tonight, *problems)}
     new = [
-        key[2] for key in tonight
+        key[2]
+        for key in tonight
         if not any(point.night < night.number for point in history.points[key])
-    ]  # fmt: skip
+    ]
     found = []
     for key, points in history.points.items():
         seen = [point.night for point in points if point.night < night.number]
@@ -324,8 +325,13 @@ def _missing(
             continue
         if _is_retired(night.machine, key, seen[-1], decisions):
             continue
-        entry = {"device": key[0], "mode": key[1], "benchmark": key[2], "last_night": seen[-1],
-                 "why": problems.get(key, "vanished")}  # fmt: skip
+        entry = {
+            "device": key[0],
+            "mode": key[1],
+            "benchmark": key[2],
+            "last_night": seen[-1],
+            "why": problems.get(key, "vanished"),
+        }
         alike = difflib.get_close_matches(key[2], new, 1, 0.7) if key not in problems else []
         found.append(entry | ({"perhaps_now": alike[0]} if alike else {}))
     # A row that fails from its first night on has no series yet, but could not be judged either.
@@ -416,10 +422,15 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
         verdict = json.loads(text) if text else {}
         if verdict:  # but for what was retired since
             verdict["missing"] = [
-                entry for entry in verdict.get("missing", [])
-                if not _is_retired(machine, (entry["device"], entry["mode"], entry["benchmark"]),
-                                   entry.get("last_night", number), decisions)
-            ]  # fmt: skip
+                entry
+                for entry in verdict.get("missing", [])
+                if not _is_retired(
+                    machine,
+                    (entry["device"], entry["mode"], entry["benchmark"]),
+                    entry.get("last_night", number),
+                    decisions,
+                )
+            ]
         one = MachineStatus(machine, number, date, verdict=verdict)
         if state != "ok":
             one.unjudged.append(f"night {number} is {state}: {note}")
@@ -485,8 +496,13 @@ def decide(
                 continue
             if until and until < one.date[:10]:
                 raise ReportError(until, f"is past: night {one.night} of {one.machine} came later")
-            decision = {"action": what, "machine": one.machine, "night": one.night,
-                        "series": matching, "reason": reason}  # fmt: skip
+            decision = {
+                "action": what,
+                "machine": one.machine,
+                "night": one.night,
+                "series": matching,
+                "reason": reason,
+            }
             made.append(decision | ({"until": until} if until else {}))
     if not made:
         raise ReportError(pattern, f"matches nothing that is open to {action}")

@@ -104,8 +104,11 @@ def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus)
     )[::-1]
     first = nights[0][0]
     cards = _cards(store, settings, one, history, first)
-    style, words = {0: ("nothing", "nothing"), 1: ("regression", "regression"),
-                    2: ("unjudged", "could not judge")}[one.exit_code]  # fmt: skip
+    style, words = {
+        0: ("nothing", "nothing"),
+        1: ("regression", "regression"),
+        2: ("unjudged", "could not judge"),
+    }[one.exit_code]
     when = escape(one.date[:16].replace("T", " "))
     parts = [
         f"<h2>{escape(one.machine)}: night {one.night} of {when} "
@@ -117,9 +120,13 @@ def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus)
     text = "\n".join([*lines[:_LISTED], *more]) or "nothing open"
     parts += [f"<pre>{escape(text)}</pre>", _strip(history, nights), *_changes(history, nights)]
     titles = {
-        "regression": "Regressions", "missing": "Missing", "provisional": "Provisional tonight",
-        "acknowledged": "Acknowledged", "improvement": "Improvements", "quiet": "Quiet",
-    }  # fmt: skip
+        "regression": "Regressions",
+        "missing": "Missing",
+        "provisional": "Provisional tonight",
+        "acknowledged": "Acknowledged",
+        "improvement": "Improvements",
+        "quiet": "Quiet",
+    }
     for kind, title in titles.items():
         group = sorted((card for card in cards if card.kind == kind), key=lambda card: card.order)
         if group:
@@ -159,9 +166,15 @@ def _cards(
         size = abs(math.log(standing.level / standing.reference)) if standing.event else 0.0
         # Among the quiet ones, those whose last nights differ most from what they were.
         cards.append(
-            _Card(key, kind, (-size, -_unrest(shown), key), caption, shown,
-                  history.events.get(key, []))
-        )  # fmt: skip
+            _Card(
+                key,
+                kind,
+                (-size, -_unrest(shown), key),
+                caption,
+                shown,
+                history.events.get(key, []),
+            )
+        )
     return cards
 
 
@@ -202,13 +215,17 @@ def _figure(card: _Card, history: Machine, nights: Sequence[tuple]) -> str:
         if before.environment != after.environment:
             at = _x(after.night, nights) - 1.5
             what = _difference(history, before, after)
-            svg.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{_HEIGHT:.0f}" '
-                       f'stroke="#6b6b6b" stroke-dasharray="3 2"><title>{escape(what)}</title>'
-                       "</line>")  # fmt: skip
+            svg.append(
+                f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{_HEIGHT:.0f}" '
+                f'stroke="#6b6b6b" stroke-dasharray="3 2"><title>{escape(what)}</title>'
+                "</line>"
+            )
     for start, end, level in _levels(card):
-        svg.append(f'<line x1="{_x(start, nights):.1f}" x2="{_x(end, nights):.1f}" '
-                   f'y1="{y(level):.1f}" y2="{y(level):.1f}" stroke="#222" stroke-width="2" '
-                   'stroke-opacity=".45"/>')  # fmt: skip
+        svg.append(
+            f'<line x1="{_x(start, nights):.1f}" x2="{_x(end, nights):.1f}" '
+            f'y1="{y(level):.1f}" y2="{y(level):.1f}" stroke="#222" stroke-width="2" '
+            'stroke-opacity=".45"/>'
+        )
     # One path of dots: a circle a night would make a page of many series heavy.
     dots = "".join(f"M{_x(p.night, nights):.1f} {y(p.seconds):.1f}h0" for p in points)
     svg.append(f'<path d="{dots}" stroke="#0072b2" stroke-width="2.8" stroke-linecap="round"/>')
@@ -223,10 +240,14 @@ def _figure(card: _Card, history: Machine, nights: Sequence[tuple]) -> str:
             f"night {point.night}, {date[:10]}, {si(point.seconds, 's', 4)}, commit {commit[:10]}: "
             f"{event['kind']}, {event['how']}, {event['class']}"
         )
-        svg.append(f'<circle cx="{_x(point.night, nights):.1f}" cy="{y(point.seconds):.1f}" '
-                   f'r="3.2" fill="{colour}"><title>{escape(text)}</title></circle>')  # fmt: skip
-    svg.append(f'<text x="2" y="9">{percent(high)}</text>'
-               f'<text x="2" y="{_HEIGHT - 2:.0f}">{percent(low)}</text></svg>')  # fmt: skip
+        svg.append(
+            f'<circle cx="{_x(point.night, nights):.1f}" cy="{y(point.seconds):.1f}" '
+            f'r="3.2" fill="{colour}"><title>{escape(text)}</title></circle>'
+        )
+    svg.append(
+        f'<text x="2" y="9">{percent(high)}</text>'
+        f'<text x="2" y="{_HEIGHT - 2:.0f}">{percent(low)}</text></svg>'
+    )
     device, mode, name = card.key
     return (
         f'<figure class="{card.kind}"><figcaption><b>{escape(name)}</b>{escape(device)}, '
@@ -262,8 +283,11 @@ def _strip(history: Machine, nights: Sequence[tuple]) -> str:
     seen: dict[str, dict[int, list[float]]] = {"clock": {}, "temperature": {}, "throttled": {}}
     for points in history.points.values():
         for p in points:
-            for name, value in (("clock", p.clock_hz), ("temperature", p.temperature_c),
-                                ("throttled", p.throttled)):  # fmt: skip
+            for name, value in (
+                ("clock", p.clock_hz),
+                ("temperature", p.temperature_c),
+                ("throttled", p.throttled),
+            ):
                 if p.night >= first and not math.isnan(value):
                     seen[name].setdefault(p.night, []).append(value)
     clock = {n: float(np.median(v)) for n, v in seen["clock"].items()}
@@ -287,24 +311,32 @@ def _strip(history: Machine, nights: Sequence[tuple]) -> str:
     dates = {number: date[:10] for number, date, *_ in nights}
     height = 18.0
     total = height * len(rows) + 12
-    svg = [f'<svg viewBox="0 0 {_WIDTH + 80:.0f} {total:.0f}" width="760" height="{2 * total:.0f}" '
-           'role="img"><title>health of the machine</title>']  # fmt: skip
+    svg = [
+        f'<svg viewBox="0 0 {_WIDTH + 80:.0f} {total:.0f}" width="760" height="{2 * total:.0f}" '
+        'role="img"><title>health of the machine</title>'
+    ]
     width = max(0.6, (_WIDTH - 2 * _MARGIN) / (nights[-1][0] - first + 1) - 0.4)
     for line, ((title, colour), values) in enumerate(rows.items(), start=1):
         bottom = height * line
-        svg.append(f'<text x="{_WIDTH + 4:.0f}" y="{bottom - 5:.0f}">{title}</text>'
-                   f'<line x1="{_MARGIN:.0f}" x2="{_WIDTH - _MARGIN:.0f}" y1="{bottom:.1f}" '
-                   f'y2="{bottom:.1f}" stroke="#d9d9d9" stroke-width=".5"/>')  # fmt: skip
+        svg.append(
+            f'<text x="{_WIDTH + 4:.0f}" y="{bottom - 5:.0f}">{title}</text>'
+            f'<line x1="{_MARGIN:.0f}" x2="{_WIDTH - _MARGIN:.0f}" y1="{bottom:.1f}" '
+            f'y2="{bottom:.1f}" stroke="#d9d9d9" stroke-width=".5"/>'
+        )
         for night, (share, text) in values.items():
             tall = max(1.0, share * (height - 4))
             words = escape(f"night {night} of {dates.get(night, '')}: {text}")
-            svg.append(f'<rect x="{_x(night, nights) - width / 2:.1f}" y="{bottom - tall:.1f}" '
-                       f'width="{width:.1f}" height="{tall:.1f}" fill="{colour}">'
-                       f"<title>{words}</title></rect>")  # fmt: skip
+            svg.append(
+                f'<rect x="{_x(night, nights) - width / 2:.1f}" y="{bottom - tall:.1f}" '
+                f'width="{width:.1f}" height="{tall:.1f}" fill="{colour}">'
+                f"<title>{words}</title></rect>"
+            )
     ends = [f"night {number}, {dates[number]}" for number in (first, nights[-1][0])]
-    svg.append(f'<text x="{_MARGIN:.0f}" y="{total - 2:.0f}">{escape(ends[0])}</text>'
-               f'<text x="{_WIDTH - _MARGIN:.0f}" y="{total - 2:.0f}" text-anchor="end">'
-               f"{escape(ends[1])}</text>")  # fmt: skip
+    svg.append(
+        f'<text x="{_MARGIN:.0f}" y="{total - 2:.0f}">{escape(ends[0])}</text>'
+        f'<text x="{_WIDTH - _MARGIN:.0f}" y="{total - 2:.0f}" text-anchor="end">'
+        f"{escape(ends[1])}</text>"
+    )
     return "".join(svg) + "</svg>"
 
 
@@ -320,17 +352,23 @@ def _changes(history: Machine, nights: Sequence[tuple]) -> list[str]:
     lines = [(night, f"{what} ({count} series)") for (night, what), count in found.items()]
     lines += [
         (night, f"commit {before} -> {after}")
-        for (_, before), (night, after) in pairwise(known) if before != after
-    ]  # fmt: skip
+        for (_, before), (night, after) in pairwise(known)
+        if before != after
+    ]
     dates = {number: date[:10] for number, date, *_ in nights}
     lines.sort(reverse=True)
     if not lines:
         return []
     more = [f"<li>and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-    return ["<h3>What changed around it</h3><ul>",
-            *(f"<li>night {night}, {dates.get(night, '')}: {escape(text)}"
-              for night, text in lines[:_LISTED]),
-            *more, "</ul>"]  # fmt: skip
+    return [
+        "<h3>What changed around it</h3><ul>",
+        *(
+            f"<li>night {night}, {dates.get(night, '')}: {escape(text)}"
+            for night, text in lines[:_LISTED]
+        ),
+        *more,
+        "</ul>",
+    ]
 
 
 def _shares(

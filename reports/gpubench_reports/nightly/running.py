@@ -50,18 +50,29 @@ class Program:
     timeout_seconds: float = 1800.0
 
     def command(self, pattern: str, *more: str) -> list[str]:
-        return [str(self.path), f"--device={self.device}", f"--suite={self.suite}",
-                f"--mode={self.mode}", f"--benchmark_filter={pattern}", *self.extra,
-                *more]  # fmt: skip
+        return [
+            str(self.path),
+            f"--device={self.device}",
+            f"--suite={self.suite}",
+            f"--mode={self.mode}",
+            f"--benchmark_filter={pattern}",
+            *self.extra,
+            *more,
+        ]
 
     def call(self, arguments: Sequence[str]) -> tuple[int, str, str]:
         """Exit code, standard output and error. ReportError if it does not start or end."""
         try:
             process = subprocess.Popen(
-                arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                stdin=subprocess.DEVNULL, errors="replace", start_new_session=True,
+                arguments,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                errors="replace",
+                start_new_session=True,
                 close_fds=False,  # it holds the machine's lock too, should this process be killed
-            )  # fmt: skip
+            )
         except OSError as error:
             raise CannotJudgeError(self.path, f"does not start: {reason(error)}") from None
         try:
@@ -166,20 +177,32 @@ class NightRun:
                 self._measure(night, self._rerun_units([key[2] for key in again]), "rerun")
             after = health.look(self.program.device)
             night.close(
-                {"ended": now(), "failures": self.failures, "health": after,
-                 "unhealthy": health.harmed(after)}
-            )  # fmt: skip
+                {
+                    "ended": now(),
+                    "failures": self.failures,
+                    "health": after,
+                    "unhealthy": health.harmed(after),
+                }
+            )
             return night
 
     def _new(self, names: list[str], seen: dict[str, Any]) -> Night:
         units = self._units(names)
         seed = random.SystemRandom().randrange(2**32)
         random.Random(seed).shuffle(units)
-        plan = {"began": now(), "host": socket.gethostname(), "program": self._identity(),
-                "health": seen, "seed": seed, "units": units}  # fmt: skip
+        plan = {
+            "began": now(),
+            "host": socket.gethostname(),
+            "program": self._identity(),
+            "health": seen,
+            "seed": seed,
+            "units": units,
+        }
         night = self.store.begin(self.machine, plan, {})
-        self.say(f"night {night.number} of {self.machine}: {len(names)} rows in "
-                 f"{len(units)} fresh processes, in random order")  # fmt: skip
+        self.say(
+            f"night {night.number} of {self.machine}: {len(names)} rows in "
+            f"{len(units)} fresh processes, in random order"
+        )
         return night
 
     def _units(self, names: list[str]) -> list[dict[str, Any]]:
@@ -188,11 +211,14 @@ class NightRun:
         for name in names:
             concepts[name.partition("/")[0]].append(name)
         return [
-            {"process": number, "concept": concept,
-             "filter": exactly(rows) if self.settings.filter else by_concept(rows)}
+            {
+                "process": number,
+                "concept": concept,
+                "filter": exactly(rows) if self.settings.filter else by_concept(rows),
+            }
             for number in range(1, self.settings.processes + 1)
             for concept, rows in concepts.items()
-        ]  # fmt: skip
+        ]
 
     def _rerun_units(self, names: list[str]) -> list[dict[str, Any]]:
         concepts: dict[str, list[str]] = defaultdict(list)
@@ -215,8 +241,11 @@ class NightRun:
             for path in (self.program.path, folder / f"gpubench-{kind}")
             if path.is_file()
         ]
-        return {"path": str(self.program.path), "sha256": " ".join(sums),
-                "command": json.dumps(self.program.command(self.settings.filter)[1:])}  # fmt: skip
+        return {
+            "path": str(self.program.path),
+            "sha256": " ".join(sums),
+            "command": json.dumps(self.program.command(self.settings.filter)[1:]),
+        }
 
     def _unfinished(self) -> Night | None:
         """The killed night that can be taken up; older ones are closed with what they have."""
@@ -268,8 +297,14 @@ class NightRun:
             if self.noise > 0:
                 label = f"{self.machine} {night.number}"
                 device = varied_device(program.device, self.noise, label, name, Path(folder))
-                program = Program(program.path, device, program.suite, program.mode,
-                                  program.extra, program.timeout_seconds)  # fmt: skip
+                program = Program(
+                    program.path,
+                    device,
+                    program.suite,
+                    program.mode,
+                    program.extra,
+                    program.timeout_seconds,
+                )
             # Equal files are two processes all the same: a modelled one can come out twice.
             mark = f"nightly={self.machine} {night.number} {name}".replace(",", "-")
             why = program.run(unit["filter"], out, f"--benchmark_context={mark}")

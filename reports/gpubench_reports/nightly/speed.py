@@ -20,11 +20,23 @@ from gpubench_reports.nightly.settings import Settings
 from gpubench_reports.nightly.store import SCHEMA, Night, Store, as_json
 
 _CONTEXT = {
-    "date": "", "host_name": "simulated", "schema_version": 1, "gpubench_version": "0.1.0",
-    "device_kind": "cuda", "device": "simulated", "device_title": "Simulated, not measured",
-    "driver_version": "0", "cuda_version": "0", "compiler": "none", "compiler_flags": "",
-    "git_commit": "0" * 40, "git_dirty": False, "suite": "default", "mode": "cold", "roofs": [],
-}  # fmt: skip
+    "date": "",
+    "host_name": "simulated",
+    "schema_version": 1,
+    "gpubench_version": "0.1.0",
+    "device_kind": "cuda",
+    "device": "simulated",
+    "device_title": "Simulated, not measured",
+    "driver_version": "0",
+    "cuda_version": "0",
+    "compiler": "none",
+    "compiler_flags": "",
+    "git_commit": "0" * 40,
+    "git_dirty": False,
+    "suite": "default",
+    "mode": "cold",
+    "roofs": [],
+}
 
 
 def make_night(store: Store, number: int, seconds: np.ndarray, verdict: bool) -> None:
@@ -45,10 +57,20 @@ def make_night(store: Store, number: int, seconds: np.ndarray, verdict: bool) ->
     (night.path / "done.json").write_bytes(as_json({"schema": SCHEMA, "files": files}))
     if verdict:
         (night.path / "verdict.json").write_bytes(
-            as_json({"schema": SCHEMA, "machine": "bench", "night": number, "judged": len(rows),
-                     "learning": 0, "provisional": [], "events": [], "missing": [],
-                     "segments": []})
-        )  # fmt: skip
+            as_json(
+                {
+                    "schema": SCHEMA,
+                    "machine": "bench",
+                    "night": number,
+                    "judged": len(rows),
+                    "learning": 0,
+                    "provisional": [],
+                    "events": [],
+                    "missing": [],
+                    "segments": [],
+                }
+            )
+        )
 
 
 def _row(index: int, seconds: float) -> dict:
@@ -56,17 +78,40 @@ def _row(index: int, seconds: float) -> dict:
     rate = 1e9 / seconds
     name = f"concept{index % 20}/kernel{index % 7}/dtype:fp32/n:{index}"
     return {
-        "name": name, "family_index": index % 20, "per_family_instance_index": index,
-        "run_name": name, "run_type": "iteration", "repetitions": 1, "repetition_index": 0,
-        "threads": 1, "concept": f"concept{index % 20}", "kernel": f"kernel{index % 7}",
-        "arguments": {"dtype": "fp32", "n": index}, "iterations": 100, "real_time": seconds * 1e6,
-        "cpu_time": seconds * 1e6, "time_unit": "us", "label": "dram", "verified": "sampled",
-        "counts": "exact", "active_lanes": 32.0, "ci_high_seconds": seconds * 1.002,
-        "ci_low_seconds": seconds * 0.998, "converged": 1.0, "min_seconds": seconds * 0.99,
-        "moved_bytes_per_second": rate, "occupancy": 1.0, "power_w": 600.0, "roof_fraction": 0.9,
-        "samples": 100.0, "sectors_per_request": 4.0, "sm_clock_hz": 1.98e9,
-        "temperature_c": 60.0, "throttled": 0.0, "useful_bytes_per_second": rate,
-    }  # fmt: skip
+        "name": name,
+        "family_index": index % 20,
+        "per_family_instance_index": index,
+        "run_name": name,
+        "run_type": "iteration",
+        "repetitions": 1,
+        "repetition_index": 0,
+        "threads": 1,
+        "concept": f"concept{index % 20}",
+        "kernel": f"kernel{index % 7}",
+        "arguments": {"dtype": "fp32", "n": index},
+        "iterations": 100,
+        "real_time": seconds * 1e6,
+        "cpu_time": seconds * 1e6,
+        "time_unit": "us",
+        "label": "dram",
+        "verified": "sampled",
+        "counts": "exact",
+        "active_lanes": 32.0,
+        "ci_high_seconds": seconds * 1.002,
+        "ci_low_seconds": seconds * 0.998,
+        "converged": 1.0,
+        "min_seconds": seconds * 0.99,
+        "moved_bytes_per_second": rate,
+        "occupancy": 1.0,
+        "power_w": 600.0,
+        "roof_fraction": 0.9,
+        "samples": 100.0,
+        "sectors_per_request": 4.0,
+        "sm_clock_hz": 1.98e9,
+        "temperature_c": 60.0,
+        "throttled": 0.0,
+        "useful_bytes_per_second": rate,
+    }
 
 
 def benchmark(
@@ -101,16 +146,18 @@ def benchmark(
     finally:
         shutil.rmtree(made, ignore_errors=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return "\n".join([
-        f"| {series} series x {nights} nights: {values} values from {values * processes} rows, "
-        f"{size / 1e9:.2f} GB; {os.cpu_count()} cores | |",
-        "|---|---|",
-        f"| rebuild the index, all nights but the last | {rebuild} |",
-        f"| take in and judge the last night | {judging} |",
-        f"| what is open | {standing} |",
-        f"| trend page | {page} |",
-        f"| memory, at most | {memory / 1e6:.0f} MB |",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"| {series} series x {nights} nights: {values} values from {values * processes} rows, "
+            f"{size / 1e9:.2f} GB; {os.cpu_count()} cores | |",
+            "|---|---|",
+            f"| rebuild the index, all nights but the last | {rebuild} |",
+            f"| take in and judge the last night | {judging} |",
+            f"| what is open | {standing} |",
+            f"| trend page | {page} |",
+            f"| memory, at most | {memory / 1e6:.0f} MB |",
+        ]
+    )
 
 
 def _timed(call: Callable[[], object]) -> str:

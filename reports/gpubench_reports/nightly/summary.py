@@ -73,10 +73,13 @@ def _notes(verdict: dict[str, Any], settings: Settings) -> list[str]:
         )
     segments = verdict["segments"]
     if segments:
-        what = sorted({
-            f"{key} {old or '(none)'} -> {new or '(none)'}"
-            for s in segments for key, (old, new) in s["changed"].items()
-        })  # fmt: skip
+        what = sorted(
+            {
+                f"{key} {old or '(none)'} -> {new or '(none)'}"
+                for s in segments
+                for key, (old, new) in s["changed"].items()
+            }
+        )
         ratios = [s["ratio"] for s in segments]
         found.append(
             f"  new segment of {len(segments)} series ({'; '.join(what)}): first night from "

@@ -12,16 +12,41 @@ from gpubench_reports.rules.verdicts import Verdict
 
 # Google Benchmark's own keys, which the other columns say already or which say nothing of the row.
 _LEFT_OUT = {
-    "name", "run_name", "run_type", "concept", "kernel", "arguments", "family_index",
-    "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
-    "real_time", "cpu_time", "time_unit", "skipped", "skip_reason", "error_occurred",
-    "error_message", "terms", *COUNTERS, *WORDS,
-}  # fmt: skip
+    "name",
+    "run_name",
+    "run_type",
+    "concept",
+    "kernel",
+    "arguments",
+    "family_index",
+    "per_family_instance_index",
+    "repetitions",
+    "repetition_index",
+    "threads",
+    "iterations",
+    "real_time",
+    "cpu_time",
+    "time_unit",
+    "skipped",
+    "skip_reason",
+    "error_occurred",
+    "error_message",
+    "terms",
+    *COUNTERS,
+    *WORDS,
+}
 
 
 # What a row is judged by, where it has it.
-_HEADLINES = ("seconds", "ci_low_seconds", "ci_high_seconds", "law", "law_ratio", "roof_fraction",
-              "model_seconds")  # fmt: skip
+_HEADLINES = (
+    "seconds",
+    "ci_low_seconds",
+    "ci_high_seconds",
+    "law",
+    "law_ratio",
+    "roof_fraction",
+    "model_seconds",
+)
 _JUDGED = ("headline", "value", "bound", "wall", "grade", "share", "yardstick")
 
 
@@ -49,21 +74,33 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(
-        ["name", "concept", "kernel", "status", "reason", *map(_cell, arguments), *counters,
-         *words, *map(_cell, own), *_JUDGED]
-    )  # fmt: skip
+        [
+            "name",
+            "concept",
+            "kernel",
+            "status",
+            "reason",
+            *map(_cell, arguments),
+            *counters,
+            *words,
+            *map(_cell, own),
+            *_JUDGED,
+        ]
+    )
     for row in rows:
         judged = {key: head.get(row["name"], {}).get(key, "") for key in _JUDGED}
         if row["name"] in verdicts:
             judged |= {k: v for k, v in vars(verdicts[row["name"]]).items() if k in _JUDGED}
         writer.writerow(
-            [*(_cell(row[key]) for key in ("name", "concept", "kernel", "status", "reason")),
-             *(_cell(row["arguments"].get(name, "")) for name in arguments),
-             *(_cell(row[counter]) for counter in counters),
-             *(_cell(row[word]) for word in words),
-             *(_cell(row["raw"].get(key, "")) for key in own),
-             *(_cell(judged[key]) for key in _JUDGED)]
-        )  # fmt: skip
+            [
+                *(_cell(row[key]) for key in ("name", "concept", "kernel", "status", "reason")),
+                *(_cell(row["arguments"].get(name, "")) for name in arguments),
+                *(_cell(row[counter]) for counter in counters),
+                *(_cell(row[word]) for word in words),
+                *(_cell(row["raw"].get(key, "")) for key in own),
+                *(_cell(judged[key]) for key in _JUDGED),
+            ]
+        )
     return stream.getvalue()
 
 

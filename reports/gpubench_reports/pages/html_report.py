@@ -124,8 +124,11 @@ def _draw(
     kept = []
     for chart in found:
         room -= len(chart.content)
-        note = tag("p", f"{chart.stem} is left out to keep this page small: gpubench-report render "
-                   "draws it.", class_="small")  # fmt: skip
+        note = tag(
+            "p",
+            f"{chart.stem} is left out to keep this page small: gpubench-report render draws it.",
+            class_="small",
+        )
         kept.append(chart if room >= 0 else replace(chart, content=note))
     return kept
 
@@ -170,8 +173,14 @@ def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _figure(chart: Chart, words: str | Markup) -> Markup:
-    scroll = tag("div", chart.content, class_="scroll", tabindex="0", role="group",
-                 aria_label=f"Chart {chart.stem}")  # fmt: skip
+    scroll = tag(
+        "div",
+        chart.content,
+        class_="scroll",
+        tabindex="0",
+        role="group",
+        aria_label=f"Chart {chart.stem}",
+    )
     hint = tag("p", "A wide chart scrolls sideways →", class_="small swipe")
     return tag("figure", tag("figcaption", words), hint, scroll, id=f"chart-{chart.stem}")
 
@@ -183,13 +192,15 @@ def _summary(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     return tag(
         "section",
         tag("h2", "Summary"),
-        tag("div",
+        tag(
+            "div",
             tag("div", _health_card(result), _counts_card(result, verdicts), _device_card(result)),
             tag("div", _worst_card(result, verdicts)),
             tag("div", _roofs_card(result)),
-            class_="first"),
+            class_="first",
+        ),
         id="summary",
-    )  # fmt: skip
+    )
 
 
 def _card(title: str, *content: object, look: str = "") -> Markup:
@@ -249,26 +260,43 @@ def _roofs_card(result: ResultFile) -> Markup:
             shown = tag("span", f"{shown} *", title=f"by {row}")
         share = f"{reached / known.value * 100:.0f} %" if reached and known else ""
         said = [
-            tag("div", si(roof.value, pair.unit), " ",
-                tag("small", style.ROOF_WORDS[roof.provenance]))
+            tag(
+                "div",
+                si(roof.value, pair.unit),
+                " ",
+                tag("small", style.ROOF_WORDS[roof.provenance]),
+            )
             for roof in pair.all_filed
-        ]  # fmt: skip
+        ]
         lines.append(
-            tag("tr", tag("th", pair.title, scope="row", class_="text"),
-                tag("td", shown), tag("td", said), tag("td", share))
-        )  # fmt: skip
+            tag(
+                "tr",
+                tag("th", pair.title, scope="row", class_="text"),
+                tag("td", shown),
+                tag("td", said),
+                tag("td", share),
+            )
+        )
     if not lines:
         return _card("Its roofs", tag("p", "The file states no roof."))
     titles = ("roof", context.verb, "device file", "reached")
-    head = tag("tr", [tag("th", title, scope="col", class_="text" if title == "roof" else None)
-                      for title in titles])  # fmt: skip
+    head = tag(
+        "tr",
+        [
+            tag("th", title, scope="col", class_="text" if title == "roof" else None)
+            for title in titles
+        ],
+    )
     table = tag("table", tag("thead", head), tag("tbody", lines))
     words = f"The most that each part of the device can do: as {context.verb} by the rows made for "
     words += "it, and as its device file has it from the source named."
     if by_row:
         words += " * no row is made for it: the best row that it bounds, which may stay below."
-    return _card("Its roofs", tag("div", table, class_="scroll", tabindex="0", role="group",
-                                  aria_label="Roofs"), tag("p", words, class_="small"))  # fmt: skip
+    return _card(
+        "Its roofs",
+        tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Roofs"),
+        tag("p", words, class_="small"),
+    )
 
 
 def _best_row(result: ResultFile, roof: str) -> tuple[str, float]:
@@ -314,8 +342,12 @@ def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
     if not labels:
         return None
     what = ", ".join(dict.fromkeys(labels))
-    return tag("p", "Not graded: no law at their size, and no roof to hold them against (bound by "
-               f"{what}); a row's name in the table says which.", class_="small")  # fmt: skip
+    return tag(
+        "p",
+        "Not graded: no law at their size, and no roof to hold them against (bound by "
+        f"{what}); a row's name in the table says which.",
+        class_="small",
+    )
 
 
 def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
@@ -323,10 +355,13 @@ def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     modelled = result.context.modelled
     title = "Where the model is farthest from what is expected" if modelled else "Worst rows"
     entries = [
-        tag("li", _name(row["name"]), tag("p", tag("span", "failed", class_="state bad"),
-                                          f": {row['reason']}"))
+        tag(
+            "li",
+            _name(row["name"]),
+            tag("p", tag("span", "failed", class_="state bad"), f": {row['reason']}"),
+        )
         for row in result.rows[result.rows["status"] == "failed"][:_WORST].to_dict("records")
-    ]  # fmt: skip
+    ]
     found = worst(verdicts.values(), _WORST - len(entries))
     if any(verdict.grade != EXPECTED for verdict in found):
         found = [verdict for verdict in found if verdict.grade != EXPECTED]
@@ -354,11 +389,14 @@ def _told(result: ResultFile, verdict: Verdict) -> Markup:
     """One row of the worst: how far it is from what it should reach, why, and what to do."""
     row = with_headline(result.ok[result.ok["name"] == verdict.name]).iloc[0]
     parts = [
-        tag("p", _name(verdict.name), f" at {headline_text(row)}: ",
+        tag(
+            "p",
+            _name(verdict.name),
+            f" at {headline_text(row)}: ",
             tag("span", verdict.grade, class_=f"state {_GRADE_LOOKS[verdict.grade]}"),
-            f", {verdict.sentence}; {verdict.expectation} "
-            f"({_tolerance_used(verdict)})."),
-    ]  # fmt: skip
+            f", {verdict.sentence}; {verdict.expectation} ({_tolerance_used(verdict)}).",
+        ),
+    ]
     if verdict.grade == EXPECTED:
         if verdict.means:
             parts.append(tag("p", tag("strong", "What binds it: "), f"{verdict.means}."))
@@ -407,10 +445,12 @@ def _how_to_read(charts: Sequence[Chart]) -> list[Markup]:
     if not kinds:
         return []
     entries = [
-        (tag("dt", paragraphs.title_of(kind), id=f"read-{kind}"),
-         tag("dd", paragraphs.how_to_read(kind)))
+        (
+            tag("dt", paragraphs.title_of(kind), id=f"read-{kind}"),
+            tag("dd", paragraphs.how_to_read(kind)),
+        )
         for kind in kinds
-    ]  # fmt: skip
+    ]
     title = tag("h2", "How to read the concepts' charts")
     return [tag("section", title, tag("dl", entries, class_="card kinds"), id="how")]
 
@@ -488,10 +528,14 @@ def _claims(result: ResultFile) -> list[Markup]:
         look = _CLAIM_LOOKS.get(finding.word)
         claim = f"{finding.claim.number}. {finding.claim.says}"
         figures = [
-            tag("div", tag("strong", one.text), f" {one.where}",
-                f" ({one.beside})" if one.beside else None)
+            tag(
+                "div",
+                tag("strong", one.text),
+                f" {one.where}",
+                f" ({one.beside})" if one.beside else None,
+            )
             for one in finding.tried
-        ]  # fmt: skip
+        ]
         ranges = dict.fromkeys(one.case.claimed for one in finding.tried if one.case.judges)
         verdict = tag("span", finding.verdict, class_=f"state {look}" if look else "small")
         cells = (
@@ -506,9 +550,16 @@ def _claims(result: ResultFile) -> list[Markup]:
     table = tag("table", tag("thead", head), tag("tbody", lines))
     words = "What is often said of GPUs, the figure that the rows of this file give, and the range "
     words += "in which the claim holds."
-    return [tag("section", tag("h2", "Claims"), tag("p", words),
-                tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Claims"),
-                *_untested_claims(others), id="claims")]  # fmt: skip
+    return [
+        tag(
+            "section",
+            tag("h2", "Claims"),
+            tag("p", words),
+            tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Claims"),
+            *_untested_claims(others),
+            id="claims",
+        )
+    ]
 
 
 def _untested_claims(findings: list[Finding]) -> list[Markup]:
@@ -543,10 +594,14 @@ def _table_section(
 ) -> Markup:
     columns = columns_of(rows, verdicts, result.context)
     head = [
-        tag("th", tag("button", column.title, type="button"), scope="col",
-            class_="text" if column.is_text else None)
+        tag(
+            "th",
+            tag("button", column.title, type="button"),
+            scope="col",
+            class_="text" if column.is_text else None,
+        )
         for column in columns
-    ]  # fmt: skip
+    ]
     lines = []
     cells = [zip(column.texts, column.numbers, strict=True) for column in columns]
     for index, (record, line) in enumerate(
@@ -558,8 +613,9 @@ def _table_section(
         written = []
         for column, (shown, number) in zip(columns, line, strict=True):
             if column.key == "name":
-                content: object = tag("button", _name(shown), class_="link", type="button",
-                                      data_row=index)  # fmt: skip
+                content: object = tag(
+                    "button", _name(shown), class_="link", type="button", data_row=index
+                )
             else:
                 content = shown
             value = None if math.isnan(number) else f"{number:.6g}"
@@ -590,9 +646,16 @@ def _table_section(
         _filters(result, verdicts),
         tag("p", legend, class_="small"),
         tag("p", note, class_="banner") if more else None,
-        tag("div", table, class_="table", id="rows-table", tabindex="0", role="group",
-            aria_label="Table of rows"),
-    )  # fmt: skip
+        tag(
+            "div",
+            table,
+            class_="table",
+            id="rows-table",
+            tabindex="0",
+            role="group",
+            aria_label="Table of rows",
+        ),
+    )
 
 
 def _filters(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
@@ -606,8 +669,13 @@ def _filters(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
         options += [tag("option", value, value=value) for value in values]
         return tag("label", title, tag("select", options, data_filter=key))
 
-    words = tag("input", type="search", id="words", autocomplete="off",
-                placeholder="words, all of them in the row")  # fmt: skip
+    words = tag(
+        "input",
+        type="search",
+        id="words",
+        autocomplete="off",
+        placeholder="words, all of them in the row",
+    )
     return tag(
         "div",
         tag("label", "Search", words),
@@ -654,17 +722,30 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     concepts = chart_names(list(dict.fromkeys(result.rows["concept"])))
-    links = {"summary": "Summary", "rooflines": "Rooflines", "comparison": "Comparison",
-             "how": "How to read", "explained": "Explained", "claims": "Claims",
-             "rows": "Rows"}  # fmt: skip
+    links = {
+        "summary": "Summary",
+        "rooflines": "Rooflines",
+        "comparison": "Comparison",
+        "how": "How to read",
+        "explained": "Explained",
+        "claims": "Claims",
+        "rows": "Rows",
+    }
     entries = [
         tag("li", tag("a", title, href=f"#{place}"))
         for place, title in links.items()
         if any(f'id="{place}"' in section for section in sections)
     ]
     menu = [tag("li", tag("a", name, href=f"#{stem}")) for name, stem in concepts.items()]
-    entries.insert(-1, tag("li", tag("details", tag("summary", f"Concepts ({len(menu)})"),
-                                     tag("ul", menu), id="concepts")))  # fmt: skip
+    entries.insert(
+        -1,
+        tag(
+            "li",
+            tag(
+                "details", tag("summary", f"Concepts ({len(menu)})"), tag("ul", menu), id="concepts"
+            ),
+        ),
+    )
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -678,23 +759,37 @@ def _page(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
     run = style.run_line(context).removeprefix(f"{context.device_title} · ")
     banner = None
     if context.modelled:
-        banner = tag("p", f"{style.WATERMARK}: every figure here is a prediction. ",
-                     tag("span", paragraphs.caution(context)), class_="banner")  # fmt: skip
+        banner = tag(
+            "p",
+            f"{style.WATERMARK}: every figure here is a prediction. ",
+            tag("span", paragraphs.caution(context)),
+            class_="banner",
+        )
     body = tag(
         "body",
         tag("a", "Skip to the summary", href="#summary", class_="skip"),
-        tag("header", tag("h1", context.device_title),
-            tag("p", f"gpubench report · {run}", class_="run"), banner,
-            class_="page"),
-        tag("nav", tag("div", tag("ul", entries),
-                       tag("button", "Theme", type="button", id="theme", hidden=True)),
-            aria_label="Sections"),
+        tag(
+            "header",
+            tag("h1", context.device_title),
+            tag("p", f"gpubench report · {run}", class_="run"),
+            banner,
+            class_="page",
+        ),
+        tag(
+            "nav",
+            tag(
+                "div",
+                tag("ul", entries),
+                tag("button", "Theme", type="button", id="theme", hidden=True),
+            ),
+            aria_label="Sections",
+        ),
         tag("main", *sections),
         tag("footer", _footer()),
         _dialog(),
         raw,
         tag("script", Markup(script)),
-    )  # fmt: skip
+    )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 

@@ -35,8 +35,11 @@ def to_markdown(
         lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
     state = health(result)
     word = {True: "healthy", False: "**not well**", None: "health not observed"}[state.well]
-    lines += [f"{len(result.ok)} of {len(result.rows)} rows {context.verb}; {word}: "
-              f"{escape('; '.join(state.sentences) or 'nothing is known')}.", ""]  # fmt: skip
+    lines += [
+        f"{len(result.ok)} of {len(result.rows)} rows {context.verb}; {word}: "
+        f"{escape('; '.join(state.sentences) or 'nothing is known')}.",
+        "",
+    ]
     lines += _verdict(result, verdicts)
     for comparison in comparisons:
         lines += _comparison(comparison)
@@ -56,12 +59,18 @@ def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
         lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
     lines += ["| # | claim | our figure | claimed | verdict |", "|---|---|---|---|---|"]
     for finding in findings:
-        figures = [f"{one.text}: {'; '.join(filter(None, (one.where, one.beside)))}"
-                   for one in finding.tried]  # fmt: skip
+        figures = [
+            f"{one.text}: {'; '.join(filter(None, (one.where, one.beside)))}"
+            for one in finding.tried
+        ]
         ranges = dict.fromkeys(one.case.claimed for one in finding.tried if one.case.judges)
-        cells = (str(finding.claim.number), escape(finding.claim.says),
-                 "<br>".join(map(escape, figures)), "<br>".join(map(escape, ranges)),
-                 f"**{finding.verdict}**")  # fmt: skip
+        cells = (
+            str(finding.claim.number),
+            escape(finding.claim.says),
+            "<br>".join(map(escape, figures)),
+            "<br>".join(map(escape, ranges)),
+            f"**{finding.verdict}**",
+        )
         lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     for finding in findings:
@@ -85,8 +94,10 @@ def escape(text: str) -> str:
     """Text that means itself in Markdown, on one line, also in a table."""
     flat = " ".join(text.split())
     for character in "\\`*_{}[]<>#|~":
-        flat = flat.replace(character, f"\\{character}" if character not in "<>" else
-                            {"<": "&lt;", ">": "&gt;"}[character])  # fmt: skip
+        flat = flat.replace(
+            character,
+            f"\\{character}" if character not in "<>" else {"<": "&lt;", ">": "&gt;"}[character],
+        )
     return flat.replace("@", "@\u200b")  # names nobody who happens to be called so
 
 
@@ -103,8 +114,10 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     off = [v for v in verdicts.values() if v.grade not in (EXPECTED, UNGRADED)]
     off.sort(key=lambda verdict: -verdict.severity)
     for verdict in off[:_MOST]:
-        lines.append(f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
-                     f"{escape(verdict.why)}.")  # fmt: skip
+        lines.append(
+            f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
+            f"{escape(verdict.why)}."
+        )
     hidden = max(len(failed) - _MOST, 0) + max(len(off) - _MOST, 0)
     if hidden:
         lines.append(f"- and {hidden} more")
@@ -126,8 +139,9 @@ def _comparison(comparison: Comparison) -> list[str]:
     lines += ["", "| concept | rows | speed, this / other | 95 % interval |", "|---|---|---|---|"]
     for line in means(comparison.rows, "concept").to_dict("records"):
         interval = "" if math.isnan(line["low"]) else f"{line['low']:.3f} … {line['high']:.3f}"
-        lines.append(f"| {escape(line['concept'])} | {line['rows']} | {line['ratio']:.3f} | "
-                     f"{interval} |")  # fmt: skip
+        lines.append(
+            f"| {escape(line['concept'])} | {line['rows']} | {line['ratio']:.3f} | {interval} |"
+        )
     changed = comparison.rows[comparison.rows["verdict"].isin(["faster", "slower"])]
     order = changed["ratio"].apply(math.log).abs().sort_values(ascending=False, kind="stable")
     if not changed.empty:

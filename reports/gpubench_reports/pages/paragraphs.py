@@ -129,8 +129,10 @@ def _grades(found: list[Verdict]) -> list[str]:
     if without:
         labels = _listed(list(dict.fromkeys(without)))
         it = "it" if len(without) == 1 else "them"
-        said.append(f"{_count(len(without))} without a grade: no law at that size or shape, and "
-                    f"no roof to hold {it} against (bound by {labels}).")  # fmt: skip
+        said.append(
+            f"{_count(len(without))} without a grade: no law at that size or shape, and "
+            f"no roof to hold {it} against (bound by {labels})."
+        )
     return said
 
 

@@ -37,8 +37,24 @@ from gpubench_reports.rules.verdicts import Verdict
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
 # The titles of columns that hold words.
-_TEXT = ("device", "grade", "bound", "verdict", "note", "from", "row", "kernel", "figure",
-         "program", "claim", "where", "holds", "beside it", "wanted", "of")  # fmt: skip
+_TEXT = (
+    "device",
+    "grade",
+    "bound",
+    "verdict",
+    "note",
+    "from",
+    "row",
+    "kernel",
+    "figure",
+    "program",
+    "claim",
+    "where",
+    "holds",
+    "beside it",
+    "wanted",
+    "of",
+)
 _LONG = ("claim", "where", "of")  # those that may be broken into lines
 _HOLDS = {True: "yes", False: "no", None: ""}
 # Rows of a comparison that are printed unless all are asked for.
@@ -85,8 +101,12 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
     if not shown.empty:
         console.print(_comparison_table(shown))
     counts = comparison.rows["verdict"].value_counts()
-    words = {"faster": "B faster", "slower": "B slower", "same": "no difference shown",
-             "unknown": "without an interval"}  # fmt: skip
+    words = {
+        "faster": "B faster",
+        "slower": "B slower",
+        "same": "no difference shown",
+        "unknown": "without an interval",
+    }
     parts = [f"{counts[key]} {text}" for key, text in words.items() if key in counts]
     console.print(Text(f"{_rows(len(comparison.rows))} in both: " + ", ".join(parts)))
     hidden = len(comparison.rows) - len(shown)
@@ -207,8 +227,9 @@ def print_counters(found: Counted) -> None:
     by_figure: dict[str, list[bool]] = {}
     for one in found.differences:
         by_figure.setdefault(one.figure, []).append(bool(one.why))
-    figures = [f for f in (*METRICS, "resident_blocks", "occupancy")
-               if found.equal[f] or f in by_figure]  # fmt: skip
+    figures = [
+        f for f in (*METRICS, "resident_blocks", "occupancy") if found.equal[f] or f in by_figure
+    ]
     known = [sum(by_figure.get(f, [])) for f in figures]
     console.print(Text(f"{found.launches} launches compared"))
     console.print(
@@ -217,11 +238,16 @@ def print_counters(found: Counted) -> None:
                 ("figure", figures),
                 ("launches equal", [str(found.equal[f]) for f in figures]),
                 ("differ, explained", [str(n) for n in known]),
-                ("differ", [str(len(by_figure.get(f, [])) - n)
-                            for f, n in zip(figures, known, strict=True)]),
+                (
+                    "differ",
+                    [
+                        str(len(by_figure.get(f, [])) - n)
+                        for f, n in zip(figures, known, strict=True)
+                    ],
+                ),
             ]
         )
-    )  # fmt: skip
+    )
     if found.differences:
         console.print(_bold("every difference"))
         console.print(
@@ -286,11 +312,18 @@ def print_peers(found: Sequence[Beside]) -> None:
                 ("over it", [f"{one.ratio:.3f}" if one.ratio else NONE for one in found]),
                 (f"needs for ± {WIDTH * 100:.1f} %", [seconds(one.theirs) for one in found]),
                 ("gpubench needs", [seconds(one.ours) for one in found]),
-                ("note", [one.what.note or ("" if one.ours else "gpubench has no such row yet")
-                          or NONE for one in found]),
+                (
+                    "note",
+                    [
+                        one.what.note
+                        or ("" if one.ours else "gpubench has no such row yet")
+                        or NONE
+                        for one in found
+                    ],
+                ),
             ]
         )
-    )  # fmt: skip
+    )
 
 
 def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
@@ -413,10 +446,12 @@ def _error_table(rows: pd.DataFrame) -> Table:
             ("mean error", _percent(lines["mean"], signed=True)),
             ("MAPE", _percent(lines["mape"])),
             ("worst", _percent(lines["worst"], signed=True)),
-            ("within target", [f"{m} of {n}" for m, n in zip(lines["met"], lines["rows"],
-                                                             strict=True)]),
+            (
+                "within target",
+                [f"{m} of {n}" for m, n in zip(lines["met"], lines["rows"], strict=True)],
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 def _rows(count: int) -> str:
@@ -444,8 +479,12 @@ def _table(columns: list[tuple[str, list[str]]]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, (title, _) in enumerate(used):
         text = index == 0 or title in _TEXT
-        table.add_column(title, justify="left" if text else "right", overflow="fold",
-                         no_wrap=index > 0 and title not in _LONG)  # fmt: skip
+        table.add_column(
+            title,
+            justify="left" if text else "right",
+            overflow="fold",
+            no_wrap=index > 0 and title not in _LONG,
+        )
     for line in zip(*(cells for _, cells in used), strict=True):
         table.add_row(*(escape(cell) for cell in line))
     return table

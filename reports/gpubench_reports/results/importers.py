@@ -23,10 +23,26 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.results.reader import SCHEMA_VERSION, Checker, clean, parse
 
-_TYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat16": "bf16",
-          "fp8_e4m3": "fp8_e4m3", "fp8_e5m2": "fp8_e5m2"}  # fmt: skip
-_NCCL_KERNELS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "alltoall", "reduce",
-                 "gather", "scatter", "sendrecv", "hypercube")  # fmt: skip
+_TYPES = {
+    "float": "fp32",
+    "double": "fp64",
+    "half": "fp16",
+    "bfloat16": "bf16",
+    "fp8_e4m3": "fp8_e4m3",
+    "fp8_e5m2": "fp8_e5m2",
+}
+_NCCL_KERNELS = (
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "broadcast",
+    "alltoall",
+    "reduce",
+    "gather",
+    "scatter",
+    "sendrecv",
+    "hypercube",
+)
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
 _NVBANDWIDTH_BUFFER = 512 * 2**20  # bytes, its default
 
@@ -70,8 +86,9 @@ def _row(
 ) -> dict[str, Any]:
     """A row that took `seconds`; `more` are counters in SI units, of which those below 0 or not
     finite are left out, as are those of 0: the file had no digits for them."""
-    name = "/".join([_part(concept), _part(kernel),
-                     *(f"{_part(k)}:{_part(v)}" for k, v in arguments.items())])  # fmt: skip
+    name = "/".join(
+        [_part(concept), _part(kernel), *(f"{_part(k)}:{_part(v)}" for k, v in arguments.items())]
+    )
     known = {
         key: value
         for key, value in more.items()
@@ -146,9 +163,10 @@ def _nccl_tests(path: Path) -> Imported:
             continue
         if not kernel:
             raise ReportError(
-                path, "does not say which collective this was: put its command line, such as "
-                "'# all_reduce_perf -g 8', above the table"
-            )  # fmt: skip
+                path,
+                "does not say which collective this was: put its command line, such as "
+                "'# all_reduce_perf -g 8', above the table",
+            )
         if not ranks:
             raise ReportError(path, "has no '# Rank' lines, so the number of GPUs is not known")
         # In place is the last four cells, out of place the four before them.
@@ -156,15 +174,24 @@ def _nccl_tests(path: Path) -> Imported:
             ("out", cells[-8:-4]),
             ("in", cells[-4:]),
         ):
-            arguments = {"dtype": _TYPES.get(cells[2], cells[2]), "place": place,
-                         "ranks": len(ranks), "size": int(cells[0])}  # fmt: skip
+            arguments = {
+                "dtype": _TYPES.get(cells[2], cells[2]),
+                "place": place,
+                "ranks": len(ranks),
+                "size": int(cells[0]),
+            }
             seconds = _number(time) * 1e-6
             if not seconds > 0:
                 continue
-            row = _row("all_reduce", kernel, arguments, seconds,
-                       useful_bytes_per_second=_number(algorithm) * 1e9,
-                       algorithm_bytes_per_second=_number(algorithm) * 1e9,
-                       bus_bytes_per_second=_number(bus) * 1e9)  # fmt: skip
+            row = _row(
+                "all_reduce",
+                kernel,
+                arguments,
+                seconds,
+                useful_bytes_per_second=_number(algorithm) * 1e9,
+                algorithm_bytes_per_second=_number(algorithm) * 1e9,
+                bus_bytes_per_second=_number(bus) * 1e9,
+            )
             if _number(wrong) > 0:
                 row = _lost(row, "failed", f"{wrong} wrong elements")
             found.rows.append(row)
@@ -197,18 +224,32 @@ def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
     mean = _number(cells.get("avg_runtime"))
     if not kernel or not (size > 0 and least > 0 and rate > 0 and mean > 0):
         return
-    arguments = {"dtype": {4: "fp32", 8: "fp64"}.get(int(size), f"{size:.0f}_bytes"),
-                 "bytes": int(size), "unroll": 1}  # fmt: skip
+    arguments = {
+        "dtype": {4: "fp32", 8: "fp64"}.get(int(size), f"{size:.0f}_bytes"),
+        "bytes": int(size),
+        "unroll": 1,
+    }
     useful = rate * least / mean  # its rate is that of the fastest run
-    yield _row("stream", kernel, arguments, mean, min_seconds=least, label="dram",
-               useful_bytes_per_second=useful,
-               note=f"{cells.get('n_elements', '?')} elements")  # fmt: skip
+    yield _row(
+        "stream",
+        kernel,
+        arguments,
+        mean,
+        min_seconds=least,
+        label="dram",
+        useful_bytes_per_second=useful,
+        note=f"{cells.get('n_elements', '?')} elements",
+    )
 
 
 # --- gpu-benches ----------------------------------------------------------------------------------
 
-_GPU_STREAM = {"init": ("write", 1), "read": ("read", 1), "scale": ("scale", 2),
-               "triad": ("triad", 3)}  # our kernel, and its arrays  # fmt: skip
+_GPU_STREAM = {
+    "init": ("write", 1),
+    "read": ("read", 1),
+    "scale": ("scale", 2),
+    "triad": ("triad", 3),
+}  # our kernel, and its arrays
 _GPU_STREAM_ARRAY = 8 * (128 * 2**20 + 2)  # bytes
 
 
@@ -228,9 +269,15 @@ def _gpu_stream(path: Path) -> Imported:
                 kernel, arrays = _GPU_STREAM[name]
                 arguments = {"dtype": "fp64", "bytes": 8, "unroll": 1, "block": block}
                 found.rows.append(
-                    _row("stream", kernel, arguments, arrays * _GPU_STREAM_ARRAY / rate,
-                         label="dram", useful_bytes_per_second=rate)
-                )  # fmt: skip
+                    _row(
+                        "stream",
+                        kernel,
+                        arguments,
+                        arrays * _GPU_STREAM_ARRAY / rate,
+                        label="dram",
+                        useful_bytes_per_second=rate,
+                    )
+                )
     return found
 
 
@@ -260,9 +307,15 @@ def _mixbench(path: Path) -> Imported:
             else:
                 more = {"flops_per_second": rate * 1e9, "arithmetic_intensity": intensity}
             found.rows.append(
-                _row("roofline", "mixbench", {"dtype": dtype, "iterations": int(cells[0])}, seconds,
-                     useful_bytes_per_second=bandwidth * 1e9, **more)
-            )  # fmt: skip
+                _row(
+                    "roofline",
+                    "mixbench",
+                    {"dtype": dtype, "iterations": int(cells[0])},
+                    seconds,
+                    useful_bytes_per_second=bandwidth * 1e9,
+                    **more,
+                )
+            )
     return found
 
 
@@ -312,8 +365,15 @@ def _pair(name: str, said: str, y: int, x: int, value: float, size: float) -> di
         return _row("nvbandwidth", name, arguments, value * 1e-9, label="latency", note=said)
     rate = value * 1e9
     note = f"{said}; the time is that of a buffer of {size / 2**20:.0f} MiB at this rate"
-    return _row("nvbandwidth", name, arguments, size / rate, label="link",
-                useful_bytes_per_second=rate, note=note)  # fmt: skip
+    return _row(
+        "nvbandwidth",
+        name,
+        arguments,
+        size / rate,
+        label="link",
+        useful_bytes_per_second=rate,
+        note=note,
+    )
 
 
 # --- nvbench --------------------------------------------------------------------------------------
@@ -371,15 +431,24 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
     def of(*tags: str) -> float:
         return next((values[tag] for tag in tags if tag in values), math.nan)
 
-    seconds = of("nv/cold/time/gpu/median", "nv/cold/time/gpu/mean", "nv/batch/time/gpu/mean",
-                 "nv/cpu_only/time/cpu/mean")  # fmt: skip
+    seconds = of(
+        "nv/cold/time/gpu/median",
+        "nv/cold/time/gpu/mean",
+        "nv/batch/time/gpu/mean",
+        "nv/cpu_only/time/cpu/mean",
+    )
     if seconds > 0 and math.isfinite(seconds):
-        yield _row("nvbench", name, arguments, seconds,
-                   min_seconds=of("nv/cold/time/gpu/min"),
-                   samples=of("nv/cold/sample_size"),
-                   items_per_second=of("nv/cold/bw/item_rate"),
-                   useful_bytes_per_second=of("nv/cold/bw/global/bytes_per_second"),
-                   sm_clock_hz=of("nv/cold/sm_clock_rate/mean"))  # fmt: skip
+        yield _row(
+            "nvbench",
+            name,
+            arguments,
+            seconds,
+            min_seconds=of("nv/cold/time/gpu/min"),
+            samples=of("nv/cold/sample_size"),
+            items_per_second=of("nv/cold/bw/item_rate"),
+            useful_bytes_per_second=of("nv/cold/bw/global/bytes_per_second"),
+            sm_clock_hz=of("nv/cold/sm_clock_rate/mean"),
+        )
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -282,9 +282,10 @@ def _shown(value: Any) -> str:
 def context_of(check: Checker, context: dict[str, Any]) -> Context:
     if "schema_version" not in context:
         raise check.fail(
-            "", "not a gpubench result file: its context has no 'schema_version' "
-            "(plain Google Benchmark output?)"
-        )  # fmt: skip
+            "",
+            "not a gpubench result file: its context has no 'schema_version' "
+            "(plain Google Benchmark output?)",
+        )
     version = context["schema_version"]
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise check.fail(
@@ -440,8 +441,20 @@ def _table(records: list[dict[str, Any]]) -> "pd.DataFrame":
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
     merged = [row for group in by_name.values() if (row := _merged(group)) is not None]
-    columns = ["name", "concept", "kernel", "arguments", "status", "reason", "roof", *WORDS,
-               "seconds", *COUNTERS, "terms", "raw"]  # fmt: skip
+    columns = [
+        "name",
+        "concept",
+        "kernel",
+        "arguments",
+        "status",
+        "reason",
+        "roof",
+        *WORDS,
+        "seconds",
+        *COUNTERS,
+        "terms",
+        "raw",
+    ]
     return pd.DataFrame.from_records(merged, columns=columns)
 
 

@@ -99,14 +99,16 @@ def panels(rows: pd.DataFrame) -> list[Panel]:
         together = pd.concat(groups)
         fixed = _common(together["arguments"])
         names = [
-            " ".join([kernel, *(f"{k} {argument_text(v)}" for k, v in args.items()
-                                if k not in fixed)])
+            " ".join(
+                [kernel, *(f"{k} {argument_text(v)}" for k, v in args.items() if k not in fixed)]
+            )
             for kernel, args in zip(together["kernel"], together["arguments"], strict=True)
-        ]  # fmt: skip
+        ]
         found.append(
-            Panel("", BY_COLUMN[headline], "", False, [Series({}, list(names), together)],
-                  fixed=fixed)
-        )  # fmt: skip
+            Panel(
+                "", BY_COLUMN[headline], "", False, [Series({}, list(names), together)], fixed=fixed
+            )
+        )
     return found
 
 

@@ -244,9 +244,10 @@ def calibrate(result: ResultFile, base: Device, from_model: bool, by: Rules) -> 
     titles = (document["title"], *document.get("matches", ()))
     if context.device != base.name and context.device_title not in titles:
         raise ReportError(
-            result.path, f"is of {context.device_title}, and the base {base.name} describes "
-            f"{document['title']}: give --base a file of the same device"
-        )  # fmt: skip
+            result.path,
+            f"is of {context.device_title}, and the base {base.name} describes "
+            f"{document['title']}: give --base a file of the same device",
+        )
     if context.mode != by.mode:
         raise ReportError(
             result.path, f"is of mode '{context.mode}', figures come from rows of mode '{by.mode}'"
@@ -262,9 +263,10 @@ def calibrate(result: ResultFile, base: Device, from_model: bool, by: Rules) -> 
     if not found:
         figure, why = next(iter(missed.items()))
         raise ReportError(
-            result.path, f"gives no figure at all; {figure}, for one: {why} (scripts/calibrate "
-            "runs the rows that do)"
-        )  # fmt: skip
+            result.path,
+            f"gives no figure at all; {figure}, for one: {why} (scripts/calibrate "
+            "runs the rows that do)",
+        )
     return Calibration(result, base, tuple(found), missed)
 
 
@@ -432,8 +434,10 @@ def _laid_out(document: dict[str, Any]) -> str:
     lines = []
     for key, value in document.items():
         if isinstance(value, dict):
-            inner = ",\n".join(f"    {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
-                               for k, v in value.items())  # fmt: skip
+            inner = ",\n".join(
+                f"    {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
+                for k, v in value.items()
+            )
             text = f"{{\n{inner}\n  }}" if inner else "{}"
         else:
             text = json.dumps(value, ensure_ascii=False)

@@ -121,8 +121,10 @@ class Finding:
                 places = [one.where for one in self.tried if one.holds == holds]
                 if places:
                     parts.append(lead + ", ".join(places))
-        parts += [f"not tested: {where}: {why}" if self.word != UNTESTED else f"{where}: {why}"
-                  for where, why in self.untested]  # fmt: skip
+        parts += [
+            f"not tested: {where}: {why}" if self.word != UNTESTED else f"{where}: {why}"
+            for where, why in self.untested
+        ]
         return "; ".join(parts)
 
     @property

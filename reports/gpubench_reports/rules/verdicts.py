@@ -23,9 +23,19 @@ from gpubench_reports.results.reader import COUNTERS, PROVENANCES_OF_RUN, Result
 
 EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
 _GRADES = {"low": LOW, "high": HIGH}
-_DERIVED = ("clock_share", "interval_share", "dram_share", "requests_over_law", "overhead_share",
-            "moved_over_useful", "claimed_over_true", "half_over_size", "tile_elements",
-            "wave_share", "zeros")  # fmt: skip
+_DERIVED = (
+    "clock_share",
+    "interval_share",
+    "dram_share",
+    "requests_over_law",
+    "overhead_share",
+    "moved_over_useful",
+    "claimed_over_true",
+    "half_over_size",
+    "tile_elements",
+    "wave_share",
+    "zeros",
+)
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
 _LAW, _ROOF = "what its law allows", "its {} roof"  # yardsticks that the run's roofs are part of
 _TESTS = {
@@ -170,8 +180,13 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
         verdict = _judge(record, by_row.get(record["name"], []), measured)
         by_roof = verdict.yardstick in (_LAW, _ROOF.format(verdict.label))
         if verdict.grade == LOW and by_roof and verdict.label in unproven:
-            verdict = replace(verdict, grade=UNGRADED, severity=math.nan, causes=[],
-                              no_grade=_no_roof_of_this_run(verdict))  # fmt: skip
+            verdict = replace(
+                verdict,
+                grade=UNGRADED,
+                severity=math.nan,
+                causes=[],
+                no_grade=_no_roof_of_this_run(verdict),
+            )
         found[record["name"]] = verdict
     return found
 
