@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpubench_reports.nightly.calibrating import Noise, Task, noise_of, run, simulate
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Store, publish
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store, publish
+from gpubench_reports.nightly.trials.false_alerts import Noise, Task, noise_of, run, simulate
 
 from .conftest import WOBBLE, process_file, put_night
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.store import Store
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))

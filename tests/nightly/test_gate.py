@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.evidence import ProcessFile, read_process
-from gpubench_reports.nightly.gate import Gate, least_processes, statistics
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.gate.gate import Gate, least_processes, statistics
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
 from .conftest import FAKE, process_file
 

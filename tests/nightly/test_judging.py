@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 import pytest
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.export import junit, openmetrics, parquet
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import decide, judge_new
-from gpubench_reports.nightly.page import write_page
-from gpubench_reports.nightly.queries import answer, over_index, over_parquet
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Store
-from gpubench_reports.nightly.summary import lines
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.judging.judging import decide, judge_new
+from gpubench_reports.nightly.reporting.export import junit, openmetrics, parquet
+from gpubench_reports.nightly.reporting.page import write_page
+from gpubench_reports.nightly.reporting.queries import answer, over_index, over_parquet
+from gpubench_reports.nightly.reporting.summary import lines
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store
 
 from .conftest import MACHINE, judged, put_night, put_nights
 

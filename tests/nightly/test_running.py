@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.store import Store
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.store.store import Store
 
 from .conftest import put_night, values
 
@@ -363,13 +363,15 @@ def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
     """The night is taken up where it stopped once there is room again."""
     program = fake(rows=ROWS, counters={"note": "x" * 400})
     script = (
-        "import os, sys; from gpubench_reports.nightly import running, cli\n"
+        "import os, sys\n"
+        "from gpubench_reports.nightly.commands import command_line\n"
+        "from gpubench_reports.nightly.nights import running\n"
         "made, link = [], os.link\n"
         "def full(*a):\n"
         "    made.append(a)\n"
         "    if len(made) > 6: raise OSError(28, 'No space left on device')\n"
         "    link(*a)\n"
-        "running.os.link = full; sys.exit(cli.main(sys.argv[1:]))"
+        "running.os.link = full; sys.exit(command_line.main(sys.argv[1:]))"
     )
     flags = command(tmp_path, program)[3:]
     done = subprocess.run(

@@ -339,7 +339,8 @@ def test_who_spills_is_not_told_to_take_fewer_registers(load):
         (
             make_row("a/b", label="l2"),
             {"device_kind": "model"},
-            "the prediction is the result itself, nothing says what share of a l2 roof it should reach",
+            "the prediction is the result itself, nothing says what share of a l2 roof it should "
+            "reach",
         ),
         (make_row("a/b", label=""), {}, "no prediction, nothing says what binds it"),
     ],

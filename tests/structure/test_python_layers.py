@@ -4,19 +4,28 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from .layers import Arrow, arrows_back
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gpubench_reports"
 # The lowest first: a folder leans on itself and on those before it. The empty name is the package's
 # own modules, of which only the entry point leans on anything.
-LAYERS = ("common", "results", "comparisons", "rules", "charts", "pages", "nightly", "commands", "")
-
-
-def folder_of(module: str) -> str:
-    """The folder below the package that a dotted module name lies in."""
-    parts = module.split(".")[1:]
-    return parts[0] if parts else ""
+LAYERS = {
+    "": ("common", "results", "comparisons", "rules", "charts", "pages", "nightly", "commands", ""),
+    "nightly": (
+        "rule",
+        "store",
+        "judging",
+        "nights",
+        "reporting",
+        "gate",
+        "trials",
+        "commands",
+        "",
+    ),
+}
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -33,27 +42,29 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
         yield from ((node.lineno, name) for name in names if name.split(".")[0] == PACKAGE)
 
 
-def arrows_of(reports: Path) -> Iterator[Arrow]:
-    """Every import between folders of the package that lies in the folder `reports`."""
-    package = reports / PACKAGE
-    for path in sorted(package.rglob("*.py")):
-        own = path.relative_to(package).parts
+def arrows_of(reports: Path, above: str) -> Iterator[Arrow]:
+    """Every import between folders of the package's folder `above`, in the folder `reports`."""
+    prefix = ".".join(filter(None, (PACKAGE, above))) + "."
+    parent = reports / prefix.replace(".", "/")
+    for path in sorted(parent.rglob("*.py")):
+        own = path.relative_to(parent).parts
         source = own[0] if len(own) > 1 else ""
         for line, module in imported(ast.parse(path.read_text("utf-8"))):
-            target = folder_of(module)
-            if (package / target).is_dir() and target != source:
+            target = module.removeprefix(prefix).split(".")[0]
+            if module.startswith(prefix) and (parent / target).is_dir() and target != source:
                 yield Arrow(path.relative_to(reports), line, source, target)
 
 
-def test_no_import_points_back():
-    back = arrows_back(arrows_of(ROOT / "reports"), LAYERS)
+@pytest.mark.parametrize("above", LAYERS)
+def test_no_import_points_back(above):
+    back = arrows_back(arrows_of(ROOT / "reports", above), LAYERS[above])
     assert not back, "\n".join(back)
 
 
-def test_every_folder_has_a_place():
-    package = ROOT / "reports" / PACKAGE
-    folders = {path.parent.name for path in package.glob("*/__init__.py")}
-    assert folders == set(LAYERS) - {""}
+@pytest.mark.parametrize("above", LAYERS)
+def test_every_folder_has_a_place(above):
+    package = ROOT / "reports" / PACKAGE / above
+    assert {path.parent.name for path in package.glob("*/__init__.py")} == set(LAYERS[above]) - {""}
 
 
 def test_imports_are_absolute():
@@ -74,6 +85,8 @@ def test_an_arrow_back_is_named_with_its_line(tmp_path):
     (tmp_path / PACKAGE / "results/reader.py").write_text(
         f"from {PACKAGE} import __version__\n\n\ndef draw():\n    import {PACKAGE}.charts.bars\n"
     )
-    found = arrows_back(arrows_of(tmp_path), LAYERS)
-    assert found == [f"{PACKAGE}/results/reader.py:5: results -> charts"]
-    assert arrows_back(arrows_of(tmp_path), ("common", "results"))[0].endswith("in no layer")
+    arrows = list(arrows_of(tmp_path, ""))
+    assert arrows_back(arrows, ("common", "results", "charts")) == [
+        f"{PACKAGE}/results/reader.py:5: results -> charts"
+    ]
+    assert arrows_back(arrows, ("common", "results"))[0].endswith("charts is in no layer")

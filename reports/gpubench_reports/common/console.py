@@ -18,7 +18,7 @@ def run_guarded(program: str, call: Callable[[], int], line_buffering: bool = Fa
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             # A terminal that cannot show a name shows "?".
-            stream.reconfigure(errors="replace", line_buffering=line_buffering or None)
+            stream.reconfigure(errors="replace", line_buffering=line_buffering)
     try:
         code = call()
         sys.stdout.flush()

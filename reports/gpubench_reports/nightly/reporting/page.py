@@ -17,8 +17,7 @@ import numpy as np
 
 from gpubench_reports.common.files import write_atomically
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import (
+from gpubench_reports.nightly.judging.judging import (
     IMPROVEMENT,
     REGRESSION,
     Key,
@@ -29,9 +28,10 @@ from gpubench_reports.nightly.judging import (
     missing_line,
     status,
 )
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Store, now
-from gpubench_reports.nightly.summary import REHEARSAL, percent, standing_line
+from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent, standing_line
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store, now
 
 # Nights shown. A page of 500 series stays a few megabytes.
 _SHOWN = 180

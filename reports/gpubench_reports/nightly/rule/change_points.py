@@ -12,7 +12,7 @@ leaves that list aside, and a test holds this analysis to known answers.
 import numpy as np
 from otava.analysis import compute_change_points
 
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.rule.settings import Settings
 
 
 def change_points(values: np.ndarray, settings: Settings) -> list[int]:

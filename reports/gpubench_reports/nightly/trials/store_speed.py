@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import judge_new, status
-from gpubench_reports.nightly.page import write_page
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import SCHEMA, Night, Store, as_json
+from gpubench_reports.nightly.judging.judging import judge_new, status
+from gpubench_reports.nightly.reporting.page import write_page
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import SCHEMA, Night, Store, as_json
 
 _CONTEXT = {
     "date": "",

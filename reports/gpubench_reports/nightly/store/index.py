@@ -19,15 +19,15 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.nightly.evidence import (
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.process_file import (
     Environment,
     ProcessFile,
     Timing,
     read_process,
     refuse_other_kind,
 )
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import SETTLED_SECONDS, Night, Store, checksum
+from gpubench_reports.nightly.store.store import SETTLED_SECONDS, Night, Store, checksum
 
 # A different number: the index is of another version of this program, and is rebuilt.
 _VERSION = 1

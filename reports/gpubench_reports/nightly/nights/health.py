@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.rule.settings import Settings
 
 _FIELDS = {
     "driver": "driver_version",

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.evidence import read_process, refuse_other_kind
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.store import Night, Store, checksum, folder_name, now
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
+from gpubench_reports.nightly.store.store import Night, Store, checksum, folder_name, now
 
 
 def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Night:

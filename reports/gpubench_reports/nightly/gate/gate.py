@@ -17,11 +17,11 @@ import numpy as np
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly import health
-from gpubench_reports.nightly.evidence import ProcessFile, read_process, refuse_other_kind
-from gpubench_reports.nightly.running import CannotJudgeError, Program
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.summary import REHEARSAL, percent
+from gpubench_reports.nightly.nights import health
+from gpubench_reports.nightly.nights.running import CannotJudgeError, Program
+from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.process_file import ProcessFile, read_process, refuse_other_kind
 
 _RESAMPLES = 4000
 _SHOWN = 60  # rows of the Markdown table at most

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.judging import MachineStatus, Standing
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.judging.judging import MachineStatus, Standing
+from gpubench_reports.nightly.rule.settings import Settings
 
 REHEARSAL = "REHEARSAL: every night here is modelled, nothing was measured"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.gate import Gate
-from gpubench_reports.nightly.running import CannotJudgeError, last_line
+from gpubench_reports.nightly.gate.gate import Gate
+from gpubench_reports.nightly.nights.running import CannotJudgeError, last_line
 
 BUILD = "cmake --preset release && cmake --build --preset release --target gpubench"
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, reason, write_atomically
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import Standing, missing_line, status
-from gpubench_reports.nightly.queries import NIGHTS, load_duckdb
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import KINDS, Store, folder_name
-from gpubench_reports.nightly.summary import REHEARSAL, standing_line
+from gpubench_reports.nightly.judging.judging import Standing, missing_line, status
+from gpubench_reports.nightly.reporting.queries import NIGHTS, load_duckdb
+from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import KINDS, Store, folder_name
 
 
 def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:

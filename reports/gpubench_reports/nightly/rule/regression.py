@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.rule.settings import Settings
 
 _MAD_TO_SIGMA = 1.4826  # for a normal distribution
 
@@ -116,7 +116,7 @@ def _change_point(values: np.ndarray, settings: Settings) -> Change | None:
         return None
     if series.max() / series.min() - 1 <= settings.change_floor:
         return None
-    from gpubench_reports.nightly.change_points import change_points
+    from gpubench_reports.nightly.rule.change_points import change_points
 
     points = [
         index

@@ -21,11 +21,11 @@ import numpy as np
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, write_atomically
-from gpubench_reports.nightly import rule
-from gpubench_reports.nightly.gate import statistics
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.settings import Settings, load
-from gpubench_reports.nightly.store import Store
+from gpubench_reports.nightly.gate.gate import statistics
+from gpubench_reports.nightly.rule import regression
+from gpubench_reports.nightly.rule.settings import Settings, load
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store
 
 _STEPS = (1.01, 1.015, 1.02, 1.03, 1.05, 1.10)
 _BEFORE, _AFTER = 60, 21  # nights before and after a step
@@ -157,12 +157,12 @@ def simulate(task: Task) -> list[Alert]:
 
         first[night] = _measured(rng, now * size, noise, settings)
         end = night + 1
-        before = rule.night_values(first[start:night], rerun[start:night])
-        if rule.provisional(before, first[night], settings):
+        before = regression.night_values(first[start:night], rerun[start:night])
+        if regression.provisional(before, first[night], settings):
             rerun[night] = _measured(rng, now * again, noise, settings)
         if night < task.judge_from:
             continue
-        change = rule.judge(first[start:end], rerun[start:end], settings)
+        change = regression.judge(first[start:end], rerun[start:end], settings)
         if change is not None:
             alerts.append(Alert(night, change.slower, change.how))
             start += change.index
@@ -348,7 +348,7 @@ def draw(outcome: Outcome, noise: Noise, folder: Path) -> list[Path]:
     return save(figure, folder / "detection")
 
 
-def calibrate(options: argparse.Namespace, say: Callable[[str], None]) -> str:
+def try_judge(options: argparse.Namespace, say: Callable[[str], None]) -> str:
     """The command: noise from the store if it has enough nights, changed by the options."""
     settings, noise = Settings(), None
     if (options.store / "store.json").exists():

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.index import Index
+from gpubench_reports.nightly.store.index import Index
 
 # What `nights` is over the index; export writes just this.
 NIGHTS = """

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly import rule
-from gpubench_reports.nightly.evidence import ProcessFile
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import SCHEMA, Night, Store, as_json, now, publish
+from gpubench_reports.nightly.rule import regression
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.process_file import ProcessFile
+from gpubench_reports.nightly.store.store import SCHEMA, Night, Store, as_json, now, publish
 
 # Nights before the one that is judged that are read at all.
 HORIZON = 400
@@ -201,10 +201,12 @@ def _judge_night(
         if len(level) < settings.min_nights:
             learning += 1
         segments += _new_segment(history, key, points, point)
-        side = rule.provisional(rule.night_values(first, rerun)[:-1], point.first, settings)
+        side = regression.provisional(
+            regression.night_values(first, rerun)[:-1], point.first, settings
+        )
         if side:
             provisional.append([*key, side])
-        change = rule.judge(first, rerun, settings)
+        change = regression.judge(first, rerun, settings)
         if change is not None:
             standing = history.standing(key, history.environments[point.environment], decisions)
             events.append(_event(history, key, level, change, standing, night.number, settings))
@@ -226,7 +228,7 @@ def _event(
     history: Machine,
     key: Key,
     level: list[Point],
-    change: rule.Change,
+    change: regression.Change,
     standing: Standing,
     night: int,
     settings: Settings,
@@ -269,7 +271,7 @@ def _ratio(before: Iterable[float], since: Iterable[float]) -> float:
     return medians[1] / medians[0]
 
 
-def _class(change: rule.Change, cycles: float, since: Sequence[Point]) -> str:
+def _class(change: regression.Change, cycles: float, since: Sequence[Point]) -> str:
     """Whose doing the change is: the program's, if its cycles moved with its time."""
     if math.isnan(cycles):
         return "clock not known"
@@ -381,7 +383,7 @@ def suspicious(
             continue
         level = history.level(key, environments[key], decisions)
         before = np.array([point.seconds for point in level])
-        if rule.provisional(before, float(np.median(seconds)), settings):
+        if regression.provisional(before, float(np.median(seconds)), settings):
             found.append(key)
     return found
 

@@ -22,13 +22,13 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.nightly import health
-from gpubench_reports.nightly.evidence import read_process, refuse_other_kind
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import suspicious
-from gpubench_reports.nightly.rehearsal import varied_device
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Night, Store, checksum, folder_name, now
+from gpubench_reports.nightly.judging.judging import suspicious
+from gpubench_reports.nightly.nights import health
+from gpubench_reports.nightly.nights.rehearsal import varied_device
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
+from gpubench_reports.nightly.store.store import Night, Store, checksum, folder_name, now
 
 _HOPELESS = 3  # processes in a row that give no result: the night is given up
 _LONG_FILTER = 8000  # characters; beyond that a concept is run whole
