@@ -11,8 +11,8 @@ from .course import Lab, LabError, all_labs, seals
 
 # What the checker is built and run from; the suite's own concepts are reading, and come along.
 TREE = (
-    "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "bench", "kernels", "harness",
-    "labs", "reports", "scripts",
+    "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "bench", "docs", "kernels",
+    "harness", "labs", "reports", "scripts",
 )  # fmt: skip
 
 
