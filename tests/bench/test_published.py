@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from gpubench_reports.cli import main
-from gpubench_reports.published import BEGIN, END, read_points
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.comparisons.published import BEGIN, END, read_points
 
 from .conftest import BUILD, ROOT
 

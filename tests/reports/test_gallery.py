@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import gallery
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.render import charts_of
+from gpubench_reports.charts import gallery
+from gpubench_reports.charts.render import charts_of
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, roofline_rows
 
