@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/model/conditions.hpp"
 #include "harness/model/executor.hpp"
 #include "harness/model/include/cuda.h"
 #include "harness/model/include/cuda_runtime.h"
@@ -106,6 +107,8 @@ struct RuntimeOptions {
   bool stream_memory_operations = true;
   // As under CUDA's lazy loading, the first launch of a kernel waits until the device is idle.
   bool lazy_loading = false;
+  // Within CUDA's rules, and less kind than the runtime is by itself. Default: none.
+  Conditions conditions{};
   // Where the one line goes that an error code cannot carry. Default: standard error.
   std::function<void(const std::string&)> diagnostic{};
   // The kernel at an address. Default: nothing is known, and neither limits occupancy.
