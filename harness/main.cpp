@@ -1,11 +1,13 @@
 #include <exception>
 #include <iostream>
 
+#include "harness/cuda_environment.hpp"
 #include "harness/error.hpp"
 #include "harness/program.hpp"
 
 int main(int argc, char** argv) {
   try {
+    gpubench::ask_for_connections();  // MPI too may start CUDA
     return gpubench::run_program(argc, argv);
   } catch (const gpubench::UsageError& error) {
     std::cerr << "gpubench: " << error.what() << '\n';

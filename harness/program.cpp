@@ -19,6 +19,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "harness/cuda_environment.hpp"
 #include "harness/error.hpp"
 #include "harness/explanation.hpp"
 #include "harness/interrupt.hpp"
