@@ -53,21 +53,6 @@ class Members {
       value = given;
     });
   }
-  template <class Choice>
-  void choice(const char* key, Choice& value,
-              std::initializer_list<std::pair<const char*, Choice>> known) {
-    take(key, [&](const json& given) {
-      std::string names;
-      for (const auto& [name, meaning] : known) {
-        if (given == name) {
-          value = meaning;
-          return;
-        }
-        names += (names.empty() ? "" : " or ") + std::string(name);
-      }
-      fail("must be " + names, key);
-    });
-  }
   // Calls read(Members) for the object under `key`, if there is one.
   template <class Read>
   void object(const char* key, Read read) {
@@ -121,8 +106,7 @@ void read_ordering(Members& in, Ordering& ordering) {
   };
   launch("hang", ordering.hang);
   launch("fault", ordering.fault);
-  in.choice("bulk_copies", ordering.bulk_copies,
-            {{"early", Ordering::Arrival::early}, {"late", Ordering::Arrival::late}});
+  in.flag("late_bulk_copies", ordering.late_bulk_copies);
   in.flag("random_blocks", ordering.random_blocks);
   in.flag("random_warps", ordering.random_warps);
 }

@@ -24,17 +24,17 @@ struct Ordering {
   std::uint64_t seed = 1;  // of every random order
   // Streams share this many hardware queues, or CUDA_DEVICE_MAX_CONNECTIONS (8) where that is
   // fewer. Absent: each stream has its own.
-  std::optional<int> hardware_queues;
+  std::optional<int> hardware_queues{};
   // Done only when something that is ordered behind needs it.
   bool late_memsets = false;
   bool late_pageable_copies = false;  // from pageable memory to the device
   bool late_device_copies = false;
   double host_call_seconds = 0;  // what each call takes on top
-  std::optional<PlantedLaunch> hang, fault;
-  // When cp.async.bulk lands: at once, or not before somebody waits for it.
-  enum class Arrival { as_modelled, early, late } bulk_copies = Arrival::as_modelled;
+  std::optional<PlantedLaunch> hang{}, fault{};
+  // What cp.async.bulk brings lands not at once but when all that can run waits for it.
+  bool late_bulk_copies = false;
   bool random_blocks = false;  // of a grid, one after the other in any order
-  bool random_warps = false;   // of a block, likewise between barriers
+  bool random_warps = false;   // of a block, and their lanes, as far as they need not wait
 };
 
 struct Timing {};

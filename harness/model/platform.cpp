@@ -26,7 +26,7 @@ class ModelPlatform final : public Platform {
       : device_(std::move(device)),
         conditions_(std::move(conditions)),
         memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
-        emulator_(device_, memory_, settings()) {
+        emulator_(device_, memory_, settings(conditions_.ordering)) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
     if (Processes::all().count() > 1) {
@@ -69,8 +69,9 @@ class ModelPlatform final : public Platform {
  private:
   static constexpr int most_gpus = 64;  // on as many nodes as that takes
 
-  static model::EmulatorSettings settings() {
+  static model::EmulatorSettings settings(const model::Ordering& ordering) {
     model::EmulatorSettings settings;
+    settings.ordering = ordering;
     settings.may_access = [](int device, int peer) {
       return model::current_runtime()->may_access(device, peer);
     };
