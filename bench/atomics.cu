@@ -8,8 +8,8 @@
 //           either.)
 // Units     bins [words that 2^26 random keys of 4 bytes are counted in].
 // Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
-#include "harness/bench.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/stream.hpp"
 #include "kernels/atomics.cuh"
 
 namespace {

@@ -1,5 +1,5 @@
 // The gate where streams share hardware queues, and what CUDA's environment must not say.
-#include "harness/measure/gate.hpp"
+#include "harness/timing/gate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/cuda_environment.hpp"
-#include "harness/error.hpp"
-#include "harness/gpu/lanes.hpp"
-#include "harness/measure/timer.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/cuda/lanes.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
+#include "harness/system/cuda_environment.hpp"
+#include "harness/system/error.hpp"
+#include "harness/timing/timer.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench {

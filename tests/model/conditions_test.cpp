@@ -1,5 +1,5 @@
 // The file behind --conditions: what it says reaches the model, and what it cannot say is refused.
-#include "harness/model/conditions.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/error.hpp"
+#include "harness/system/error.hpp"
 
 namespace gpubench::model {
 namespace {

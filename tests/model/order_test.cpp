@@ -1,6 +1,6 @@
 // What orders two operations and what does not, by CUDA's rules: two that touch the same bytes
 // without an order are named, however the timeline happened to carry them out.
-#include "harness/model/runtime/order.hpp"
+#include "harness/platform/model/runtime/order.hpp"
 
 #include <cuda.h>
 #include <gmock/gmock.h>
@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/gpu/buffer.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/graph.hpp"
-#include "harness/gpu/stream.hpp"
-#include "harness/model/emulator/emulator.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/graph.hpp"
+#include "harness/cuda/stream.hpp"
+#include "harness/platform/model/engine/emulator.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 #include "tests/model/order_kernels.hpp"
 
 namespace gpubench::model {

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/gpu/buffer.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/stream.hpp"
-#include "harness/model/emulator/emulator.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/stream.hpp"
+#include "harness/platform/model/engine/emulator.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 #include "tests/model/order_kernels.hpp"
 
 namespace gpubench::model {
