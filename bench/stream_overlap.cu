@@ -12,11 +12,13 @@
 //           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
+#include <vector>
 
 #include "harness/bench.hpp"
 #include "harness/gpu/event.hpp"
 #include "harness/gpu/lanes.hpp"
 #include "harness/gpu/stream.hpp"
+#include "harness/measure/statistics.hpp"
 #include "kernels/stream_overlap.cuh"
 
 namespace {
@@ -250,7 +252,7 @@ void priority(Bench& bench) {
   const auto compute = [&](cudaStream_t s, unsigned grid, word* to) {
     launch(transform, grid, paced_work::threads, 0, s, in.data(), to, rounds);
   };
-  bench.run([&](cudaStream_t s) {
+  const auto queue = [&](cudaStream_t s) {
     backlog.fork(s);
     for (unsigned k = 0; k + 1 < all; ++k) {
       compute(backlog[k % streams], long_grid, out.data());
@@ -261,8 +263,19 @@ void priority(Bench& bench) {
     answered.record(urgent);
     answered.hold(s);
     backlog.join(s);
-  });
-  bench.counter("urgent_seconds", gpubench::seconds_between(arrived, answered));
+  };
+  bench.run(queue);
+  // The row may have run as a graph, whose events have no time: some more runs, each behind kernels
+  // that give the host a head start.
+  const gpubench::Stream stream;
+  std::vector<double> urgent_seconds;
+  for (int i = 0; i < 11; ++i) {
+    for (unsigned k = 0; k < kernels; ++k) compute(stream, long_grid, out.data());
+    queue(stream);
+    stream.synchronize();
+    urgent_seconds.push_back(gpubench::seconds_between(arrived, answered));
+  }
+  bench.counter("urgent_seconds", gpubench::summarize(urgent_seconds).median);
 }
 GPU_BENCHMARK(stream_overlap, priority)->Axis("urgent", {"equal", "high"});
 
