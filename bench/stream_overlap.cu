@@ -1,14 +1,13 @@
-// stream_overlap: can copies hide under compute?
+// stream_overlap: can copies hide behind compute?
 //
-// Expected  from pinned memory, C chunks on enough streams take
-//           sum of stages / C + (C - 1) x longest stage / C + an overhead a chunk: at best the
-//           longest stage alone (overlap_efficiency 1), and too small chunks lose to their
-//           overhead. One stream, pageable memory (which blocks the host) or a launch into the
-//           legacy default stream between the chunks put everything in a row. Both directions at
-//           once are twice one. A prioritised kernel waits for the one that runs, not for all that
-//           are queued.
-// Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last
-//           a quarter as long as one copy. overlap_efficiency is the longest stage alone over the
+// Expected  From pinned memory, C chunks on enough streams take sum of stages / C + (C - 1) x
+//           longest stage / C + an overhead per chunk. At best that is the longest stage alone
+//           (overlap_efficiency 1); chunks that are too small lose to their overhead. One stream,
+//           pageable memory (which blocks the host) or a launch into the legacy default stream
+//           between the chunks put everything in a row. Both directions at once are twice one. A
+//           prioritised kernel waits for the one that runs, not for all that are queued.
+// Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last a
+//           quarter as long as one copy. overlap_efficiency is the longest stage alone over the
 //           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
