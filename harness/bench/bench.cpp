@@ -206,7 +206,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
         CUDA_CHECK(cudaMemsetAsync(head_start_.data(), 0, head_start_.bytes(), s));
       }
     };
-    timer.common = [](double mine) { return Processes::all().greatest(mine); };
+    timer.common = [](double mine) { return ProcessGroup::all().greatest(mine); };
   }
   timer.stop.budget_seconds = budget_seconds;
   timer.warmup_seconds = warmup_seconds;
@@ -274,7 +274,7 @@ void Bench::take_time(const Body& body) {
 }
 
 void Bench::run(const Body& body) {
-  if (ranks_ == nullptr && Processes::all().count() > 1) {
+  if (ranks_ == nullptr && ProcessGroup::all().count() > 1) {
     skip("a row of one process: run it without mpirun");
   }
   row_.law = work_.law;
@@ -406,8 +406,8 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
     ended(Outcome::failed, error.what());
   }
   if (row.outcome == Outcome::failed && is_device_lost()) culprit = row.name;
-  if (row.outcome == Outcome::failed && Processes::all().count() > 1) {
-    Processes::all().abort(row.name + ": " + row.reason);
+  if (row.outcome == Outcome::failed && ProcessGroup::all().count() > 1) {
+    ProcessGroup::all().abort(row.name + ": " + row.reason);
   }
   if (row.outcome == Outcome::measured && row.samples.empty()) {
     ended(Outcome::failed, "the bench function never called run()");

@@ -41,7 +41,7 @@ constexpr int interrupted_exit = 130;  // as shells have it: 128 and SIGINT
 class Progress {
  public:
   explicit Progress(std::size_t total)
-      : total_(total), on_(isatty(STDERR_FILENO) != 0 && Processes::all().index() == 0) {}
+      : total_(total), on_(isatty(STDERR_FILENO) != 0 && ProcessGroup::all().index() == 0) {}
   void starts(const Instance& row) {
     if (!on_) return;
     const double elapsed = seconds();
@@ -192,13 +192,13 @@ std::map<std::string, ordered_json> predictions(const Options& options, const Pl
     derived.emplace(platform.device());
   }
   const std::string model = sibling_program("gpubench-model");
-  const Ended ended = run_program(
-      {model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
-       "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
-       "--seed=" + std::to_string(options.bench.seed),
-       std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
-       std::string("--profile=") + (options.bench.profile ? "true" : "false"),
-       "--benchmark_format=json"});
+  const ChildResult ended =
+      run_child({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
+                 "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,
+                 "--seed=" + std::to_string(options.bench.seed),
+                 std::string("--mode=") + (options.bench.mode == Mode::cold ? "cold" : "hot"),
+                 std::string("--profile=") + (options.bench.profile ? "true" : "false"),
+                 "--benchmark_format=json"});
   // 1: some rows failed on the model; the others are predicted. A measurement needs none of them.
   const ordered_json file =
       ended.exit_code <= 1 ? ordered_json::parse(ended.output, nullptr, false) : ordered_json();
@@ -277,7 +277,7 @@ void list_devices() {
 std::string selector_of(const Options& options) {
   const bool model = program_kind() == DeviceKind::model;
   // Processes on one machine take a GPU each.
-  const std::string own = std::to_string(Processes::all().index_on_host());
+  const std::string own = std::to_string(ProcessGroup::all().index_on_host());
   if (options.device == "auto") return model ? "h200-sxm" : own;
   const std::string kind = model ? "model" : "cuda";
   if (!model && options.device == kind) return own;
@@ -330,7 +330,7 @@ std::vector<Instance> roof_rows() {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  Processes::start();
+  ProcessGroup::start();
   const Options options = parse_options(argc, argv);
   if (options.help) {
     std::cout << help_text();
@@ -366,7 +366,7 @@ int run_program(int argc, char** argv) {
   if (count > 1) {
     throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
   }
-  const bool speaks = Processes::all().index() == 0;  // of several processes, the first
+  const bool speaks = ProcessGroup::all().index() == 0;  // of several processes, the first
   if (!speaks && std::freopen("/dev/null", "w", stdout) == nullptr) {
     throw std::runtime_error("cannot open /dev/null");
   }

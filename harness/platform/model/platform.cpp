@@ -27,9 +27,9 @@ class ModelPlatform final : public Platform {
         emulator_(device_, memory_, settings()) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
-    if (Processes::all().count() > 1) {
+    if (ProcessGroup::all().count() > 1) {
       model::set_collective_exchange(
-          [](const auto& mine) { return Processes::all().gather(mine); });
+          [](const auto& mine) { return ProcessGroup::all().gather(mine); });
     }
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
