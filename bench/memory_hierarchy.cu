@@ -163,10 +163,10 @@ void judge_by_latency(Bench& bench, std::optional<double> cycles) {
   bench.work({.items = 2 * steps_timed,
               .law = law,
               .law_tolerance = 0.05,
-              .headline = "latency_seconds",
+              .headline = gpubench::Headline{"latency_seconds", "s", true},
               .bound = "latency"});
 }
-void tell_latency(Bench& bench, double seconds) {
+void record_latency(Bench& bench, double seconds) {
   bench.counter("latency_seconds", seconds);
   bench.counter("latency_cycles", seconds * clock_of(bench));
 }
@@ -188,7 +188,7 @@ void chase(Bench& bench) {
   judge_by_latency(bench,
                    level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
   run_chase(bench, ring);
-  tell_latency(bench, ring.latency(bench, 0.2));
+  record_latency(bench, ring.latency(bench, 0.2));
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
     ->ArgName("size")
@@ -236,7 +236,7 @@ void steps(Bench& bench) {
   for (double size = 4 * KiB; size <= most; size *= std::sqrt(2.0)) {
     curve.push_back({size, latency_at(size)});
   }
-  tell_latency(bench, curve.back().value);
+  record_latency(bench, curve.back().value);
   const auto found = gpubench::steps(curve);
   const char* const edges[] = {"found_l1_bytes", "found_l2_bytes", "found_tlb_bytes"};
   for (std::size_t i = 0; i < std::min(found.size(), std::size(edges)); ++i) {
@@ -299,7 +299,7 @@ void l1_strided(Bench& bench) {
       {.items = loads,
        .law = [=, passes = strided_passes(stride, wavefront)](const Roofs&) { return passes; },
        .law_tolerance = 0.05,
-       .headline = "load_cycles"});
+       .headline = gpubench::Headline{"load_cycles", "clocks", true}});
   bench.run([&](cudaStream_t s) {
     launch(strided, blocks, strided_threads, 0, s, in.data(), stride, 0u, sums.data());
   });
@@ -342,7 +342,7 @@ void shared_latency(Bench& bench) {
     return [&, steps](cudaStream_t s) { launch(shared_chase, 1, warp, 0, s, steps, end.data()); };
   };
   bench.run(chased(2 * steps_timed));
-  tell_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
+  record_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
 }
 GPU_BENCHMARK(memory_hierarchy, shared_latency);
 

@@ -11,6 +11,7 @@
 #include "harness/platform/model/compiled/compiled.hpp"
 #include "harness/platform/model/engine/emulator.hpp"
 #include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/moved_bytes.hpp"
 #include "harness/platform/model/profiled.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/records/tracks.hpp"
@@ -212,6 +213,7 @@ Observation ModelPlatform::observe(Access access) const {
   }
   result.instructions = model::instructions_of(all);
   judge_counts(access, result);
+  if (model::current_runtime()->operations().empty()) result.moved = model::moved_bytes(runs);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
