@@ -44,6 +44,8 @@ What it says
   --trace=FILE                        what happened when in one more run of each row, for
                                       ui.perfetto.dev or chrome://tracing; on a GPU, by events
                                       around every operation
+  --conditions=FILE                   a model device that is less kind, as the JSON file says:
+                                      what comes late, out of order, slowly or never
   --whole_grids                       on the model: run every block of a kernel, not a sample
   --version                           the program's number, commit and compiler
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.

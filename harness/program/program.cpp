@@ -98,7 +98,8 @@ int run_program(int argc, char** argv) {
   }
   start_benchmark(options, argv[0]);
   prepare_output(options);
-  const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
+  const std::unique_ptr<Platform> platform =
+      open_platform(selector_of(options), options.conditions);
   return SuiteRun(options, *platform, std::move(rows), argv[0]).run();
 }
 
