@@ -61,6 +61,13 @@ const std::string& Bench::axis(std::string_view name) const {
 
 void Bench::skip(const std::string& reason) const { throw Skipped{reason}; }
 
+void Bench::needs_capability(int major, const std::string& what) const {
+  const auto [has, minor] = device().compute_capability();
+  if (has >= major) return;
+  skip(what + " needs compute capability " + std::to_string(major) + ".0, this device has " +
+       std::to_string(has) + "." + std::to_string(minor));
+}
+
 void Bench::note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required) {
   if (error == cudaErrorNotSupported) {
     if (!required) return;

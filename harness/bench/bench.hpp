@@ -78,6 +78,16 @@ void with_constant(std::int64_t value, const What& what) {
   if (!found) throw std::logic_error("no kernel is compiled for " + std::to_string(value));
 }
 
+// The same with float, float2 or float4 as the type, by its bytes.
+template <class What>
+void with_float_vector(std::int64_t bytes, const What& what) {
+  with_constant<4, 8, 16>(bytes, [&](auto size) {
+    if constexpr (size == sizeof(float)) what(float{});
+    if constexpr (size == sizeof(float2)) what(float2{});
+    if constexpr (size == sizeof(float4)) what(float4{});
+  });
+}
+
 class Bench;
 
 // Of no type: what a row does to its buffers is the same for all of them, and compiled once.
@@ -232,6 +242,8 @@ class Bench {
   void blocks_host() { blocks_host_ = true; }
   // Ends the row with a reason that names what this device lacks.
   [[noreturn]] void skip(const std::string& reason) const;
+  // Skips the row on devices before this compute capability.
+  void needs_capability(int major, const std::string& what) const;
 
   // Runs the body once, checks its results, then times it.
   void run(const Body& body);

@@ -31,6 +31,12 @@ std::vector<std::vector<T>> product(const std::vector<std::vector<T>>& lists) {
 
 }  // namespace
 
+std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int step) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = low; value <= high; value += step) values.push_back(value);
+  return values;
+}
+
 Registration::Registration(std::string topic, std::string kernel, BenchFunction function)
     : topic_(std::move(topic)), kernel_(std::move(kernel)), function_(function) {}
 
@@ -59,6 +65,11 @@ Registration* Registration::Args(const std::vector<std::int64_t>& values) {
   return this;
 }
 
+Registration* Registration::Each(const std::vector<std::int64_t>& values) {
+  for (const std::int64_t value : values) Arg(value);
+  return this;
+}
+
 Registration* Registration::RangeMultiplier(int multiplier) {
   multiplier_ = multiplier;
   return this;
@@ -74,8 +85,7 @@ Registration* Registration::Range(std::int64_t low, std::int64_t high) {
 }
 
 Registration* Registration::DenseRange(std::int64_t low, std::int64_t high, int step) {
-  for (std::int64_t value = low; value <= high; value += step) Arg(value);
-  return this;
+  return Each(dense_range(low, high, step));
 }
 
 Registration* Registration::ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists) {
@@ -124,6 +134,13 @@ Registration* Registration::Functions(
   }
   function_axis_ = unit_taken(axis);
   return Axis(function_axis_, values);
+}
+
+std::vector<std::string> Registration::axis_values(const std::string& name) const {
+  const auto& axes = parts_.front().axes;
+  const auto found = std::ranges::find(axes, name, &Words::first);
+  if (found == axes.end()) throw std::logic_error(topic_ + ": no axis '" + name + "'");
+  return found->second;
 }
 
 BenchFunction Registration::function_of(const Arguments& arguments) const {

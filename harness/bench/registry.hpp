@@ -42,6 +42,7 @@ class Registration {
   Registration* ArgNames(const std::vector<std::string>& names);
   Registration* Arg(std::int64_t value);
   Registration* Args(const std::vector<std::int64_t>& values);
+  Registration* Each(const std::vector<std::int64_t>& values);  // an Arg() of each
   Registration* RangeMultiplier(int multiplier);
   // `low`, the powers of the multiplier between, `high`.
   Registration* Range(std::int64_t low, std::int64_t high);
@@ -66,6 +67,8 @@ class Registration {
   Registration* Functions(const std::string& axis,
                           const std::vector<std::pair<std::string, BenchFunction>>& functions);
 
+  // Of an axis of words, as they were at the beginning.
+  std::vector<std::string> axis_values(const std::string& name) const;
   // Every combination.
   std::vector<Instance> instances() const;
 
@@ -95,6 +98,9 @@ class Registration {
   std::vector<Part> parts_{1};
 };
 
+// low, low + step, ..., high: for ArgsProduct().
+std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int step = 1);
+
 // Records; `main` registers with Google Benchmark once it knows the device and the filter.
 Registration* record(const char* topic, const char* kernel, BenchFunction function);
 
@@ -106,6 +112,9 @@ std::vector<Instance> instances(Suite suite);
 #define GPUBENCH_JOIN_(a, b) a##b
 #define GPUBENCH_JOIN(a, b) GPUBENCH_JOIN_(a, b)
 // GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride [words]")->Range(1, 32);
-#define GPU_BENCHMARK(topic, function)                                   \
+#define GPU_BENCHMARK(topic, function) GPU_BENCHMARK_AS(topic, function, function)
+// The same of a function by another name than the kernel's: GPU_BENCHMARK_AS(occupancy, fma,
+// plane<Fma>).
+#define GPU_BENCHMARK_AS(topic, kernel, ...)                             \
   [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN( \
-      gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #function, function)
+      gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #kernel, __VA_ARGS__)

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness/bench/registry.hpp"
 
@@ -55,6 +56,11 @@ class TypedRegistration {
   Registration* Axis(const std::string& name, const Named<T>&... types) {
     return registration_->Functions(
         name, {{types.name, [](Bench& bench) { Function{}.template operator()<T>(bench); }}...});
+  }
+  // An axis of words whose place in the name is before that of the types.
+  TypedRegistration* Axis(const std::string& name, const std::vector<std::string>& values) {
+    registration_->Axis(name, values);
+    return this;
   }
   TypedRegistration* operator->() { return this; }
 
