@@ -67,27 +67,37 @@ void say_bandwidths(Bench& bench, Collective what, double size, double ranks) {
 // A collective over all ranks, with its buffers: `brought` and `taken` elements a rank.
 template <class T>
 class Rig {
+  // Of all ranks of this process.
+  struct Buffers {
+    std::vector<DeviceBuffer<T>> all;
+    std::vector<gpubench::Ends> ends;
+    T* add(std::size_t elements) { return all.emplace_back(elements).data(); }
+  };
+
  public:
-  Rig(const GpuRanks& ranks, Collective what, std::size_t count, bool in_place)
+  Rig(Bench& bench, const GpuRanks& ranks, Collective what, std::size_t count, bool in_place)
       : ranks_(ranks), what_(what), count_(count), communicator_(ranks) {
     const auto n = static_cast<std::size_t>(ranks.count());
     const std::size_t brought = what == Collective::reduce_scatter ? count * n : count;
     const std::size_t taken = what == Collective::all_gather ? count * n : count;
-    ranks.each([&](int i) {
-      const auto rank = static_cast<std::size_t>(ranks.rank(i));
-      send_.emplace_back(in_place ? std::max(brought, taken) : brought);
-      receive_.emplace_back(in_place ? 0 : taken);
-      T* const send = send_.back().data();
-      T* const receive = in_place ? send : receive_.back().data();
-      // In place, a share lies where it belongs in the whole.
-      const std::size_t share = in_place ? rank * count : 0;
-      ends_.push_back({send + (what == Collective::all_gather ? share : 0),
-                       receive + (what == Collective::reduce_scatter ? share : 0)});
-      if (!in_place || what != Collective::all_gather) {
-        gpubench::fill_random(send, brought, Contribution<T>{static_cast<unsigned>(rank)});
-      } else {
-        gpubench::fill_random(send, taken, ExpectedGather<T>{count});
-      }
+    const std::size_t elements = in_place ? std::max(brought, taken) : brought + taken;
+    buffers_ = bench.per_set(elements * sizeof(T), [=, &ranks] {
+      Buffers made;
+      ranks.each([&](int i) {
+        const auto rank = static_cast<std::size_t>(ranks.rank(i));
+        T* const send = made.add(in_place ? elements : brought);
+        T* const receive = in_place ? send : made.add(taken);
+        // In place, a share lies where it belongs in the whole.
+        const std::size_t share = in_place ? rank * count : 0;
+        made.ends.push_back({send + (what == Collective::all_gather ? share : 0),
+                             receive + (what == Collective::reduce_scatter ? share : 0)});
+        if (!in_place || what != Collective::all_gather) {
+          gpubench::fill_random(send, brought, Contribution<T>{static_cast<unsigned>(rank)});
+        } else {
+          gpubench::fill_random(send, taken, ExpectedGather<T>{count});
+        }
+      });
+      return made;
     });
   }
 
@@ -95,7 +105,7 @@ class Rig {
   template <class StreamOf>
   void queue(std::size_t first, std::size_t count, const StreamOf& stream) const {
     std::vector<gpubench::Ends> ends;
-    for (const auto& [send, receive] : ends_) {
+    for (const auto& [send, receive] : buffers_->ends) {
       ends.push_back({static_cast<const T*>(send) + first, static_cast<T*>(receive) + first});
     }
     communicator_.queue(what_, gpubench::number_of<T>, count, ends, stream);
@@ -117,7 +127,7 @@ class Rig {
     }
     std::string found;
     ranks_.each([&](int i) {
-      const T* got = static_cast<const T*>(ends_[static_cast<std::size_t>(i)].receive);
+      const T* got = static_cast<const T*>(buffers_->ends[static_cast<std::size_t>(i)].receive);
       const auto n = static_cast<unsigned>(ranks_.count());
       const auto rank = static_cast<std::size_t>(ranks_.rank(i));
       const auto check = [&](std::size_t elements, auto expected) {
@@ -149,8 +159,7 @@ class Rig {
   Collective what_;
   std::size_t count_;
   Communicator communicator_;
-  std::vector<DeviceBuffer<T>> send_, receive_;
-  std::vector<gpubench::Ends> ends_;
+  gpubench::PerSet<Buffers> buffers_;
 };
 
 template <Collective what, class T>
@@ -160,7 +169,7 @@ void timed(Bench& bench) {
   const auto size = static_cast<std::size_t>(bench.arg("size"));
   const bool shares = what == Collective::reduce_scatter || what == Collective::all_gather;
   const std::size_t parts = shares ? static_cast<std::size_t>(ranks.count()) : 1;
-  const Rig<T> rig(ranks, what, size / sizeof(T) / parts, bench.axis("place") == "in");
+  const Rig<T> rig(bench, ranks, what, size / sizeof(T) / parts, bench.axis("place") == "in");
   bench.check([&](bool) { return rig.wrong(bench.priced()); });
   say_work(bench, what, static_cast<double>(size), ranks.count());
   bench.run(std::ref(rig));
@@ -190,38 +199,47 @@ void two_step(Bench& bench) {
   }
   const auto size = static_cast<std::size_t>(bench.arg("size"));
   const std::size_t n = size / sizeof(float);
-  std::vector<DeviceBuffer<float>> in, out;
-  Peers<const float> inputs{{}, static_cast<unsigned>(ranks.count())}, sums = inputs;
-  ranks.each([&](int i) {
-    in.emplace_back(n);
-    out.emplace_back(n);
-    gpubench::fill_random(in.back().data(), n, Contribution<float>{static_cast<unsigned>(i)});
-    out.back().set(gpubench::poison_byte);
-    inputs.of[i] = in.back().data();
-    sums.of[i] = out.back().data();
+  const auto count = static_cast<unsigned>(ranks.count());
+  struct Buffers {
+    std::vector<DeviceBuffer<float>> in, out;
+    Peers<const float> inputs, sums;
+  };
+  const auto buffers = bench.per_set(2 * size, [&, n, size, count] {
+    Buffers made{{}, {}, {{}, count}, {{}, count}};
+    ranks.each([&](int i) {
+      made.in.emplace_back(n);
+      made.out.emplace_back(n);
+      float* const in = made.in.back().data();
+      gpubench::fill_random(in, n, Contribution<float>{static_cast<unsigned>(i)});
+      made.out.back().set(gpubench::poison_byte);
+      made.inputs.of[i] = in;
+      made.sums.of[i] = made.out.back().data();
+    });
+    return made;
   });
   bench.check([&](bool only_written) {
     std::string found;
     ranks.each([&](int i) {
       const std::string here = gpubench::check_elements(
-          sums.of[i], n, ExpectedSum<float>{inputs.ranks, 0}, 0, 0, only_written);
+          buffers->sums.of[i], n, ExpectedSum<float>{count, 0}, 0, 0, only_written);
       if (!here.empty()) found = "rank " + std::to_string(i) + ": " + here;
     });
     return found;
   });
   say_work(bench, Collective::all_reduce, static_cast<double>(size), ranks.count());
-  const std::size_t share = (n + inputs.ranks - 1) / inputs.ranks;
+  const std::size_t share = (n + count - 1) / count;
   const auto blocks = static_cast<unsigned>((share + threads - 1) / threads);
   bench.run([&](cudaStream_t s) {
+    const Buffers& b = *buffers;
     ranks.fork(s);
     ranks.each([&](int i) {
-      launch(reduce_share<float>, blocks, threads, 0, ranks.stream(i, s), inputs, out[i].data(), n,
-             static_cast<unsigned>(i));
+      launch(reduce_share<float>, blocks, threads, 0, ranks.stream(i, s), b.inputs, b.out[i].data(),
+             n, static_cast<unsigned>(i));
     });
     ranks.meet(s);
     ranks.each([&](int i) {
-      launch(fetch_shares<float>, dim3(blocks, inputs.ranks - 1), threads, 0, ranks.stream(i, s),
-             sums, out[i].data(), n, static_cast<unsigned>(i));
+      launch(fetch_shares<float>, dim3(blocks, count - 1), threads, 0, ranks.stream(i, s), b.sums,
+             b.out[i].data(), n, static_cast<unsigned>(i));
     });
     ranks.join(s);
   });
@@ -248,7 +266,7 @@ void overlap(Bench& bench) {
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"), 12e-3);
   const auto bucket = static_cast<std::size_t>(bench.arg("bucket"));
   const std::size_t buckets = gradient_bytes / bucket, count = bucket / sizeof(float);
-  const Rig<float> rig(ranks, Collective::all_reduce, gradient_bytes / sizeof(float), true);
+  const Rig<float> rig(bench, ranks, Collective::all_reduce, gradient_bytes / sizeof(float), true);
   std::vector<DeviceBuffer<char>> pass;
   std::vector<gpubench::Stream> wires;
   std::vector<gpubench::Event> ready;

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/wgmma.hpp"
 
 namespace {
 
@@ -103,25 +104,13 @@ GPU_BENCHMARK(compute_peak, mma)
 
 template <class Type>
 void wgmma_of(Bench& bench, const std::string& roof) {
-  // What a GPU has where there is no such instruction is a trap, and that would take every later
-  // row with it. It is known by registers that hold no sums.
-  constexpr int sums_a_thread = 64 * wgmma_columns / matrix_threads;
-  if (!bench.modelled()) {
-    cudaFuncAttributes compiled{};
-    CUDA_CHECK(cudaFuncGetAttributes(&compiled, compute_peak::wgmma<Type>));
-    if (compiled.numRegs < sums_a_thread) {
-      bench.skip("compiled for sm_90, and wgmma is of sm_90a: -DCMAKE_CUDA_ARCHITECTURES=90a");
-    }
-  }
   run(bench, compute_peak::wgmma<Type>, 64, matrix_threads, wgmma_flops_a_block<Type>,
       ExpectedSums<Type>{true}, roof, {bench, roof + "_flops_per_clock_per_sm", 1});
 }
 void wgmma(Bench& bench) {
   const std::string& dtype = bench.axis("dtype");
   const std::string roof = "tensor_" + dtype;
-  if (bench.device().compute_capability() != std::pair{9, 0}) {
-    bench.skip("wgmma is an instruction of compute capability 9.0 alone");
-  }
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
   return dtype == "fp16"   ? wgmma_of<Fp16>(bench, roof)
          : dtype == "bf16" ? wgmma_of<Bf16>(bench, roof)
          : dtype == "tf32" ? wgmma_of<Tf32>(bench, roof)

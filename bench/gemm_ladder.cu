@@ -20,6 +20,7 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 
 namespace {
@@ -154,9 +155,7 @@ void mma_sync(Bench& bench) {
 }
 
 void wgmma_tma(Bench& bench) {
-  if (bench.device().compute_capability() != std::pair{9, 0}) {
-    bench.skip("wgmma needs compute capability 9.0");
-  }
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
   const auto queue = [&](cudaStream_t s, const element* a, const element* b, element* d,
                          unsigned n) {
     const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, wgmma_tiles.block_m);

@@ -11,11 +11,13 @@
 //           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
+#include <vector>
 
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/event.hpp"
 #include "harness/cuda/lanes.hpp"
 #include "harness/cuda/stream.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/stream_overlap.cuh"
 
 namespace {
@@ -251,7 +253,7 @@ void priority(Bench& bench) {
   const auto compute = [&](cudaStream_t s, unsigned grid, std::size_t first, word* to) {
     launch(transform, grid, paced_work::threads, 0, s, in.data() + first, to, rounds);
   };
-  bench.run([&](cudaStream_t s) {
+  const auto queue = [&](cudaStream_t s) {
     backlog.fork(s);
     for (unsigned k = 0; k + 1 < all; ++k) {
       const std::size_t first = k % streams * part;
@@ -263,8 +265,19 @@ void priority(Bench& bench) {
     answered.record(urgent);
     answered.hold(s);
     backlog.join(s);
-  });
-  bench.counter("urgent_seconds", gpubench::seconds_between(arrived, answered));
+  };
+  bench.run(queue);
+  // The row may have run as a graph, whose events have no time: some more runs, each behind kernels
+  // that give the host a head start.
+  const gpubench::Stream stream;
+  std::vector<double> urgent_seconds;
+  for (int i = 0; i < 11; ++i) {
+    for (unsigned k = 0; k < kernels; ++k) compute(stream, long_grid, out.data());
+    queue(stream);
+    stream.synchronize();
+    urgent_seconds.push_back(gpubench::seconds_between(arrived, answered));
+  }
+  bench.counter("urgent_seconds", gpubench::summarize(urgent_seconds).median);
 }
 GPU_BENCHMARK(stream_overlap, priority)->Axis("urgent", {"equal", "high"});
 

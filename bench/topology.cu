@@ -81,20 +81,24 @@ template <class Move>
 void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move& move) {
   const std::size_t n = size / sizeof(word);
   const gpubench::Generator<word> values{42};
-  const auto on = [&](int gpu) {
+  struct Buffers {
+    gpubench::DeviceBuffer<word> source, target;
+  };
+  const auto on = [n](int gpu) {
     const CurrentDevice there(gpu);
     return gpubench::DeviceBuffer<word>(n);
   };
-  const auto source = on(pair.from), target = on(pair.to);
-  {
+  const auto buffers = bench.per_set(pair.same() ? 2 * size : size, [=] {
+    Buffers made{on(pair.from), on(pair.to)};
     const CurrentDevice there(pair.from);
-    gpubench::fill_random(source.data(), n, values);
+    gpubench::fill_random(made.source.data(), n, values);
     CUDA_CHECK(cudaDeviceSynchronize());
-  }
-  target.set(gpubench::poison_byte);
+    made.target.set(gpubench::poison_byte);
+    return made;
+  });
   bench.check([&](bool only_written) {
     const CurrentDevice there(pair.to);
-    return gpubench::check_elements(target.data(), n, values, 0, 0, only_written);
+    return gpubench::check_elements(buffers->target.data(), n, values, 0, 0, only_written);
   });
   report(bench, pair);
   const auto amount = static_cast<double>(size);
@@ -106,7 +110,7 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
                        : pair.same()  ? "dram"
                                       : "link"});
   const CurrentDevice here(mine);
-  bench.run([&](cudaStream_t s) { move(s, source.data(), target.data(), n); });
+  bench.run([&](cudaStream_t s) { move(s, buffers->source.data(), buffers->target.data(), n); });
 }
 
 void by_driver(Bench& bench, std::size_t size) {

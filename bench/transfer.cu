@@ -227,13 +227,13 @@ void peer(Bench& bench) {
   const bool direct = gpubench::let_access(mine, other);
   bench.note("peer_access", direct ? "direct" : "through the host");
   const auto from = bench.input<word>(n);
-  const auto to = [&] {
+  const auto to = bench.per_set(0, [=] {
     const gpubench::CurrentDevice there(other);
     return gpubench::DeviceBuffer<word>(n);
-  }();
+  });
   bench.check([&](bool) {
     const gpubench::CurrentDevice there(other);
-    return gpubench::check_elements(to.data(), n, from.values(), 0, 0, false);
+    return gpubench::check_elements(to->data(), n, from.values(), 0, 0, false);
   });
   gpubench::Law seconds;
   const auto link = bench.device().find("nvlink_bytes_per_second");
@@ -241,7 +241,7 @@ void peer(Bench& bench) {
     seconds = takes(bench.device()["kernel_floor_seconds"] + static_cast<double>(size) / *link);
   }
   run(bench, size, largest, seconds, [&](cudaStream_t s, std::size_t bytes) {
-    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, s));
+    CUDA_CHECK(cudaMemcpyAsync(to->data(), from.data(), bytes, cudaMemcpyDeviceToDevice, s));
   });
 }
 

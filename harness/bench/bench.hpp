@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -126,6 +127,19 @@ class Input : public Operand<T> {
   std::uint64_t seed_ = 0;
 };
 
+// What is not an Operand, once for every set of buffers: in the body, the one whose turn it is.
+template <class T>
+class PerSet {
+ public:
+  const T& operator*() const { return sets_->at(*turn_ % sets_->size()); }
+  const T* operator->() const { return &**this; }
+
+ private:
+  friend class Bench;
+  std::shared_ptr<std::deque<T>> sets_ = std::make_shared<std::deque<T>>();
+  const std::size_t* turn_ = nullptr;
+};
+
 // Poisoned: what the kernel does not write is NaN (integers: -1). Where the model runs only a
 // sample of the blocks, elements that still hold the poison pass for another block's; --whole_grids
 // checks all.
@@ -168,6 +182,16 @@ class Bench {
     Output<T> out = operand<Output<T>, T>(elements);
     poison(out.memory_);
     return out;
+  }
+
+  // What `make()` returns, buffers on several GPUs for example, which takes `bytes` of this one's
+  // memory: further sets of it are made where the caches would remember one.
+  template <class Make>
+  auto per_set(std::size_t bytes, Make make) {
+    PerSet<std::invoke_result_t<Make>> made;
+    made.turn_ = &turn_;
+    add_to_sets(bytes, [sets = made.sets_, make] { sets->push_back(make()); });
+    return made;
   }
 
   // `expected(i)` is what element i must be after one run of the body: a function object that runs
@@ -228,7 +252,7 @@ class Bench {
   void note(const std::string& key, const std::string& words);
   void note(const std::string& key, double number);
   // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice
-  // is the evidence. Absent where nobody can tell.
+  // is the evidence. Absent where nobody can tell. After run(), which fills the operands.
   void note_kernels(const Body& body);
   // Calls `contents` once for every set of buffers, when data() is that set's and before it is
   // used: for what has to know addresses, such as a graph.
@@ -276,6 +300,7 @@ class Bench {
     return b;
   }
   OperandMemory memory(std::size_t elements, std::size_t size);
+  void add_to_sets(std::size_t bytes, std::function<void()> add);
   void poison(const OperandMemory& memory);
   void prepare(std::function<void(std::size_t set)> contents);
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
@@ -298,6 +323,7 @@ class Bench {
   std::size_t turn_ = 0;
   std::size_t sets_ = 1;
   std::size_t set_bytes_ = 0;
+  std::string short_rotation_;  // why there are fewer sets than it takes; empty: there are not
   std::uint64_t inputs_ = 0;
   std::vector<std::function<void()>> add_set_;
   std::vector<std::function<void(std::size_t set)>> prepare_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <device_clock.hpp>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace gpubench {
@@ -59,6 +60,33 @@ void counts_twice(Bench& bench) {
 
 void compares_too_early(Bench& bench) {
   bench.counter("seconds", bench.time([](cudaStream_t) {}));
+}
+
+// Buffers of two kinds, an operand and one of the row's own, of which a run touches half of L2
+// each.
+struct Seen {
+  std::size_t half_of_l2 = 0;
+  std::set<const void*> operands, own;
+};
+Seen seen;
+void alternates(Bench& bench) {
+  const auto operand = bench.output<char>(seen.half_of_l2);
+  const auto own =
+      bench.per_set(seen.half_of_l2, [n = seen.half_of_l2] { return DeviceBuffer<char>(n); });
+  bench.check([](bool) { return std::string(); });
+  bench.work({.useful_bytes = 2.0 * static_cast<double>(seen.half_of_l2)});
+  bench.run([&](cudaStream_t s) {
+    seen.operands.insert(operand.data());
+    seen.own.insert(own->data());
+    CUDA_CHECK(cudaMemsetAsync(operand.data(), 0, operand.size(), s));
+    CUDA_CHECK(cudaMemsetAsync(own->data(), 0, own->bytes(), s));
+  });
+}
+
+// Before the operands hold anything.
+void asks_for_kernels_too_early(Bench& bench) {
+  const auto out = bench.output<float>(words);
+  bench.note_kernels([&](cudaStream_t s) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, bytes, s)); });
 }
 
 // A fault that no later call gets past: the model's SMs have no clock.
@@ -136,6 +164,36 @@ TEST_F(BenchTest, WhatIsPreparedIsThereBeforeTheBodyWhateverTheDeviceMayDo) {
 TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
   EXPECT_THAT(row(counts_twice).reason, HasSubstr("'times_longer' already"));
   EXPECT_THAT(row(compares_too_early).reason, HasSubstr("no time before run()"));
+  EXPECT_THAT(row(asks_for_kernels_too_early).reason, HasSubstr("no time before run()"));
+}
+
+TEST_F(BenchTest, ColdBuffersOfEveryKindGoRoundFiveTimesL2) {
+  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  const Row r = row(alternates);
+  ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
+  EXPECT_EQ(seen.operands.size(), 5u);
+  EXPECT_EQ(seen.own.size(), 5u);
+  EXPECT_THAT(r.note, Not(HasSubstr("sets of buffers")));
+}
+
+TEST_F(BenchTest, FurtherSetsTakeAQuarterOfTheFreeMemoryAndTheRowSaysSo) {
+  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  std::size_t free = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  // One set, and beside it nine times as much: a quarter of that is two sets.
+  const DeviceBuffer<char> others(free - 20 * seen.half_of_l2);
+  const Row r = row(alternates);
+  ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
+  EXPECT_EQ(seen.operands.size(), 3u);
+  EXPECT_THAT(r.note, HasSubstr("L2 may remember: memory for 3 of 5 sets of buffers"));
+}
+
+TEST_F(BenchTest, HotBuffersStay) {
+  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  settings_.mode = Mode::hot;
+  ASSERT_EQ(row(alternates).outcome, Outcome::measured);
+  EXPECT_EQ(seen.operands.size(), 1u);
+  EXPECT_EQ(seen.own.size(), 1u);
 }
 
 TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
