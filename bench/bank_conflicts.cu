@@ -19,6 +19,7 @@
 namespace {
 
 using namespace bank_conflicts;
+using gpubench::type;
 
 constexpr unsigned blocks = 16384;
 constexpr unsigned matrix_side = 8192;
@@ -128,7 +129,6 @@ void reduce_in(Bench& bench) {
 }
 
 GPU_BENCHMARK_OF_TYPE(bank_conflicts, reduction, reduce_in<T>)
-    ->Axis("addressing", gpubench::type<Interleaved>("interleaved"),
-           gpubench::type<Sequential>("sequential"));
+    ->Axis("addressing", type<Interleaved>("interleaved"), type<Sequential>("sequential"));
 
 }  // namespace

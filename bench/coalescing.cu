@@ -18,6 +18,8 @@
 namespace {
 
 using namespace coalescing;
+using gpubench::law_of_roof;
+using gpubench::type;
 
 constexpr std::size_t n = std::size_t{1} << 25;  // useful words
 constexpr unsigned blocks = n / words_a_block;
@@ -25,7 +27,7 @@ constexpr unsigned blocks = n / words_a_block;
 Law strided_law(const Bench& bench, double stride) {
   const auto fetch = bench.device().find("dram_fetch_bytes");
   if (!fetch) return {};  // nobody has said what a fetch is on this device
-  return gpubench::law_of_roof("dram", 1 / fetched_per_useful_byte(stride, *fetch));
+  return law_of_roof("dram", 1 / fetched_per_useful_byte(stride, *fetch));
 }
 
 // Of `words` in memory, `kernel` sums up those that `chosen` names.
@@ -70,8 +72,7 @@ GPU_BENCHMARK(coalescing, strided_write)
 
 void misaligned_read(Bench& bench) {
   const auto offset = static_cast<unsigned>(bench.arg("offset"));
-  read(bench, n + 32, Shifted{offset}, gpubench::law_of_roof("dram"), coalescing::misaligned_read,
-       offset);
+  read(bench, n + 32, Shifted{offset}, law_of_roof("dram"), coalescing::misaligned_read, offset);
 }
 GPU_BENCHMARK(coalescing, misaligned_read)
     ->ArgName("offset [words]")
@@ -85,20 +86,19 @@ void records(Bench& bench) {
   const unsigned field = fields / 2;
   const bool strides = std::is_same_v<Layout, ArrayOfStructs>;
   read(bench, n * fields, Field<Layout>{fields, field, n},
-       strides ? strided_law(bench, fields) : gpubench::law_of_roof("dram"), read_field<Layout>,
-       fields, field, n);
+       strides ? strided_law(bench, fields) : law_of_roof("dram"), read_field<Layout>, fields,
+       field, n);
 }
 GPU_BENCHMARK_OF_TYPE(coalescing, records, records<T>)
-    ->Axis("layout", gpubench::type<ArrayOfStructs>("aos"), gpubench::type<StructOfArrays>("soa"),
-           gpubench::type<ArrayOfStructsOfArrays>("aosoa"))
+    ->Axis("layout", type<ArrayOfStructs>("aos"), type<StructOfArrays>("soa"),
+           type<ArrayOfStructsOfArrays>("aosoa"))
     ->ArgName("fields [words]")
     ->RangeMultiplier(2)
     ->Range(4, 16);
 
 void vector_read(Bench& bench) {
   gpubench::with_float_vector(bench.arg("bytes"), [&](auto vector) {
-    read(bench, n, Shifted{0}, gpubench::law_of_roof("dram"),
-         coalescing::vector_read<decltype(vector)>);
+    read(bench, n, Shifted{0}, law_of_roof("dram"), coalescing::vector_read<decltype(vector)>);
   });
 }
 GPU_BENCHMARK(coalescing, vector_read)

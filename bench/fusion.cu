@@ -100,37 +100,30 @@ void add(Bench& bench) {  // a plain addition
 }
 
 constexpr std::int64_t mebi = 1 << 20;
+using gpubench::Registration;
+void fp32(Registration* rows) {
+  rows->ArgName("size [bytes]")->Axis("dtype", {"fp32"})->Each({mebi, 256 * mebi});
+}
+void bf16_and_rest(Registration* rows) {
+  rows->Rest(Suite::standard)->Axis("dtype", {"bf16"})->Arg(256 * mebi);
+  rows->Rest(Suite::full)->Each({mebi / 4, 4 * mebi, 8 * mebi, 32 * mebi, 64 * mebi, 1024 * mebi});
+  rows->Rest(Suite::full)
+      ->Axis("dtype", {"bf16"})
+      ->Each({mebi / 4, mebi, 4 * mebi, 8 * mebi, 16 * mebi, 64 * mebi});
+}
 GPU_BENCHMARK_OF_TYPE(fusion, chain, chain<T>)
     ->Axis("by", {"kernels", "graph", "fused"})
     ->Axis<float, __nv_bfloat16>("dtype")
-    ->ArgName("size [bytes]")
-    ->Axis("dtype", {"fp32"})
-    ->Each({mebi, 256 * mebi})
+    ->Apply(fp32)
     ->Rest(Suite::standard)
     ->Axis("by", {"kernels", "fused"})
     ->Arg(16 * mebi)
-    ->Rest(Suite::standard)
-    ->Axis("dtype", {"bf16"})
-    ->Arg(256 * mebi)
+    ->Apply(bf16_and_rest)
     ->Rest(Suite::full)
-    ->Each({mebi / 4, 4 * mebi, 8 * mebi, 32 * mebi, 64 * mebi, 1024 * mebi})
-    ->Rest(Suite::full)
-    ->Arg(16 * mebi)
-    ->Rest(Suite::full)
-    ->Axis("dtype", {"bf16"})
-    ->Each({mebi / 4, mebi, 4 * mebi, 8 * mebi, 16 * mebi, 64 * mebi});
+    ->Arg(16 * mebi);
 GPU_BENCHMARK_OF_TYPE(fusion, add, add<T>)
     ->Axis<float, __nv_bfloat16>("dtype")
-    ->ArgName("size [bytes]")
-    ->Axis("dtype", {"fp32"})
-    ->Each({mebi, 256 * mebi})
-    ->Rest(Suite::standard)
-    ->Axis("dtype", {"bf16"})
-    ->Arg(256 * mebi)
-    ->Rest(Suite::full)
-    ->Each({mebi / 4, 4 * mebi, 8 * mebi, 32 * mebi, 64 * mebi, 1024 * mebi})
-    ->Rest(Suite::full)
-    ->Axis("dtype", {"bf16"})
-    ->Each({mebi / 4, mebi, 4 * mebi, 8 * mebi, 16 * mebi, 64 * mebi});
+    ->Apply(fp32)
+    ->Apply(bf16_and_rest);
 
 }  // namespace

@@ -22,12 +22,8 @@
 namespace {
 
 using namespace memory_hierarchy;
-using gpubench::Bench;
 using gpubench::DeviceBuffer;
 using gpubench::DeviceSpec;
-using gpubench::Law;
-using gpubench::Roofs;
-using gpubench::Suite;
 using word = unsigned;
 
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
@@ -77,7 +73,7 @@ void read(Bench& bench) {
   });
 }
 GPU_BENCHMARK(memory_hierarchy, read)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->Args({64 * KiB})
     ->Args({128 * KiB})
     ->Args({512 * KiB})
@@ -89,7 +85,7 @@ GPU_BENCHMARK(memory_hierarchy, read)
     ->ForRoofs({64 * KiB})
     ->ForRoofs({8 * MiB});
 GPU_BENCHMARK(memory_hierarchy, read)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->In(Suite::full)
     ->RangeMultiplier(2)
     ->Range(KiB, 32 * KiB)
@@ -191,7 +187,7 @@ void chase(Bench& bench) {
   record_latency(bench, ring.latency(bench, 0.2));
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->Args({16 * KiB})
     ->Args({128 * KiB})
     ->Args({2 * MiB})
@@ -200,7 +196,7 @@ GPU_BENCHMARK(memory_hierarchy, chase)
     ->Args({128 * MiB})
     ->Args({8 * GiB});
 GPU_BENCHMARK(memory_hierarchy, chase)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->In(Suite::full)
     ->RangeMultiplier(2)
     ->Range(KiB, 8 * KiB)
@@ -254,7 +250,7 @@ void steps(Bench& bench) {
     bench.counter(levels[i], flat[i].level);
   }
 }
-GPU_BENCHMARK(memory_hierarchy, steps)->ArgName("size")->Arg(8 * GiB);
+GPU_BENCHMARK(memory_hierarchy, steps)->ArgName("size [bytes]")->Arg(8 * GiB);
 
 // Which partition of L2 an SM finds a line in, by how long it takes.
 void partitions(Bench& bench) {
@@ -305,9 +301,13 @@ void l1_strided(Bench& bench) {
   });
   bench.counter("load_cycles", bench.seconds() * clock_of(bench) * sms / loads);
 }
-GPU_BENCHMARK(memory_hierarchy, l1_strided)->ArgName("stride")->Args({1})->Args({3})->Args({32});
 GPU_BENCHMARK(memory_hierarchy, l1_strided)
-    ->ArgName("stride")
+    ->ArgName("stride [4-byte words]")
+    ->Args({1})
+    ->Args({3})
+    ->Args({32});
+GPU_BENCHMARK(memory_hierarchy, l1_strided)
+    ->ArgName("stride [4-byte words]")
     ->In(Suite::full)
     ->Args({2})
     ->DenseRange(4, 31)
@@ -365,6 +365,6 @@ void mapped(Bench& bench) {
            reinterpret_cast<const uint4*>(host.device_data()), size / sizeof(uint4), sums.data());
   });
 }
-GPU_BENCHMARK(memory_hierarchy, mapped)->ArgName("size")->Arg(32 * MiB);
+GPU_BENCHMARK(memory_hierarchy, mapped)->ArgName("size [bytes]")->Arg(32 * MiB);
 
 }  // namespace
