@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.pages import html_report
 from gpubench_reports.pages.csv_report import to_csv
+from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.pages.markdown_report import to_markdown
 from gpubench_reports.pages.tables import MOST_ROWS
 from gpubench_reports.results.reader import read
@@ -81,7 +81,7 @@ def test_any_rows_give_a_page(tmp_path_factory, found):
         result = read(path)
     except ReportError:
         return
-    page = html_report.build(result).decode()
+    page = build_page(result).decode()
     assert page.startswith("<!DOCTYPE html>")
     assert "Worst rows" in page
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from PIL import Image
 
 from gpubench_reports.charts import concept_chart, quick_ticks, style
-from gpubench_reports.pages.inline_svg import to_inline_svg
+from gpubench_reports.pages.html.inline_svg import to_inline_svg
 
 from .factory import DRAM, bandwidth_row, coalescing_rows
 
