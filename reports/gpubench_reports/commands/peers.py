@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from gpubench_reports.comparisons import peers
-    from gpubench_reports.pages.tables import print_peers
+    from gpubench_reports.pages.terminal.peers import print_peers
 
     settings = peers.Settings(
         options.program or Path(),
