@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpubench_reports.charts import concept_chart
+from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons import speedups
