@@ -15,7 +15,7 @@ from gpubench_reports.pages.markdown_report import to_markdown
 from gpubench_reports.pages.terminal.result import MOST_ROWS
 from gpubench_reports.results.reader import read
 from gpubench_reports.results.rows import COUNTERS, WORDS
-from gpubench_reports.rules.verdicts import judge
+from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
 

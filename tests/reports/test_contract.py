@@ -16,7 +16,7 @@ from gpubench_reports.pages.csv_report import to_csv
 from gpubench_reports.pages.markdown_report import to_markdown
 from gpubench_reports.results.importers import PROGRAMS, convert
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.verdicts import judge
+from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import make_context, make_row
 

@@ -16,7 +16,7 @@ from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import compare
 from gpubench_reports.pages import csv_report, markdown_report, paragraphs
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.verdicts import judge
+from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import (
     DRAM,

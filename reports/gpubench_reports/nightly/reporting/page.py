@@ -17,17 +17,16 @@ import numpy as np
 
 from gpubench_reports.common.files import write_atomically
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.judging.judging import (
+from gpubench_reports.nightly.judging.history import (
     IMPROVEMENT,
     REGRESSION,
     Key,
     Machine,
-    MachineStatus,
     Point,
     Standing,
-    missing_line,
-    status,
 )
+from gpubench_reports.nightly.judging.missing import missing_line
+from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent, standing_line
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index

@@ -12,7 +12,7 @@ from gpubench_reports.pages import paragraphs
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts import rules
+from gpubench_reports.rules.verdicts.rulebook import rules
 
 _PLACES = {
     "summary": "Summary",

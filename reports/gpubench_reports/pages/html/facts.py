@@ -8,7 +8,9 @@ from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.comparisons.ranges import Range
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding, judge_claims
-from gpubench_reports.rules.verdicts import Health, Verdict, health, judge
+from gpubench_reports.rules.verdicts.health import Health, health
+from gpubench_reports.rules.verdicts.judge import judge
+from gpubench_reports.rules.verdicts.verdict import Verdict
 
 
 @dataclass(frozen=True)

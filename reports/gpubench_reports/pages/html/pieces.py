@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gpubench_reports.pages.html.markup import Markup, tag, text
-from gpubench_reports.rules.verdicts import EXPECTED, HIGH, LOW, UNGRADED
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED
 
 GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
 

@@ -10,7 +10,8 @@ from gpubench_reports.pages.columns import Column, columns_of
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, data_block, tag
 from gpubench_reports.pages.html.pieces import row_name
-from gpubench_reports.rules.verdicts import EXPECTED, HIGH, LOW, UNGRADED, Verdict, rules
+from gpubench_reports.rules.verdicts.rulebook import rules
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED, Verdict
 
 _MOST_ROWS = 1500  # of the table, and with raw values
 

@@ -10,7 +10,8 @@ from gpubench_reports.pages.html.pieces import GRADE_LOOKS, card, show_rows
 from gpubench_reports.pages.html.roofs_card import roofs_card
 from gpubench_reports.pages.html.worst_card import worst_card
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts import UNGRADED, Verdict, wall_means
+from gpubench_reports.rules.verdicts.rulebook import wall_means
+from gpubench_reports.rules.verdicts.verdict import UNGRADED, Verdict
 
 
 def summary(facts: Facts) -> Markup:

@@ -5,7 +5,7 @@ from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import GRADE_LOOKS, card, row_name
 from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts import EXPECTED, UNGRADED, Verdict, worst
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, UNGRADED, Verdict, worst
 
 _WORST = 3  # rows that the summary tells, each of another concept
 

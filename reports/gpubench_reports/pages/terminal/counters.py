@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from gpubench_reports.common.units import si
-from gpubench_reports.comparisons.counters import METRICS, TIME_TOLERANCE, Timed
-from gpubench_reports.comparisons.counters import Comparison as Counted
+from gpubench_reports.comparisons.counters import METRICS, TIME_TOLERANCE, CountComparison, Timed
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, table_of
 
 
-def print_counters(found: Counted) -> None:
+def print_counters(found: CountComparison) -> None:
     """Prints, for each figure, how many launches agree, and every difference."""
     console = new_console()
     by_figure: dict[str, list[bool]] = {}

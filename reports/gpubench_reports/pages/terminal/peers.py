@@ -4,20 +4,19 @@ import math
 from collections.abc import Sequence
 
 from gpubench_reports.common.units import si
-from gpubench_reports.comparisons.peers import WIDTH, Answer
-from gpubench_reports.comparisons.peers import Comparison as Beside
+from gpubench_reports.comparisons.peers.answers import WIDTH, Answer, PeerComparison
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import new_console, table_of
 
 
-def print_peers(found: Sequence[Beside]) -> None:
+def print_peers(found: Sequence[PeerComparison]) -> None:
     """Prints every program's answers beside ours."""
 
     def seconds(answer: Answer | None) -> str:
         known = answer is not None and math.isfinite(answer.seconds)
         return si(answer.seconds, "s") if answer and known else NONE
 
-    def value(one: Beside, answer: Answer | None) -> str:
+    def value(one: PeerComparison, answer: Answer | None) -> str:
         return NONE if answer is None else si(answer.value, one.what.unit)
 
     console = new_console()

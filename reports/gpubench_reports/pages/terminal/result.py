@@ -10,7 +10,7 @@ from gpubench_reports.pages.columns import NONE, columns_of
 from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts import Verdict
+from gpubench_reports.rules.verdicts.verdict import Verdict
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
