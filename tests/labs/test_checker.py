@@ -17,18 +17,11 @@ from pathlib import Path
 import pytest
 from checker import build, course, device, grade, handout, show
 from checker.course import Lab, LabError, neighbours, rounded
-from checker.grade import (
-    Part,
-    Ran,
-    Report,
-    Submission,
-    alike,
-    fresh_seed,
-    grade_predictions,
-    grade_time,
-    share_of_points,
-)
+from checker.grade import alike, fresh_seed, grade_predictions
+from checker.report import Part, Report, Submission
+from checker.running import Ran
 from checker.sandbox import Limits, run
+from checker.timing import grade_time, share_of_points
 
 from .conftest import BUILD, LABS, ROOT
 
