@@ -16,6 +16,7 @@ TREE = (
     "LICENSE",
     "README.md",
     "bench",
+    "docs",
     "kernels",
     "harness",
     "labs",

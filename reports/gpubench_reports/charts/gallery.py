@@ -1,11 +1,14 @@
 """The README's pictures, drawn from result files that lie beside them (reports/gallery)."""
 
+import io
 import json
 import tempfile
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from gpubench_reports.charts import style
 from gpubench_reports.charts.render import charts_of
@@ -17,6 +20,7 @@ from gpubench_reports.results.reader import read
 from gpubench_reports.results.traces import path_beside
 
 LIST = "pictures.toml"
+_COLOURS = 256  # the most that a palette holds
 # What a context says of the machine that ran the model: nothing that a modelled figure depends on.
 _OF_THE_MACHINE = (
     "host_name",
@@ -95,9 +99,18 @@ def draw(directory: Path, pictures: list[Picture]) -> list[Path]:
         if figure is None:
             raise ReportError(result.path, f"gives no chart called {picture.chart}")
         path = directory / picture.file
-        write_atomically(path, style.to_files(figure)["png"])
+        write_atomically(path, _small(style.to_files(figure)["png"]))
         written.append(path)
     return written
+
+
+def _small(png: bytes) -> bytes:
+    """The picture with a palette: a third of the bytes, and charts have few colours."""
+    small = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        palette = picture.convert("RGB").quantize(_COLOURS, Image.Quantize.FASTOCTREE)
+        palette.save(small, format="png", optimize=True)
+    return small.getvalue()
 
 
 def _lines(document: dict[str, Any], context: str, content: str) -> bytes:
