@@ -172,7 +172,8 @@ def test_lanes_go_to_waste_at_edges(rows: dict[str, dict]) -> None:
 
 def test_a_device_without_such_tensor_cores_says_so() -> None:
     [row] = rows_of(
-        "--device=model:a100-80-sxm", "--suite=full",
+        "--device=model:a100-80-sxm",
+        "--suite=full",
         f"--benchmark_filter=^tile_alignment/odd_k/dtype:fp8/k:{BASE}$",
-    ).values()  # fmt: skip
+    ).values()
     assert "has no figure" in row["skip_reason"]
