@@ -23,13 +23,10 @@
 namespace {
 
 using namespace all_reduce;
-using gpubench::Bench;
 using gpubench::Collective;
 using gpubench::Communicator;
 using gpubench::DeviceBuffer;
 using gpubench::GpuRanks;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 // Beyond this size latency is gone, and the law is the wire's.
 constexpr double wire_bytes = 256.0 * (1 << 20);
@@ -187,7 +184,7 @@ void by_dtype(Bench& bench) {
 // --- the teaching rung: two kernels over peer-to-peer memory ---
 
 void two_step(Bench& bench) {
-  if (gpubench::Processes::all().count() > 1) bench.skip("reaches into all ranks: one process");
+  if (gpubench::ProcessGroup::all().count() > 1) bench.skip("reaches into all ranks: one process");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
   for (int i = 0; i < ranks.local(); ++i) {
     for (int j = 0; j < ranks.local(); ++j) {
@@ -246,10 +243,10 @@ void two_step(Bench& bench) {
   say_bandwidths(bench, Collective::all_reduce, static_cast<double>(size), ranks.count());
 }
 GPU_BENCHMARK(all_reduce, two_step)
-    ->ArgNames({"ranks", "size"})
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {2048, 1 << 29}});
 GPU_BENCHMARK(all_reduce, two_step)
-    ->ArgNames({"ranks", "size"})
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {1 << 21, 1 << 25}})
     ->ArgsProduct({{2, 4}, {2048, 1 << 21, 1 << 25, 1 << 29}})
     ->In(Suite::full);
@@ -309,10 +306,10 @@ void overlap(Bench& bench) {
   bench.counter("exposed_seconds", std::max(0.0, bench.seconds() - compute));
 }
 GPU_BENCHMARK(all_reduce, overlap)
-    ->ArgNames({"ranks", "bucket"})
+    ->ArgNames({"ranks [GPUs]", "bucket [bytes]"})
     ->ArgsProduct({{8}, {1 << 20, 4 << 20, 100 << 20}});
 GPU_BENCHMARK(all_reduce, overlap)
-    ->ArgNames({"ranks", "bucket"})
+    ->ArgNames({"ranks [GPUs]", "bucket [bytes]"})
     ->Args({8, 25 << 20})
     ->In(Suite::full);
 
@@ -330,7 +327,7 @@ void add(const char* kernel, gpubench::BenchFunction function, std::int64_t leas
         return gpubench::record("all_reduce", kernel, function)
             ->Axis("dtype", {dtype})
             ->Axis("place", {place})
-            ->ArgNames({"ranks", "size"})
+            ->ArgNames({"ranks [GPUs]", "size [bytes]"})
             ->In(suite);
       };
       const bool often = dtype == std::string("fp32") && place == std::string("out");

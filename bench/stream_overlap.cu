@@ -23,7 +23,6 @@
 namespace {
 
 using namespace stream_overlap;
-using gpubench::Bench;
 using gpubench::Event;
 using gpubench::HostBuffer;
 using gpubench::Lanes;
@@ -32,6 +31,7 @@ using gpubench::Output;
 gpubench::Work moves(double amount, double seconds, bool show_trace) {
   return {.useful_bytes = amount,
           .moved_bytes = amount,
+          .moved_through = "link",
           .law = [=](const gpubench::Roofs&) { return amount / seconds; },
           .law_tolerance = 0.06,  // a kernel as short as the floor may hide in it
           .bound = "link",
@@ -130,23 +130,23 @@ void pipeline(Bench& bench) {
 }
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{1, 4, 8, 16, 32}, {8}})
     ->ArgsProduct({{1, 8, 32}, {1}});
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pageable"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{1, 8, 32}, {8}});
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{2}, {8}})
     ->ArgsProduct({{2, 4, 16}, {1}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {2, 4}})
     ->In(gpubench::Suite::full);
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pageable"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{2, 4, 16}, {8}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}})
     ->In(gpubench::Suite::full);
@@ -181,11 +181,11 @@ void default_stream(Bench& bench) {
 }
 GPU_BENCHMARK(stream_overlap, default_stream)
     ->Axis("default", {"none", "per_thread", "legacy"})
-    ->ArgName("chunks")
+    ->ArgName("chunks [of the same bytes in all]")
     ->Arg(4);
 GPU_BENCHMARK(stream_overlap, default_stream)
     ->Axis("default", {"none", "per_thread", "legacy"})
-    ->ArgName("chunks")
+    ->ArgName("chunks [of the same bytes in all]")
     ->In(gpubench::Suite::full)
     ->Arg(16);
 

@@ -15,7 +15,6 @@
 namespace {
 
 using namespace topology;
-using gpubench::Bench;
 using gpubench::CurrentDevice;
 
 constexpr std::size_t bulk = std::size_t{64} << 20;
@@ -103,7 +102,8 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
   report(bench, pair);
   const auto amount = static_cast<double>(size);
   bench.work({.useful_bytes = amount,
-              .moved_bytes = amount,
+              .moved_bytes = pair.same() ? 2 * amount : amount,  // its memory reads and writes
+              .moved_through = pair.same() ? "dram" : "link",
               .law = law_of(bench, pair, amount),
               .law_tolerance = 0.1,  // a kernel's loads queue where the memory is busy
               .bound = size == little ? "launch"
@@ -143,22 +143,12 @@ void load(Bench& bench) {
   compare(bench, pair, bulk);
 }
 
-[[maybe_unused]] const bool added = [] {
-  constexpr std::int64_t gpus = 8;
-  const std::pair<const char*, gpubench::BenchFunction> kernels[] = {
-      {"copy", copy}, {"load", load}, {"latency", latency}};
-  for (const auto& [name, function] : kernels) {
-    auto* daily = gpubench::record("topology", name, function)->ArgNames({"from", "to"});
-    auto* others = gpubench::record("topology", name, function)
-                       ->ArgNames({"from", "to"})
-                       ->In(gpubench::Suite::full);
-    for (std::int64_t from = 0; from < gpus; ++from) {
-      for (std::int64_t to = 0; to < gpus; ++to) {
-        (from == 0 && to < 2 ? daily : others)->Args({from, to});
-      }
-    }
-  }
-  return true;
-}();
+void pairs(gpubench::Registration* rows) {
+  rows->ArgNames({"from", "to"})->ArgsProduct({{0}, {0, 1}});
+  rows->Rest(Suite::full)->ArgsProduct({gpubench::dense_range(0, 7), gpubench::dense_range(0, 7)});
+}
+GPU_BENCHMARK(topology, copy)->Apply(pairs);
+GPU_BENCHMARK(topology, load)->Apply(pairs);
+GPU_BENCHMARK(topology, latency)->Apply(pairs);
 
 }  // namespace

@@ -12,6 +12,7 @@ import pytest
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common import programs
+from gpubench_reports.results import device_files
 from gpubench_reports.results.reader import read
 from gpubench_reports.rules import calibration
 
@@ -22,29 +23,52 @@ TOLERANCE = 0.03
 # What each figure is multiplied by. Fetches are of 32, 64 or 128 bytes.
 FACTORS = {
     "dram_fetch_bytes": 0.5,
-    "kernel_floor_seconds": 1.2, "launch_stream_seconds": 1.1, "launch_graph_seconds": 0.85,
-    "launch_programmatic_seconds": 1.25, "launch_host_seconds": 0.9,
-    "launch_latency_seconds": 1.15, "sync_host_seconds": 0.84,
-    "pcie_h2d_bytes_per_second": 0.8, "pcie_d2h_bytes_per_second": 0.95,
-    "pcie_latency_seconds": 1.21, "pageable_bytes_per_second": 1.12,
-    "nvlink_bytes_per_second": 0.88, "nvlink_ring_bytes_per_second": 1.05,
-    "nvlink_sharp_bytes_per_second": 1.18, "network_bytes_per_second": 0.83,
-    "fp32_flops_per_clock_per_sm": 0.92, "fp64_flops_per_clock_per_sm": 1.08,
-    "fp16x2_flops_per_clock_per_sm": 0.87, "bf16x2_flops_per_clock_per_sm": 0.81,
+    "kernel_floor_seconds": 1.2,
+    "launch_stream_seconds": 1.1,
+    "launch_graph_seconds": 0.85,
+    "launch_programmatic_seconds": 1.25,
+    "launch_host_seconds": 0.9,
+    "launch_latency_seconds": 1.15,
+    "sync_host_seconds": 0.84,
+    "pcie_h2d_bytes_per_second": 0.8,
+    "pcie_d2h_bytes_per_second": 0.95,
+    "pcie_latency_seconds": 1.21,
+    "pageable_bytes_per_second": 1.12,
+    "nvlink_bytes_per_second": 0.88,
+    "nvlink_ring_bytes_per_second": 1.05,
+    "nvlink_sharp_bytes_per_second": 1.18,
+    "network_bytes_per_second": 0.83,
+    "fp32_flops_per_clock_per_sm": 0.92,
+    "fp64_flops_per_clock_per_sm": 1.08,
+    "fp16x2_flops_per_clock_per_sm": 0.87,
+    "bf16x2_flops_per_clock_per_sm": 0.81,
     "int32_ops_per_clock_per_sm": 1.22,
-    "tensor_fp16_flops_per_clock_per_sm": 1.06, "tensor_bf16_flops_per_clock_per_sm": 0.94,
-    "tensor_tf32_flops_per_clock_per_sm": 1.14, "tensor_fp8_flops_per_clock_per_sm": 0.86,
-    "tensor_int8_flops_per_clock_per_sm": 1.17, "tensor_fp64_flops_per_clock_per_sm": 0.91,
-    "mma_sync_efficiency": 1.13, "gemm_efficiency": 0.89, "gemm_unaligned_efficiency": 1.19,
+    "tensor_fp16_flops_per_clock_per_sm": 1.06,
+    "tensor_bf16_flops_per_clock_per_sm": 0.94,
+    "tensor_tf32_flops_per_clock_per_sm": 1.14,
+    "tensor_fp8_flops_per_clock_per_sm": 0.86,
+    "tensor_int8_flops_per_clock_per_sm": 1.17,
+    "tensor_fp64_flops_per_clock_per_sm": 0.91,
+    "mma_sync_efficiency": 1.13,
+    "gemm_efficiency": 0.89,
+    "gemm_unaligned_efficiency": 1.19,
     # Loads of words take as long by requests as by data: a faster unit would not be seen.
-    "l1_bytes_per_clock_per_sm": 0.93, "global_requests_per_clock_per_sm": 0.82,
-    "l1_tags_per_clock_per_sm": 1.16, "l1_latency_cycles": 1.24,
-    "shared_bytes_per_clock_per_sm": 0.96, "shared_latency_cycles": 1.07,
+    "l1_bytes_per_clock_per_sm": 0.93,
+    "global_requests_per_clock_per_sm": 0.82,
+    "l1_tags_per_clock_per_sm": 1.16,
+    "l1_latency_cycles": 1.24,
+    "shared_bytes_per_clock_per_sm": 0.96,
+    "shared_latency_cycles": 1.07,
     "fp32_latency_cycles": 1.23,
-    "l2_bytes_per_second": 1.09, "l2_latency_cycles": 0.89,
-    "dram_latency_cycles": 1.2, "dram_read_efficiency": 0.85, "dram_write_efficiency": 0.97,
-    "dram_mixed_efficiency": 0.9, "block_turnaround_cycles": 1.16, "dram_queue_cycles": 0.82,
-}  # fmt: skip
+    "l2_bytes_per_second": 1.09,
+    "l2_latency_cycles": 0.89,
+    "dram_latency_cycles": 1.2,
+    "dram_read_efficiency": 0.85,
+    "dram_write_efficiency": 0.97,
+    "dram_mixed_efficiency": 0.9,
+    "block_turnaround_cycles": 1.16,
+    "dram_queue_cycles": 0.82,
+}
 # What the model cannot give back, and the reason that the calibration states.
 NOT_GIVEN_BACK = {
     "l2_far_latency_cycles": "the model has no clock inside a kernel",
@@ -59,7 +83,7 @@ def perturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     device = json.loads((ROOT / f"harness/devices/{BASE}.json").read_text())
     for figure, factor in FACTORS.items():
         value = device["figures"][figure]["value"] * factor
-        is_count = calibration.figure_rules()[figure].constraint == "count"
+        is_count = device_files.figure_rules()[figure].constraint == "count"
         device["figures"][figure]["value"] = round(value) if is_count else value
     device["name"] = "perturbed"
     (folder / "perturbed.json").write_text(json.dumps(device))
@@ -68,10 +92,14 @@ def perturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pattern = calibration.rules().pattern().replace("|memory_hierarchy/steps/size:8589934592", "")
     programs.run(
         BUILD / "gpubench",
-        [f"--device=model:{folder / 'perturbed.json'}", "--suite=full",
-         f"--benchmark_filter={pattern}", f"--benchmark_out={result}"],
+        [
+            f"--device=model:{folder / 'perturbed.json'}",
+            "--suite=full",
+            f"--benchmark_filter={pattern}",
+            f"--benchmark_out={result}",
+        ],
         "the closed loop",
-    )  # fmt: skip
+    )
     return result
 
 
@@ -97,7 +125,7 @@ def test_every_figure_comes_back(perturbed: Path, tmp_path: Path, capsys) -> Non
 def test_all_figures_of_the_rules_are_tried_but_those_that_cannot_be(perturbed: Path) -> None:
     by = calibration.rules()
     assert {rule.figure for rule in by.rules} == set(FACTORS) | set(NOT_GIVEN_BACK)
-    found = calibration.calibrate(read(perturbed), calibration.read_device(BASE), True, by)
+    found = calibration.calibrate(read(perturbed), device_files.read_device(BASE), True, by)
     assert set(found.missed) == set(NOT_GIVEN_BACK)
     for figure, why in NOT_GIVEN_BACK.items():
         assert why in found.missed[figure]

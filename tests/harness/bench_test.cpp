@@ -101,7 +101,7 @@ class BenchTest : public testing::Test {
  protected:
   BenchTest() { program = {}; }
   Row row(BenchFunction function = there_and_back) {
-    return run_row({.name = function == breaks_the_device ? "test/culprit" : "test/row",
+    return run_row({.name = function == breaks_the_device ? "test/faulty" : "test/row",
                     .topic = "test",
                     .kernel = "row",
                     .arguments = {},
@@ -121,16 +121,16 @@ class BenchTest : public testing::Test {
 TEST_F(BenchTest, ItemsAreTheHeadlineUnlessThereAreFlops) {
   const Row items = row();
   ASSERT_EQ(items.outcome, Outcome::measured) << items.reason;
-  EXPECT_EQ(items.headline, "items_per_second");
+  EXPECT_EQ(items.headline.name, "items_per_second");
   EXPECT_DOUBLE_EQ(items.counters.at("items_per_second"), 7 / items.median_seconds);
   EXPECT_DOUBLE_EQ(items.counters.at("useful_bytes_per_second"),
                    2.0 * bytes / items.median_seconds);
   program.work.items = 0;
   const Row only_bytes = row();
-  EXPECT_EQ(only_bytes.headline, "useful_bytes_per_second");
+  EXPECT_EQ(only_bytes.headline.name, "useful_bytes_per_second");
   EXPECT_THAT(only_bytes.counters, Not(Contains(Key("items_per_second"))));
   program.work.items = program.work.flops = 1;
-  EXPECT_EQ(row().headline, "flops_per_second");
+  EXPECT_EQ(row().headline.name, "flops_per_second");
 }
 
 TEST_F(BenchTest, AProgramIsComparedWithAnother) {
@@ -201,7 +201,7 @@ TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
   for (int i = 0; i < 2; ++i) {
     const Row next = row();
     EXPECT_EQ(next.outcome, Outcome::skipped);
-    EXPECT_EQ(next.reason, "not run: test/culprit has left the device in an error");
+    EXPECT_EQ(next.reason, "not run: test/faulty has left the device in an error");
   }
   platform_.reset();
   platform_ = open_platform("h200-sxm");

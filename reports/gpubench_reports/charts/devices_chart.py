@@ -5,15 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
-from gpubench_reports.charts.roofline import find_sweeps, spread
+from gpubench_reports.charts.roofline.names import spread
+from gpubench_reports.charts.roofline.sweeps import find_sweeps
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.units import arithmetic_unit, si
-from gpubench_reports.results.device_files import Machine
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Roof
+from gpubench_reports.common.units import si
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Roof
+from gpubench_reports.results.device_roofs import DeviceRoofs
 
 # What stands in for a type that a device does not state: the one of the same width.
 _STAND_INS = {"tensor_bf16": "tensor_fp16", "tensor_fp16": "tensor_bf16"}
@@ -36,20 +38,9 @@ class _Line:
         return self.peak.value / self.memory.value
 
 
-def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
+def build(devices: Sequence[DeviceRoofs], dtypes: Sequence[str]) -> Figure:
     """The chart. Raises ReportError when no device states a peak in any of `dtypes`."""
-    lines = [
-        line
-        for place, machine in enumerate(machines)
-        for dtype in dtypes
-        if (line := _line(place, machine, dtype)) is not None
-    ]
-    if not lines:
-        known = sorted({r.name for m in machines for r in m.roofs if r.kind == "compute"})
-        raise ReportError(
-            ", ".join(dtypes),
-            f"no device states such a peak; {'known are ' + ', '.join(known) if known else 'none'}",
-        )
+    lines = _lines(devices, dtypes)
     figure = style.new_figure(_WIDTH, _HEIGHT)
     axes = figure.add_axes(
         (
@@ -73,13 +64,53 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
     style.small_print(figure, 0.42, f"{formula}; a mark is the ridge point", "subtitle")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    points = [_points(machine) for machine in machines]
+    points = [_points(device) for device in devices]
     xs = [line.ridge for line in lines] + [x for x, _ in points for x in x]
     ys = [line.peak.value for line in lines] + [y for _, ys in points for y in ys]
     axes.set_xlim(min(xs) / 12, max(xs) * 6)
     axes.set_ylim(min(min(ys), min(line.peak.value for line in lines) / 15) / 1.5, max(ys) * 2)
     style.log_si_axis(axes, "x", "arithmetic intensity", "FLOP per byte moved")
     style.log_si_axis(axes, "y", "arithmetic rate", "FLOP/s")
+    _draw_roofs(axes, lines, dtypes)
+    for place, (x, y) in enumerate(points):
+        if len(x):
+            axes.plot(
+                x,
+                y,
+                ls="none",
+                marker="o",
+                ms=4,
+                mec="white",
+                mew=0.4,
+                zorder=6,
+                gid="row",
+                color=style.COLOURS[place % len(style.COLOURS)],
+            )
+    _name(figure, axes, lines)
+    _key(axes, dtypes, any(len(x) for x, _ in points))
+    if any(device.modelled for device in devices):
+        style.watermark(figure)
+    return figure
+
+
+def _lines(devices: Sequence[DeviceRoofs], dtypes: Sequence[str]) -> list[_Line]:
+    """The roofs of every device in every type that it has. Raises ReportError for none."""
+    lines = [
+        line
+        for place, device in enumerate(devices)
+        for dtype in dtypes
+        if (line := _line(place, device, dtype)) is not None
+    ]
+    if not lines:
+        known = sorted({r.name for m in devices for r in m.roofs if r.kind == "compute"})
+        raise ReportError(
+            ", ".join(dtypes),
+            f"no device states such a peak; {'known are ' + ', '.join(known) if known else 'none'}",
+        )
+    return lines
+
+
+def _draw_roofs(axes: Axes, lines: Sequence[_Line], dtypes: Sequence[str]) -> None:
     left, right = axes.get_xlim()
     for line in lines:
         colour = style.COLOURS[line.place % len(style.COLOURS)]
@@ -104,50 +135,31 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
             zorder=5,
             gid="ridge",
         )
-    for place, (x, y) in enumerate(points):
-        if len(x):
-            axes.plot(
-                x,
-                y,
-                ls="none",
-                marker="o",
-                ms=4,
-                mec="white",
-                mew=0.4,
-                zorder=6,
-                gid="row",
-                color=style.COLOURS[place % len(style.COLOURS)],
-            )
-    _name(figure, axes, lines)
-    _key(axes, dtypes, any(len(x) for x, _ in points))
-    if any(machine.modelled for machine in machines):
-        style.watermark(figure)
-    return figure
 
 
-def _line(place: int, machine: Machine, dtype: str) -> _Line | None:
+def _line(place: int, device: DeviceRoofs, dtype: str) -> _Line | None:
     """The device's best-known peak and bandwidth: the run's own before the data sheet's."""
 
     def best(kind: str, name: str) -> Roof | None:
-        found = [roof for roof in machine.roofs if roof.kind == kind and roof.name == name]
+        found = [roof for roof in device.roofs if roof.kind == kind and roof.name == name]
         return min(found, key=lambda r: r.provenance not in PROVENANCES_OF_RUN, default=None)
 
     peak = best("compute", dtype) or best("compute", _STAND_INS.get(dtype, ""))
     memory = best("bandwidth", "dram")
-    return _Line(place, machine.title, dtype, peak, memory) if peak and memory else None
+    return _Line(place, device.title, dtype, peak, memory) if peak and memory else None
 
 
-def _points(machine: Machine) -> tuple[np.ndarray, np.ndarray]:
-    if machine.rows is None:
+def _points(device: DeviceRoofs) -> tuple[np.ndarray, np.ndarray]:
+    if device.rows is None:
         return np.array([]), np.array([])
-    sweeps = find_sweeps(machine.rows)
+    sweeps = find_sweeps(device.rows)
     return (
-        np.concatenate([sweep.intensity for sweep in sweeps] or [[]]),
-        np.concatenate([sweep.rate for sweep in sweeps] or [[]]),
+        np.concatenate([np.array([]), *(sweep.intensity for sweep in sweeps)]),
+        np.concatenate([np.array([]), *(sweep.rate for sweep in sweeps)]),
     )
 
 
-def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
+def _name(figure: Figure, axes: Axes, lines: Sequence[_Line]) -> None:
     """Names at the right, each at its peak's height or pushed clear of its neighbours."""
     height = axes.bbox.height / figure.dpi
     low, high = np.log(axes.get_ylim())
@@ -157,7 +169,7 @@ def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
     for line, at, want in zip(ordered, places, wanted, strict=True):
         colour = style.COLOURS[line.place % len(style.COLOURS)]
         words = style.ROOF_WORDS[line.peak.provenance]
-        peak = si(line.peak.value, arithmetic_unit(line.peak.name))
+        peak = si(line.peak.value, line.peak.unit)
         # A type that stands in for another is named as what it is.
         text = (
             f"{style.shorten(line.title, 40)}\n{line.peak.name.replace('_', ' ')} "
@@ -184,7 +196,7 @@ def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
         )
 
 
-def _key(axes, dtypes: Sequence[str], has_rows: bool) -> None:
+def _key(axes: Axes, dtypes: Sequence[str], has_rows: bool) -> None:
     handles = [
         Line2D(
             [],

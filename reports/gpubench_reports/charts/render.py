@@ -15,11 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from gpubench_reports.charts import (
-    concept_chart,
     levels_chart,
     link_chart,
     matrix_chart,
-    roofline,
     roofs_chart,
     series_chart,
     style,
@@ -27,10 +25,13 @@ from gpubench_reports.charts import (
     warp_chart,
     wire_chart,
 )
+from gpubench_reports.charts.concept import chart as concept_chart
+from gpubench_reports.charts.roofline import chart as roofline
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, write_atomically
+from gpubench_reports.results.context import Context
 from gpubench_reports.results.explanations import Explanation, explanations_beside
-from gpubench_reports.results.reader import Context, ResultFile
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.traces import Trace, path_beside, read_trace
 from gpubench_reports.results.watched import Series, series_beside
 
@@ -200,7 +201,7 @@ def _traces_beside(result: ResultFile) -> dict[str, list[Trace]]:
     return by_concept
 
 
-def save(figure, stem: Path) -> list[Path]:
+def save(figure: Figure, stem: Path) -> list[Path]:
     """Writes `figure` as stem.png and stem.svg; returns both paths."""
     paths = []
     for suffix, content in style.to_files(figure).items():

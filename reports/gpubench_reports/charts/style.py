@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from gpubench_reports.charts import quick_ticks
 from gpubench_reports.common.units import si_exponent, si_prefix, si_short
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
 
 # Okabe-Ito without the yellow, which vanishes on paper, and the black, which is the roofs'.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -75,9 +75,16 @@ _SETTINGS = {
 }
 
 
+def renderer_of(axes: Axes) -> Any:
+    """What measures texts, as every figure of new_figure() has it."""
+    canvas: Any = axes.figure.canvas
+    return canvas.get_renderer()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of that size [inches], with this module's settings in force."""
-    mpl.rcParams.update(_SETTINGS)
+    settings: Any = mpl.rcParams  # whose type knows no names but those written out
+    settings.update(_SETTINGS)
     figure = Figure(figsize=(width, height), dpi=DPI)
     FigureCanvasAgg(figure)
     return figure

@@ -60,10 +60,10 @@ def run(options: argparse.Namespace) -> None:
         directory = last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
     results = [read(path) for path in (options.a, *options.others)]
     if len(results) == 2 and not options.by and not options.of_roof:
-        _compare_two(*results, directory, options.everything)
+        _compare_two(results[0], results[1], directory, options.everything)
         return
     from gpubench_reports.comparisons import speedups
-    from gpubench_reports.pages.tables import print_speedups
+    from gpubench_reports.pages.terminal.comparison import print_speedups
 
     table = speedups.table(results, options.by or "concept", options.of_roof)
     print_speedups(table)
@@ -78,7 +78,7 @@ def _compare_two(
     a: "ResultFile", b: "ResultFile", directory: Path | None, everything: bool
 ) -> None:
     from gpubench_reports.comparisons.compare import compare
-    from gpubench_reports.pages.tables import print_comparison
+    from gpubench_reports.pages.terminal.comparison import print_comparison
 
     comparison = compare(a, b)
     print_comparison(comparison, everything)

@@ -16,7 +16,8 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.results.reader import ResultFile, clean
+from gpubench_reports.results.checking import clean
+from gpubench_reports.results.reader import ResultFile
 
 # Of each figure of a launch the metrics whose sum it is. Metrics of instrumented instructions
 # (smsp__sass_...) where there is a choice: what else goes through a unit is not among them.
@@ -133,12 +134,12 @@ class Difference:
 
 
 @dataclass
-class Comparison:
+class CountComparison:
     """`equal`: by figure, how many launches agree. `differences`: every one that does not.
     `alone`: launches that one side has and the other has not, in words."""
 
     launches: int = 0
-    equal: Counter = field(default_factory=Counter)
+    equal: Counter[str] = field(default_factory=Counter[str])
     differences: list[Difference] = field(default_factory=list)
     alone: list[str] = field(default_factory=list)
 
@@ -239,13 +240,13 @@ def kernel_of(signature: str) -> str:
     return kept.replace("@", anonymous)
 
 
-def compare(result: ResultFile, profiled: Sequence[Profiled]) -> Comparison:
+def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison:
     """Every launch of every row of `result` beside ncu's. Raises ReportError where the two have
     no launch of a row in common."""
     by_row: dict[str, list[Profiled]] = {}
     for launch in profiled:
         by_row.setdefault(launch.row, []).append(launch)
-    found = Comparison()
+    found = CountComparison()
     for name, raw in zip(result.ok["name"], result.ok["raw"], strict=True):
         if name in by_row:
             _compare_row(name, raw, by_row[name], found)
@@ -259,7 +260,7 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> Comparison:
 
 
 def _compare_row(
-    name: str, raw: dict[str, Any], profiled: Sequence[Profiled], found: Comparison
+    name: str, raw: dict[str, Any], profiled: Sequence[Profiled], found: CountComparison
 ) -> None:
     counted = [
         launch for launch in raw.get("launches", []) for _ in range(int(launch.get("times", 1)))
@@ -303,7 +304,7 @@ def _why(figure: str, launch: dict[str, Any], raw: dict[str, Any], whole: bool) 
     figures = launch["figures"]
     kind = " ".join(figure.split("_")[:2])
     if departure := launch.get("departures", {}).get(kind):
-        return departure
+        return str(departure)
     if kind in ("global load", "shared store", "shared load"):
         if figures.get("async_copies"):
             return "asynchronous copies are counted apart by the profiler"

@@ -26,7 +26,8 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason, require_folder, write_atomically
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
-from gpubench_reports.results.reader import COUNTERS, ResultFile, read
+from gpubench_reports.results.reader import ResultFile, read
+from gpubench_reports.results.rows import COUNTERS
 
 BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
 _UNITS = {
@@ -112,7 +113,7 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
         fields = {key: _text(path, entry, key) for key in ("unit", "waits_for")}
     if unknown := sorted(set(entry) - known):
         raise ReportError(path, f"point '{what}': unknown key {unknown[0]!r}")
-    return Point(**head, what=what, value=float(value), **fields)
+    return Point(**{**head, **fields, "what": what, "value": float(value)})
 
 
 def _text(path: Path, entry: dict[str, Any], key: str) -> str:

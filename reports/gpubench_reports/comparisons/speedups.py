@@ -3,14 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons.compare import Comparison, compare
-from gpubench_reports.results.headlines import with_headline
-from gpubench_reports.results.reader import Context, ResultFile
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile
 
 
 def means(rows: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -100,7 +101,7 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
     lines: dict[str, pd.DataFrame] = {}
     first = ""
     for name, result in zip(names, results, strict=True):
-        rows = with_headline(result.ok)
+        rows = result.ok
         typed = np.array([isinstance(a.get("dtype"), str) for a in rows["arguments"]], dtype=bool)
         rows = rows[typed]  # of no rows a list would choose columns
         if of_roof:
@@ -109,7 +110,7 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
         if len(types) < 2:
             continue
         first = first or types[0]
-        by_key: dict[tuple, dict[str, pd.Series]] = {}
+        by_key: dict[tuple[Any, ...], dict[str, pd.Series]] = {}
         for _, row in rows.iterrows():
             others = {k: v for k, v in row["arguments"].items() if k != "dtype"}
             key = (row["concept"], row["kernel"], row["headline"], *sorted(others.items()))

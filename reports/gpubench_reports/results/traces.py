@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.results.reader import Checker, Context, context_of, parse
+from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.context import Context, context_of
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,9 @@ def _take(
             _trace(check, where, traces, process).tracks.setdefault(track, [])
     elif kind == "X":
         thread = int(check.number(event.get("tid"), "tid", where))
-        track = tracks.get((process, thread))
-        if track is None:
+        if (process, thread) not in tracks:
             raise check.fail(where, "its thread has no name yet")
+        track = tracks[process, thread]
         begin = check.number(event.get("ts"), "ts", where) * 1e-6
         length = check.number(event.get("dur"), "dur", where) * 1e-6
         if begin < 0 or length < 0:

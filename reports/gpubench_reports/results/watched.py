@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.headlines import BY_COLUMN, Figure
-from gpubench_reports.results.reader import Checker, ResultFile
+from gpubench_reports.results.checking import Checker
+from gpubench_reports.results.headlines import BY_COLUMN, Quantity
+from gpubench_reports.results.reader import ResultFile
 
 _EVIDENCE = ("sm_clock_hz", "power_w", "temperature_c")
 
@@ -23,7 +24,7 @@ class Series:
 
     name: str
     verdict: str
-    figure: Figure
+    quantity: Quantity
     seconds: np.ndarray
     rate: np.ndarray
     evidence: dict[str, np.ndarray]  # sm_clock_hz, power_w, temperature_c
@@ -57,8 +58,8 @@ def series_beside(result: ResultFile) -> list[Series]:
 
 
 def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
-    figure = BY_COLUMN.get(check.text(entry, "figure", where))
-    if figure is None:
+    quantity = BY_COLUMN.get(check.text(entry, "figure", where))
+    if quantity is None:
         raise check.fail(where, "'figure' is none that a row is judged by")
     seconds = _numbers(check, where, entry, "seconds")
     if len(seconds) == 0:
@@ -67,13 +68,14 @@ def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
     reasons = entry.get("reasons")
     if not isinstance(reasons, list) or not all(r is None or isinstance(r, str) for r in reasons):
         raise check.fail(where, "'reasons' must be a list of words")
-    for name, values in {**columns, "reasons": reasons}.items():
-        if len(values) != len(seconds):
+    lengths = {name: len(values) for name, values in columns.items()}
+    for name, length in {**lengths, "reasons": len(reasons)}.items():
+        if length != len(seconds):
             raise check.fail(where, f"'{name}' must be as long as 'seconds'")
     return Series(
         name=check.text(entry, "name", where),
         verdict=check.text(entry, "verdict", where, ""),
-        figure=figure,
+        quantity=quantity,
         seconds=seconds,
         rate=columns["rate"],
         evidence={name: columns[name] for name in _EVIDENCE},

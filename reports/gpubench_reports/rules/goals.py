@@ -15,10 +15,13 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
-from gpubench_reports.comparisons import counters, peers
+from gpubench_reports.comparisons import counters
 from gpubench_reports.comparisons.agree import agree, by_concept
+from gpubench_reports.comparisons.peers import answers
+from gpubench_reports.comparisons.peers.questions import WHATS
 from gpubench_reports.comparisons.validate import validate
-from gpubench_reports.results.reader import Context, ResultFile, read
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.rules.expressions import Expression
 from gpubench_reports.rules.rule_rows import (
     RuleRows,
@@ -108,7 +111,7 @@ def goals_of(text: str) -> tuple[Goal, ...]:
 
 def _goal(entry: dict[str, Any]) -> Goal:
     name = f"goal {entry.get('what', '')!r}"
-    goal = made(Goal, name, parsed(entry))
+    goal: Goal = made(Goal, name, parsed(entry))
     if goal.of not in _FIGURES:
         raise ValueError(f"{name}: `of` is {goal.of!r}, not one of {', '.join(_FIGURES)}")
     if not goal.least <= goal.most or (math.isinf(goal.least) and math.isinf(goal.most)):
@@ -117,9 +120,11 @@ def _goal(entry: dict[str, Any]) -> Goal:
         raise ValueError(f"{name}: `rows` and `value` are of goals of rows")
     if goal.take not in _TAKE:
         raise ValueError(f"{name}: `take` is {goal.take!r}, not one of {', '.join(_TAKE)}")
-    questions = [what.name for what in peers.WHATS]
+    questions = [what.name for what in WHATS]
     if (goal.of == "peers") != (goal.question in questions):
-        raise ValueError(f"{name}: `question` is {goal.question!r}, not one of peers.py's")
+        raise ValueError(
+            f"{name}: `question` is {goal.question!r}, not one of those that peers answer"
+        )
     if goal.value:
         check_names(name, goal.value, {"row", *goal.with_rows})
     re.compile(goal.rows)
@@ -151,10 +156,10 @@ class Folder:
         return [read(path) for path in sorted(self.path.glob("suite-*.json"))]
 
     @cached_property
-    def beside(self) -> list[peers.Comparison]:
+    def beside(self) -> list[answers.PeerComparison]:
         if not (self.path / "peers" / "seconds.json").exists():
             raise UnusableError("no other program was run")
-        return peers.compare(self.path / "peers")
+        return answers.compare(self.path / "peers")
 
     @cached_property
     def profiled(self) -> list[counters.Profiled]:
@@ -187,6 +192,8 @@ def hold(path: Path, by: tuple[Goal, ...] | None = None) -> tuple[Context, list[
 
 
 def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
+    assert goal.value is not None, "which is so of goals of rows"
+    value = goal.value
     best, names, left_out = [], set(), []
     for result in folder.suites:
         rows = RuleRows(result)
@@ -199,7 +206,7 @@ def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
         for name in matching:
             try:
                 used = rows.used(name, goal.with_rows)
-                values[name] = figure(goal.value, figures_of(used), name)
+                values[name] = figure(value, figures_of(used), name)
             except UnusableError as why:
                 left_out.append(str(why))
         if values:
@@ -219,7 +226,7 @@ def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:
     if not found:
         raise UnusableError("no other program answered")
     best = max(found, key=lambda one: one.theirs.value)
-    if best.ratio is None:
+    if best.ratio is None or best.ours is None:
         raise UnusableError("gpubench has no such row")
     unit = best.what.unit
     return best.ratio, (

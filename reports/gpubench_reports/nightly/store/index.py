@@ -1,25 +1,21 @@
-"""The index: one SQLite database over the store's nights, rebuilt from the files at will.
-
-SQLite, because it comes with Python, and because two processes may write to it (DuckDB lets one
-process in). A night is one transaction: it is in the index with all its values or not at all.
-"""
+"""The index: one SQLite database over the store's nights, rebuilt from the files at will."""
 
 import contextlib
 import hashlib
 import json
-import math
 import os
 import sqlite3
-import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.night_values import night_value, throttled_share
 from gpubench_reports.nightly.store.process_file import (
     Environment,
     ProcessFile,
@@ -28,41 +24,9 @@ from gpubench_reports.nightly.store.process_file import (
     refuse_other_kind,
 )
 from gpubench_reports.nightly.store.store import SETTLED_SECONDS, Night, Store, checksum
+from gpubench_reports.nightly.store.tables import VERSION, recreate
 
-# A different number: the index is of another version of this program, and is rebuilt.
-_VERSION = 1
 _BUSY_SECONDS = 120.0
-
-_SCHEMA = """
-create table night(
-  machine text, number integer, date text, fingerprint text,
-  state text,    -- 'ok', 'running', 'incomplete', 'invalid', 'duplicate'
-  note text,     -- why it is not ok
-  health text,   -- JSON: what was known of the machine before the night
-  git_commit text, verdict text,
-  primary key(machine, number)) without rowid;
-create table series(
-  id integer primary key, machine text, device text, mode text, name text,
-  unique(machine, device, mode, name));
-create table environment(
-  id integer primary key, device text, device_title text, mode text, driver text, cuda text,
-  compiler text, flags text,
-  unique(device, device_title, mode, driver, cuda, compiler, flags));
-create table value(
-  series integer, night integer, environment integer,
-  seconds real,   -- the night's value: the median of its processes' medians
-  first real, rerun real, cycles real, clock_hz real, power_w real, temperature_c real,
-  throttled real, -- share of its processes
-  limits text,    -- the driver's words
-  processes integer, within real, medians text,
-  primary key(series, night)) without rowid;
-create table problem(
-  machine text, number integer, device text, mode text, name text, problem text,
-  primary key(machine, number, device, mode, name)) without rowid;
-create table file(
-  sha256 text primary key, machine text, number integer, name text) without rowid;
-create table quarantined(path text primary key, why text) without rowid;
-"""
 
 
 @dataclass(frozen=True)
@@ -106,17 +70,19 @@ class Index:
         database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
             with _writing(database):
-                if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-                    _recreate(database)
+                if database.execute("pragma user_version").fetchone()[0] != VERSION:
+                    recreate(database)
         except BaseException:
             database.close()
             raise
         return database
 
-    def rows(self, query: str, arguments: Iterable = ()) -> list[tuple]:
+    def rows(self, query: str, arguments: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         return self.table(query, arguments)[1]
 
-    def table(self, query: str, arguments: Iterable = ()) -> tuple[list[str], list[tuple]]:
+    def table(
+        self, query: str, arguments: Iterable[Any] = ()
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The answer's columns, and its rows."""
         try:
             cursor = self._database.execute(query, tuple(arguments))
@@ -150,7 +116,7 @@ class Index:
         read = seen = 0
         if anew:  # one transaction: the nights of others wait for it, and find it all done
             with _writing(self._database):
-                _recreate(self._database)
+                recreate(self._database)
                 for night in self._nights():
                     self._take(night, _fingerprint(night), settings, put_aside)
                     seen += 1
@@ -202,7 +168,8 @@ class Index:
     ) -> None:
         """Puts the night into the database, in place of what it holds of it."""
         self._forget(night.machine, night.number)
-        state, note, files = "ok", "", []
+        state, note = "ok", ""
+        files: list[ProcessFile] = []
         plan = self._document(night, "plan.json", put_aside) or {}
         done = self._document(night, "done.json", put_aside)
         if done is None:
@@ -222,9 +189,9 @@ class Index:
                 state, note, files = "duplicate", f"holds the files of {twins}", []
             elif len({file.environment for file in files}) > 1:
                 state, note = "invalid", "driver, compiler or device changed during the night"
-            elif files and _throttled(files) > settings.max_throttled:
+            elif files and throttled_share(files) > settings.max_throttled:
                 state = "invalid"
-                note = f"{_throttled(files):.0%} of the rows ran throttled"
+                note = f"{throttled_share(files):.0%} of the rows ran throttled"
         verdict = self._document(night, "verdict.json", put_aside)
         commits = Counter(file.context.git_commit for file in files)
         self._database.execute(
@@ -244,7 +211,7 @@ class Index:
         if state in ("ok", "invalid"):
             self._insert(night, files, settings, valid=state == "ok")
 
-    def _document(self, night: Night, name: str, put_aside: list[str]) -> dict | None:
+    def _document(self, night: Night, name: str, put_aside: list[str]) -> dict[str, Any] | None:
         try:
             return night.document(name)
         except ReportError as error:
@@ -252,7 +219,7 @@ class Index:
             return None
 
     def _files(
-        self, night: Night, listed: dict[str, dict], put_aside: list[str]
+        self, night: Night, listed: dict[str, dict[str, Any]], put_aside: list[str]
     ) -> tuple[list[ProcessFile], int]:
         """The night's readable files, and how many of those in done.json may still be coming."""
         found, missing = [], 0
@@ -331,7 +298,7 @@ class Index:
                     self._series(night.machine, *key),
                     night.number,
                     environments[device, mode],
-                    *_night_value(sound["first"], sound["rerun"], stages["first"]),
+                    *night_value(sound["first"], sound["rerun"], stages["first"]),
                 )
             )
         self._database.executemany(
@@ -351,11 +318,12 @@ class Index:
             " flags) values(?, ?, ?, ?, ?, ?, ?)",
             fields,
         )
-        return run(
+        found = run(
             f"select id from {table} where device = ? and device_title = ? and mode = ?"
             " and driver = ? and cuda = ? and compiler = ? and flags = ?",
             fields,
-        ).fetchone()[0]
+        ).fetchone()
+        return int(found[0])
 
     def _series(self, machine: str, device: str, mode: str, name: str) -> int:
         run = self._database.execute
@@ -364,44 +332,9 @@ class Index:
             "select id from series where machine = ? and device = ? and mode = ? and name = ?", key
         ).fetchone()
         if found is None:
-            return run(
-                "insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key
-            ).lastrowid
-        return found[0]
-
-
-def _night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timing]) -> tuple:
-    """The columns of `value` behind `environment`."""
-    sound = rerun or first
-    medians = [timing.seconds for timing in first]
-    cycles = [timing.seconds * timing.clock_hz for timing in sound]
-    first_median = statistics.median(medians)
-    rerun_median = statistics.median(t.seconds for t in rerun) if rerun else None
-    return (
-        first_median if rerun_median is None else rerun_median,
-        first_median,
-        rerun_median,
-        _median(cycles),
-        _median(timing.clock_hz for timing in sound),
-        _median(timing.power_w for timing in sound),
-        _median((timing.temperature_c for timing in sound), max),
-        sum(timing.throttled for timing in all_first) / len(all_first),
-        "; ".join(sorted({timing.note for timing in sound if timing.note})),
-        len(first),
-        _median(timing.within for timing in first),
-        json.dumps(medians),
-    )
-
-
-def _median(numbers: Iterable[float], of=statistics.median) -> float | None:
-    known = [number for number in numbers if not math.isnan(number)]
-    return of(known) if known else None
-
-
-def _throttled(files: list[ProcessFile]) -> float:
-    """Share of the nights' rows that ran throttled."""
-    flags = [timing.throttled for file in files for timing in file.timings.values()]
-    return sum(flags) / len(flags) if flags else 0.0
+            made = run("insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key)
+            return int(made.lastrowid or 0)
+        return int(found[0])
 
 
 def _fingerprint(night: Night) -> str:
@@ -424,12 +357,3 @@ def _writing(database: sqlite3.Connection) -> Iterator[None]:
             database.execute("rollback")
         raise
     database.execute("commit")
-
-
-def _recreate(database: sqlite3.Connection) -> None:
-    tables = database.execute("select name from sqlite_master where type = 'table'").fetchall()
-    for (name,) in tables:
-        database.execute(f'drop table "{name}"')
-    for statement in filter(str.strip, _SCHEMA.split(";\n")):
-        database.execute(statement)
-    database.execute(f"pragma user_version = {_VERSION}")
