@@ -66,7 +66,7 @@ auto kernel(const Bench& bench, KernelOf kernel_of) {
   }
 }
 
-// No FLOPs are told even where there are some: the headline of this concept is bytes a second.
+// No FLOPs are told even where there are some: the headline of this concept is bytes per second.
 void work(Bench& bench, double arrays) {
   const double bytes = arrays * array_bytes;
   gpubench::Law law;

@@ -78,7 +78,7 @@ void Bench::skip(const std::string& reason) const { throw Skipped{reason}; }
 void Bench::note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required) {
   if (error == cudaErrorNotSupported) {
     if (!required) return;
-    skip("nobody has written down how many registers nvcc gives this kernel (scripts/audit)");
+    skip("not known how many registers nvcc gives this kernel (scripts/audit records it)");
   }
   CUDA_CHECK(error);
   note("registers", attributes.numRegs);
@@ -247,7 +247,8 @@ void Bench::take_time(const Body& body) {
   row_.samples = timing.seconds;
   row_.discarded = timing.discarded;
   if (!timing.gated) {
-    row_.note += (row_.note.empty() ? "" : "; ") + ("not gated: " + timing.not_gated_because);
+    row_.note += (row_.note.empty() ? "" : "; ") +
+                 ("timed without the start gate: " + timing.not_gated_because);
   }
   const Summary summary = summarize(timing.seconds);
   row_.median_seconds = summary.median;
@@ -386,7 +387,7 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
     row.reason = reason;
   };
   if (!culprit.empty() && is_device_lost()) {
-    ended(Outcome::skipped, "not run: " + culprit + " has left the device in an error");
+    ended(Outcome::skipped, "not run: " + culprit + " left the device in an error state");
     return row;
   }
   culprit.clear();

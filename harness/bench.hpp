@@ -35,10 +35,10 @@ struct Work {
   double moved_bytes = 0;   // through the memory that the law speaks of; 0: what the device tells
   double flops = 0;         // an FMA is two
   double items = 0;         // steps, launches, ...: what a program of several operations gets done
-  Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
+  Access access = Access::global_load;  // whose sectors or wavefronts per request are given
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
-  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
+  double law_per_request = 0;  // sectors or wavefronts per request of `access`; 0: no claim
   // A counter of the row's own [counter()], lower is better, by which it is judged instead.
   std::string headline{};
   std::string measures{};  // this row is a measurement of the roof of this name
@@ -189,7 +189,7 @@ class Bench {
     return attributes;
   }
   // A key of this row's own in the result file, in words or as a number in SI units; its name must
-  // be none that every row has, and stands in the README.
+  // be none that every row has, and stands in docs/result-format.md.
   void note(const std::string& key, const std::string& words);
   void note(const std::string& key, double number);
   // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice

@@ -75,7 +75,7 @@ class Platform {
   }
 
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:
-  // an entry a launch. Only the model can.
+  // an entry per launch. Only the model can.
   virtual void set_explaining(bool) {}
   virtual std::vector<Explanation> explanations() const { return {}; }
 };

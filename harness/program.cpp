@@ -136,7 +136,7 @@ ordered_json context_json(const Options& options, Platform& platform, const char
                                                       "interrupted"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
-      throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
+      throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");
     }
     json[key] = value;
   }
@@ -181,8 +181,8 @@ class TemporaryDeviceFile {
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
   if (platform.device().kind() != "gpu") {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
-                 "follows from its attributes\n";
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and its "
+                 "attributes are not enough to derive one\n";
     return by_name;
   }
   std::optional<TemporaryDeviceFile> derived;
@@ -270,7 +270,7 @@ void list_devices() {
   };
   table("Model devices, at their maximum clock", "gpu", "model:");
   table("Data sheets only, which the model cannot run", "roof", "");
-  std::cout << "A device file of yours: --device=model:path/to/it.json\n";
+  std::cout << "Your own device file: --device=model:path/to/it.json\n";
 }
 
 // "model:NAME" without its kind; this program measures or models, never the other.
@@ -296,8 +296,8 @@ std::vector<Instance> row_to_explain(const Options& options) {
         " --device=model:NAME; --list_devices lists them");
   }
   if (!options.filter.empty() || options.repetitions > 1) {
-    throw UsageError("--explain runs the one row that it names, once: leave --benchmark_" +
-                     std::string(options.filter.empty() ? "repetitions" : "filter") + " away");
+    throw UsageError("--explain runs only the row that it names, once: remove --benchmark_" +
+                     std::string(options.filter.empty() ? "repetitions" : "filter"));
   }
   std::vector<Instance> rows = instances(Suite::full);
   std::erase_if(rows, [&](const Instance& i) { return i.name != options.explain; });

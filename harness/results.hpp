@@ -46,7 +46,7 @@ struct Results {
 nlohmann::ordered_json result_json(const Results& results, const Options& options);
 std::string result_csv(const Results& results, const Options& options);
 std::string samples_lines(const Results& results);
-// NAME.series.jsonl: what watched rows were like over time, a line a row; "" when there are none.
+// NAME.series.jsonl: watched rows over time, one line per row; "" when there are none.
 std::string series_lines(const Results& results);
 // A line a row, prefixes and all; `width`: of the name column.
 std::string console_header(std::size_t width);

@@ -1,6 +1,6 @@
 // memory_hierarchy: reads whose data stay where they can.
 //
-// `read`: every SM reads all of a working set, over and over, 16 bytes a lane and eight loads in
+// `read`: every SM reads all of a working set, over and over, 16 bytes per lane and eight loads in
 // flight. `touch` and `chase`: a ring of pointers, one in each line of 128 bytes; a line is touched
 // once, so that L2 has what fits, and then one thread goes from line to line, each load's address
 // being what the load before brought. `strided`: a warp's loads from L1, words `stride` apart.
@@ -262,7 +262,7 @@ static __global__ void shared_chase(unsigned steps, unsigned* end) {
 
 inline constexpr unsigned lines_timed = 512;
 
-// One thread an SM: the cycles that each of the first `lines_timed` lines takes from L2, the least
+// One thread per SM: the cycles that each of the first `lines_timed` lines takes from L2, the least
 // of eight times.
 [[maybe_unused]] static __global__ void line_latencies(const Link* ring, float* cycles) {
   [[maybe_unused]] __shared__ volatile std::uint64_t brought;

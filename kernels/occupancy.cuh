@@ -20,7 +20,7 @@ inline constexpr unsigned warp = 32;
 
 inline constexpr unsigned elements_a_thread = 64;
 
-// Round for round, a block copies `unroll` elements a thread: all loads, then all stores.
+// Round for round, a block copies `unroll` elements per thread: all loads, then all stores.
 template <unsigned unroll>
 __global__ void copy(const float* in, float* out, std::size_t n) {
   std::size_t at = blockIdx.x * std::size_t{elements_a_thread} * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 // roofline: the same bytes with more and more arithmetic.
 //
-// A thread loads eight elements, 16 bytes a load, all of them in flight at once; each element is a
-// chain of multiply-adds of its own, and its end is stored. `eighths` is the number of FMAs an
+// A thread loads eight elements, 16 bytes per load, all of them in flight at once; each element is
+// a chain of multiply-adds of its own, and its end is stored. `eighths` is the number of FMAs an
 // element times eight, which is the number of FMAs a round of a thread: below eight only that many
 // of its elements get one, and the rest are copied. In fp16x2 an element is a pair of halves, of
 // which one FMA makes two.

@@ -33,7 +33,7 @@ struct Tile {
   }
 };
 
-// Sums of the suite's inputs are exact in any order: 2^13 elements a block at most.
+// Sums of the suite's inputs are exact in any order: 2^13 elements per block at most.
 template <class T>
 using Sum = std::conditional_t<std::is_integral_v<T>, int, T>;
 

@@ -282,7 +282,7 @@ def test_what_rendering_takes_grows_with_the_rows_and_not_with_their_square(writ
 
 
 def test_a_piped_table_has_each_note_once_below_it(write, capsys):
-    note = "not gated: the body may block the host"
+    note = "timed without the start gate: the body may block the host"
     rows = [bandwidth_row(f"a/b/n:{n}", DRAM, DRAM, note=f"{note}; own {n % 2}") for n in range(6)]
     lines = table(write, capsys, rows)
     assert sum(note in line for line in lines) == 1
@@ -313,7 +313,7 @@ def test_a_file_is_not_written_into_a_folder_that_is_not_there(write, tmp_path, 
 
 def test_points_are_a_folder(write, tmp_path, capsys):
     path = write(make_document())
-    for place, why in ((path, "is no folder"), (tmp_path / "missing", "no such folder")):
+    for place, why in ((path, "not a folder"), (tmp_path / "missing", "no such folder")):
         assert main(["published", str(place)]) == 2
         expected = f"{place}: {why}: expected a folder of points files (*.json)"
         assert capsys.readouterr().err == f"gpubench-report: {expected}\n"

@@ -31,7 +31,7 @@ struct EmulatorSettings {
   unsigned threads = 0;  // of the host; 0: all cores
   std::size_t most_sampled_blocks = 32;
   std::size_t event_budget =
-      1'500'000;                // events and multiply-adds a kernel, after which sampling stops
+      1'500'000;                // events and multiply-adds per kernel, after which sampling stops
   MappedHost is_mapped_host{};  // default: no host memory may be accessed
   // Whether kernels of a device may access a peer's memory. Default: none may.
   std::function<bool(int device, int peer)> may_access{};

@@ -234,7 +234,7 @@ def _health_card(result: ResultFile) -> Markup:
     found = health(result)
     word, look = {
         True: ("✓ healthy", "good"),
-        False: ("✗ not well", "bad"),
+        False: ("✗ not healthy", "bad"),
         None: ("? not observed", "doubt"),
     }[found.well]
     return _card(
@@ -288,10 +288,10 @@ def _roofs_card(result: ResultFile) -> Markup:
         ],
     )
     table = tag("table", tag("thead", head), tag("tbody", lines))
-    words = f"The most that each part of the device can do: as {context.verb} by the rows made for "
-    words += "it, and as its device file has it from the source named."
+    words = f"The most that each part of the device delivers: {context.verb} by the rows made for "
+    words += "it, and as stated in its device file, from the source named."
     if by_row:
-        words += " * no row is made for it: the best row that it bounds, which may stay below."
+        words += " * No row measures this roof: the best row that it bounds, which may be lower."
     return _card(
         "Its roofs",
         tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Roofs"),
@@ -344,14 +344,14 @@ def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
     what = ", ".join(dict.fromkeys(labels))
     return tag(
         "p",
-        "Not graded: no law at their size, and no roof to hold them against (bound by "
+        "Not graded: no law at their size, and no roof to compare them with (bound by "
         f"{what}); a row's name in the table says which.",
         class_="small",
     )
 
 
 def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
-    """What failed, then the rows farthest from what is expected, one a concept."""
+    """What failed, then the worst row per concept."""
     modelled = result.context.modelled
     title = "Where the model is farthest from what is expected" if modelled else "Worst rows"
     entries = [
@@ -372,15 +372,15 @@ def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
     off = sum(verdict.grade not in (EXPECTED, UNGRADED) for verdict in verdicts.values())
     lead = f"{off} rows are not as expected" if off != 1 else "One row is not as expected"
     if not off:
-        lead = "All graded rows are as expected; the nearest to low, one a concept, "
-        lead += "by the share of their tolerance that they use:"
+        lead = "All graded rows are as expected. Nearest to low, worst row per concept, "
+        lead += "with the share of its tolerance that it uses:"
     else:
-        lead += "; the farthest, one a concept, by multiples of their tolerance:"
+        lead += "; worst row per concept:"
     if modelled:
         lead = (
             "Nothing was measured, so none of this is a fault of the device: "
-            "it is where the model lies farthest from a row's law, its roof, or a figure that "
-            "others published. "
+            "these are the rows where the model is farthest from their law, their roof, or a "
+            "published figure. "
         ) + lead
     return _card(title, tag("p", lead), tag("ol", entries, class_="worst"))
 

@@ -124,7 +124,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
 
 
 def print_speedups(table: Speedups) -> None:
-    """Prints the means of every group, a column a file, with their intervals."""
+    """Prints the means of every group, one column per file, with their intervals."""
     console = _console()
     for warning in table.warnings:
         console.print(_bold(f"!  {warning}"))

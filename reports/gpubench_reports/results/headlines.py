@@ -22,16 +22,16 @@ class Figure:
 
 FIGURES = (
     Figure("latency_seconds", "latency of a load", "s", False),
-    Figure("load_cycles", "SM clocks a load", "clocks", False),
-    Figure("items_per_second", "items a second", "/s", True),
+    Figure("load_cycles", "SM clocks per load", "clocks", False),
+    Figure("items_per_second", "items per second", "/s", True),
     Figure("useful_bytes_per_second", "useful bandwidth", "B/s", True),
     Figure("flops_per_second", "arithmetic rate", "FLOP/s", True),
     Figure("seconds", "time", "s", False),
 )
 # What a request to memory cost; no row is judged by these alone.
 REQUEST_FIGURES = (
-    Figure("wavefronts_per_request", "wavefronts a request", "", False),
-    Figure("sectors_per_request", "sectors a request", "", False),
+    Figure("wavefronts_per_request", "wavefronts per request", "", False),
+    Figure("sectors_per_request", "sectors per request", "", False),
 )
 BY_COLUMN = {figure.column: figure for figure in (*FIGURES, *REQUEST_FIGURES)}
 _LAW_TOLERANCE = 0.02

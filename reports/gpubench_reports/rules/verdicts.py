@@ -34,10 +34,11 @@ _DERIVED = (
     "half_over_size",
     "tile_elements",
     "wave_share",
+    "slowdown",
     "zeros",
 )
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
-_LAW, _ROOF = "what its law allows", "its {} roof"  # yardsticks that the run's roofs are part of
+_LAW, _ROOF = "the predicted limit", "its {} roof"  # yardsticks that the run's roofs are part of
 _TESTS = {
     "above": lambda value, limit: value > limit,
     "below": lambda value, limit: value < limit,
@@ -104,7 +105,7 @@ class Verdict:
         if self.grade == UNGRADED:
             return ""
         low, high = (f"{share * 100:.3g}" for share in self.expected)
-        return f"{low} to {high} % is as expected"
+        return f"expected: {low}-{high} %"
 
     @property
     def why(self) -> str:
@@ -116,8 +117,8 @@ class Verdict:
                 for cause in seen
             )
         if self.causes:
-            return f"nothing in the row's figures shows why; most often {self.causes[0].says}"
-        return self.means or "no figure says why"
+            return f"the row's figures do not show why; most often {self.causes[0].says}"
+        return self.means or "cause unknown"
 
     @property
     def next_steps(self) -> list[str]:
@@ -205,7 +206,7 @@ def _unproven_roofs(result: ResultFile) -> set[str]:
 def _no_roof_of_this_run(verdict: Verdict) -> str:
     return (
         f"{verdict.share:.0%} of {verdict.yardstick} by the device file's {verdict.label}; no row "
-        "of this run measured what can be had of it (those of stream do)"
+        "of this run measured that roof (those of stream do)"
     )
 
 
@@ -273,7 +274,7 @@ def _yardstick(
             share = value / middle
             if _less_is_more(entry.quantity):
                 share, better, worse = 1 / share, 1 / worse, 1 / better
-            words = f"what is recorded for it ({entry.source})"
+            words = f"what was recorded for it ({entry.source})"
             return share, words, worse * (1 - limits["recorded"]), better * (1 + limits["recorded"])
     ratio = row["law_ratio"]
     if ratio > 0:
@@ -285,7 +286,7 @@ def _yardstick(
     if measured and row["model_seconds"] > 0:
         share = row["model_seconds"] / row["seconds"]
         tolerance = limits["prediction"]
-        return share, "the speed that the model predicts", 1 / (1 + tolerance), 1 / (1 - tolerance)
+        return share, "the model's prediction", 1 / (1 + tolerance), 1 / (1 - tolerance)
     if row["roof_fraction"] > 0:
         roof = _ROOF.format(row["label"]) if row["label"] else "its roof"
         return row["roof_fraction"], roof, limits["roof_low"], limits["roof_high"]
@@ -412,6 +413,8 @@ def _with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
     rows["half_over_size"] = _half_over_size(rows)
     waves = pd.Series([_number(raw.get("waves")) for raw in rows["raw"]], index=rows.index)
     rows["wave_share"] = waves / np.ceil(waves)
+    penalties = [_number(raw.get("penalty")) for raw in rows["raw"]]
+    rows["slowdown"] = 1 + pd.Series(penalties, index=rows.index)
     rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
 
@@ -468,7 +471,7 @@ def health(result: ResultFile) -> Health:
         said.append(f"{_rows(shaky)} did not converge")
         bad = True
     if result.context.modelled:
-        said.append("nothing was measured: a modelled device is never hot and never throttled")
+        said.append("nothing was measured: a modelled device is never hot or throttled")
         return Health(False if bad else None, said)
     throttled = int((ok["throttled"] > 0).sum())
     if throttled:
