@@ -16,8 +16,8 @@
 #include <functional>
 #include <set>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/communicator.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/communicator.hpp"
 #include "kernels/all_reduce.cuh"
 
 namespace {

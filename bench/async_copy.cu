@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/common/busy_memory.cuh"
 
 namespace {

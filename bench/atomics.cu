@@ -8,8 +8,8 @@
 //           memory either.)
 // Units     bins [words that 2^26 random 4-byte keys are counted into].
 // Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
-#include "harness/bench.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/stream.hpp"
 #include "kernels/atomics.cuh"
 
 namespace {

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <cmath>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/coalescing.cuh"
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/embedding.cuh"
 
 namespace {

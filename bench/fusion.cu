@@ -14,8 +14,8 @@
 
 #include <map>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/graph.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/graph.hpp"
 #include "kernels/fusion.cuh"
 
 namespace {

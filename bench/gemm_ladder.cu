@@ -18,9 +18,9 @@
 
 #include <cuda_fp8.h>
 
-#include "harness/bench.hpp"
-#include "harness/gemm_row.hpp"
-#include "harness/gpu/tensor_map.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/bench/gemm_row.hpp"
+#include "harness/cuda/tensor_map.hpp"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/stream.hpp"
 #include "kernels/host_sync.cuh"
 
 namespace {

@@ -15,10 +15,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/graph.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/graph.hpp"
+#include "harness/cuda/stream.hpp"
 #include "kernels/common/paced_work.cuh"
 #include "kernels/launch_overhead.cuh"
 

@@ -16,8 +16,8 @@
 #include <optional>
 #include <vector>
 
-#include "harness/bench.hpp"
-#include "harness/measure/plateaus.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/statistics/plateaus.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/normalization.cuh"
 
 namespace {

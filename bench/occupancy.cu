@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace {
 

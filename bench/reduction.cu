@@ -11,9 +11,9 @@
 //           smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 #include <cmath>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/library_sums.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/stream.hpp"
+#include "harness/platform/library_sums.hpp"
 #include "kernels/reduction.cuh"
 
 namespace {

@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 //           (op_dfma, op_hfma for fp64, fp16x2)
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/roofline.cuh"
 
 namespace {

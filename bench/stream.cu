@@ -10,7 +10,7 @@
 // Confirm   ncu --metrics dram__throughput.avg.pct_of_peak_sustained_elapsed
 #include <cstdint>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/stream.cuh"
 
 namespace {

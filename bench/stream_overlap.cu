@@ -12,10 +12,10 @@
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/lanes.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/lanes.hpp"
+#include "harness/cuda/stream.hpp"
 #include "kernels/stream_overlap.cuh"
 
 namespace {

@@ -8,7 +8,7 @@
 //           first time is as in every row; then comes the watch, --watch_seconds long, and its
 //           verdict. The model computes both programs and has no clock to lose.
 // Confirm   nvidia-smi dmon -s puct beside it
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/throttle.cuh"
 
 namespace {

@@ -20,8 +20,8 @@
 
 #include <algorithm>
 
-#include "harness/bench.hpp"
-#include "harness/gemm_row.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/bench/gemm_row.hpp"
 #include "kernels/tile_alignment.cuh"
 
 namespace {

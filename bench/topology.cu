@@ -8,8 +8,8 @@
 //           `connection` and `agrees` are the driver's report and the comparison with it;
 //           p2p_performance_rank is the driver's order of links, 0 the fastest.
 // Confirm   nvidia-smi topo -m; p2pBandwidthLatencyTest of the CUDA samples
-#include "harness/bench.hpp"
-#include "harness/gpu/device.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/device.hpp"
 #include "kernels/topology.cuh"
 
 namespace {

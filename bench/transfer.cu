@@ -19,10 +19,10 @@
 #include <cstring>
 #include <vector>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/device.hpp"
-#include "harness/gpu/managed.hpp"
-#include "harness/gpu/numa.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/device.hpp"
+#include "harness/cuda/managed.hpp"
+#include "harness/cuda/numa.hpp"
 #include "kernels/transfer.cuh"
 
 namespace {

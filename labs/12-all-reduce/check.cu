@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/lanes.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/lanes.hpp"
 #include "kernels/all_reduce.cuh"
 #include "kernels/common/paced_work.cuh"
 #include "labs/12-all-reduce/given.cuh"

@@ -1,5 +1,5 @@
 // The bench layer on the model device, with programs of copies only: what they cost is known.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

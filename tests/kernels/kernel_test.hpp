@@ -13,10 +13,10 @@
 #include "device_check.hpp"
 #include "device_fill.hpp"
 #include "device_under_test.hpp"  // model/ or gpu/, by the include path
-#include "harness/gpu/buffer.hpp"
-#include "harness/gpu/launch.hpp"
-#include "harness/gpu/residency.hpp"
-#include "harness/random.hpp"
+#include "harness/contents/random.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/cuda/residency.hpp"
 
 namespace gpubench {
 

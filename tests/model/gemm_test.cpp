@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "harness/gpu/buffer.hpp"
-#include "harness/gpu/gemm.hpp"
-#include "harness/model/gemm/cost.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/platform/gemm.hpp"
+#include "harness/platform/model/gemm/cost.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench::model {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/collectives/cost.hpp"
-#include "harness/model/collectives/nccl.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/platform/model/collectives/cost.hpp"
+#include "harness/platform/model/collectives/nccl.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench::model {

@@ -1,6 +1,6 @@
 // The model's CUDA runtime against CUDA's documented semantics, with kernels of known durations.
 // Times are virtual: every expectation is exact arithmetic on the device file's figures.
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 
 #include <cuda.h>
 #include <cuda_profiler_api.h>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/runtime/symbols.hpp"
+#include "harness/platform/model/launch/symbols.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench::model {

@@ -250,7 +250,8 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(store: Store) -> None:
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
-        "from gpubench_reports.nightly.commands.command_line import main; sys.exit(main(sys.argv[1:]))"
+        "from gpubench_reports.nightly.commands.command_line import main;"
+        "sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(

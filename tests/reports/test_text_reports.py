@@ -101,7 +101,7 @@ def test_markdown_leads_with_what_is_not_as_expected(load, write, capsys):
     text = markdown_report.to_markdown(*_judged(load([*coalescing_rows(), slow])))
     assert "`coalescing/strided_read/stride:3` is **low**: 50 % of the predicted limit" in text
     assert "the clock was throttled" in text
-    assert "**not well**" in text
+    assert "**not healthy**" in text
     fine = markdown_report.to_markdown(*_judged(load(coalescing_rows())))
     assert "All 12 graded rows are as expected." in fine
     assert "All 12 graded rows are as expected, at 97 % of the predicted limit." in fine
@@ -122,7 +122,7 @@ def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
     assert rest[1:] == [
         "All 3 graded rows are as expected: 2 at 95-100 % of the predicted limit and 1 at 80 % "
         "of its dram roof.",
-        "1 row not graded: no law at that size or shape, and no roof to hold it against "
+        "1 row not graded: no law at that size or shape, and no roof to compare it with "
         "(bound by latency).",
     ]
 
