@@ -13,7 +13,8 @@ from gpubench_reports.pages import html_report
 from gpubench_reports.pages.csv_report import to_csv
 from gpubench_reports.pages.markdown_report import to_markdown
 from gpubench_reports.pages.tables import MOST_ROWS
-from gpubench_reports.results.reader import COUNTERS, WORDS, read
+from gpubench_reports.results.reader import read
+from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row

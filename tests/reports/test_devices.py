@@ -116,7 +116,7 @@ def roofs():
 
 def test_levels_have_the_intensity_of_their_own_bytes(load):
     result = load(level_rows(), roofs=roofs())
-    points = levels_chart.points_of(result.rows, result.context)
+    points = levels_chart.points_of(result.rows)
     assert [p.intensity for p in points] == [
         pytest.approx({"dram": n, "l2": n / 2, "l1": n / 8}) for n in (1, 2, 4)
     ]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gpubench_reports.charts import concept_chart, heat_map
-from gpubench_reports.results.headlines import with_headline
 
 from .factory import DRAM, bandwidth_row, make_row
 
@@ -27,7 +26,7 @@ def plane_rows(warps=WARPS, loads=LOADS, law=little):
 
 
 def planes(load, rows):
-    return heat_map.planes(with_headline(load(rows).ok))
+    return heat_map.planes(load(rows).ok)
 
 
 def build(result):

@@ -107,7 +107,7 @@ def test_nvbandwidth(tmp_path):
     assert result.context.driver_version == "570.86.10"
     found = row(result, "nvbandwidth/host_to_device_memcpy_ce/row:0/column:1")
     assert found["useful_bytes_per_second"] == pytest.approx(4e10)
-    assert "512 MiB" in found["note"]
+    assert "512 MiB" in found["notes"][-1]
     assert row(result, "nvbandwidth/host_device_latency_sm/row:0/column:0")["seconds"] == 8e-7
     assert (result.rows["kernel"] == "device_to_device_memcpy_read_ce").sum() == 2
     assert list(result.rows["status"]).count("skipped") == 1

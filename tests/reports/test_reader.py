@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.reader import COUNTERS, read
+from gpubench_reports.results.reader import read
+from gpubench_reports.results.rows import COUNTERS
 
 from .factory import make_document, make_row
 
@@ -155,7 +156,7 @@ def test_no_rows(write):
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
-        ({"schema_version": 2}, "schema_version is 2, this program reads 1"),
+        ({"schema_version": 3}, "schema_version is 3, this program reads 1 and 2"),
         ({"device_kind": "tpu"}, "device_kind is \"tpu\", must be 'model' or 'cuda'"),
         ({"device": 7}, "'device' must be text, not 7"),
         ({"roofs": {}}, "'roofs' must be a list, not {}"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from gpubench_reports.charts import roofline, style
-from gpubench_reports.results.reader import Roof, read
+from gpubench_reports.results.context import Roof
+from gpubench_reports.results.reader import read
 
 from .factory import (
     compute_row,
@@ -89,7 +90,7 @@ def test_both_roofs_of_one_name_stand_side_by_side(load):
 
 def test_ridges_are_peak_over_bandwidth():
     def line(name, kind, value):
-        return Roof(name, kind, value, "measured", "")
+        return Roof(name, kind, value, "FLOP/s", "measured", "")
 
     bandwidths = roofline.merged([line("dram", "bandwidth", 2e12), line("l2", "bandwidth", 8e12)])
     peaks = roofline.merged([line("fp64", "compute", 3e13), line("fp32", "compute", 6e13)])
@@ -101,9 +102,9 @@ def test_ridges_are_peak_over_bandwidth():
 
 def test_roofs_that_lie_on_each_other_share_a_line():
     roofs = [
-        Roof("tensor_fp16", "compute", 1e15, "data_sheet", ""),
-        Roof("tensor_bf16", "compute", 1e15, "data_sheet", ""),
-        Roof("tensor_fp16", "compute", 1e15, "measured", ""),
+        Roof("tensor_fp16", "compute", 1e15, "FLOP/s", "data_sheet", ""),
+        Roof("tensor_bf16", "compute", 1e15, "FLOP/s", "data_sheet", ""),
+        Roof("tensor_fp16", "compute", 1e15, "FLOP/s", "measured", ""),
     ]
     sheet, ours = roofline.merged(roofs)
     assert sheet.name == "tensor bf16, fp16"
@@ -273,9 +274,9 @@ def test_roofs_of_whole_numbers_have_lines_and_a_unit_of_their_own(load):
 
 def test_ridges_are_dram_s_also_where_only_the_file_knows_it():
     def ridges(*drams):
-        roofs = [Roof("dram", "bandwidth", value, known, "") for known, value in drams]
-        roofs.append(Roof("l2", "bandwidth", 1e13, "measured", ""))
-        peaks = [Roof("fp32", "compute", 6e13, "measured", "")]
+        roofs = [Roof("dram", "bandwidth", value, "B/s", known, "") for known, value in drams]
+        roofs.append(Roof("l2", "bandwidth", 1e13, "B/s", "measured", ""))
+        peaks = [Roof("fp32", "compute", 6e13, "FLOP/s", "measured", "")]
         return [
             x for x, _, _ in roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))
         ]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gpubench_reports.charts import roofs_chart, style
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN
+from gpubench_reports.results.context import PROVENANCES_OF_RUN
 
 from .factory import make_roofs, make_row, roof
 

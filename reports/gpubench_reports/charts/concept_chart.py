@@ -12,9 +12,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 
 from gpubench_reports.charts import heat_map, quick_ticks, style
 from gpubench_reports.charts.heat_map import Plane
-from gpubench_reports.common.units import argument_text, arithmetic_unit, axis_title, si
-from gpubench_reports.results.headlines import REQUEST_FIGURES, with_headline, with_request_cost
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Context, Roof
+from gpubench_reports.common.units import argument_text, axis_title, si
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
+from gpubench_reports.results.headlines import REQUEST_QUANTITIES, with_request_cost
 from gpubench_reports.results.sweeps import Panel, Series, distinct, panels
 from gpubench_reports.results.sweeps import axes as axes_of
 
@@ -36,7 +36,6 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
     ok = rows[rows["status"] == "ok"]
     if ok.empty:
         return None
-    ok = with_headline(ok)
     prediction = _prediction_says_more(ok, context)
     drawn = _beside_their_kernels(panels(ok), panels(with_request_cost(ok)))
     planes = heat_map.planes(ok)
@@ -93,7 +92,7 @@ def _scales(drawn: list[Panel]) -> list[_Scale]:
     ranges: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for panel in drawn:
         values = _drawn_values(panel)
-        key = (panel.figure.column, panel.kernel)
+        key = (panel.quantity.column, panel.kernel)
         ranges.setdefault(key, []).append((values.min(), values.max()))
     scales = {
         key: _Scale(
@@ -108,7 +107,7 @@ def _scales(drawn: list[Panel]) -> list[_Scale]:
         highs = [scale.high for scale in linear.values()]
         if linear and max(highs) < 4 * min(highs):
             scales |= {key: replace(scale, high=max(highs)) for key, scale in linear.items()}
-    return [scales[panel.figure.column, panel.kernel] for panel in drawn]
+    return [scales[panel.quantity.column, panel.kernel] for panel in drawn]
 
 
 def _drawn_values(panel: Panel) -> np.ndarray:
@@ -119,7 +118,7 @@ def _drawn_values(panel: Panel) -> np.ndarray:
 
 def _claimed(panel: Panel) -> list[str]:
     """The column of what a stopwatch says that does not wait for the device, where rows have it."""
-    column = f"claimed_{panel.figure.column}"
+    column = f"claimed_{panel.quantity.column}"
     rows = [series.rows for series in panel.series]
     return [column] if column in rows[0] and any(r[column].notna().any() for r in rows) else []
 
@@ -132,7 +131,7 @@ def _lay_out(
     Sizes are arithmetic: no layout pass is needed.
     """
     number = len(drawn) + len(planes)
-    in_pairs = number == 2 or any(panel.figure in REQUEST_FIGURES for panel in drawn)
+    in_pairs = number == 2 or any(panel.quantity in REQUEST_QUANTITIES for panel in drawn)
     columns = min(number, 2 if in_pairs or number == 4 else 3)
     if number == 1:
         columns, width_of_panel = 1, 7.5
@@ -185,7 +184,7 @@ def _series_names(panel: Panel) -> list[str]:
     if len(axes) != 1 and all(len(series.label) <= _LONGEST_NAME for series in panel.series):
         return [series.label for series in panel.series]
     names = [style.shorten(series.values, _LONGEST_NAME) for series in panel.series]
-    title = axis_title(axes[0]) if len(axes) == 1 else ", ".join(axes)
+    title = axis_title(axes[0], panel.units) if len(axes) == 1 else ", ".join(axes)
     return [f"{title}: {names[0]}" if title else names[0], *names[1:]]
 
 
@@ -198,12 +197,17 @@ def _tick_depth(panel: Panel, width: float) -> float:
 
 
 def _category_names(panel: Panel) -> list[str]:
-    """The swept names as they stand under the axis; whole numbers have a unit of their own."""
+    """The swept names as they stand under the axis; those judged in another unit say so."""
+    units = {
+        x: unit
+        for series in panel.series
+        for x, unit in zip(series.x, series.rows["unit"], strict=True)
+    }
     names = distinct(x for series in panel.series for x in series.x)
     return [
-        f"{name} [OP/s]"
-        if panel.figure.unit == "FLOP/s" and arithmetic_unit(name) == "OP/s"
-        else argument_text(name)
+        argument_text(name)
+        if units[name] == panel.quantity.unit
+        else f"{argument_text(name)} [{units[name]}]"
         for name in names
     ]
 
@@ -228,7 +232,7 @@ def _draw(axes: Axes, panel: Panel, context: Context, prediction: bool, scale: _
         for column in _claimed(panel):
             _draw_claimed(axes, at, series.rows[column].to_numpy(float), colour, marker)
     _y_axis(axes, panel, scale)
-    if not panel.numeric and not scale.logarithmic and panel.figure not in REQUEST_FIGURES:
+    if not panel.numeric and not scale.logarithmic and panel.quantity not in REQUEST_QUANTITIES:
         _spell_out(axes, panel, position)
     _roof_line(axes, panel, context)
     _mark_alignments(axes, panel)
@@ -342,8 +346,8 @@ def _covered(panel: Panel, scale: _Scale) -> list[np.ndarray]:
     known = [dict(zip(s.x, s.rows["value"].to_numpy(float), strict=True)) for s in panel.series]
     if not panel.numeric:  # side by side
         return [np.zeros(len(own)) for own in known]
-    logarithmic = scale.logarithmic or panel.figure in REQUEST_FIGURES
-    high, low = scale.high, min(scale.low, 1) if panel.figure in REQUEST_FIGURES else scale.low
+    logarithmic = scale.logarithmic or panel.quantity in REQUEST_QUANTITIES
+    high, low = scale.high, min(scale.low, 1) if panel.quantity in REQUEST_QUANTITIES else scale.low
 
     def meet(one: float, other: float) -> bool:
         if logarithmic:
@@ -371,7 +375,7 @@ def _spell_out(axes: Axes, panel: Panel, position) -> None:
         axes.vlines(x, 0, value, color=style.COLOURS[0], lw=9, alpha=0.25, zorder=1, gid="stem")
         low = value < 0.1 * axes.get_ylim()[1]  # below the point the text would meet the axis
         axes.annotate(
-            si(value, panel.figure.unit),
+            si(value, panel.quantity.unit),
             (x, value),
             xytext=(9, 2 if low else -5),
             textcoords="offset points",
@@ -419,10 +423,10 @@ def _x_axis(axes: Axes, panel: Panel):
             ha="right" if slanted else "center",
             rotation_mode="anchor",
         )
-        axes.set_xlabel(axis_title(panel.x_name))
+        axes.set_xlabel(axis_title(panel.x_name, panel.units))
         return lambda xs: np.array([place[x] for x in xs], dtype=float)
     numbers = np.array(values, dtype=float)
-    axes.set_xlabel(axis_title(panel.x_name))
+    axes.set_xlabel(axis_title(panel.x_name, panel.units))
     spread = numbers.max() / numbers.min() if numbers.min() > 0 else math.inf
     if numbers.min() > 0 and len(numbers) > 2 and (_powers_of_two(numbers) or spread > 64):
         axes.set_xscale("log", base=2)
@@ -476,22 +480,22 @@ def _linear_ticks(numbers: np.ndarray) -> np.ndarray:
 
 
 def _y_axis(axes: Axes, panel: Panel, scale: _Scale) -> None:
-    figure = panel.figure
-    if figure in REQUEST_FIGURES:
+    quantity = panel.quantity
+    if quantity in REQUEST_QUANTITIES:
         top = 2.0 ** math.ceil(math.log2(max(scale.high, 2)))
         axes.set_yscale("log", base=2)
         axes.set_ylim(min(scale.low, 1) / 1.3, top * 1.3)
         axes.yaxis.set_major_locator(FixedLocator(2.0 ** np.arange(math.log2(top) + 1)))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.set_ylabel(figure.title)
+        axes.set_ylabel(quantity.title)
         quick_ticks.ask_for(axes.yaxis)
     elif scale.logarithmic:
         axes.set_yscale("log")
         axes.set_ylim(scale.low / 1.6, scale.high * 1.8)
-        style.log_si_axis(axes, "y", figure.title, figure.unit)
+        style.log_si_axis(axes, "y", quantity.title, quantity.unit)
     else:
-        style.linear_si_axis(axes, figure.title, figure.unit, scale.high)
+        style.linear_si_axis(axes, quantity.title, quantity.unit, scale.high)
 
 
 # Dimensions of matrices; further apart than this, multiples of 8 are no steps but a slope.
@@ -522,7 +526,7 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
     roofs = pd.concat([series.rows["roof"] for series in panel.series]).value_counts()
     if roofs.iloc[0] * 2 <= roofs.sum():
         return
-    kind = {"B/s": "bandwidth", "FLOP/s": "compute"}.get(panel.figure.unit)
+    kind = {"B/s": "bandwidth", "FLOP/s": "compute", "OP/s": "compute"}.get(panel.quantity.unit)
     named = [r for r in context.roofs if r.kind == kind and r.name == roofs.index[0]]
     if not named:
         return
@@ -540,7 +544,7 @@ def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:
         gid="roof",
     )
     axes.annotate(
-        f"{roof.name} roof {si(roof.value, panel.figure.unit)}, "
+        f"{roof.name} roof {si(roof.value, panel.quantity.unit)}, "
         f"{style.ROOF_WORDS[roof.provenance]}",
         (1.0, roof.value),
         xycoords=("axes fraction", "data"),

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from gpubench_reports.charts import style
 from gpubench_reports.charts.roofline import find_sweeps, spread
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.units import arithmetic_unit, si
+from gpubench_reports.common.units import si
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Roof
 from gpubench_reports.results.device_files import Machine
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Roof
 
 # What stands in for a type that a device does not state: the one of the same width.
 _STAND_INS = {"tensor_bf16": "tensor_fp16", "tensor_fp16": "tensor_bf16"}
@@ -157,7 +157,7 @@ def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
     for line, at, want in zip(ordered, places, wanted, strict=True):
         colour = style.COLOURS[line.place % len(style.COLOURS)]
         words = style.ROOF_WORDS[line.peak.provenance]
-        peak = si(line.peak.value, arithmetic_unit(line.peak.name))
+        peak = si(line.peak.value, line.peak.unit)
         # A type that stands in for another is named as what it is.
         text = (
             f"{style.shorten(line.title, 40)}\n{line.peak.name.replace('_', ' ')} "

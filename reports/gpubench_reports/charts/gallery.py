@@ -15,7 +15,8 @@ from gpubench_reports.charts.render import charts_of
 from gpubench_reports.common import programs
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason, write_atomically
-from gpubench_reports.results.reader import parse, read
+from gpubench_reports.results.checking import parse
+from gpubench_reports.results.reader import read
 from gpubench_reports.results.traces import path_beside
 
 LIST = "pictures.toml"

@@ -11,8 +11,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import argument_text, axis_title, si_exponent, si_prefix
-from gpubench_reports.results.headlines import BY_COLUMN, Figure
-from gpubench_reports.results.sweeps import alike, axes
+from gpubench_reports.results.headlines import Quantity, quantity_of
+from gpubench_reports.results.sweeps import alike, axes, axis_units
 
 _FEWEST = 3  # values of each axis
 _LETTER = 0.055  # inches, of a value in its cell
@@ -25,7 +25,8 @@ class Plane:
     """A kernel's rows over two positive numeric axes; NaN where no row is. [y, x] as drawn."""
 
     kernel: str
-    figure: Figure
+    quantity: Quantity
+    units: dict[str, str]  # of its axes
     x_name: str
     y_name: str
     x: np.ndarray
@@ -35,7 +36,7 @@ class Plane:
 
 
 def planes(rows: pd.DataFrame) -> list[Plane]:
-    """A plane for every kernel of one concept's `rows` (as with_headline() gives them) that sweeps
+    """A plane for every kernel of one concept's `rows` that have a time, where it sweeps
     just two axes, both positive numbers with three values or more, has most of the cells, and
     whose law levels off across both: elsewhere lines say as much."""
     found = []
@@ -58,8 +59,17 @@ def planes(rows: pd.DataFrame) -> list[Plane]:
                 int(np.searchsorted(x, row["arguments"][x_name])),
             )
             value[cell], law[cell] = row["value"], row["law_value"]
-        figure = BY_COLUMN[group["headline"].iloc[0]]
-        plane = Plane(group["kernel"].iloc[0], figure, x_name, y_name, x, y, value, law)
+        plane = Plane(
+            group["kernel"].iloc[0],
+            quantity_of(group),
+            axis_units(group),
+            x_name,
+            y_name,
+            x,
+            y,
+            value,
+            law,
+        )
         if knee(plane) is not None:
             found.append(plane)
     return found
@@ -94,7 +104,7 @@ def draw(plot: Axes, plane: Plane) -> None:
     """Draws the plane, its colour bar (within the area of `plot`) and the law's knee."""
     known = plane.value[np.isfinite(plane.value)]
     exponent = si_exponent(float(known.max()))
-    unit = f"{si_prefix(exponent)}{plane.figure.unit}"
+    unit = f"{si_prefix(exponent)}{plane.quantity.unit}"
     wide = known.max() > 30 * known.min()
     norm = (LogNorm if wide else Normalize)(known.min() if wide else 0, known.max())
     x_edges, y_edges = _edges(plane.x), _edges(plane.y)
@@ -118,7 +128,7 @@ def draw(plot: Axes, plane: Plane) -> None:
         axis.set_major_locator(FixedLocator(_shown(values)))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
-        axis.set_label_text(axis_title(name))
+        axis.set_label_text(axis_title(name, plane.units))
     _write_values(plot, plane, x_edges, norm, exponent)
     _draw_knee(plot, plane, x_edges, y_edges)
     bar = plot.inset_axes((1.025, 0, 0.03, 1))
@@ -127,7 +137,7 @@ def draw(plot: Axes, plane: Plane) -> None:
     bar.yaxis.set_minor_locator(NullLocator())
     bar.tick_params(labelsize=7)
     bar.set_title(unit, size=7, weight="normal", loc="left", pad=3)
-    plot.set_title(f"{plane.kernel}: {plane.figure.title}")
+    plot.set_title(f"{plane.kernel}: {plane.quantity.title}")
 
 
 def _write_values(

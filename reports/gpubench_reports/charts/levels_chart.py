@@ -1,9 +1,7 @@
 """The hierarchical roofline: each row once for every level of memory, under that level's roof.
 
 After Ilic, Pratas and Sousa, "Cache-aware Roofline Model", 2014, and Yang, Kurth and Williams,
-"Hierarchical Roofline Analysis for GPUs", 2020. Bytes of DRAM are the row's own; those of the
-levels before it are the prediction's: a term is bytes over the level's bandwidth, so bytes are its
-product with the roof of the device file.
+"Hierarchical Roofline Analysis for GPUs", 2020. The bytes of each level are the row's own.
 """
 
 import itertools
@@ -20,15 +18,13 @@ from matplotlib.lines import Line2D
 from gpubench_reports.charts import style
 from gpubench_reports.charts.roofline import knee, merged, name_flats
 from gpubench_reports.common.units import argument_text, si
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Context, Roof
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
 
 LEVELS = ("dram", "l2", "l1", "shared")
 _WIDTH, _HEIGHT = 11.0, 7.0  # inches
 _MOST_LABELS = 14
 # Points [of print] across, by level: where levels coincide, their marks lie inside one another.
 _SIZES = (10.5, 7.5, 4.8, 2.6)
-# Terms are those of a row's longest kernel: of a row of several they say nothing of the whole.
-_ONE_KERNEL = 0.1
 
 
 @dataclass(frozen=True)
@@ -43,41 +39,25 @@ class Point:
     intensity: dict[str, float]
 
 
-def points_of(rows: pd.DataFrame, context: Context) -> list[Point]:
+def points_of(rows: pd.DataFrame) -> list[Point]:
     """The rows with FLOP/s and with bytes for two levels or more."""
-    roofs = {
-        roof.name: roof.value
-        for roof in context.roofs
-        if roof.kind == "bandwidth" and roof.provenance not in PROVENANCES_OF_RUN
-    }
     found = []
     for row in rows[(rows["status"] == "ok") & (rows["flops_per_second"] > 0)].to_dict("records"):
-        terms, seconds = row["terms"], row["model_seconds"]
-        if not terms or not seconds > 0:
-            continue
-        longest = max(value for name, value in terms.items() if name != "launch")
-        if abs(longest + terms.get("launch", 0) - seconds) > _ONE_KERNEL * seconds:
-            continue
         flops = row["flops_per_second"] * row["seconds"]
-        intensity = {
-            level: flops / (terms[level] * roofs[level])
-            for level in LEVELS[1:]
-            if terms.get(level, 0) > 0 and level in roofs
-        }
-        if row["arithmetic_intensity"] > 0:
-            intensity["dram"] = row["arithmetic_intensity"]
-        if len(intensity) > 1:
-            name = f"{row['kernel']} {_in_short(row['arguments'])}".strip()
-            found.append(
-                Point(
-                    name,
-                    f"{row['concept']}/{row['kernel']}",
-                    row["label"],
-                    row["roof"],
-                    row["flops_per_second"],
-                    intensity,
-                )
+        moved = row["bytes"]
+        intensity = {level: flops / moved[level] for level in LEVELS if moved.get(level, 0) > 0}
+        if len(intensity) < 2:
+            continue
+        found.append(
+            Point(
+                f"{row['kernel']} {_in_short(row['arguments'])}".strip(),
+                f"{row['concept']}/{row['kernel']}",
+                row["label"],
+                row["roof"],
+                row["flops_per_second"],
+                intensity,
             )
+        )
     return found
 
 
@@ -87,7 +67,7 @@ def _in_short(arguments: dict) -> str:
 
 def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     """The figure; None when fewer than two rows have bytes for two levels."""
-    points = points_of(rows, context)
+    points = points_of(rows)
     if len(points) < 2:
         return None
     figure = style.new_figure(_WIDTH, _HEIGHT)

@@ -14,7 +14,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from gpubench_reports.charts import quick_ticks, style
 from gpubench_reports.charts.wire_chart import Fit
 from gpubench_reports.common.units import argument_text, axis_title, si
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.sweeps import axis_units
 
 _LATENCY, _RATE = "fit_latency_seconds", "fit_bytes_per_second"
 _SMALLEST, _LARGEST = 4.0, float(1 << 30)  # bytes drawn
@@ -94,7 +95,8 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
                 color=style.darker(style.COLOURS[place]),
                 gid="fit",
             )
-        _finish(axes, panel or "other paths" if len(panels) > 1 else "", low, top)
+        title = panel or "other paths" if len(panels) > 1 else ""
+        _finish(axes, title, low, top, axis_units(rows))
     if context.modelled:
         style.watermark(figure)
     return figure
@@ -136,14 +138,14 @@ def _draw(axes: Axes, path: Path, colour: str, marker: str) -> None:
         )
 
 
-def _finish(axes: Axes, title: str, low: float, top: float) -> None:
+def _finish(axes: Axes, title: str, low: float, top: float, units: dict[str, str]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xlim(_SMALLEST / 2, _LARGEST * 2)
     axes.xaxis.set_major_locator(FixedLocator([2.0**power for power in (2, 10, 20, 30)]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
     quick_ticks.ask_for(axes.xaxis)
-    axes.set_xlabel(axis_title("size"))
+    axes.set_xlabel(axis_title("size", units))
     axes.set_ylim(low, top)
     style.log_si_axis(axes, "y", "bandwidth", "B/s")
     axes.set_title(title)

@@ -16,8 +16,8 @@ from matplotlib.patches import Rectangle
 from gpubench_reports.charts import style
 from gpubench_reports.charts.heat_map import COLOURS
 from gpubench_reports.common.units import si, si_exponent, si_prefix
-from gpubench_reports.results.headlines import BY_COLUMN, FIGURES, with_headline
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.headlines import TIME, quantity_of
 
 _FROM, _TO = "from", "to"
 _CELL, _LEFT = 0.46, 0.75  # inches
@@ -53,19 +53,18 @@ def matrices(rows: pd.DataFrame) -> list[Matrix]:
         ok = group[group["status"] == "ok"]
         if ok.empty:
             continue
-        judged = with_headline(ok)
         # Few bytes: what is looked at is how long they take.
         moved = ok["useful_bytes_per_second"] * ok["seconds"]
         by_time = bool((moved <= _SMALL_BYTES).all())
-        figure = FIGURES[-1] if by_time else BY_COLUMN[judged["headline"].iloc[0]]
+        quantity = TIME if by_time else quantity_of(ok)
         members = sorted({int(a[end]) for a in group["arguments"] for end in (_FROM, _TO)})
         value = np.full((len(members), len(members)), np.nan)
         lost = np.zeros(value.shape, dtype=bool)
         for _, row in group[group["status"] != "ok"].iterrows():
             lost[_cell(members, row)] = True
-        for _, row in judged.iterrows():
+        for _, row in ok.iterrows():
             value[_cell(members, row)] = row["seconds"] if by_time else row["value"]
-        found.append(Matrix(str(kernel), members, value, lost, figure.title, figure.unit))
+        found.append(Matrix(str(kernel), members, value, lost, quantity.title, quantity.unit))
     return found
 
 

@@ -29,8 +29,9 @@ from gpubench_reports.charts import (
 )
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, write_atomically
+from gpubench_reports.results.context import Context
 from gpubench_reports.results.explanations import Explanation, explanations_beside
-from gpubench_reports.results.reader import Context, ResultFile
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.traces import Trace, path_beside, read_trace
 from gpubench_reports.results.watched import Series, series_beside
 

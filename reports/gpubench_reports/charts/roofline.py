@@ -18,9 +18,8 @@ from matplotlib.text import Text
 from matplotlib.transforms import offset_copy
 
 from gpubench_reports.charts import style
-from gpubench_reports.common.units import argument_text, arithmetic_unit, si
-from gpubench_reports.results.headlines import with_headline
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Context, Roof
+from gpubench_reports.common.units import argument_text, si
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.results.sweeps import Series, sweeps
 
 # Up to this many points carry their swept value; more carry numbers.
@@ -130,7 +129,7 @@ def find_sweeps(rows: pd.DataFrame) -> list[Sweep]:
     number = 1
     kernels = list(dict.fromkeys(zip(ok["concept"], ok["kernel"], strict=True)))
     for concept, kernel in kernels:
-        part = with_headline(ok[(ok["concept"] == concept) & (ok["kernel"] == kernel)])
+        part = ok[(ok["concept"] == concept) & (ok["kernel"] == kernel)]
         for x_name, series in sweeps(part):
             numbers = range(number, number + len(series.x))
             number = numbers.stop
@@ -148,6 +147,7 @@ class Line:
     names: list[str]
     kind: str
     value: float
+    unit: str
     provenance: str
 
     @property
@@ -170,12 +170,12 @@ def merged(roofs: list[Roof]) -> list[Line]:
     for roof in sorted(roofs, key=lambda r: r.value):
         for line in lines:
             close = abs(math.log(line.value / roof.value)) < _SAME
-            alike = arithmetic_unit(line.names[0]) == arithmetic_unit(roof.name)
+            alike = line.unit == roof.unit
             if close and alike and line.provenance == roof.provenance:
                 line.names = sorted({*line.names, roof.name})
                 break
         else:
-            lines.append(Line([roof.name], roof.kind, roof.value, roof.provenance))
+            lines.append(Line([roof.name], roof.kind, roof.value, roof.unit, roof.provenance))
     return lines
 
 
@@ -267,7 +267,7 @@ def _roof_text(lines: list[Line], unit: str, separator: str) -> str:
 
 
 def _flat_text(lines: list[Line]) -> str:
-    text = _roof_text(lines, arithmetic_unit(*lines[0].names), "\n")
+    text = _roof_text(lines, lines[0].unit, "\n")
     return text.replace("  ", "\n", 1)
 
 

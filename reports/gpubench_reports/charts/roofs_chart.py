@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
-from gpubench_reports.common.units import arithmetic_unit, si
-from gpubench_reports.results.reader import Context, Roof
+from gpubench_reports.common.units import si
+from gpubench_reports.results.context import Context, Roof
 
 _FOUND = ("measured", "modelled")
 _KINDS = ("bandwidth", "compute")  # in order
@@ -27,6 +27,7 @@ class Pair:
 
     name: str
     kind: str
+    unit: str
     found: Roof | None
     all_filed: tuple[Roof, ...]  # the data sheet's first, then what is known to be reached of it
 
@@ -39,13 +40,6 @@ class Pair:
     def title(self) -> str:
         """Its name, to be read."""
         return self.name.replace("_", " ")
-
-    @property
-    def unit(self) -> str:
-        """What its values count."""
-        if self.kind == "bandwidth":
-            return "B/s"
-        return arithmetic_unit(self.name)
 
     @property
     def fraction(self) -> float:
@@ -62,14 +56,10 @@ def pairs(roofs: Sequence[Roof]) -> list[Pair]:
     for roof in sorted(roofs, key=lambda roof: roof.provenance != "data_sheet"):
         if roof.provenance not in _FOUND:
             filed.setdefault(roof.name, []).append(roof)
+    either = {name: found.get(name) or filed[name][0] for name in dict.fromkeys([*found, *filed])}
     paired = [
-        Pair(
-            name,
-            (found.get(name) or filed[name][0]).kind,
-            found.get(name),
-            tuple(filed.get(name, ())),
-        )
-        for name in dict.fromkeys([*found, *filed])
+        Pair(name, roof.kind, roof.unit, found.get(name), tuple(filed.get(name, ())))
+        for name, roof in either.items()
     ]
     return sorted(paired, key=lambda pair: (_KINDS.index(pair.kind), _reach(pair)))
 

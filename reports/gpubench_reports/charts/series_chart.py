@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import si_exponent, si_prefix
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
 from gpubench_reports.results.watched import Series
 
 _COLUMN, _LEFT = 4.8, 0.78  # inches
@@ -62,7 +62,7 @@ def build(concept: str, watched: list[Series], context: Context) -> Figure | Non
             axes = figure.add_axes(
                 (left / width, base / height, (each - _LEFT - 0.15) / width, _PANEL / height)
             )
-            title, unit = _EVIDENCE.get(name, (series.figure.title, series.figure.unit))
+            title, unit = _EVIDENCE.get(name, (series.quantity.title, series.quantity.unit))
             values = series.rate if name == "rate" else series.evidence[name]
             _draw(axes, series, values, title, unit, style.COLOURS[place])
             axes.tick_params(labelbottom=place + 1 == panels)

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from gpubench_reports.charts import quick_ticks
 from gpubench_reports.common.units import si_exponent, si_prefix, si_short
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
 
 # Okabe-Ito without the yellow, which vanishes on paper, and the black, which is the roofs'.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

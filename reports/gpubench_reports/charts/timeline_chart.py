@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from gpubench_reports.charts import quick_ticks, style
 from gpubench_reports.common.units import si, si_exponent
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
 from gpubench_reports.results.traces import Operation, Trace
 
 _WIDTH, _LEFT, _RIGHT = 10.0, 1.45, 0.25  # inches

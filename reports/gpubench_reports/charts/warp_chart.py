@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from gpubench_reports.charts import style
+from gpubench_reports.results.context import Context
 from gpubench_reports.results.explanations import BANKS, LANES, Access, Explanation
-from gpubench_reports.results.reader import Context
 
 WORD, SECTOR, LINE = 4, 32, 128  # bytes
 MOST_ROWS = 32  # of a panel: lines of 128 bytes, or wavefronts

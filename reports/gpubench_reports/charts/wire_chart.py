@@ -13,8 +13,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import quick_ticks, style
 from gpubench_reports.common.units import argument_text, axis_title, si
-from gpubench_reports.results.reader import Context
-from gpubench_reports.results.sweeps import Argument, Series
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.sweeps import Argument, Series, axis_units
 
 _ALGORITHM, _BUS = "algorithm_bytes_per_second", "bus_bytes_per_second"
 _FEWEST_SIZES = 3  # below that a line through them says nothing
@@ -83,7 +83,7 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
             )
         words.append(_draw_fit(axes[0], found, name, size, colour))
     for one, title in zip(axes, ("algorithm bandwidth", "bus bandwidth"), strict=True):
-        _finish(one, title, [series for _, series in drawn])
+        _finish(one, title, [series for _, series in drawn], axis_units(rows))
     axes[0].set_title("size / time; dashed: alpha-beta fit, bar: half of it")
     axes[1].set_title("what the narrowest link carries")
     for index, text in enumerate(words):
@@ -159,7 +159,7 @@ def _draw_fit(axes: Axes, found: Fit | None, name: str, size: np.ndarray, colour
     )
 
 
-def _finish(axes: Axes, title: str, drawn: list[Series]) -> None:
+def _finish(axes: Axes, title: str, drawn: list[Series], units: dict[str, str]) -> None:
     sizes = np.unique([float(x) for series in drawn for x in series.x])
     axes.set_xscale("log", base=2)
     axes.set_xlim(sizes.min() / 2, sizes.max() * 2)
@@ -168,6 +168,6 @@ def _finish(axes: Axes, title: str, drawn: list[Series]) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
     quick_ticks.ask_for(axes.xaxis)
-    axes.set_xlabel(axis_title("size"))
+    axes.set_xlabel(axis_title("size", units))
     style.log_si_axis(axes, "y", title, "B/s")
     axes.legend(loc="lower right", handlelength=1.4)

@@ -1,9 +1,10 @@
-"""Numbers for people: SI prefixes, and the units of the axes that benchmarks sweep.
+"""Numbers for people: SI prefixes, and units beside them.
 
 Data are in SI base units throughout; prefixes are added only where something is shown.
 """
 
 import math
+from collections.abc import Mapping
 
 _PREFIXES = {
     -12: "p",
@@ -19,53 +20,14 @@ _PREFIXES = {
     18: "E",
 }
 
-# What one step of a swept argument is. An axis that is not here is drawn without a unit.
-AXIS_UNITS = {
-    "stride": "elements",
-    "offset": "elements",
-    "bytes": "bytes per lane",
-    "block": "threads",
-    "record": "words",
-    "window": "bytes",
-    "size": "bytes",
-    "n": "elements",
-    "m": "elements",
-    "k": "elements",
-    "align": "bytes",
-    "seq": "tokens",
-    "head_dim": "elements",
-    "row": "bytes",
-    "table": "bytes",
-    "columns": "numbers",
-    "bins": "words",
-    "bucket": "bytes",
-    "launches": "in a row",
-    "us": "µs",
-    "every": "steps",
-    "warps": "resident per SM",
-    "unroll": "accesses in flight per thread",
-    "ilp": "chains per thread",
-    "lanes": "that share a word",
-    "eighths": "FMAs per element × 8",
-    "edge": "of a thread's tile",
-    "tile": "bytes",
-    "stages": "tiles in shared memory",
-    "fields": "words",
-    "ways": "paths",
-    "ratio": "one in this many has all the work",
-    "ranks": "GPUs",
-    "chunks": "of the same bytes in all",
-    "values": "kept per thread",
-}
-
-
-# Whole numbers are no FLOPs: of types, and of the roofs that are theirs.
-WHOLE_NUMBERS = ("int8", "int32", "tensor_int8")
+# Whole numbers are no FLOPs: types, and the roofs that are theirs.
+_WHOLE_NUMBERS = ("int8", "int32", "tensor_int8")
 
 
 def arithmetic_unit(*names: object) -> str:
-    """What arithmetic is counted in, where these are the type, the roof or the label of it."""
-    return "OP/s" if any(name in WHOLE_NUMBERS for name in names) else "FLOP/s"
+    """What arithmetic is counted in, of a type or a roof of these names. For files that name the
+    type alone: device files, and result files of version 1."""
+    return "OP/s" if any(name in _WHOLE_NUMBERS for name in names) else "FLOP/s"
 
 
 def si_exponent(value: float) -> int:
@@ -119,7 +81,6 @@ def argument_text(value: float | str) -> str:
     return f"{value:.6g}"
 
 
-def axis_title(name: str) -> str:
-    """The label of a swept axis: its name and, where known, its unit."""
-    unit = AXIS_UNITS.get(name)
-    return f"{name} [{unit}]" if unit else name
+def axis_title(name: str, units: Mapping[str, str]) -> str:
+    """The label of a swept axis: its name and, where `units` has it, its unit."""
+    return f"{name} [{units[name]}]" if name in units else name

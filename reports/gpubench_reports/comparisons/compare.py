@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.headlines import unit_of, with_headline
 from gpubench_reports.results.reader import ResultFile
 
 _WORTH_A_LINE = 0.01  # by the logarithm of the ratio
@@ -42,8 +41,8 @@ class Comparison:
 
 def compare(a: ResultFile, b: ResultFile) -> Comparison:
     """Compares B with A. Raises ReportError when they have no row in common."""
-    rows_a = with_headline(a.ok).set_index("name")
-    rows_b = with_headline(b.ok).set_index("name")
+    rows_a = a.ok.set_index("name")
+    rows_b = b.ok.set_index("name")
     common = rows_a.index[rows_a.index.isin(rows_b.index)]
     if common.empty:
         raise ReportError(b.path, f"has no row in common with {a.path}")
@@ -67,7 +66,7 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
             "concept": left["concept"].to_numpy(),
             "kernel": left["kernel"].to_numpy(),
             "headline": np.where(agree, left["headline"], "seconds"),
-            "unit": np.where(agree, [unit_of(row) for row in left.to_dict("records")], "s"),
+            "unit": np.where(agree, left["unit"], "s"),
             "a": value_a,
             "b": value_b,
             "ratio": ratio,

@@ -16,7 +16,8 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.results.reader import ResultFile, clean
+from gpubench_reports.results.checking import clean
+from gpubench_reports.results.reader import ResultFile
 
 # Of each figure of a launch the metrics whose sum it is. Metrics of instrumented instructions
 # (smsp__sass_...) where there is a choice: what else goes through a unit is not among them.

@@ -20,8 +20,9 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, reason, require_folder, write_atomically
+from gpubench_reports.results.checking import clean
 from gpubench_reports.results.importers import convert, to_bytes
-from gpubench_reports.results.reader import ResultFile, clean, read
+from gpubench_reports.results.reader import ResultFile, read
 
 # The half-width of an interval, over its median, for which seconds are told.
 WIDTH = 0.005

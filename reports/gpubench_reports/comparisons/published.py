@@ -26,7 +26,8 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason, require_folder, write_atomically
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
-from gpubench_reports.results.reader import COUNTERS, ResultFile, read
+from gpubench_reports.results.reader import ResultFile, read
+from gpubench_reports.results.rows import COUNTERS
 
 BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
 _UNITS = {

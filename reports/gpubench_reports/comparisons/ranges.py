@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons.published import points_of
-from gpubench_reports.results.headlines import with_headline
 from gpubench_reports.results.reader import ResultFile, read
 
 
@@ -53,7 +52,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
         if other.context.modelled or not same:
             continue
         files += 1
-        for row in with_headline(other.ok).to_dict("records"):
+        for row in other.ok.to_dict("records"):
             measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
     word = "1 run" if files == 1 else f"{files} runs"
     found = [Range(*key, min(values), max(values), word) for key, values in measured.items()]

@@ -9,8 +9,8 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons.compare import Comparison, compare
-from gpubench_reports.results.headlines import with_headline
-from gpubench_reports.results.reader import Context, ResultFile
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile
 
 
 def means(rows: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
     lines: dict[str, pd.DataFrame] = {}
     first = ""
     for name, result in zip(names, results, strict=True):
-        rows = with_headline(result.ok)
+        rows = result.ok
         typed = np.array([isinstance(a.get("dtype"), str) for a in rows["arguments"]], dtype=bool)
         rows = rows[typed]  # of no rows a list would choose columns
         if of_roof:

@@ -20,6 +20,12 @@ SAMPLES = 31
 COPY_BYTES = 256 * 2**20  # of each of the two arrays
 SIDE = 8192  # of the matrices
 HEADS, TOKENS, HEAD_DIM = 16, 16384, 128
+AXES = {
+    **dict.fromkeys(("m", "n", "k", "head_dim"), "elements"),
+    "size": "bytes",
+    "seq": "tokens",
+}
+_UNITS = {"useful_bytes": "B/s", "flops": "FLOP/s"}
 
 
 def sample(run: Callable[[], Any]) -> list[float]:
@@ -40,8 +46,9 @@ def sample(run: Callable[[], Any]) -> list[float]:
     return [batch(count) for _ in range(SAMPLES)]
 
 
-def row(name: str, run: Callable[[], Any], **amounts: float) -> dict[str, Any]:
-    """A row of a result file; of what this PyTorch or GPU cannot do, a skipped one."""
+def row(name: str, run: Callable[[], Any], what: str, amount: float) -> dict[str, Any]:
+    """A row of a result file, judged by how much of `what` it does per second; of what this PyTorch
+    or GPU cannot do, a skipped one."""
     concept, kernel, *_ = name.split("/")
     known = {
         "name": name,
@@ -71,8 +78,10 @@ def row(name: str, run: Callable[[], Any], **amounts: float) -> dict[str, Any]:
             "ci_high_seconds": seconds[-10],
             "min_seconds": seconds[0],
             "samples": len(seconds),
+            "headline": {"name": f"{what}_per_second", "unit": _UNITS[what], "better": "higher"},
+            f"{what}_per_second": amount / median,
         }
-        | {f"{what}_per_second": amount / median for what, amount in amounts.items()}
+        | ({"arithmetic_unit": "FLOP/s"} if what == "flops" else {})
     )
 
 
@@ -82,7 +91,8 @@ def copy() -> dict[str, Any]:
     return row(
         f"pytorch/copy/size:{COPY_BYTES}",
         lambda: target.copy_(source),
-        useful_bytes=2.0 * COPY_BYTES,
+        what="useful_bytes",
+        amount=2.0 * COPY_BYTES,
     )
 
 
@@ -91,7 +101,7 @@ def matmul(dtype: str) -> dict[str, Any]:
     flops = 2.0 * SIDE**3
     a, b = (torch.randn(SIDE, SIDE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     if dtype == "bf16":
-        return row(name, lambda: a @ b.T, flops=flops)
+        return row(name, lambda: a @ b.T, what="flops", amount=flops)
 
     def fp8() -> Callable[[], Any]:
         one = torch.ones((), device="cuda")
@@ -107,7 +117,7 @@ def matmul(dtype: str) -> dict[str, Any]:
             made.append(fp8())
         return made[0]()
 
-    return row(name, run, flops=flops)
+    return row(name, run, what="flops", amount=flops)
 
 
 def attention(path: str) -> dict[str, Any]:
@@ -123,7 +133,8 @@ def attention(path: str) -> dict[str, Any]:
     return row(
         f"pytorch/attention/path:{path}/seq:{TOKENS}/head_dim:{HEAD_DIM}",
         run,
-        flops=4.0 * HEADS * TOKENS**2 * HEAD_DIM,
+        what="flops",
+        amount=4.0 * HEADS * TOKENS**2 * HEAD_DIM,
     )
 
 
@@ -137,12 +148,14 @@ def main(out: str) -> int:
             for path in ("flash_attention", "efficient_attention", "cudnn_attention")
         ]
     context = {
-        "schema_version": 1,
+        "schema_version": 2,
         "device_kind": "cuda",
         "device": title,
         "device_title": title,
         "imported_from": f"PyTorch {torch.__version__}",
         "cuda_version": str(torch.version.cuda),
+        "concepts": {},
+        "axes": AXES,
         "roofs": [],
     }
     Path(out).write_text(json.dumps({"context": context, "benchmarks": rows}, indent=1) + "\n")

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from gpubench_reports.common.units import si
-from gpubench_reports.results.headlines import arithmetic_unit_of
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
 from gpubench_reports.rules.verdicts import Verdict
 
 NONE = "·"  # in a cell of which nothing is known
@@ -23,6 +22,7 @@ class Column:
     title: str
     texts: list[str]
     numbers: list[float]
+    parts: list[list[str]] | None = None  # what a text was joined from, where that is several
 
     @property
     def is_text(self) -> bool:
@@ -64,7 +64,8 @@ def columns_of(
     found.append(_words("bound", "bound", bound))
     if verdicts:
         found.append(_words("wall", "wall", [v.wall if v else "" for v in judged]))
-    found.append(_words("note", "note", [note(row) for row in rows.to_dict("records")]))
+    notes = [notes_of(row) for row in rows.to_dict("records")]
+    found.append(replace(_words("note", "note", list(map("; ".join, notes))), parts=notes))
     return [column for column in found if column.says_anything]
 
 
@@ -75,7 +76,7 @@ def _bound(verdict: Verdict | None, label: str) -> str:
     return f"{verdict.bound} ({label})" if label else verdict.bound
 
 
-def note(row: Mapping[str, Any]) -> str:
+def notes_of(row: Mapping[str, Any]) -> list[str]:
     """What one must know before trusting a row: all that it says of itself in words."""
     notes = []
     if row["converged"] == 0:
@@ -92,11 +93,10 @@ def note(row: Mapping[str, Any]) -> str:
         notes.append(f"{row['registers']:.0f} registers")
     if row["local_bytes"] > 0:
         notes.append(f"{row['local_bytes']:.0f} bytes of local memory")
-    if row["note"]:
-        notes.append(row["note"])
+    notes += row["notes"]
     if row["reason"]:
         notes.append(row["reason"])
-    return "; ".join(notes)
+    return notes
 
 
 def percent(value: float) -> str:
@@ -112,10 +112,10 @@ def _si(unit: str) -> Callable[[float], str]:
 
 
 def _arithmetic(rows: pd.DataFrame) -> Column:
-    records = rows[["flops_per_second", "roof", "label", "arguments"]].to_dict("records")
+    records = rows[["flops_per_second", "arithmetic_unit"]].to_dict("records")
     numbers = [float(row["flops_per_second"]) for row in records]
     texts = [
-        NONE if math.isnan(number) else si(number, arithmetic_unit_of(row))
+        NONE if math.isnan(number) else si(number, row["arithmetic_unit"])
         for number, row in zip(numbers, records, strict=True)
     ]
     return Column("arithmetic", "arithmetic", texts, numbers)

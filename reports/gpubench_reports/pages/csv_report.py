@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gpubench_reports.results.headlines import with_headline
-from gpubench_reports.results.reader import COUNTERS, WORDS, ResultFile
+from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts import Verdict
 
 # Google Benchmark's own keys, which the other columns say already or which say nothing of the row.
@@ -32,6 +32,8 @@ _LEFT_OUT = {
     "error_occurred",
     "error_message",
     "terms",
+    "note",
+    "notes",
     *COUNTERS,
     *WORDS,
 }
@@ -56,7 +58,7 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
     rows = result.rows.to_dict("records")
     arguments: list[str] = []
     own: list[str] = []
-    counters, words = list(_HEADLINES), ["label", "note"]
+    counters, words = list(_HEADLINES), ["label"]
     if everything:
         arguments = list(dict.fromkeys(name for row in rows for name in row["arguments"]))
         own = list(
@@ -70,7 +72,8 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
         counters, words = ["seconds", *COUNTERS], list(WORDS)
     counters = [c for c in counters if result.rows[c].notna().any()]
     words = [word for word in words if (result.rows[word] != "").any()]
-    head = {row["name"]: row for row in with_headline(result.ok).to_dict("records")}
+    noted = any(row["notes"] for row in rows)
+    head = {row["name"]: row for row in result.ok.to_dict("records")}
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(
@@ -83,6 +86,7 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
             *map(_cell, arguments),
             *counters,
             *words,
+            *(["note"] if noted else []),
             *map(_cell, own),
             *_JUDGED,
         ]
@@ -97,6 +101,7 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
                 *(_cell(row["arguments"].get(name, "")) for name in arguments),
                 *(_cell(row[counter]) for counter in counters),
                 *(_cell(row[word]) for word in words),
+                *([_cell("; ".join(row["notes"]))] if noted else []),
                 *(_cell(row["raw"].get(key, "")) for key in own),
                 *(_cell(judged[key]) for key in _JUDGED),
             ]

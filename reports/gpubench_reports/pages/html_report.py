@@ -29,9 +29,10 @@ from gpubench_reports.pages import paragraphs
 from gpubench_reports.pages.columns import columns_of
 from gpubench_reports.pages.inline_svg import png_element, to_inline_svg
 from gpubench_reports.pages.markup import Markup, data_block, joined, tag, text
+from gpubench_reports.results.context import Context
 from gpubench_reports.results.device_files import Machine, of_result
-from gpubench_reports.results.headlines import with_headline
-from gpubench_reports.results.reader import Context, ResultFile
+from gpubench_reports.results.headlines import headline_text
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import (
     FAILS,
     HOLDS,
@@ -46,7 +47,6 @@ from gpubench_reports.rules.verdicts import (
     LOW,
     UNGRADED,
     Verdict,
-    headline_text,
     health,
     judge,
     rules,
@@ -387,7 +387,7 @@ def _worst_card(result: ResultFile, verdicts: Mapping[str, Verdict]) -> Markup:
 
 def _told(result: ResultFile, verdict: Verdict) -> Markup:
     """One row of the worst: how far it is from what it should reach, why, and what to do."""
-    row = with_headline(result.ok[result.ok["name"] == verdict.name]).iloc[0]
+    row = result.ok[result.ok["name"] == verdict.name].iloc[0]
     parts = [
         tag(
             "p",

@@ -4,19 +4,19 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gpubench_reports.charts import style
-from gpubench_reports.common.units import arithmetic_unit, si
+from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import Comparison
 from gpubench_reports.comparisons.speedups import means
 from gpubench_reports.pages import paragraphs
-from gpubench_reports.results.headlines import with_headline
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Context, ResultFile
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
+from gpubench_reports.results.headlines import headline_text
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding
 from gpubench_reports.rules.goals import Outcome
 from gpubench_reports.rules.verdicts import (
     EXPECTED,
     UNGRADED,
     Verdict,
-    headline_text,
     health,
     worst,
 )
@@ -127,7 +127,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     if not nearest:
         return ["No row was graded.", ""]
     (found,) = nearest
-    row = with_headline(result.ok[result.ok["name"] == found.name]).iloc[0]
+    row = result.ok[result.ok["name"] == found.name].iloc[0]
     graded = sum(verdict.grade != UNGRADED for verdict in verdicts.values())
     place = f"{_code(found.name)} at {headline_text(row)}: {escape(found.sentence)}"
     return [f"All {graded} graded rows are as expected. The nearest to being low is {place}.", ""]
@@ -162,8 +162,7 @@ def _roofs(result: ResultFile) -> list[str]:
         for roof in roofs:
             place = 0 if roof.provenance in PROVENANCES_OF_RUN else 1
             if roof.name == name and not cells[place]:
-                unit = "B/s" if roof.kind == "bandwidth" else arithmetic_unit(name)
                 word = f", {style.ROOF_WORDS[roof.provenance]}" if place else ""
-                cells[place] = si(roof.value, unit) + word
+                cells[place] = si(roof.value, roof.unit) + word
         lines.append(f"| {escape(name)} | {cells[0]} | {cells[1]} |")
     return ["### Roofs", "", *lines, ""]

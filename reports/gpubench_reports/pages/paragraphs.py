@@ -8,10 +8,10 @@ from importlib.resources import files
 import pandas as pd
 
 from gpubench_reports.common.units import argument_text
-from gpubench_reports.results.headlines import BY_COLUMN, with_headline
-from gpubench_reports.results.reader import Context
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.headlines import headline_text, quantity_of
 from gpubench_reports.results.sweeps import alike, axes
-from gpubench_reports.rules.verdicts import EXPECTED, UNGRADED, Verdict, headline_text
+from gpubench_reports.rules.verdicts import EXPECTED, UNGRADED, Verdict
 
 _MOST_KERNELS = 4  # in a text of one paragraph
 
@@ -55,7 +55,6 @@ def sentences_of(
     kernels: list[str] = []
     rest: list[str] = []
     if not ok.empty:
-        ok = with_headline(ok)
         kernels = [_range(group) for group in alike(ok)]
         judged = [verdicts[name] for name in ok["name"] if name in verdicts]
         rest += [_bounds(judged), *_grades(judged)]
@@ -72,7 +71,7 @@ def _range(group: pd.DataFrame) -> str:
     (stride 32) to 32.9 TB/s (stride 1), a factor of 32."."""
     if len(group) < 2:
         return ""
-    figure = BY_COLUMN[group["headline"].iloc[0]]
+    quantity = quantity_of(group)
     least, most = group.loc[group["value"].idxmin()], group.loc[group["value"].idxmax()]
     times = most["value"] / least["value"]
     kernel = group["kernel"].iloc[0]
@@ -83,11 +82,11 @@ def _range(group: pd.DataFrame) -> str:
 
     if times < 1.02:
         over = f", the same for every {_listed(swept)}" if swept else ""
-        return f"{kernel}: {figure.title} {headline_text(most)}{over}."
+        return f"{kernel}: {quantity.title} {headline_text(most)}{over}."
     where = [f" ({place(row)})" if swept else "" for row in (least, most)]
     factor = f"{times:.3g}" if times < 1000 else "more than 1000"
     return (
-        f"{kernel}: {figure.title} from {headline_text(least)}{where[0]} to "
+        f"{kernel}: {quantity.title} from {headline_text(least)}{where[0]} to "
         f"{headline_text(most)}{where[1]}, a factor of {factor}."
     )
 

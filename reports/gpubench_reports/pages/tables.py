@@ -28,7 +28,8 @@ from gpubench_reports.comparisons.validate import (
     worst,
 )
 from gpubench_reports.pages.columns import NONE, columns_of
-from gpubench_reports.results.reader import Context, ResultFile
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.calibration import Calibration, figure_rules
 from gpubench_reports.rules.claims import UNTESTED, Finding, tested_and_not
 from gpubench_reports.rules.goals import Outcome
@@ -497,16 +498,12 @@ def _result_table(
     columns = columns_of(rows, verdicts, context)
     numbers: dict[str, int] = {}
 
-    def short(notes: str) -> str:
-        if notes == NONE:
-            return NONE
-        found = [numbers.setdefault(note, len(numbers) + 1) for note in notes.split("; ")]
-        return " ".join(map(str, found))
+    def short(notes: list[str]) -> str:
+        found = [numbers.setdefault(note, len(numbers) + 1) for note in notes]
+        return " ".join(map(str, found)) or NONE
 
     shown = [
-        (column.title, [short(text) for text in column.texts])
-        if column.key == "note"
-        else (column.title, column.texts)
+        (column.title, column.texts if column.parts is None else list(map(short, column.parts)))
         for column in columns
         if column.key != "wall"
     ]

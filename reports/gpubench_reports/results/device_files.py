@@ -12,7 +12,10 @@ from typing import Any
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.reader import PROVENANCES, Checker, ResultFile, Roof, parse, read
+from gpubench_reports.common.units import arithmetic_unit
+from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.context import PROVENANCES, Roof
+from gpubench_reports.results.reader import ResultFile, read
 
 _PEAK = "_flops_per_second"
 
@@ -52,11 +55,13 @@ def _of_device_file(check: Checker, document: dict[str, Any]) -> Machine:
         provenance = check.text(figure, "from", name)
         if provenance not in PROVENANCES:
             raise check.fail(name, f"'from' must be one of {', '.join(PROVENANCES)}")
+        roof = name.removesuffix(_PEAK) if is_peak else "dram"
         roofs.append(
             Roof(
-                name=name.removesuffix(_PEAK) if is_peak else "dram",
+                name=roof,
                 kind="compute" if is_peak else "bandwidth",
                 value=check.positive(figure, "value", name),
+                unit=arithmetic_unit(roof) if is_peak else "B/s",
                 provenance=provenance,
                 source=check.text(figure, "source", name, ""),
             )

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.results.reader import Checker, Context, ResultFile, open_document
+from gpubench_reports.results.checking import Checker
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile, open_document
 
 LANES = BANKS = 32
 _LARGEST_OFFSET = 1 << 62

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from gpubench_reports.common.units import argument_text
-from gpubench_reports.results.headlines import BY_COLUMN, Figure
+from gpubench_reports.results.headlines import Quantity, quantity_of
 
 # More lines than this in one panel cannot be told apart; they are spread over more panels.
 MAX_SERIES = 6
@@ -38,14 +38,19 @@ class Series:
 
 @dataclass
 class Panel:
-    """One set of axes: a kernel, a figure, an x axis."""
+    """One set of axes: a kernel, a quantity, an x axis."""
 
     kernel: str
-    figure: Figure
+    quantity: Quantity
     x_name: str  # empty: x are kernels
     numeric: bool
     series: list[Series]
     fixed: dict[str, Argument] = field(default_factory=dict)  # the same in every row
+
+    @property
+    def units(self) -> dict[str, str]:
+        """What one step of each axis is, where the rows say so."""
+        return axis_units(pd.concat([series.rows for series in self.series]))
 
     @property
     def title(self) -> str:
@@ -73,7 +78,7 @@ def x_axis(swept: dict[str, list[Argument]]) -> str:
 
 
 def alike(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    """Splits rows by kernel, headline figure and set of argument names, in order of appearance."""
+    """Splits rows by kernel, headline and set of argument names, in order of appearance."""
     keys = [
         (kernel, headline, tuple(sorted(arguments)))
         for kernel, headline, arguments in zip(
@@ -84,7 +89,7 @@ def alike(rows: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def panels(rows: pd.DataFrame) -> list[Panel]:
-    """The panels of one concept's rows (as figures.with_headline gives them)."""
+    """The panels of one concept's rows that have a time."""
     found: list[Panel] = []
     alone: dict[str, list[pd.DataFrame]] = {}
     for group in alike(rows):
@@ -95,7 +100,7 @@ def panels(rows: pd.DataFrame) -> list[Panel]:
         else:
             alone.setdefault(group["headline"].iloc[0], []).append(group)
     # Kernels with nothing to sweep stand side by side: a panel for one point says nothing.
-    for headline, groups in alone.items():
+    for groups in alone.values():
         together = pd.concat(groups)
         fixed = _common(together["arguments"])
         names = [
@@ -106,7 +111,12 @@ def panels(rows: pd.DataFrame) -> list[Panel]:
         ]
         found.append(
             Panel(
-                "", BY_COLUMN[headline], "", False, [Series({}, list(names), together)], fixed=fixed
+                "",
+                quantity_of(together),
+                "",
+                False,
+                [Series({}, list(names), together)],
+                fixed=fixed,
             )
         )
     return found
@@ -147,8 +157,7 @@ def _swept_panels(
             part_swept = {n: v for n, v in part_axes.items() if len(v) > 1 or n == x_name}
             found += _swept_panels(part, part_axes, part_swept)
         return found
-    figure = BY_COLUMN[group["headline"].iloc[0]]
-    return [Panel(kernel, figure, x_name, _numeric(swept[x_name]), series, fixed)]
+    return [Panel(kernel, quantity_of(group), x_name, _numeric(swept[x_name]), series, fixed)]
 
 
 def _series(group: pd.DataFrame, x_name: str, others: list[str]) -> list[Series]:
@@ -180,3 +189,8 @@ def _common(arguments: Iterable[dict[str, Argument]]) -> dict[str, Argument]:
 
 def _numeric(values: Iterable[Argument]) -> bool:
     return all(isinstance(value, int | float) for value in values)
+
+
+def axis_units(rows: pd.DataFrame) -> dict[str, str]:
+    """What one step of each axis of `rows` is, where they say so."""
+    return {axis: unit for units in rows["axes"] for axis, unit in units.items()}

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.results.reader import Checker, Context, context_of, parse
+from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.context import Context, context_of
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.headlines import BY_COLUMN, Figure
-from gpubench_reports.results.reader import Checker, ResultFile
+from gpubench_reports.results.checking import Checker
+from gpubench_reports.results.headlines import BY_COLUMN, Quantity
+from gpubench_reports.results.reader import ResultFile
 
 _EVIDENCE = ("sm_clock_hz", "power_w", "temperature_c")
 
@@ -23,7 +24,7 @@ class Series:
 
     name: str
     verdict: str
-    figure: Figure
+    quantity: Quantity
     seconds: np.ndarray
     rate: np.ndarray
     evidence: dict[str, np.ndarray]  # sm_clock_hz, power_w, temperature_c
@@ -57,8 +58,8 @@ def series_beside(result: ResultFile) -> list[Series]:
 
 
 def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
-    figure = BY_COLUMN.get(check.text(entry, "figure", where))
-    if figure is None:
+    quantity = BY_COLUMN.get(check.text(entry, "figure", where))
+    if quantity is None:
         raise check.fail(where, "'figure' is none that a row is judged by")
     seconds = _numbers(check, where, entry, "seconds")
     if len(seconds) == 0:
@@ -73,7 +74,7 @@ def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
     return Series(
         name=check.text(entry, "name", where),
         verdict=check.text(entry, "verdict", where, ""),
-        figure=figure,
+        quantity=quantity,
         seconds=seconds,
         rate=columns["rate"],
         evidence={name: columns[name] for name in _EVIDENCE},

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.reader import Checker, ResultFile, parse
+from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.expressions import Expression
 from gpubench_reports.rules.rule_rows import RuleRows, UnusableError, plain_figure
 

@@ -12,7 +12,8 @@ from importlib.resources import files
 from typing import Any
 
 from gpubench_reports.common.units import argument_text, si
-from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Context, ResultFile
+from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.expressions import Expression
 from gpubench_reports.rules.rule_rows import (
     RuleRows,

@@ -18,7 +18,8 @@ from gpubench_reports.common.files import require_folder
 from gpubench_reports.comparisons import counters, peers
 from gpubench_reports.comparisons.agree import agree, by_concept
 from gpubench_reports.comparisons.validate import validate
-from gpubench_reports.results.reader import Context, ResultFile, read
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.rules.expressions import Expression
 from gpubench_reports.rules.rule_rows import (
     RuleRows,

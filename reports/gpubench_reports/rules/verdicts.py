@@ -18,8 +18,10 @@ import pandas as pd
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.ranges import Range
-from gpubench_reports.results.headlines import BY_COLUMN, unit_of, with_headline
-from gpubench_reports.results.reader import COUNTERS, PROVENANCES_OF_RUN, ResultFile
+from gpubench_reports.results.context import PROVENANCES_OF_RUN
+from gpubench_reports.results.headlines import BY_COLUMN
+from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.rows import COUNTERS
 
 EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
 _GRADES = {"low": LOW, "high": HIGH}
@@ -170,7 +172,7 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
     rows = result.ok
     if rows.empty:
         return {}
-    figures = _with_derived(result, with_headline(rows))
+    figures = _with_derived(result, rows)
     by_row: dict[str, list[Range]] = {}
     for entry in recorded:
         by_row.setdefault(entry.row, []).append(entry)
@@ -280,7 +282,7 @@ def _yardstick(
     if ratio > 0:
         tolerance = row["law_tolerance"] if row["law_tolerance"] > 0 else limits["law"]
         tolerance = min(tolerance, 0.95)
-        if _less_is_more(row["headline"]) and row["law_value"] > 0:  # the law is a time
+        if row["better"] == "lower" and row["law_value"] > 0:  # the law is a time
             ratio = 1 / ratio
         return ratio, _LAW, 1 - tolerance, 1 + tolerance
     if measured and row["model_seconds"] > 0:
@@ -295,7 +297,7 @@ def _yardstick(
 
 def _less_is_more(quantity: str) -> bool:
     """Whether the quantity is a time, or clocks, and no rate."""
-    return quantity in BY_COLUMN and not BY_COLUMN[quantity].is_rate
+    return quantity in BY_COLUMN and not BY_COLUMN[quantity].more_is_better
 
 
 def _no_grade(row: dict[str, Any], measured: bool) -> str:
@@ -441,11 +443,6 @@ def _elements(tile: object) -> float:
     """How many results a tile such as "128x256" holds."""
     found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", tile) if isinstance(tile, str) else None
     return float(found[1]) * float(found[2]) if found else math.nan
-
-
-def headline_text(row: Any) -> str:
-    """The figure that a row of with_headline() is judged by, with its unit: "4.11 TB/s"."""
-    return si(row["value"], unit_of(row))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.reader import parse
+from gpubench_reports.results.checking import parse
 
 # Figures that most rows' times follow from.
 _VARIED = ("dram_bytes_per_second", "l2_bytes_per_second", "sm_clock_hz")

@@ -386,7 +386,7 @@ def _night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timin
         _median(timing.power_w for timing in sound),
         _median((timing.temperature_c for timing in sound), max),
         sum(timing.throttled for timing in all_first) / len(all_first),
-        "; ".join(sorted({timing.note for timing in sound if timing.note})),
+        "; ".join(sorted({"; ".join(timing.notes) for timing in sound if timing.notes})),
         len(first),
         _median(timing.within for timing in first),
         json.dumps(medians),

@@ -4,10 +4,13 @@ import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.reader import Checker, Context, open_document, seconds_of
+from gpubench_reports.results.checking import Checker, seconds_of
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import open_document
+from gpubench_reports.results.rows import notes_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Timing(NamedTuple):
     power_w: float
     temperature_c: float
     throttled: bool
-    note: str
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def read_process(path: Path) -> ProcessFile:
         elif row.get("error_occurred") is True:
             problems[name] = "failed: " + check.text(row, "error_message", where, "no message")
         else:
-            found.setdefault(name, []).append(_timing(check, row, where))
+            found.setdefault(name, []).append(_timing(check, row, where, context.older))
     timings = {name: _middle(repeated) for name, repeated in found.items() if name not in problems}
     environment = Environment(
         device=context.device,
@@ -95,7 +98,7 @@ def refuse_other_kind(context: Context, path: Path, rehearsal: bool) -> None:
         raise ReportError(path, "was measured, and this store is a rehearsal of modelled nights")
 
 
-def _timing(check: Checker, row: dict, where: str) -> Timing:
+def _timing(check: Checker, row: dict[str, Any], where: str, older: bool) -> Timing:
     def number(key: str) -> float:
         return check.number(row[key], key, where) if key in row else math.nan
 
@@ -109,7 +112,7 @@ def _timing(check: Checker, row: dict, where: str) -> Timing:
         power_w=number("power_w"),
         temperature_c=number("temperature_c"),
         throttled=throttled in (1, True),
-        note=check.text(row, "note", where, ""),
+        notes=tuple(notes_of(check, row, where, older)),
     )
 
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.results.reader import parse
+from gpubench_reports.results.checking import parse
 
 SCHEMA = 1
 KINDS = ("measured", "rehearsal")

@@ -5,14 +5,13 @@ import math
 import pytest
 
 from gpubench_reports.common.units import argument_text, axis_title, si
-from gpubench_reports.results.headlines import with_headline
 from gpubench_reports.results.sweeps import MAX_SERIES, panels, sweeps
 
 from .factory import bandwidth_row, compute_row, make_row
 
 
 def headline(load, row):
-    return with_headline(load([row]).ok).iloc[0]
+    return load([row]).ok.iloc[0]
 
 
 def test_a_program_is_judged_by_its_items(load):
@@ -48,8 +47,8 @@ def test_one_flop_a_byte_does_not_part_a_row_from_its_sweep(load):
         )
         for n in (1, 2, 4)
     ]
-    assert set(with_headline(load(rows).ok)["headline"]) == {"flops_per_second"}
-    alone = with_headline(load(rows[:1]).ok)
+    assert set(load(rows).ok["headline"]) == {"flops_per_second"}
+    alone = load(rows[:1]).ok
     assert set(alone["headline"]) == {"useful_bytes_per_second"}
 
 
@@ -89,7 +88,7 @@ def test_the_longest_numeric_axis_is_x_and_others_are_series(load):
         for dtype in ("fp64", "fp32")
         for stride in (8, 1, 64, 2)
     ]
-    (panel,) = panels(with_headline(load(rows).ok))
+    (panel,) = panels(load(rows).ok)
     assert (panel.x_name, panel.numeric) == ("stride", True)
     assert [series.label for series in panel.series] == ["dtype fp64", "dtype fp32"]
     assert [series.x for series in panel.series] == [[1, 2, 8, 64]] * 2
@@ -97,7 +96,7 @@ def test_the_longest_numeric_axis_is_x_and_others_are_series(load):
 
 def test_text_axes_keep_their_order(load):
     rows = [bandwidth_row(f"c/k/dtype:{dtype}/n:1", 1e9) for dtype in ("fp64", "bf16", "fp32")]
-    (panel,) = panels(with_headline(load(rows).ok))
+    (panel,) = panels(load(rows).ok)
     assert (panel.x_name, panel.numeric, panel.title) == ("dtype", False, "k  (n 1)")
     assert panel.series[0].x == ["fp64", "bf16", "fp32"]
 
@@ -105,7 +104,7 @@ def test_text_axes_keep_their_order(load):
 def test_a_panel_a_kernel_and_one_for_all_kernels_without_a_sweep(load):
     rows = [bandwidth_row(f"c/swept/n:{n}", 1e9) for n in (1, 2)]
     rows += [bandwidth_row(f"c/{kernel}", 1e9) for kernel in ("read", "write")]
-    swept, alone = panels(with_headline(load(rows).ok))
+    swept, alone = panels(load(rows).ok)
     assert (swept.kernel, swept.x_name) == ("swept", "n")
     assert alone.series[0].x == ["read", "write"]
 
@@ -117,7 +116,7 @@ def test_too_many_series_are_spread_over_panels(load):
         for ilp in (1, 2)
         for block in (32, 64, 128, 256)
     ]
-    found = panels(with_headline(load(rows).ok))
+    found = panels(load(rows).ok)
     assert [panel.title for panel in found] == ["k  (ilp 1)", "k  (ilp 2)"]
     assert all(len(panel.series) <= MAX_SERIES for panel in found)
     assert sum(len(series.rows) for panel in found for series in panel.series) == len(rows)
@@ -128,7 +127,7 @@ def test_no_row_is_lost_between_panels(load):
     rows += [compute_row(f"c/k/n:{n}", 1, 1e9) for n in (4, 8)]  # judged by another figure
     rows += [bandwidth_row(f"c/k/m:{m}", 1e9) for m in (1, 2)]  # another axis
     rows += [make_row("c/alone")]
-    ok = with_headline(load(rows).ok)
+    ok = load(rows).ok
     names = [name for p in panels(ok) for s in p.series for name in s.rows["name"]]
     assert sorted(names) == sorted(ok["name"])
     names = [name for _, series in sweeps(ok) for name in series.rows["name"]]
@@ -171,5 +170,5 @@ def test_argument_text(value, expected):
 
 
 def test_axes_without_a_known_unit_are_just_named():
-    assert axis_title("stride") == "stride [elements]"
-    assert axis_title("wibble") == "wibble"
+    assert axis_title("stride", {"stride": "elements"}) == "stride [elements]"
+    assert axis_title("wibble", {}) == "wibble"

@@ -1,0 +1,142 @@
+"""What a result file says of the machine and the run."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpubench_reports.results import legacy
+from gpubench_reports.results.checking import Checker, shown, words_of
+
+SCHEMA_VERSION = 2  # what the importers write; docs/result-file.schema.json says what it holds
+_READ = (legacy.SCHEMA_VERSION, SCHEMA_VERSION)
+
+# Where a roof comes from: the run itself, or the device file (its README says what each means).
+PROVENANCES_OF_RUN = ("measured", "modelled")
+PROVENANCES = (
+    *PROVENANCES_OF_RUN,
+    "data_sheet",
+    "published",
+    "calibrated",
+    "derived",
+    "assumed",
+)
+
+
+@dataclass(frozen=True)
+class Roof:
+    """A ceiling: of memory or a link (kind "bandwidth"), or of arithmetic (kind "compute")."""
+
+    name: str
+    kind: str
+    value: float
+    unit: str  # "B/s", "FLOP/s" or, of whole numbers, "OP/s"
+    provenance: str  # one of PROVENANCES
+    source: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a file says about machine and run. Text that is absent is empty, a number NaN."""
+
+    device_kind: str
+    device: str
+    device_title: str
+    date: str
+    mode: str
+    suite: str
+    filter: str  # of the rows that were run; empty: all of the suite
+    driver_version: str
+    cuda_version: str
+    compiler: str
+    git_commit: str
+    git_dirty: bool
+    imported_from: str  # the program whose output was imported; empty for our own
+    run_seconds: float  # from the first row to the last
+    roofs: tuple[Roof, ...]
+    schema_version: int
+    concepts: Mapping[str, str]  # the question that each concept asks
+    axes: Mapping[str, str]  # what one step of a swept argument is, such as "bytes"
+
+    @property
+    def older(self) -> bool:
+        """Whether its rows do not state what they are judged by: see legacy.py."""
+        return self.schema_version == legacy.SCHEMA_VERSION
+
+    @property
+    def modelled(self) -> bool:
+        return self.device_kind == "model"
+
+    @property
+    def verb(self) -> str:
+        """How this file came by its numbers: "modelled" or "measured"."""
+        return "modelled" if self.modelled else "measured"
+
+
+def context_of(check: Checker, context: dict[str, Any]) -> Context:
+    if "schema_version" not in context:
+        raise check.fail(
+            "",
+            "not a gpubench result file: its context has no 'schema_version' "
+            "(plain Google Benchmark output?)",
+        )
+    version = context["schema_version"]
+    if version not in _READ or isinstance(version, bool):
+        known = " and ".join(map(str, _READ))
+        raise check.fail(
+            "context", f"schema_version is {shown(version)}, this program reads {known}"
+        )
+    older = version == legacy.SCHEMA_VERSION
+    kind = check.text(context, "device_kind", "context")
+    if kind not in ("model", "cuda"):
+        raise check.fail("context", f"device_kind is {shown(kind)}, must be 'model' or 'cuda'")
+    device = check.text(context, "device", "context")
+    roofs = context.get("roofs", [])
+    if not isinstance(roofs, list):
+        raise check.fail("context", f"'roofs' must be a list, not {shown(roofs)}")
+    return Context(
+        device_kind=kind,
+        device=device,
+        device_title=check.text(context, "device_title", "context", device),
+        date=check.text(context, "date", "context", ""),
+        mode=check.text(context, "mode", "context", ""),
+        suite=check.text(context, "suite", "context", ""),
+        filter=check.text(context, "filter", "context", ""),
+        driver_version=check.text(context, "driver_version", "context", ""),
+        cuda_version=check.text(context, "cuda_version", "context", ""),
+        compiler=check.text(context, "compiler", "context", ""),
+        git_commit=check.text(context, "git_commit", "context", ""),
+        git_dirty=context.get("git_dirty", False) is True,
+        imported_from=check.text(context, "imported_from", "context", ""),
+        run_seconds=check.positive(context, "run_seconds", "context")
+        if "run_seconds" in context
+        else math.nan,
+        roofs=tuple(_roof(check, index, roof, older) for index, roof in enumerate(roofs)),
+        schema_version=version,
+        concepts=words_of(check, context, "concepts", "context"),
+        axes=legacy.AXIS_UNITS if older else words_of(check, context, "axes", "context"),
+    )
+
+
+def _roof(check: Checker, index: int, roof: Any, older: bool) -> Roof:
+    where = f"roof {index + 1}"
+    if not isinstance(roof, dict):
+        raise check.fail(where, f"must be an object, not {shown(roof)}")
+    name = check.text(roof, "name", where)
+    where = f"roof '{name}'"
+    kind = check.text(roof, "kind", where)
+    if kind not in ("bandwidth", "compute"):
+        raise check.fail(where, f"kind is {shown(kind)}, must be 'bandwidth' or 'compute'")
+    provenance = check.text(roof, "provenance", where)
+    if provenance not in PROVENANCES:
+        raise check.fail(
+            where, f"provenance is {shown(provenance)}, must be one of {', '.join(PROVENANCES)}"
+        )
+    return Roof(
+        name=name,
+        kind=kind,
+        value=check.positive(roof, "value", where),
+        unit=legacy.roof_unit(kind, name) if older else check.text(roof, "unit", where),
+        provenance=provenance,
+        source=check.text(roof, "source", where, ""),
+    )

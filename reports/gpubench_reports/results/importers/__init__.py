@@ -1,0 +1,79 @@
+"""Other programs' results as result files, so that an old number can stand beside a new one.
+
+Rows are named as the suite's own where they do the same work (collectives, BabelStream's kernels
+with one word per thread), else after the program. Every format is read as its program writes it:
+
+  nccl-tests   the table that all_reduce_perf and its sisters print
+  babelstream  --csv
+  gpu-benches  what its gpu-stream prints
+  mixbench     what it prints, of which the lines of its CSV block are read
+  nvbandwidth  --json
+  nvbench      --json
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.context import SCHEMA_VERSION
+from gpubench_reports.results.importers import (
+    babelstream,
+    gpu_benches,
+    mixbench,
+    nccl_tests,
+    nvbandwidth,
+    nvbench,
+)
+from gpubench_reports.results.importers.imported import Imported
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program whose output can be read, and what one step of its rows' axes is."""
+
+    read: Callable[[Path], Imported]
+    axes: Mapping[str, str]
+
+
+PROGRAMS = {
+    "nccl-tests": Program(nccl_tests.read, nccl_tests.AXES),
+    "babelstream": Program(babelstream.read, babelstream.AXES),
+    "gpu-benches": Program(gpu_benches.read, gpu_benches.AXES),
+    "mixbench": Program(mixbench.read, mixbench.AXES),
+    "nvbandwidth": Program(nvbandwidth.read, nvbandwidth.AXES),
+    "nvbench": Program(nvbench.read, nvbench.AXES),
+}
+
+
+def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
+    """The result document of the file at `path`, which `program` (a key of PROGRAMS) wrote.
+
+    `device` is the name that the suite has for the device, such as h200-sxm; without it the name
+    that the file gives stands there too. Raises ReportError.
+    """
+    found = PROGRAMS[program].read(path)
+    if not found.rows:
+        raise ReportError(path, f"holds no results of {program}")
+    title = found.title or device or "unknown"
+    return {
+        "context": {
+            "schema_version": SCHEMA_VERSION,
+            "device_kind": "cuda",
+            "device": device or title,
+            "device_title": title,
+            "imported_from": found.program,
+            **found.context,
+            "concepts": {},
+            "axes": dict(PROGRAMS[program].axes),
+            "roofs": [],
+        },
+        "benchmarks": found.rows,
+    }
+
+
+def to_bytes(document: dict[str, Any]) -> bytes:
+    """A result document as the bytes of its file."""
+    return (json.dumps(document, indent=1, allow_nan=False) + "\n").encode("utf-8")

@@ -1,0 +1,54 @@
+"""BabelStream: --csv."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gpubench_reports.results.checking import clean
+from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
+
+_BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
+AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight a thread"}
+
+
+def read(path: Path) -> Imported:
+    found = Imported("BabelStream")
+    titles: list[str] = []
+    for line in lines_of(path):
+        cells = [cell.strip() for cell in line.split(",")]
+        if match := re.match(r"Using \S+ device (.*)", line):
+            found.title = clean(match.group(1).strip())
+        elif cells[0] in ("function", "phase"):
+            titles = cells
+        elif titles[:1] == ["function"] and len(cells) == len(titles):
+            found.rows += _babel_row(dict(zip(titles, cells, strict=True)))
+    return found
+
+
+def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
+    kernel = _BABEL_KERNELS.get(cells["function"].lower())
+    size, least = number_of(cells.get("sizeof")), number_of(cells.get("min_runtime"))
+    rate = number_of(cells.get("max_mbytes_per_sec")) * 1e6
+    if "max_mibytes_per_sec" in cells:
+        rate = number_of(cells["max_mibytes_per_sec"]) * 2**20
+    mean = number_of(cells.get("avg_runtime"))
+    if not kernel or not (size > 0 and least > 0 and rate > 0 and mean > 0):
+        return
+    arguments = {
+        "dtype": {4: "fp32", 8: "fp64"}.get(int(size), f"{size:.0f}_bytes"),
+        "bytes": int(size),
+        "unroll": 1,
+    }
+    useful = rate * least / mean  # its rate is that of the fastest run
+    yield row_of(
+        "stream",
+        kernel,
+        arguments,
+        mean,
+        judged_by="useful_bytes_per_second",
+        notes=(f"{cells.get('n_elements', '?')} elements",),
+        min_seconds=least,
+        label="dram",
+        useful_bytes_per_second=useful,
+    )

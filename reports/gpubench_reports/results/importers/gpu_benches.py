@@ -1,0 +1,43 @@
+"""gpu-benches: what its gpu-stream prints."""
+
+from pathlib import Path
+
+from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
+
+_GPU_STREAM = {
+    "init": ("write", 1),
+    "read": ("read", 1),
+    "scale": ("scale", 2),
+    "triad": ("triad", 3),
+}  # our kernel, and its arrays
+_GPU_STREAM_ARRAY = 8 * (128 * 2**20 + 2)  # bytes
+AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight a thread", "block": "threads"}
+
+
+def read(path: Path) -> Imported:
+    found = Imported("gpu-benches gpu-stream")
+    kernels: list[str] = []
+    for line in lines_of(path):
+        left, _, right = line.partition("|")
+        if left.split()[:1] == ["blockSize"]:
+            kernels = right.split()
+        elif kernels and right.split()[:1] == ["GB/s:"] and left.split()[0].isdigit():
+            block = int(left.split()[0])
+            for name, cell in zip(kernels, right.split()[1:], strict=False):
+                rate = number_of(cell) * 1e9
+                if name not in _GPU_STREAM or not rate > 0:
+                    continue
+                kernel, arrays = _GPU_STREAM[name]
+                arguments = {"dtype": "fp64", "bytes": 8, "unroll": 1, "block": block}
+                found.rows.append(
+                    row_of(
+                        "stream",
+                        kernel,
+                        arguments,
+                        arrays * _GPU_STREAM_ARRAY / rate,
+                        judged_by="useful_bytes_per_second",
+                        label="dram",
+                        useful_bytes_per_second=rate,
+                    )
+                )
+    return found

@@ -1,0 +1,108 @@
+"""What an importer makes: rows as result files have them, of figures that a program states."""
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
+from gpubench_reports.results.checking import clean
+from gpubench_reports.results.headlines import BY_COLUMN
+
+TYPES = {
+    "float": "fp32",
+    "double": "fp64",
+    "half": "fp16",
+    "bfloat16": "bf16",
+    "fp8_e4m3": "fp8_e4m3",
+    "fp8_e5m2": "fp8_e5m2",
+}
+
+
+@dataclass
+class Imported:
+    """What a file holds: rows as result files have them, and what is known of the device."""
+
+    program: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    title: str = ""
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+def row_of(
+    concept: str,
+    kernel: str,
+    arguments: dict[str, Any],
+    seconds: float,
+    judged_by: str = "seconds",
+    notes: tuple[str, ...] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """A row that took `seconds` and is judged by one of its figures; `more` are counters in SI
+    units, of which those below 0 or not finite are left out, as are those of 0: the file had no
+    digits for them."""
+    name = "/".join(
+        [part(concept), part(kernel), *(f"{part(k)}:{part(v)}" for k, v in arguments.items())]
+    )
+    known = {
+        key: value
+        for key, value in more.items()
+        if isinstance(value, str) or (math.isfinite(value) and value > 0)
+    }
+    said = [note for note in notes if note]
+    headline = BY_COLUMN[judged_by if judged_by in known else "seconds"]
+    return {
+        "name": name,
+        "run_name": name,
+        "run_type": "iteration",
+        "repetitions": 1,
+        "repetition_index": 0,
+        "threads": 1,
+        "iterations": 1,
+        "real_time": seconds * 1e6,
+        "cpu_time": seconds * 1e6,
+        "time_unit": "us",
+        "concept": concept,
+        "kernel": kernel,
+        "arguments": arguments,
+        "headline": {
+            "name": headline.column,
+            "unit": headline.unit,
+            "better": "higher" if headline.more_is_better else "lower",
+        },
+        **({"arithmetic_unit": "FLOP/s"} if "flops_per_second" in known else {}),
+        **({"notes": said} if said else {}),
+        **known,
+    }
+
+
+def part(value: object) -> str:
+    """A value as a part of a row's name, in which slashes and colons have a meaning."""
+    return re.sub(r"[/:\s]+", "_", clean(str(value))) or "_"
+
+
+def lost(row: dict[str, Any], state: str, why: str) -> dict[str, Any]:
+    timed = ("real_time", "cpu_time", "time_unit", "headline")
+    kept = {key: value for key, value in row.items() if key not in timed}
+    if state == "skipped":
+        return kept | {"skipped": True, "skip_reason": why}
+    return kept | {"error_occurred": True, "error_message": why}
+
+
+def lines_of(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError as error:
+        raise ReportError(path, f"cannot read: {reason(error)}") from None
+    except ValueError:
+        raise ReportError(clean(str(path)), "cannot read: not a file name") from None
+
+
+def number_of(text: object) -> float:
+    """A number or its digits; NaN for anything else."""
+    try:
+        return float(text) if isinstance(text, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return math.nan

@@ -1,0 +1,45 @@
+"""mixbench: what it prints, of which the lines of its CSV block are read."""
+
+import re
+from pathlib import Path
+
+from gpubench_reports.results.checking import clean
+from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
+
+_MIX_TYPES = ("fp32", "fp64", "fp16", "int32")  # in the order of its columns
+AXES: dict[str, str] = {}
+
+
+def read(path: Path) -> Imported:
+    found = Imported("mixbench")
+    for line in lines_of(path):
+        if match := re.match(r"mixbench\S*\s+\(([^)]*)\)", line):
+            found.program = f"mixbench {clean(match.group(1))}"
+        elif match := re.match(r"Device:\s+(.*)", line):
+            found.title = clean(match.group(1).strip())
+        cells = [cell.strip() for cell in line.split(",")]
+        if not cells[0].isdigit() or len(cells) < 5:
+            continue
+        for place, dtype in enumerate(_MIX_TYPES):
+            group = [number_of(cell) for cell in cells[1 + 4 * place : 5 + 4 * place]]
+            if len(group) < 4 or not (group[1] > 0 and group[2] > 0 and group[3] > 0):
+                continue
+            intensity, milliseconds, rate, bandwidth = group
+            seconds = milliseconds * 1e-3
+            if dtype == "int32":
+                judged_by, more = "items_per_second", {"items_per_second": rate * 1e9}
+            else:
+                judged_by = "useful_bytes_per_second"
+                more = {"flops_per_second": rate * 1e9, "arithmetic_intensity": intensity}
+            found.rows.append(
+                row_of(
+                    "roofline",
+                    "mixbench",
+                    {"dtype": dtype, "iterations": int(cells[0])},
+                    seconds,
+                    judged_by=judged_by,
+                    useful_bytes_per_second=bandwidth * 1e9,
+                    **more,
+                )
+            )
+    return found
