@@ -353,7 +353,7 @@ class BlockRunner {
   std::vector<Lane> lanes_;
   std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_
   dim3 thread_index_of_{0, 0, 0};
-  std::vector<std::uint32_t> ready_;    // a bit per lane, a word per warp
+  std::vector<std::uint32_t> ready_;    // a bit a lane, a word a warp
   std::vector<std::uint32_t> waiting_;  // for their warp; likewise
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;  // of each lane, of a traced block
