@@ -116,7 +116,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     for verdict in off[:_MOST]:
         lines.append(
             f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
-            f"{escape(verdict.why)}."
+            f"Why: {escape(verdict.why)}."
         )
     hidden = max(len(failed) - _MOST, 0) + max(len(off) - _MOST, 0)
     if hidden:
