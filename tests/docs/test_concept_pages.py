@@ -28,7 +28,7 @@ HEAD = """// widgets: what does a widget cost?
 //           two.
 // Units     widgets [1].
 // Confirm   ncu
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 """
 
 
