@@ -196,7 +196,7 @@ void two_step(Bench& bench) {
     in.emplace_back(n);
     out.emplace_back(n);
     gpubench::fill_random(in.back().data(), n, Contribution<float>{static_cast<unsigned>(i)});
-    CUDA_CHECK(cudaMemset(out.back().data(), gpubench::poison_byte, size));
+    out.back().set(gpubench::poison_byte);
     inputs.of[i] = in.back().data();
     sums.of[i] = out.back().data();
   });

@@ -193,7 +193,7 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
   gpubench::fill_random(q.data(), q.size(), of_q);
   gpubench::fill_random(k.data(), k.size(), of_k);
   gpubench::fill_random(v.data(), v.size(), of_v);
-  CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.bytes()));
+  out.set(gpubench::poison_byte);
   Standard(p).queue(nullptr, q.data(), k.data(), v.data(), weights.data(), out.data());
   CUDA_CHECK(cudaDeviceSynchronize());
   return check_rows(p, out.data(), of_q, of_k, of_v, false);
@@ -232,7 +232,7 @@ void standard(Bench& bench) {
   bench.each_set([=, &way, tuned = false]() mutable {  // as gemm_ladder's library rows
     if (tuned) return;
     way.tune(q.data(), k.data(), v.data(), weights.data(), out.data());
-    CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.size() * sizeof(element)));
+    gpubench::set_memory(out.data(), gpubench::poison_byte, out.size() * sizeof(element));
     tuned = true;
   });
   bench.check([=, &bench](bool) {

@@ -88,7 +88,7 @@ void run_empty(Bench& bench, const gpubench::Law& law, const Queue& queue) {
   };
   bench.check([&](bool) -> std::string {
     const gpubench::DeviceBuffer<unsigned> count(1);
-    CUDA_CHECK(cudaMemset(count.data(), 0, sizeof(unsigned)));
+    count.set(0);
     const gpubench::Stream stream;
     row(launches, count.data())(stream);
     stream.synchronize();

@@ -64,7 +64,7 @@ void run_sum(Bench& bench, unsigned blocks, Expected&& expected, const Work& wor
     const DeviceBuffer<float> sums(few), own_rest(few), own_out(1);
     if (!whole) {
       const DeviceBuffer<unsigned> own_ticket(1);
-      CUDA_CHECK(cudaMemset(own_ticket.data(), 0, own_ticket.bytes()));
+      own_ticket.set(0);
       const gpubench::Stream s;
       rung(s, {in, few, sums.data(), own_rest.data(), own_out.data(), own_ticket.data(), &on_host});
       s.synchronize();

@@ -228,7 +228,9 @@ void priority(Bench& bench) {
   if (least == greatest) bench.skip("this device has no stream priorities");
   const auto pace = paced_work::pace_of(bench.device());
   const unsigned long_grid = pace.blocks(50e-6, rounds), short_grid = pace.blocks(5e-6, rounds);
-  const auto in = bench.input<word>(std::size_t{long_grid} * paced_work::threads);
+  // A part for each stream of the backlog: nothing orders their kernels.
+  const std::size_t part = std::size_t{long_grid} * paced_work::threads;
+  const auto in = bench.input<word>(streams * part);
   const auto out = bench.output<word>(in.size());
   const auto answer = bench.output<word>(std::size_t{short_grid} * paced_work::threads);
   const paced_work::Expected<decltype(in.values())> expected{in.values(), rounds};
@@ -246,17 +248,18 @@ void priority(Bench& bench) {
   const gpubench::Stream urgent(cudaStreamNonBlocking,
                                 bench.axis("urgent") == "high" ? greatest : least);
   const Event arrived, answered;
-  const auto compute = [&](cudaStream_t s, unsigned grid, word* to) {
-    launch(transform, grid, paced_work::threads, 0, s, in.data(), to, rounds);
+  const auto compute = [&](cudaStream_t s, unsigned grid, std::size_t first, word* to) {
+    launch(transform, grid, paced_work::threads, 0, s, in.data() + first, to, rounds);
   };
   bench.run([&](cudaStream_t s) {
     backlog.fork(s);
     for (unsigned k = 0; k + 1 < all; ++k) {
-      compute(backlog[k % streams], long_grid, out.data());
+      const std::size_t first = k % streams * part;
+      compute(backlog[k % streams], long_grid, first, out.data() + first);
       if (k == 0) arrived.record(backlog[0]);
     }
     arrived.hold(urgent);
-    compute(urgent, short_grid, answer.data());
+    compute(urgent, short_grid, 0, answer.data());
     answered.record(urgent);
     answered.hold(s);
     backlog.join(s);

@@ -91,7 +91,7 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
     gpubench::fill_random(source.data(), n, values);
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  CUDA_CHECK(cudaMemset(target.data(), gpubench::poison_byte, target.bytes()));
+  target.set(gpubench::poison_byte);
   bench.check([&](bool only_written) {
     const CurrentDevice there(pair.to);
     return gpubench::check_elements(target.data(), n, values, 0, 0, only_written);

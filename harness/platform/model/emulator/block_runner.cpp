@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <sstream>
 
+#include "harness/contents/random.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
 #include "harness/platform/model/emulator/source_location.hpp"
 #include "harness/platform/model/include/bulk_copy.hpp"
@@ -120,8 +122,9 @@ const char* name_of(EventKind kind) {
 
 }  // namespace
 
-BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host)
-    : memory_(memory), is_mapped_host_(is_mapped_host) {}
+BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
+                         const Ordering& ordering)
+    : memory_(memory), is_mapped_host_(is_mapped_host), ordering_(ordering) {}
 
 void BlockRunner::attach() {
   const Image image = program_image();
@@ -203,15 +206,24 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   blockDim = launch.block;
   gridDim = launch.grid;
 
+  turns_.resize(ready_.size());
+  std::iota(turns_.begin(), turns_.end(), 0u);
+  drawn_ = 0;
+  const std::uint64_t block =
+      index.x + launch.grid.x * (index.y + std::uint64_t{launch.grid.y} * index.z);
+  block_seed_ = random_bits(ordering_.seed, block);
+  late_copies_.clear();
+
   while (live_ > 0 && !faulted_) {
     bool progressed = false;
-    for (unsigned warp = 0; warp < ready_.size(); ++warp) {
+    if (ordering_.random_warps) shuffle_turns();
+    for (const unsigned warp : turns_) {
       while (ready_[warp] != 0 && !faulted_) {
         resume(warp);
         progressed = true;
       }
     }
-    if (faulted_ || progressed) continue;
+    if (faulted_ || progressed || land_late_copies()) continue;
     if (!release_barrier()) {
       describe_deadlock();
     } else if (unwritten_.bytes != 0) {
@@ -236,8 +248,7 @@ void BlockRunner::lane_main() {
 }
 
 void* BlockRunner::enter_next(unsigned warp) {
-  current_ = warp * warp_lanes + static_cast<unsigned>(std::countr_zero(ready_[warp]));
-  ready_[warp] &= ready_[warp] - 1;
+  current_ = warp * warp_lanes + take_ready_lane(warp);
   trace_ = is_traced_ ? &traces_[current_] : nullptr;
   if (is_traced_) checker_.enter(current_);
   threadIdx = thread_index_[current_];
@@ -955,11 +966,9 @@ void BlockRunner::copy_box(void* to_shared, const void* map, unsigned column, un
     }
     for (std::uint32_t done = 0; done < row_bytes; done += 16) {
       const std::uint64_t place = swizzled(to + i * row_bytes + done, mode);
-      auto* const piece = reinterpret_cast<std::byte*>(place);
       if (!is_known_good_shared(place, 16)) check_shared(place, 16, EventKind::store, code);
       const std::uint32_t exists = done < there ? std::min(there - done, 16u) : 0;
-      std::memset(piece, 0, 16);  // beyond an edge
-      std::memcpy(piece, reinterpret_cast<const std::byte*>(from + done), exists);
+      bring(place, from + done, exists, 16);
       for (std::uint32_t e = 0; trace_ != nullptr && e < exists;) {
         const std::uint32_t checked = exists == 16 ? 16 : of.element_bytes;
         check(true, from + done + e, checked, EventKind::load, code);
@@ -997,7 +1006,7 @@ void BlockRunner::copy_bulk(void* to_shared, const void* from_global, std::size_
   for (std::size_t done = 0; done < bytes; done += 16) {
     if (!is_known_good_shared(to + done, 16)) check_shared(to + done, 16, EventKind::store, code);
   }
-  std::memcpy(to_shared, from_global, bytes);
+  bring(to, from, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes));
   if (trace_ != nullptr) {
     for (std::size_t done = 0; done < bytes; done += 16) {
       check(true, from + done, 16, EventKind::load, code);
@@ -1026,6 +1035,10 @@ void BlockRunner::arrive_with(Mbarrier& barrier, std::uint64_t to, unsigned byte
                .code = code,
                .barrier = &barrier,
                .group = barrier.phase});
+  }
+  if (ordering_.late_bulk_copies) {
+    late_copies_.push_back({&barrier, bytes, std::exchange(late_pieces_, {})});
+    return;
   }
   barrier.bytes -= static_cast<std::int64_t>(bytes);
   end_phase(barrier);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/emulator/fiber.hpp"
 #include "harness/platform/model/emulator/fma_chain.hpp"
 #include "harness/platform/model/emulator/load_chain.hpp"
@@ -55,8 +56,9 @@ using MappedHost = std::function<bool(const void* address, std::size_t bytes)>;
 
 class BlockRunner {
  public:
-  // Both must outlive the runner.
-  BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host);
+  // Both must outlive the runner. `ordering`: in which order lanes run and copies land.
+  BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
+              const Ordering& ordering = {});
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
@@ -236,6 +238,16 @@ class BlockRunner {
     Known read = {};
   };
   static constexpr std::uint32_t reading = ~std::uint32_t{0};
+  // What is still to land of a bulk copy, and where it then arrives.
+  struct Piece {
+    std::uint64_t to = 0, from = 0;
+    std::uint32_t bytes = 0, room = 0;
+  };
+  struct LateCopy {
+    Mbarrier* barrier = nullptr;
+    unsigned bytes = 0;
+    std::vector<Piece> pieces{};
+  };
   // The wgmma of a warp that have not been waited for.
   struct Products {
     std::uint32_t groups = 0;                                    // committed
@@ -249,6 +261,8 @@ class BlockRunner {
     return word;
   }
   static void lane_main();
+  unsigned take_ready_lane(unsigned warp);
+  void shuffle_turns();
   void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
   void resume(unsigned warp);       // from the scheduler to a ready lane, until one switches back
   void suspend();                   // from a lane to the warp's next one, else to the scheduler
@@ -277,6 +291,10 @@ class BlockRunner {
   void end_phase(Mbarrier& barrier);
   // The engine has brought so many bytes to shared memory.
   void arrive_with(Mbarrier& barrier, std::uint64_t to, unsigned bytes, const void* code);
+  // A piece of a bulk copy: `bytes` of it exist, the rest of `room` is zeros.
+  void bring(std::uint64_t to, std::uint64_t from, std::uint32_t bytes, std::uint32_t room);
+  static void land(const Piece& piece);
+  bool land_late_copies();
   void settle_copies();
   void note_copy(Copy copy);
   const Copy* copy_into(std::uint64_t address) const;
@@ -349,6 +367,12 @@ class BlockRunner {
 
   DeviceMemory& memory_;
   const MappedHost& is_mapped_host_;
+  const Ordering ordering_;
+  std::uint64_t drawn_ = 0;         // random numbers, of this block
+  std::uint64_t block_seed_ = 0;    // that they follow from
+  std::vector<unsigned> turns_;     // warps in the order in which they run
+  std::vector<Piece> late_pieces_;  // of the copy that is being made
+  std::vector<LateCopy> late_copies_;
   FiberStacks stacks_;
   std::vector<Lane> lanes_;
   std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_

@@ -79,6 +79,12 @@ std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& la
   return text.str();
 }
 
+void shuffle(std::vector<std::uint64_t>& blocks, std::uint64_t seed) {
+  for (std::size_t left = blocks.size(); left > 1; --left) {
+    std::swap(blocks[left - 1], blocks[random_bits(seed, left) % left]);
+  }
+}
+
 // What is kept of a block that runs: nothing, what it reads first, or that and all counts.
 enum class Watch { nothing, reads, counts };
 
@@ -124,7 +130,8 @@ void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::ui
 
 // What one host thread keeps from block to block.
 struct Emulator::Worker {
-  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host) : runner(memory, is_mapped_host) {}
+  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering)
+      : runner(memory, is_mapped_host, ordering) {}
 
   std::span<const LaneTrace> warp(std::size_t first) const {
     return std::span(runner.traces())
@@ -222,6 +229,7 @@ struct Emulator::Worker {
     for (const BlockSector& mine : block_sectors.touched()) {
       Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
       const std::uint32_t bytes = footprint->add(mine);
+      touched.add(footprint, mine);
       if (mine.read != 0) extend(footprint, mine.sector);
       if (bytes != 0) map.note({mine, block, bytes});
     }
@@ -288,6 +296,9 @@ struct Emulator::Worker {
       }
     }
     if (repeats > 0 && repeats < sectors.count) footprint->read_beside_new(repeats);
+    if (reads) return;
+    access_of(kind_of(request.event)) == Access::atomic ? touched.note_atomic(footprint)
+                                                        : touched.note_store(footprint);
   }
 
   // The bytes of each of its sectors that a request asks for, a bit each.
@@ -330,6 +341,7 @@ struct Emulator::Worker {
     traced_blocks = 0;
     events = 0;
     footprints = {};
+    touched.clear();
     zipper = {};  // another kernel's control flow is of no use
     runner.poison({});
   }
@@ -344,6 +356,7 @@ struct Emulator::Worker {
   WarpZipper zipper;
   std::vector<Range> ranges;
   BlockSectors block_sectors;
+  TouchedBytes touched;
   std::array<Footprint*, 4> footprints{};  // the last that were found
   unsigned next_footprint = 0;
   std::size_t lanes = 0;
@@ -359,7 +372,8 @@ Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSetti
                                ? settings_.threads
                                : std::max(1u, std::thread::hardware_concurrency());
   for (unsigned i = 0; i < threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(memory, settings_.is_mapped_host));
+    workers_.push_back(
+        std::make_unique<Worker>(memory, settings_.is_mapped_host, settings_.ordering));
   }
 }
 
@@ -518,7 +532,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     return true;
   };
   // Block i of a list goes to worker i mod n, always: the same sums on every run.
-  const auto run_all = [&](const std::vector<std::uint64_t>& blocks, Watch watch) {
+  const auto run_all = [&](std::vector<std::uint64_t> blocks, Watch watch) {
+    if (settings_.ordering.random_blocks) shuffle(blocks, settings_.ordering.seed);
     const std::size_t threads = std::min(workers_.size(), blocks.size());
     const auto work = [&](std::size_t me) {
       workers_[me]->runner.attach();
@@ -600,6 +615,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       profile.counts.at(Space::global, Access::atomic).requests == 0) {
     fault = describe_race(*map.race(), launch, workers_[0]->runner);
   }
+  std::vector<const TouchedBytes*> touched;
+  for (const auto& worker : workers_) touched.push_back(&worker->touched);
+  measured.touches = TouchedBytes::sum(touched);
   profile.device = launch.device;
   for (const FootprintSums& f : profile.footprints) {
     if (f.device == launch.device) continue;
@@ -646,28 +664,30 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
   if (execution_ != Execution::timing || found == measured_.end()) {
     std::string fault;
     Measured measured = run_blocks(launch, fault);
-    if (!fault.empty()) return {0, fault};
+    if (!fault.empty()) return {0, fault, 0, {}};
     measured.identities = identities;
     found = measured_.insert_or_assign(shape, std::move(measured)).first;
   }
   if (execution_ == Execution::timing && found->second.settled) {
     const Prediction& settled = *found->second.settled;
-    return {settled.seconds, {}, settled.utilisation};
+    return {settled.seconds, {}, settled.utilisation, {}};
   }
   Run run{found->second.profile, {}, found->second.whole};
   // The same footprints on the allocations that this launch was given.
   const std::vector<std::uint64_t>& then = found->second.identities;
-  for (FootprintSums& f : run.profile.footprints) {
-    const auto argument = std::find(then.begin(), then.end(), f.identity);
-    if (argument != then.end()) {
-      f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
-    }
-  }
+  const auto now = [&](std::uint64_t identity) {
+    const auto argument = std::find(then.begin(), then.end(), identity);
+    return argument == then.end() ? identity
+                                  : identities[static_cast<std::size_t>(argument - then.begin())];
+  };
+  for (FootprintSums& f : run.profile.footprints) f.identity = now(f.identity);
+  Touches touches = found->second.touches;
+  for (Touched& touched : touches) touched.identity = now(touched.identity);
   run.prediction =
       predict(run.profile, device_, [this](const FootprintSums& f) { return held(f); });
   if (run.profile.footprints.empty()) found->second.settled = run.prediction;
   remember_traffic(run.profile);
-  const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
+  KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation, std::move(touches)};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));
   return outcome;
 }

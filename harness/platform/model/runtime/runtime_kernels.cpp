@@ -79,11 +79,20 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
       .early_lead_seconds = std::max(floor - early.value_or(spacing), 0.0),
       .early = launch.programmatic,
   };
-  work.carry_out = [this, identity, launch = std::move(launch)] {
-    const KernelOutcome outcome = executor_.execute(launch);
+  work.touches = std::make_shared<Touches>();
+  work.carry_out = [this, identity, touches = work.touches, launch = std::move(launch)] {
+    KernelOutcome outcome = executor_.execute(launch);
     if (!outcome.error.empty()) throw DeviceFault(outcome.error);
+    const Ordering& ordering = options_.conditions.ordering;
+    if (is_planted(ordering.fault, launch.name, launches_for_fault_)) {
+      throw DeviceFault(std::string(launch.name) + " faults, as the conditions say",
+                        cudaErrorIllegalAddress);
+    }
     utilisation_[identity] = std::min(1.0, outcome.utilisation);
-    return outcome.seconds;
+    *touches = std::move(outcome.touches);
+    return is_planted(ordering.hang, launch.name, launches_for_hang_)
+               ? std::numeric_limits<double>::infinity()
+               : outcome.seconds;
   };
   return enqueue(*queue, std::move(work));
 }
