@@ -55,7 +55,7 @@ struct Tolerance {
 
 class Bench;
 
-// Of no type: what a row does to its buffers is the same for all of them, and compiled once.
+// Untyped: what a row does to its buffers is the same for all types, and compiled once.
 struct OperandMemory {
   std::shared_ptr<std::vector<DeviceBuffer<std::byte>>> sets;
   const std::size_t* turn = nullptr;

@@ -44,7 +44,7 @@ class Registration {
   Registration* ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists);
   Registration* Axis(const std::string& name, const std::vector<std::string>& values);
   Registration* In(Suite suite);
-  // Of the rows, --roofs runs those with these values; all of them where none are given.
+  // The rows that --roofs runs: those with these values, or all rows without any.
   Registration* ForRoofs(const std::vector<std::int64_t>& values = {});
 
   // Every combination. std::logic_error when names and values do not match in number.

@@ -67,7 +67,7 @@ class Platform {
   // Names of the kernels that `run` launches, by itself or through libraries, where a profiler's
   // library can tell; else none. The model's libraries launch none.
   virtual std::vector<std::string> kernels(const std::function<void()>&) { return {}; }
-  // Of what was launched since expect_results().
+  // What was launched since expect_results(), observed.
   virtual Observation observe(Access access) const = 0;
   // The same launch by launch, in order, as a profiler would list them. Only the model counts.
   virtual std::vector<Launched> launches() const { return {}; }

@@ -80,7 +80,7 @@ struct Row {
   std::vector<TracedOperation> trace;  // of one run, where that was asked for
   bool show_trace = false;             // what happens when is worth a picture
 
-  std::string headline;  // the counter that the row is judged by, and that its law speaks of
+  std::string headline;  // the counter that the row is judged by, and that its law gives
 };
 
 }  // namespace gpubench

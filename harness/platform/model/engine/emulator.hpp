@@ -66,7 +66,7 @@ class Emulator final : public KernelExecutor {
 
   // Whether launches are explained as well: what the first warp of their first block accesses.
   void set_explaining(bool explaining) { explaining_ = explaining; }
-  // Of the launches since the last call of forget_runs(), in order.
+  // Explanations of the launches since the last call of forget_runs(), in order.
   const std::vector<Explanation>& explanations() const { return explanations_; }
 
  private:
