@@ -87,7 +87,7 @@ void mma(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();
   if (major < 8) bench.skip("mma.sync of these shapes begins at compute capability 8.0");
   if (dtype == "fp8" && (major == 9 || major == 10)) {
-    bench.skip("here the compiler makes conversions and products of halves of mma.sync's fp8");
+    bench.skip("the compiler turns mma.sync's fp8 into conversions and products of halves here");
   }
   const double share = bench.device().find("mma_sync_efficiency").value_or(1);
   return dtype == "fp16"   ? mma_of<Fp16>(bench, roof, share)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from reports.factory import make_context, make_row  # the reports' own tests make files of these
 
-from gpubench_reports.nightly.judging.judging import MachineStatus, judge_new, status
+from gpubench_reports.nightly.judging.judge import judge_new
+from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Night, Store, as_json, publish

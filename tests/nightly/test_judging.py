@@ -8,7 +8,8 @@ import pytest
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.commands.command_line import main
-from gpubench_reports.nightly.judging.judging import decide, judge_new
+from gpubench_reports.nightly.judging.judge import judge_new
+from gpubench_reports.nightly.judging.status import decide
 from gpubench_reports.nightly.reporting.export import junit, openmetrics, parquet
 from gpubench_reports.nightly.reporting.page import write_page
 from gpubench_reports.nightly.reporting.queries import answer, over_index, over_parquet

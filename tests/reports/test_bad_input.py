@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.pages import html_report
 from gpubench_reports.pages.csv_report import to_csv
+from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.pages.markdown_report import to_markdown
-from gpubench_reports.pages.tables import MOST_ROWS
+from gpubench_reports.pages.terminal.result import MOST_ROWS
 from gpubench_reports.results.reader import read
 from gpubench_reports.results.rows import COUNTERS, WORDS
-from gpubench_reports.rules.verdicts import judge
+from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
 
@@ -81,7 +81,7 @@ def test_any_rows_give_a_page(tmp_path_factory, found):
         result = read(path)
     except ReportError:
         return
-    page = html_report.build(result).decode()
+    page = build_page(result).decode()
     assert page.startswith("<!DOCTYPE html>")
     assert "Worst rows" in page
 
@@ -129,7 +129,7 @@ def test_unlike_files_are_compared_and_say_so(write, capsys, command):
 
 
 def test_a_row_of_a_hundred_thousand_is_found(write, capsys, monkeypatch):
-    monkeypatch.setattr("gpubench_reports.pages.tables.MOST_ROWS", 50)
+    monkeypatch.setattr("gpubench_reports.pages.terminal.result.MOST_ROWS", 50)
     assert MOST_ROWS > 50
     path = write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12) for n in range(120)]))
     assert main(["table", str(path)]) == 0

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpubench_reports.commands.command_line import main
-from gpubench_reports.pages import html_report
+from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.rules.claims import (
     FAILS,
     HOLDS,
@@ -388,7 +388,7 @@ def test_bad_input_is_one_line(write, tmp_path, capsys):
 
 
 def test_the_page_has_the_claims_where_one_was_tried(load):
-    page = html_report.build(load(strided(0.5))).decode()
+    page = build_page(load(strided(0.5))).decode()
     assert 'id="claims"' in page
     table, _, others = page.partition('id="claims"')[2].partition("Not tested:")
     assert claims()[0].says in table
@@ -398,4 +398,4 @@ def test_the_page_has_the_claims_where_one_was_tried(load):
     assert claims()[1].note[:30] not in page
     assert "does not hold" in page
     assert 'href="#claims"' in page
-    assert 'id="claims"' not in html_report.build(load([make_row("a/b")])).decode()
+    assert 'id="claims"' not in build_page(load([make_row("a/b")])).decode()

@@ -282,7 +282,7 @@ def test_what_rendering_takes_grows_with_the_rows_and_not_with_their_square(writ
 
 
 def test_a_piped_table_has_each_note_once_below_it(write, capsys):
-    note = "timed without the start gate: the body may block the host; it copies"
+    note = "not gated: the body may block the host; it copies"
     rows = [bandwidth_row(f"a/b/n:{n}", DRAM, DRAM, note=f"own {n % 2}; {note}") for n in range(6)]
     lines = table(write, capsys, rows)
     assert sum(note in line for line in lines) == 1

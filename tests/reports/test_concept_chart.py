@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gpubench_reports.charts import concept_chart, style
+from gpubench_reports.charts import style
+from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.common.units import argument_text
 
 from .factory import bandwidth_row, coalescing_rows, compute_row, make_row

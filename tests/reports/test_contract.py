@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpubench_reports.charts import concept_chart, levels_chart
+from gpubench_reports.charts import levels_chart
+from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.pages.csv_report import to_csv
 from gpubench_reports.pages.markdown_report import to_markdown
 from gpubench_reports.results.importers import PROGRAMS, convert
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.verdicts import judge
+from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import make_context, make_row
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gpubench_reports.charts import concept_chart, heat_map
+from gpubench_reports.charts import heat_map
+from gpubench_reports.charts.concept import chart as concept_chart
 
 from .factory import DRAM, bandwidth_row, make_row
 

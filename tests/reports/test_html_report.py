@@ -11,9 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
-from gpubench_reports.pages import html_report, markup
+from gpubench_reports.pages.html import markup
+from gpubench_reports.pages.html.build import build as build_page
+from gpubench_reports.pages.html.chart_sections import concepts
+from gpubench_reports.pages.html.facts import gather
+from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.verdicts import judge
 
 from .browser import Browser, find_browser
 from .factory import (
@@ -58,13 +61,13 @@ class Elements(HTMLParser):
 
 
 def page_of(load, rows=None, **context) -> str:
-    return html_report.build(load(rows or few_rows(), **context)).decode()
+    return build_page(load(rows or few_rows(), **context)).decode()
 
 
 def summary_of(load, rows, **context) -> str:
     """The summary alone: no chart is drawn."""
     result = load(rows, **context)
-    return html_report._summary(result, judge(result))
+    return summary(gather(result))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +77,7 @@ def pages(tmp_path_factory):
     for kind in ("cuda", "model"):
         path = directory / f"{kind}.json"
         path.write_text(json.dumps(make_document(few_rows(), device_kind=kind)))
-        found[kind] = html_report.build(read(path)).decode()
+        found[kind] = build_page(read(path)).decode()
     return found
 
 
@@ -206,7 +209,7 @@ def test_all_kernels_of_a_concept_are_told(load):
         bandwidth_row(f"a/kernel{k}/n:{n}", DRAM / n, DRAM / n) for k in range(6) for n in (1, 2)
     ]
     result = load(rows)
-    (section,) = html_report._concepts(result, judge(result), [])
+    (section,) = concepts(gather(result), [])
     text = Elements(section).text
     assert all(f"kernel{k}: useful bandwidth from" in text for k in range(6))
 
@@ -253,7 +256,7 @@ def test_rows_that_are_not_there_are_told(load):
 def test_a_comparison_says_how_the_files_are_unlike(load, write):
     run = load(few_rows()[:2])
     other = read(write(make_document(few_rows()[:2], device_kind="model"), "model.json"))
-    text = one_line(Elements(html_report.build(run, [other]).decode()).text)
+    text = one_line(Elements(build_page(run, [other]).decode()).text)
     assert "Against model.json" in text
     assert "A is modelled and B is measured" in text
 
@@ -264,11 +267,11 @@ def test_a_comparison_draws_what_changed_and_counts_the_rest(load, write):
 
     run = load(rows([]))
     other = read(write(make_document(rows([1, 3])), "other.json"))
-    page = html_report.build(run, [other]).decode()
+    page = build_page(run, [other]).decode()
     assert "2 changes are drawn; of 4 rows in both, 2 show none." in page
     assert 'id="chart-compare-1"' in page
     same = read(write(make_document(rows([])), "same.json"))
-    page = html_report.build(run, [same]).decode()
+    page = build_page(run, [same]).decode()
     assert "None of the 4 rows that are in both shows a difference." in page
     assert 'id="chart-compare-1"' not in page
 
@@ -276,16 +279,16 @@ def test_a_comparison_draws_what_changed_and_counts_the_rest(load, write):
 def test_devices_that_differ_share_a_roofline(load, write):
     rows = roofline_rows()[:2]
     other = read(write(make_document(rows, device="b200", device_title="NVIDIA B200"), "b.json"))
-    assert 'id="chart-devices"' in html_report.build(load(rows), [other]).decode()
+    assert 'id="chart-devices"' in build_page(load(rows), [other]).decode()
     same = read(write(make_document(rows[:1]), "same.json"))
     run = load(rows[:1])
-    assert 'id="chart-devices"' not in html_report.build(run, [same]).decode()
+    assert 'id="chart-devices"' not in build_page(run, [same]).decode()
 
 
 def test_equal_input_gives_equal_bytes(pages, tmp_path):
     path = tmp_path / "cuda.json"
     path.write_text(json.dumps(make_document(few_rows())))
-    assert html_report.build(read(path)).decode() == pages["cuda"]
+    assert build_page(read(path)).decode() == pages["cuda"]
 
 
 def test_too_many_rows_for_the_table_are_counted_and_the_odd_ones_kept(load):
@@ -348,7 +351,7 @@ def test_nothing_from_a_file_becomes_markup(tmp_path_factory, evil):
     )
     path = tmp_path_factory.mktemp("evil") / "run.json"
     path.write_text(json.dumps(document))
-    page = html_report.build(read(path)).decode()
+    page = build_page(read(path)).decode()
     check_harmless(page, evil_text)
 
 
@@ -430,7 +433,7 @@ def address(tmp_path_factory):
         (directory / f"{name}.json").write_text(json.dumps(make_document(found, **changes)))
     run, before = (read(directory / f"{name}.json") for name in ("run", "before"))
     page = directory / "run.html"
-    page.write_bytes(html_report.build(run, [before]))
+    page.write_bytes(build_page(run, [before]))
     return page.as_uri()
 
 
@@ -583,7 +586,7 @@ def test_a_page_grows_by_concepts_and_not_by_rows(load):
         for copy in range(2)
         for row in make_large_document(90)["benchmarks"]
     ]
-    page = html_report.build(load(rows))
+    page = build_page(load(rows))
     concepts = len({row["concept"] for row in rows})
     assert page.count(b"<figure") == concepts + 2  # the roofline and the roofs
     assert len(page) < 2_000_000

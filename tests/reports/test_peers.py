@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.commands.command_line import main
-from gpubench_reports.comparisons import peers
+from gpubench_reports.comparisons.peers import answers
+from gpubench_reports.comparisons.peers import running as peers
 from gpubench_reports.results.reader import read
 
 from .factory import make_context, make_row
@@ -89,7 +90,7 @@ def test_what_is_there_is_run_and_what_is_not_is_named(here):
     assert skipped["BabelStream"] == f"{settings.sources} holds no BabelStream"
     assert skipped["nccl-tests"] == "needs two GPUs"
     assert not {"pytorch", "gpu-benches"} & set(skipped)
-    found = {(c.what.name, c.theirs.program): c for c in peers.compare(settings.out)}
+    found = {(c.what.name, c.theirs.program): c for c in answers.compare(settings.out)}
     copy = found["copy", "pytorch"]
     # By the rows that the question names: 4 bytes per lane are not our copy.
     assert copy.ratio == pytest.approx(4.3 / 4.0)
@@ -114,7 +115,7 @@ def test_attention_is_compared_at_one_shape(write, tmp_path):
     for name, rows in (("gpubench-attention", ours), ("pytorch", theirs)):
         write({"context": make_context(), "benchmarks": rows}, f"{name}-1.json")
     (tmp_path / "seconds.json").write_text('{"gpubench-attention-1": 1, "pytorch-1": 1}')
-    (found,) = [c for c in peers.compare(tmp_path) if c.what.name == "attention"]
+    (found,) = [c for c in answers.compare(tmp_path) if c.what.name == "attention"]
     assert found.ratio == pytest.approx(6 / 8)
 
 
@@ -152,7 +153,7 @@ def test_seconds_grow_with_the_square_of_the_width(write, tmp_path):
         row = make_row("stream/triad/dtype:fp64/bytes:8/unroll:1", useful_bytes_per_second=rate)
         write({"context": make_context(), "benchmarks": [row]}, f"BabelStream-{run}.json")
     (tmp_path / "seconds.json").write_text(json.dumps({f"BabelStream-{n}": 2 for n in (1, 2, 3)}))
-    (found,) = peers.compare(tmp_path)
+    (found,) = answers.compare(tmp_path)
     assert found.theirs.width == pytest.approx(0.02)
     assert found.theirs.seconds == pytest.approx(6 * (0.02 / 0.005) ** 2)
 

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from PIL import Image
 
-from gpubench_reports.charts import concept_chart, quick_ticks, style
-from gpubench_reports.pages.inline_svg import to_inline_svg
+from gpubench_reports.charts import quick_ticks, style
+from gpubench_reports.charts.concept import chart as concept_chart
+from gpubench_reports.pages.html.inline_svg import to_inline_svg
 
 from .factory import DRAM, bandwidth_row, coalescing_rows
 

@@ -6,7 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports.charts import roofline, style
+from gpubench_reports.charts import style
+from gpubench_reports.charts.roofline import chart as roofline
+from gpubench_reports.charts.roofline import names
+from gpubench_reports.charts.roofline.labels import knee
+from gpubench_reports.charts.roofline.lines import merged, ridge_points
+from gpubench_reports.charts.roofline.sweeps import find_sweeps
 from gpubench_reports.results.context import Roof
 from gpubench_reports.results.reader import read
 
@@ -70,13 +75,13 @@ def test_ridges_are_of_the_run_where_it_states_both_roofs(load):
         roof("fp32", "compute", 1e13, "measured"),
         roof("fp32", "compute", 2e13, "derived"),
     ]
-    bandwidths = roofline.merged(
+    bandwidths = merged(
         [r for r in load(roofline_rows(), roofs=roofs).context.roofs if r.kind == "bandwidth"]
     )
-    peaks = roofline.merged(
+    peaks = merged(
         [r for r in load(roofline_rows(), roofs=roofs).context.roofs if r.kind == "compute"]
     )
-    assert [ridge for ridge, _, _ in roofline.ridge_points(bandwidths, peaks)] == [5.0]
+    assert [ridge for ridge, _, _ in ridge_points(bandwidths, peaks)] == [5.0]
 
 
 def test_both_roofs_of_one_name_stand_side_by_side(load):
@@ -92,9 +97,9 @@ def test_ridges_are_peak_over_bandwidth():
     def line(name, kind, value):
         return Roof(name, kind, value, "FLOP/s", "measured", "")
 
-    bandwidths = roofline.merged([line("dram", "bandwidth", 2e12), line("l2", "bandwidth", 8e12)])
-    peaks = roofline.merged([line("fp64", "compute", 3e13), line("fp32", "compute", 6e13)])
-    assert roofline.ridge_points(bandwidths, peaks) == [
+    bandwidths = merged([line("dram", "bandwidth", 2e12), line("l2", "bandwidth", 8e12)])
+    peaks = merged([line("fp64", "compute", 3e13), line("fp32", "compute", 6e13)])
+    assert ridge_points(bandwidths, peaks) == [
         (15.0, 3e13, "dram × fp64: 15"),
         (30.0, 6e13, "dram × fp32: 30"),
     ]
@@ -106,7 +111,7 @@ def test_roofs_that_lie_on_each_other_share_a_line():
         Roof("tensor_bf16", "compute", 1e15, "FLOP/s", "data_sheet", ""),
         Roof("tensor_fp16", "compute", 1e15, "FLOP/s", "measured", ""),
     ]
-    sheet, ours = roofline.merged(roofs)
+    sheet, ours = merged(roofs)
     assert sheet.name == "tensor bf16, fp16"
     assert (ours.name, ours.provenance) == ("tensor fp16", "measured")
 
@@ -135,7 +140,7 @@ def test_sweeps_of_one_kernel_look_different_and_the_key_has_numbers_only_if_poi
         for n in (1, 2, 3)
     ]
     result = load(rows)
-    one, other = roofline.find_sweeps(result.rows)
+    one, other = find_sweeps(result.rows)
     assert one.colour != other.colour
     assert one.marker != other.marker
     key = [text.get_text() for text in build(result).texts if text.get_gid() == "key"]
@@ -153,7 +158,7 @@ def numbers_in(text):
 
 def test_every_row_of_a_full_chart_can_be_identified(full):
     rows, figure = full
-    found = roofline.find_sweeps(rows)
+    found = find_sweeps(rows)
     total = sum(len(sweep.numbers) for sweep in found)
     assert total == (rows["arithmetic_intensity"] > 0).sum() > 50
     assert [n for sweep in found for n in sweep.numbers] == list(range(1, total + 1))
@@ -215,23 +220,23 @@ def test_slanted_labels_do_not_overlap(load):
     renderer = figure.canvas.get_renderer()
     slanted = [t for t in labels(figure, "roof-label") if t.get_rotation()]
     assert len(slanted) == 3
-    assert not any(roofline._cross(a, b, renderer) for a, b in itertools.combinations(slanted, 2))
+    assert not any(names._cross(a, b, renderer) for a, b in itertools.combinations(slanted, 2))
     # The check itself must be able to fail.
     slanted[0].set_position(slanted[1].get_position())
-    assert roofline._cross(slanted[0], slanted[1], renderer)
+    assert names._cross(slanted[0], slanted[1], renderer)
 
 
 def test_spread_moves_boxes_apart_and_keeps_them_inside():
-    assert roofline.spread([1.0, 5.0], [1.0, 1.0], 10.0) == [1.0, 5.0]
-    assert roofline.spread([1.0, 1.0], [1.0, 1.0], 10.0) == [1.0, 2.0]
-    assert roofline.spread([9.9, 9.9], [1.0, 1.0], 10.0) == [8.5, 9.5]
+    assert names.spread([1.0, 5.0], [1.0, 1.0], 10.0) == [1.0, 5.0]
+    assert names.spread([1.0, 1.0], [1.0, 1.0], 10.0) == [1.0, 2.0]
+    assert names.spread([9.9, 9.9], [1.0, 1.0], 10.0) == [8.5, 9.5]
 
 
 def test_knee():
     x = np.array([1.0, 10.0, 100.0, 1000.0])
-    assert roofline.knee(x, np.array([1.0, 10.0, 100.0, 100.0])) == 2
-    assert roofline.knee(x, x) is None
-    assert roofline.knee(x[:2], x[:2]) is None
+    assert knee(x, np.array([1.0, 10.0, 100.0, 100.0])) == 2
+    assert knee(x, x) is None
+    assert knee(x[:2], x[:2]) is None
 
 
 @pytest.mark.parametrize(("kind", "marks"), [("model", [style.WATERMARK]), ("cuda", [])])
@@ -277,9 +282,7 @@ def test_ridges_are_dram_s_also_where_only_the_file_knows_it():
         roofs = [Roof("dram", "bandwidth", value, "B/s", known, "") for known, value in drams]
         roofs.append(Roof("l2", "bandwidth", 1e13, "B/s", "measured", ""))
         peaks = [Roof("fp32", "compute", 6e13, "FLOP/s", "measured", "")]
-        return [
-            x for x, _, _ in roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))
-        ]
+        return [x for x, _, _ in ridge_points(merged(roofs), merged(peaks))]
 
     sheet, assumed = ("data_sheet", 4.8e12), ("assumed", 4e12)
     assert ridges(sheet) == [12.5]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpubench_reports.charts import concept_chart
+from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import compare
 from gpubench_reports.pages import csv_report, markdown_report, paragraphs
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.verdicts import judge
+from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import (
     DRAM,

@@ -6,14 +6,17 @@ import pytest
 
 from gpubench_reports.comparisons.ranges import Range, ranges_for
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules import verdicts
+from gpubench_reports.rules.verdicts.health import health
+from gpubench_reports.rules.verdicts.judge import judge
+from gpubench_reports.rules.verdicts.rulebook import is_about, rules
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED, worst
 
 from .factory import DRAM, bandwidth_row, compute_row, make_document, make_row, roof
 
 
 def one(load, row, recorded=(), **context):
     result = load([row], **context)
-    return verdicts.judge(result, recorded)[row["name"]]
+    return judge(result, recorded)[row["name"]]
 
 
 @pytest.mark.parametrize(
@@ -37,12 +40,12 @@ def test_the_wall_follows_the_label(load, label, wall):
 @pytest.mark.parametrize(
     ("ratio", "tolerance", "grade"),
     [
-        (1.0, 0.1, verdicts.EXPECTED),
-        (0.91, 0.1, verdicts.EXPECTED),
-        (0.89, 0.1, verdicts.LOW),
-        (1.09, 0.1, verdicts.EXPECTED),
-        (1.11, 0.1, verdicts.HIGH),
-        (0.75, 0.3, verdicts.EXPECTED),
+        (1.0, 0.1, EXPECTED),
+        (0.91, 0.1, EXPECTED),
+        (0.89, 0.1, LOW),
+        (1.09, 0.1, EXPECTED),
+        (1.11, 0.1, HIGH),
+        (0.75, 0.3, EXPECTED),
     ],
 )
 def test_a_row_may_be_as_far_from_its_law_as_it_says(load, ratio, tolerance, grade):
@@ -50,7 +53,7 @@ def test_a_row_may_be_as_far_from_its_law_as_it_says(load, ratio, tolerance, gra
     found = one(load, row)
     assert found.grade == grade
     assert found.share == pytest.approx(ratio)
-    assert (found.severity > 1) == (grade != verdicts.EXPECTED)
+    assert (found.severity > 1) == (grade != EXPECTED)
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -59,22 +62,22 @@ def test_a_law_by_the_data_sheet_alone_makes_no_row_low(load, own):
     roofs = [roof("dram", "bandwidth", DRAM, "measured"), sheet] if own else [sheet]
     row = bandwidth_row("a/b", 4.8e12 * 0.8, 4.8e12)
     found = one(load, row, roofs=roofs)
-    assert found.grade == (verdicts.LOW if own else verdicts.UNGRADED)
+    assert found.grade == (LOW if own else UNGRADED)
     assert ("the device file's dram" in found.no_grade) == (not own)
     assert bool(found.causes) == own
     # What others recorded, or the model predicts, is no data sheet's promise.
     slow = make_row("a/b", 2e-3, model_seconds=1e-3)
-    assert one(load, slow, roofs=[sheet]).grade == verdicts.LOW
+    assert one(load, slow, roofs=[sheet]).grade == LOW
     reached = bandwidth_row("a/b", 4.8e12, 4.8e12)
-    assert one(load, reached, roofs=[sheet]).grade == verdicts.EXPECTED
+    assert one(load, reached, roofs=[sheet]).grade == EXPECTED
 
 
 def test_a_law_that_is_a_time_is_better_below(load):
     slow = make_row("a/b", 2e-3, law=1e-3, law_ratio=2.0)
-    assert one(load, slow).grade == verdicts.LOW
+    assert one(load, slow).grade == LOW
     assert one(load, slow).share == pytest.approx(0.5)
     chase = make_row("a/b", 2e-3, latency_seconds=2e-7, law=1e-7, law_ratio=2.0)
-    assert one(load, chase).grade == verdicts.LOW
+    assert one(load, chase).grade == LOW
     rate = make_row("a/b", 2e-3, law=1e9, law_ratio=0.5)  # of a rate that the row does not state
     assert one(load, rate).share == pytest.approx(0.5)
 
@@ -82,25 +85,25 @@ def test_a_law_that_is_a_time_is_better_below(load):
 def test_without_a_law_the_prediction_counts_then_the_roof(load):
     slow = make_row("a/b", 2e-3, model_seconds=1e-3, roof_fraction=0.9)
     assert one(load, slow).yardstick == "the model's prediction"
-    assert one(load, slow).grade == verdicts.LOW
+    assert one(load, slow).grade == LOW
     only_roof = make_row("a/b", 2e-3, roof_fraction=0.9)
     assert one(load, only_roof).yardstick == "its dram roof"
-    assert one(load, only_roof).grade == verdicts.EXPECTED
+    assert one(load, only_roof).grade == EXPECTED
     # On the model the prediction is the result: it proves nothing.
     assert one(load, slow, device_kind="model").yardstick == "its dram roof"
-    assert one(load, make_row("a/b")).grade == verdicts.UNGRADED
+    assert one(load, make_row("a/b")).grade == UNGRADED
 
 
 def test_what_was_recorded_comes_before_the_law(load):
     row = bandwidth_row("a/b", 3.0e12, 3.0e12)
     recorded = [Range("a/b", "useful_bytes_per_second", 4.0e12, 4.2e12, "two runs")]
     found = one(load, row, recorded)
-    assert found.grade == verdicts.LOW
+    assert found.grade == LOW
     assert found.yardstick == "what was recorded for it (two runs)"
     recorded = [Range("a/b", "seconds", 1e-3, 1.1e-3, "x")]
-    assert one(load, make_row("a/b", 1.05e-3), recorded).grade == verdicts.EXPECTED
-    assert one(load, make_row("a/b", 2e-3), recorded).grade == verdicts.LOW
-    assert one(load, make_row("a/b", 0.5e-3), recorded).grade == verdicts.HIGH
+    assert one(load, make_row("a/b", 1.05e-3), recorded).grade == EXPECTED
+    assert one(load, make_row("a/b", 2e-3), recorded).grade == LOW
+    assert one(load, make_row("a/b", 0.5e-3), recorded).grade == HIGH
 
 
 def test_causes_that_the_row_shows_come_first_and_refuted_ones_not_at_all(load):
@@ -132,7 +135,7 @@ def test_no_clock_or_neighbour_slows_a_model(load):
 def test_a_row_above_its_roof_is_suspicious_and_says_why(load):
     row = bandwidth_row("a/b/input:zeros", DRAM * 1.5, DRAM)
     found = one(load, row)
-    assert found.grade == verdicts.HIGH
+    assert found.grade == HIGH
     seen = [cause.says.split(":")[0] for cause in found.causes if cause.seen]
     assert seen == [
         "the data were zeros",
@@ -163,15 +166,15 @@ def test_the_worst_row_is_the_one_farthest_beyond_its_edge(load):
         bandwidth_row("a/b/n:2", DRAM * 0.7, DRAM, law_tolerance=0.05),  # far beyond
         bandwidth_row("a/b/n:3", DRAM, DRAM),
     ]
-    (found,) = verdicts.worst(verdicts.judge(load(rows)).values())
+    (found,) = worst(judge(load(rows)).values())
     assert found.name == "a/b/n:2"
     level = [
         bandwidth_row("a/b/n:1", DRAM * 1.05, DRAM),
         bandwidth_row("a/b/n:2", DRAM * 0.99, DRAM),
     ]
-    (found,) = verdicts.worst(verdicts.judge(load(level)).values())
+    (found,) = worst(judge(load(level)).values())
     assert found.name == "a/b/n:2"
-    assert verdicts.worst(verdicts.judge(load([make_row("a/b")])).values()) == []
+    assert worst(judge(load([make_row("a/b")])).values()) == []
 
 
 def test_the_three_worst_rows_are_of_three_concepts(load):
@@ -181,9 +184,9 @@ def test_the_three_worst_rows_are_of_three_concepts(load):
             [("a", 0.3), ("a", 0.4), ("b", 0.6), ("c", 1.05), ("d", 0.97), ("e", 0.99)]
         )
     ]
-    found = verdicts.worst(verdicts.judge(load(rows)).values(), 3)
+    found = worst(judge(load(rows)).values(), 3)
     assert [v.name for v in found] == ["a/b/n:0", "b/b/n:2", "d/b/n:4"]
-    assert [v.grade for v in found] == [verdicts.LOW, verdicts.LOW, verdicts.EXPECTED]
+    assert [v.grade for v in found] == [LOW, LOW, EXPECTED]
 
 
 # --- what binds: patterns that know more than the label, a row that each fits and one not --------
@@ -250,20 +253,18 @@ FITTING = [
 @pytest.mark.parametrize(("binds", "fits", "other"), FITTING)
 def test_a_pattern_names_what_binds_and_gives_its_own_advice(load, binds, fits, other):
     found, not_found = one(load, fits), one(load, other)
-    (rule, *_) = [rule for rule in verdicts.rules()["patterns"] if rule["binds"] == binds]
+    (rule, *_) = [rule for rule in rules()["patterns"] if rule["binds"] == binds]
     assert found.bound == binds
     assert f"bound by {binds} ({found.wall}" in found.sentence
     assert found.change
     assert found.no_help
     assert not_found.bound != binds
     assert not_found.change != found.change
-    assert rule["wall"] in {wall["name"] for wall in verdicts.rules()["walls"]}
+    assert rule["wall"] in {wall["name"] for wall in rules()["walls"]}
 
 
 def test_every_pattern_has_a_row_that_it_fits():
-    assert [fitting[0] for fitting in FITTING] == [
-        rule["binds"] for rule in verdicts.rules()["patterns"]
-    ]
+    assert [fitting[0] for fitting in FITTING] == [rule["binds"] for rule in rules()["patterns"]]
 
 
 def test_a_pattern_quotes_its_figures(load):
@@ -282,7 +283,7 @@ def test_the_bytes_of_half_the_bandwidth_are_those_of_the_same_path(load):
             ("pinned", 2**24, {"fit_half_bandwidth_bytes": 1e5}),
         )
     ]
-    found = verdicts.judge(load(rows))
+    found = judge(load(rows))
     assert [v.bound for v in found.values()] == ["the link's latency", "link", "link"]
 
 
@@ -303,7 +304,7 @@ def test_low_rows_of_the_tensor_cores_have_causes_of_their_own(load, says, seen,
     def causes(figures):
         row = make_row("a/b", label="tensor", roof_fraction=0.2, **figures)
         found = one(load, row, device_kind="model")
-        assert found.grade == verdicts.LOW
+        assert found.grade == LOW
         return [cause.says for cause in found.causes]
 
     assert any(cause.startswith(says) for cause in causes(seen))
@@ -345,7 +346,7 @@ def test_who_spills_is_not_told_to_take_fewer_registers(load):
 )
 def test_a_row_without_a_grade_says_why(load, row, context, why):
     found = one(load, row, **context)
-    assert found.grade == verdicts.UNGRADED
+    assert found.grade == UNGRADED
     assert found.no_grade == f"no law at this size or shape, nothing recorded, {why}"
     assert found.no_grade in found.sentence
     graded = one(load, row | {"roof_fraction": 0.9}, **context)
@@ -353,23 +354,23 @@ def test_a_row_without_a_grade_says_why(load, row, context, why):
 
 
 def test_health_is_claimed_only_where_something_was_observed(load):
-    assert verdicts.health(load([make_row("a/b")])).well is None
+    assert health(load([make_row("a/b")])).well is None
     good = [make_row("a/b", throttled=0, temperature_c=60, sm_clock_hz=1.98e9, power_w=500)]
-    found = verdicts.health(load(good))
+    found = health(load(good))
     assert found.well is True
     assert "no row was throttled" in found.sentences
     hot = [make_row("a/b", throttled=0, temperature_c=91)]
-    assert verdicts.health(load(hot)).well is False
-    assert verdicts.health(load(good, device_kind="model")).well is None
+    assert health(load(hot)).well is False
+    assert health(load(good, device_kind="model")).well is None
     failed = [make_row("a/b") | {"error_occurred": True, "error_message": "x"}]
-    assert verdicts.health(load([*good, *failed])).well is False
+    assert health(load([*good, *failed])).well is False
 
 
 def test_every_rule_can_be_met():
     """A rule on a figure that no row has, or for a label that no wall has, would never speak."""
-    rules = verdicts.rules()
-    patterns = {label for wall in rules["walls"] for label in wall["labels"]}
-    for rule in (*rules["patterns"], *rules["causes"], *rules["advice"]):
+    book = rules()
+    patterns = {label for wall in book["walls"] for label in wall["labels"]}
+    for rule in (*book["patterns"], *book["causes"], *book["advice"]):
         for label in rule.get("labels", []):
             plain = label.rstrip("*")
             assert any(
@@ -394,7 +395,7 @@ def test_every_rule_can_be_met():
         "host",
     ):
         row = {"label": label, "name": "a/b"}
-        assert any(verdicts._matches(row, rule) for rule in rules["advice"]), label
+        assert any(is_about(row, rule) for rule in book["advice"]), label
 
 
 def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):

@@ -86,37 +86,7 @@ def _page(
     ratio_axis(axes, limits, "speed of B / speed of A   (← B slower | B faster →)")
     axes.axvline(1, color=style.INK, lw=1.0, zorder=2)
     for place, (_, row) in zip(places, rows.iterrows(), strict=True):
-        marker, colour, _ = _VERDICTS[row["verdict"]]
-        if np.isfinite(row["low"]):
-            axes.plot(
-                [row["low"], row["high"]],
-                [place] * 2,
-                color=colour,
-                lw=1.6,
-                zorder=3,
-                gid="interval",
-            )
-        axes.plot(
-            [row["ratio"]],
-            [place],
-            marker=marker,
-            color=colour,
-            ms=5.5,
-            mec="white",
-            mew=0.6,
-            zorder=4,
-            gid="ratio",
-        )
-        axes.annotate(
-            f"{row['ratio']:.3f}",
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            size=7.5,
-            color=style.INK,
-        )
+        _draw_row(axes, place, row)
     axes.set_yticks(places, names)
     axes.tick_params(axis="y", length=0, labelsize=7.5)
     axes.grid(axis="y", visible=False)
@@ -134,6 +104,41 @@ def _page(
         )
     _head(figure, comparison, rows, note, warnings)
     return figure
+
+
+def _draw_row(axes: Axes, place: int, row: pd.Series) -> None:
+    """The ratio of one row, its interval, and the number at the right."""
+    marker, colour, _ = _VERDICTS[row["verdict"]]
+    if np.isfinite(row["low"]):
+        axes.plot(
+            [row["low"], row["high"]],
+            [place] * 2,
+            color=colour,
+            lw=1.6,
+            zorder=3,
+            gid="interval",
+        )
+    axes.plot(
+        [row["ratio"]],
+        [place],
+        marker=marker,
+        color=colour,
+        ms=5.5,
+        mec="white",
+        mew=0.6,
+        zorder=4,
+        gid="ratio",
+    )
+    axes.annotate(
+        f"{row['ratio']:.3f}",
+        (1.0, place),
+        xycoords=("axes fraction", "data"),
+        xytext=(8, 0),
+        textcoords="offset points",
+        va="center",
+        size=7.5,
+        color=style.INK,
+    )
 
 
 def _places(concepts: list[str]) -> tuple[list[int], list[tuple[int, str]]]:

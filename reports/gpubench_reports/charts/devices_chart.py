@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
-from gpubench_reports.charts.roofline import find_sweeps, spread
+from gpubench_reports.charts.roofline.names import spread
+from gpubench_reports.charts.roofline.sweeps import find_sweeps
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Roof
@@ -38,18 +40,7 @@ class _Line:
 
 def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
     """The chart. Raises ReportError when no device states a peak in any of `dtypes`."""
-    lines = [
-        line
-        for place, machine in enumerate(machines)
-        for dtype in dtypes
-        if (line := _line(place, machine, dtype)) is not None
-    ]
-    if not lines:
-        known = sorted({r.name for m in machines for r in m.roofs if r.kind == "compute"})
-        raise ReportError(
-            ", ".join(dtypes),
-            f"no device states such a peak; {'known are ' + ', '.join(known) if known else 'none'}",
-        )
+    lines = _lines(machines, dtypes)
     figure = style.new_figure(_WIDTH, _HEIGHT)
     axes = figure.add_axes(
         (
@@ -80,6 +71,46 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
     axes.set_ylim(min(min(ys), min(line.peak.value for line in lines) / 15) / 1.5, max(ys) * 2)
     style.log_si_axis(axes, "x", "arithmetic intensity", "FLOP per byte moved")
     style.log_si_axis(axes, "y", "arithmetic rate", "FLOP/s")
+    _draw_roofs(axes, lines, dtypes)
+    for place, (x, y) in enumerate(points):
+        if len(x):
+            axes.plot(
+                x,
+                y,
+                ls="none",
+                marker="o",
+                ms=4,
+                mec="white",
+                mew=0.4,
+                zorder=6,
+                gid="row",
+                color=style.COLOURS[place % len(style.COLOURS)],
+            )
+    _name(figure, axes, lines)
+    _key(axes, dtypes, any(len(x) for x, _ in points))
+    if any(machine.modelled for machine in machines):
+        style.watermark(figure)
+    return figure
+
+
+def _lines(machines: Sequence[Machine], dtypes: Sequence[str]) -> list[_Line]:
+    """The roofs of every device in every type that it has. Raises ReportError for none."""
+    lines = [
+        line
+        for place, machine in enumerate(machines)
+        for dtype in dtypes
+        if (line := _line(place, machine, dtype)) is not None
+    ]
+    if not lines:
+        known = sorted({r.name for m in machines for r in m.roofs if r.kind == "compute"})
+        raise ReportError(
+            ", ".join(dtypes),
+            f"no device states such a peak; {'known are ' + ', '.join(known) if known else 'none'}",
+        )
+    return lines
+
+
+def _draw_roofs(axes: Axes, lines: Sequence[_Line], dtypes: Sequence[str]) -> None:
     left, right = axes.get_xlim()
     for line in lines:
         colour = style.COLOURS[line.place % len(style.COLOURS)]
@@ -104,25 +135,6 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
             zorder=5,
             gid="ridge",
         )
-    for place, (x, y) in enumerate(points):
-        if len(x):
-            axes.plot(
-                x,
-                y,
-                ls="none",
-                marker="o",
-                ms=4,
-                mec="white",
-                mew=0.4,
-                zorder=6,
-                gid="row",
-                color=style.COLOURS[place % len(style.COLOURS)],
-            )
-    _name(figure, axes, lines)
-    _key(axes, dtypes, any(len(x) for x, _ in points))
-    if any(machine.modelled for machine in machines):
-        style.watermark(figure)
-    return figure
 
 
 def _line(place: int, machine: Machine, dtype: str) -> _Line | None:

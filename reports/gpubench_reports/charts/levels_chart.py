@@ -16,7 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
-from gpubench_reports.charts.roofline import knee, merged, name_flats
+from gpubench_reports.charts.roofline.labels import knee
+from gpubench_reports.charts.roofline.lines import merged
+from gpubench_reports.charts.roofline.names import name_flats
 from gpubench_reports.common.units import argument_text, si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
 

@@ -69,8 +69,14 @@ def _draw(axes: Axes, axis: Axis) -> None:
                 mew=rcParams[f"{name}.{kind}.width"],
                 transform=along(which="tick1"),
             )
-    if not shown[f"label{side}"] or not len(places):
-        return
+    if shown[f"label{side}"] and len(places):
+        _write(axes, axis, places, words)
+
+
+def _write(axes: Axes, axis: Axis, places: np.ndarray, words: list[str]) -> None:
+    """The words at their places, and the axis's title clear of them."""
+    is_x = axis.axis_name == "x"
+    name = "xtick" if is_x else "ytick"
     pad = rcParams[f"{name}.major.size"] + rcParams[f"{name}.major.pad"]
     label_place = axes.get_xaxis_text1_transform if is_x else axes.get_yaxis_text1_transform
     transform, va, ha = label_place(pad)

@@ -15,11 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from gpubench_reports.charts import (
-    concept_chart,
     levels_chart,
     link_chart,
     matrix_chart,
-    roofline,
     roofs_chart,
     series_chart,
     style,
@@ -27,6 +25,8 @@ from gpubench_reports.charts import (
     warp_chart,
     wire_chart,
 )
+from gpubench_reports.charts.concept import chart as concept_chart
+from gpubench_reports.charts.roofline import chart as roofline
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, write_atomically
 from gpubench_reports.results.context import Context

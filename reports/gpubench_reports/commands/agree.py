@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> None:
     from gpubench_reports.results.reader import read
 
     found = agree([read(path) for path in options.results])
-    from gpubench_reports.pages.tables import print_agreement
+    from gpubench_reports.pages.terminal.agreement import print_agreement
 
     print_agreement(found)
     if found.note:

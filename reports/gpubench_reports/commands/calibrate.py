@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     out = calibration.output_path(result, options.name, options.out)
     base = calibration.read_device(options.base or result.context.device)
     found = calibration.calibrate(result, base, options.from_model, by)
-    from gpubench_reports.pages.tables import print_calibration
+    from gpubench_reports.pages.terminal.rules import print_calibration
 
     require_directory(out.parent)
     write_atomically(out, calibration.device_text(found, out.stem).encode())

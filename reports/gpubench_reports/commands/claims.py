@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
 
         print("\n".join(claims_to_markdown(*one) for one in found), end="")
         return
-    from gpubench_reports.pages.tables import print_claims
+    from gpubench_reports.pages.terminal.rules import print_claims
 
     for one in found:
         print_claims(*one)

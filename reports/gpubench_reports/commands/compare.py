@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         _compare_two(*results, directory, options.everything)
         return
     from gpubench_reports.comparisons import speedups
-    from gpubench_reports.pages.tables import print_speedups
+    from gpubench_reports.pages.terminal.comparison import print_speedups
 
     table = speedups.table(results, options.by or "concept", options.of_roof)
     print_speedups(table)
@@ -79,7 +79,7 @@ def _compare_two(
     a: "ResultFile", b: "ResultFile", directory: Path | None, everything: bool
 ) -> None:
     from gpubench_reports.comparisons.compare import compare
-    from gpubench_reports.pages.tables import print_comparison
+    from gpubench_reports.pages.terminal.comparison import print_comparison
 
     comparison = compare(a, b)
     print_comparison(comparison, everything)

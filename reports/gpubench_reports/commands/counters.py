@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     profiled = [launch for path in options.profiles for launch in counters.read_profile(path)]
     found = counters.compare(result, profiled)
     timed = counters.timings(times, profiled) if times else []
-    from gpubench_reports.pages.tables import print_counters, print_timings
+    from gpubench_reports.pages.terminal.counters import print_counters, print_timings
 
     print_counters(found)
     if times:

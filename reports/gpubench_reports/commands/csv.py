@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
     from gpubench_reports.comparisons.ranges import ranges_for
     from gpubench_reports.pages.csv_report import to_csv
     from gpubench_reports.results.reader import read
-    from gpubench_reports.rules.verdicts import judge
+    from gpubench_reports.rules.verdicts.judge import judge
 
     result = read(options.result)
     verdicts = judge(result, ranges_for(result, options.against))

@@ -34,6 +34,6 @@ def run(options: argparse.Namespace) -> None:
 
         print(goals_to_markdown(context, outcomes), end="")
         return
-    from gpubench_reports.pages.tables import print_goals
+    from gpubench_reports.pages.terminal.rules import print_goals
 
     print_goals(context, outcomes)

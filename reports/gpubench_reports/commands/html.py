@@ -38,9 +38,9 @@ def run(options: argparse.Namespace) -> None:
     others = [read(path) for path in options.others]
     recorded = ranges_for(result, options.against)
     from gpubench_reports.common.files import require_directory, write_atomically
-    from gpubench_reports.pages import html_report
+    from gpubench_reports.pages.html import build as page_builder
 
-    path = options.out or html_report.default_path(options.result)
+    path = options.out or page_builder.default_path(options.result)
     require_directory(path.parent)
-    write_atomically(path, html_report.build(result, others, recorded))
+    write_atomically(path, page_builder.build(result, others, recorded))
     print_paths([path])

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> None:
     from gpubench_reports.comparisons.ranges import ranges_for
     from gpubench_reports.pages.markdown_report import to_markdown
     from gpubench_reports.results.reader import read
-    from gpubench_reports.rules.verdicts import judge
+    from gpubench_reports.rules.verdicts.judge import judge
 
     result = read(options.result)
     comparisons = [compare(read(path), result) for path in options.others]

@@ -47,10 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.comparisons import peers
-    from gpubench_reports.pages.tables import print_peers
+    from gpubench_reports.comparisons.peers import answers, running
+    from gpubench_reports.pages.terminal.peers import print_peers
 
-    settings = peers.Settings(
+    settings = running.Settings(
         options.program or Path(),
         options.directory,
         options.sources,
@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
         options.runs,
         options.seconds,
     )
-    peers.check(settings)
+    running.check(settings)
     if options.program:
-        for name, why in peers.run_all(settings).items():
+        for name, why in running.run_all(settings).items():
             print(f"skipped {name}: {why}")
-    print_peers(peers.compare(options.directory))
+    print_peers(answers.compare(options.directory))

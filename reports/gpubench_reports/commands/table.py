@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
 
     result = read(options.result)
     from gpubench_reports.comparisons.ranges import ranges_for
-    from gpubench_reports.pages.tables import print_result
-    from gpubench_reports.rules.verdicts import judge
+    from gpubench_reports.pages.terminal.result import print_result
+    from gpubench_reports.rules.verdicts.judge import judge
 
     print_result(result, judge(result, ranges_for(result, options.against)))

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
 
     validation = validate([read(path) for path in options.results])
     from gpubench_reports.charts import validate_chart
-    from gpubench_reports.pages.tables import print_validation
+    from gpubench_reports.pages.terminal.agreement import print_validation
 
     first = options.results[0]
     directory = options.out or first.parent / f"{first.stem}-validation"

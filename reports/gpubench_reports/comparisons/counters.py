@@ -134,7 +134,7 @@ class Difference:
 
 
 @dataclass
-class Comparison:
+class CountComparison:
     """`equal`: by figure, how many launches agree. `differences`: every one that does not.
     `alone`: launches that one side has and the other has not, in words."""
 
@@ -240,13 +240,13 @@ def kernel_of(signature: str) -> str:
     return kept.replace("@", anonymous)
 
 
-def compare(result: ResultFile, profiled: Sequence[Profiled]) -> Comparison:
+def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison:
     """Every launch of every row of `result` beside ncu's. Raises ReportError where the two have
     no launch of a row in common."""
     by_row: dict[str, list[Profiled]] = {}
     for launch in profiled:
         by_row.setdefault(launch.row, []).append(launch)
-    found = Comparison()
+    found = CountComparison()
     for name, raw in zip(result.ok["name"], result.ok["raw"], strict=True):
         if name in by_row:
             _compare_row(name, raw, by_row[name], found)
@@ -260,7 +260,7 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> Comparison:
 
 
 def _compare_row(
-    name: str, raw: dict[str, Any], profiled: Sequence[Profiled], found: Comparison
+    name: str, raw: dict[str, Any], profiled: Sequence[Profiled], found: CountComparison
 ) -> None:
     counted = [
         launch for launch in raw.get("launches", []) for _ in range(int(launch.get("times", 1)))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import Context
-from gpubench_reports.rules.verdicts import Verdict
+from gpubench_reports.rules.verdicts.verdict import Verdict
 
 NONE = "·"  # in a cell of which nothing is known
 

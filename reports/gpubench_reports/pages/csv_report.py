@@ -8,7 +8,7 @@ from typing import Any
 
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.rows import COUNTERS, WORDS
-from gpubench_reports.rules.verdicts import Verdict
+from gpubench_reports.rules.verdicts.verdict import Verdict
 
 # Google Benchmark's own keys, which the other columns say already or which say nothing of the row.
 _LEFT_OUT = {

@@ -13,13 +13,8 @@ from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding
 from gpubench_reports.rules.goals import Outcome
-from gpubench_reports.rules.verdicts import (
-    EXPECTED,
-    UNGRADED,
-    Verdict,
-    health,
-    worst,
-)
+from gpubench_reports.rules.verdicts.health import health
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, UNGRADED, Verdict, worst
 
 _MOST = 15  # rows in a list
 

@@ -11,7 +11,7 @@ from gpubench_reports.common.units import argument_text
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.headlines import headline_text, quantity_of
 from gpubench_reports.results.sweeps import alike, axes
-from gpubench_reports.rules.verdicts import EXPECTED, UNGRADED, Verdict
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, UNGRADED, Verdict
 
 _MOST_KERNELS = 4  # in a text of one paragraph
 

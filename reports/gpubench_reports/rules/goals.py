@@ -15,8 +15,10 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
-from gpubench_reports.comparisons import counters, peers
+from gpubench_reports.comparisons import counters
 from gpubench_reports.comparisons.agree import agree, by_concept
+from gpubench_reports.comparisons.peers import answers
+from gpubench_reports.comparisons.peers.questions import WHATS
 from gpubench_reports.comparisons.validate import validate
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile, read
@@ -118,9 +120,11 @@ def _goal(entry: dict[str, Any]) -> Goal:
         raise ValueError(f"{name}: `rows` and `value` are of goals of rows")
     if goal.take not in _TAKE:
         raise ValueError(f"{name}: `take` is {goal.take!r}, not one of {', '.join(_TAKE)}")
-    questions = [what.name for what in peers.WHATS]
+    questions = [what.name for what in WHATS]
     if (goal.of == "peers") != (goal.question in questions):
-        raise ValueError(f"{name}: `question` is {goal.question!r}, not one of peers.py's")
+        raise ValueError(
+            f"{name}: `question` is {goal.question!r}, not one of those that peers answer"
+        )
     if goal.value:
         check_names(name, goal.value, {"row", *goal.with_rows})
     re.compile(goal.rows)
@@ -152,10 +156,10 @@ class Folder:
         return [read(path) for path in sorted(self.path.glob("suite-*.json"))]
 
     @cached_property
-    def beside(self) -> list[peers.Comparison]:
+    def beside(self) -> list[answers.PeerComparison]:
         if not (self.path / "peers" / "seconds.json").exists():
             raise UnusableError("no other program was run")
-        return peers.compare(self.path / "peers")
+        return answers.compare(self.path / "peers")
 
     @cached_property
     def profiled(self) -> list[counters.Profiled]:

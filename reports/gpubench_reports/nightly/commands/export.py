@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.nightly.judging.judging import judge_new
+    from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.reporting import export
 
     store, index, settings = opened(options)

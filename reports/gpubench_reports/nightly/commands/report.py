@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.nightly.judging.judging import judge_new
+    from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.reporting.page import write_page
 
     store, index, settings = opened(options)

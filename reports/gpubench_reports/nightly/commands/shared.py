@@ -44,7 +44,8 @@ def conclude(options, store, index, settings, machine: str, aside: set) -> int:
 
     Of the files in quarantine those are named that are not in `aside`: that were not there before.
     """
-    from gpubench_reports.nightly.judging.judging import judge_new, status
+    from gpubench_reports.nightly.judging.judge import judge_new
+    from gpubench_reports.nightly.judging.status import status
     from gpubench_reports.nightly.reporting.page import write_page
     from gpubench_reports.nightly.reporting.summary import lines
 
@@ -69,7 +70,8 @@ def print_quarantined(files: Iterable[tuple[Path, str]]) -> None:
 
 
 def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -> int:
-    from gpubench_reports.nightly.judging.judging import decide, judge_new
+    from gpubench_reports.nightly.judging.judge import judge_new
+    from gpubench_reports.nightly.judging.status import decide
     from gpubench_reports.nightly.reporting.page import write_page
 
     store, index, settings = opened(options)

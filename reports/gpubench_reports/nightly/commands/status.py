@@ -16,7 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.nightly.judging.judging import judge_new, status
+    from gpubench_reports.nightly.judging.judge import judge_new
+    from gpubench_reports.nightly.judging.status import status
     from gpubench_reports.nightly.reporting.summary import lines
 
     store, index, settings = opened(options)

@@ -22,7 +22,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.nightly.judging.judging import suspicious
+from gpubench_reports.nightly.judging.judge import suspicious
 from gpubench_reports.nightly.nights import health
 from gpubench_reports.nightly.nights.rehearsal import varied_device
 from gpubench_reports.nightly.rule.settings import Settings

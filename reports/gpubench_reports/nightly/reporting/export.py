@@ -11,7 +11,9 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, reason, write_atomically
-from gpubench_reports.nightly.judging.judging import Standing, missing_line, status
+from gpubench_reports.nightly.judging.history import Standing
+from gpubench_reports.nightly.judging.missing import missing_line
+from gpubench_reports.nightly.judging.status import status
 from gpubench_reports.nightly.reporting.queries import NIGHTS, load_duckdb
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
 from gpubench_reports.nightly.rule.settings import Settings

@@ -17,17 +17,16 @@ import numpy as np
 
 from gpubench_reports.common.files import write_atomically
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.judging.judging import (
+from gpubench_reports.nightly.judging.history import (
     IMPROVEMENT,
     REGRESSION,
     Key,
     Machine,
-    MachineStatus,
     Point,
     Standing,
-    missing_line,
-    status,
 )
+from gpubench_reports.nightly.judging.missing import missing_line
+from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent, standing_line
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
@@ -274,40 +273,17 @@ def _levels(card: _Card) -> Iterable[tuple[int, int, float]]:
     yield run[0].night, run[-1].night, float(np.median([p.seconds for p in run]))
 
 
+# By night: the height of a bar, and what it says.
+_Bars = dict[int, tuple[float, str]]
+
+
 def _strip(history: Machine, nights: Sequence[tuple]) -> str:
     """The machine over the same nights: clock, temperature, throttling, nights not valid, commits.
 
     A bar's height is its share of the largest one; the darker commits take turns with the lighter.
     """
     first = nights[0][0]
-    seen: dict[str, dict[int, list[float]]] = {"clock": {}, "temperature": {}, "throttled": {}}
-    for points in history.points.values():
-        for p in points:
-            for name, value in (
-                ("clock", p.clock_hz),
-                ("temperature", p.temperature_c),
-                ("throttled", p.throttled),
-            ):
-                if p.night >= first and not math.isnan(value):
-                    seen[name].setdefault(p.night, []).append(value)
-    clock = {n: float(np.median(v)) for n, v in seen["clock"].items()}
-    heat = {n: float(np.max(v)) for n, v in seen["temperature"].items()}
-    slowed = {n: m for n, v in seen["throttled"].items() if (m := float(np.mean(v))) > 0}
-    commits, shade = {}, 0.35
-    for (number, _, _, _, commit), before in zip(nights, (nights[0], *nights), strict=False):
-        shade = 1.05 - shade if commit != before[4] else shade
-        commits[number] = (shade, f"commit {commit[:10] or 'not known'}")
-    rows = {
-        ("SM clock", "#56b4e9"): _shares(clock, lambda v: si(v, "Hz")),
-        ("temperature", "#e69f00"): _shares(heat, lambda v: f"{v:.0f} degrees C at most"),
-        ("throttled", "#d55e00"): {n: (v, f"{v:.0%} of the processes") for n, v in slowed.items()},
-        ("not valid", "#cc79a7"): {
-            number: (1.0, f"{state}: {note}")
-            for number, _, state, note, _ in nights
-            if state != "ok"
-        },
-        ("commit", "#6b6b6b"): commits,
-    }
+    rows = _strip_rows(history, nights)
     dates = {number: date[:10] for number, date, *_ in nights}
     height = 18.0
     total = height * len(rows) + 12
@@ -338,6 +314,39 @@ def _strip(history: Machine, nights: Sequence[tuple]) -> str:
         f"{escape(ends[1])}</text>"
     )
     return "".join(svg) + "</svg>"
+
+
+def _strip_rows(history: Machine, nights: Sequence[tuple]) -> dict[tuple[str, str], _Bars]:
+    """By title and colour: a bar for each night, as its height and what it says."""
+    first = nights[0][0]
+    seen: dict[str, dict[int, list[float]]] = {"clock": {}, "temperature": {}, "throttled": {}}
+    for points in history.points.values():
+        for p in points:
+            for name, value in (
+                ("clock", p.clock_hz),
+                ("temperature", p.temperature_c),
+                ("throttled", p.throttled),
+            ):
+                if p.night >= first and not math.isnan(value):
+                    seen[name].setdefault(p.night, []).append(value)
+    clock = {n: float(np.median(v)) for n, v in seen["clock"].items()}
+    heat = {n: float(np.max(v)) for n, v in seen["temperature"].items()}
+    slowed = {n: m for n, v in seen["throttled"].items() if (m := float(np.mean(v))) > 0}
+    commits, shade = {}, 0.35
+    for (number, _, _, _, commit), before in zip(nights, (nights[0], *nights), strict=False):
+        shade = 1.05 - shade if commit != before[4] else shade
+        commits[number] = (shade, f"commit {commit[:10] or 'not known'}")
+    return {
+        ("SM clock", "#56b4e9"): _shares(clock, lambda v: si(v, "Hz")),
+        ("temperature", "#e69f00"): _shares(heat, lambda v: f"{v:.0f} degrees C at most"),
+        ("throttled", "#d55e00"): {n: (v, f"{v:.0%} of the processes") for n, v in slowed.items()},
+        ("not valid", "#cc79a7"): {
+            number: (1.0, f"{state}: {note}")
+            for number, _, state, note, _ in nights
+            if state != "ok"
+        },
+        ("commit", "#6b6b6b"): commits,
+    }
 
 
 def _changes(history: Machine, nights: Sequence[tuple]) -> list[str]:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.judging.judging import MachineStatus, Standing
+from gpubench_reports.nightly.judging.history import Standing
+from gpubench_reports.nightly.judging.status import MachineStatus
 from gpubench_reports.nightly.rule.settings import Settings
 
 REHEARSAL = "REHEARSAL: every night here is modelled, nothing was measured"

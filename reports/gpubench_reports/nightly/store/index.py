@@ -1,16 +1,10 @@
-"""The index: one SQLite database over the store's nights, rebuilt from the files at will.
-
-SQLite, because it comes with Python, and because two processes may write to it (DuckDB lets one
-process in). A night is one transaction: it is in the index with all its values or not at all.
-"""
+"""The index: one SQLite database over the store's nights, rebuilt from the files at will."""
 
 import contextlib
 import hashlib
 import json
-import math
 import os
 import sqlite3
-import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -20,6 +14,7 @@ from pathlib import Path
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.night_values import night_value, throttled_share
 from gpubench_reports.nightly.store.process_file import (
     Environment,
     ProcessFile,
@@ -28,41 +23,9 @@ from gpubench_reports.nightly.store.process_file import (
     refuse_other_kind,
 )
 from gpubench_reports.nightly.store.store import SETTLED_SECONDS, Night, Store, checksum
+from gpubench_reports.nightly.store.tables import VERSION, recreate
 
-# A different number: the index is of another version of this program, and is rebuilt.
-_VERSION = 1
 _BUSY_SECONDS = 120.0
-
-_SCHEMA = """
-create table night(
-  machine text, number integer, date text, fingerprint text,
-  state text,    -- 'ok', 'running', 'incomplete', 'invalid', 'duplicate'
-  note text,     -- why it is not ok
-  health text,   -- JSON: what was known of the machine before the night
-  git_commit text, verdict text,
-  primary key(machine, number)) without rowid;
-create table series(
-  id integer primary key, machine text, device text, mode text, name text,
-  unique(machine, device, mode, name));
-create table environment(
-  id integer primary key, device text, device_title text, mode text, driver text, cuda text,
-  compiler text, flags text,
-  unique(device, device_title, mode, driver, cuda, compiler, flags));
-create table value(
-  series integer, night integer, environment integer,
-  seconds real,   -- the night's value: the median of its processes' medians
-  first real, rerun real, cycles real, clock_hz real, power_w real, temperature_c real,
-  throttled real, -- share of its processes
-  limits text,    -- the driver's words
-  processes integer, within real, medians text,
-  primary key(series, night)) without rowid;
-create table problem(
-  machine text, number integer, device text, mode text, name text, problem text,
-  primary key(machine, number, device, mode, name)) without rowid;
-create table file(
-  sha256 text primary key, machine text, number integer, name text) without rowid;
-create table quarantined(path text primary key, why text) without rowid;
-"""
 
 
 @dataclass(frozen=True)
@@ -106,8 +69,8 @@ class Index:
         database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
             with _writing(database):
-                if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-                    _recreate(database)
+                if database.execute("pragma user_version").fetchone()[0] != VERSION:
+                    recreate(database)
         except BaseException:
             database.close()
             raise
@@ -150,7 +113,7 @@ class Index:
         read = seen = 0
         if anew:  # one transaction: the nights of others wait for it, and find it all done
             with _writing(self._database):
-                _recreate(self._database)
+                recreate(self._database)
                 for night in self._nights():
                     self._take(night, _fingerprint(night), settings, put_aside)
                     seen += 1
@@ -222,9 +185,9 @@ class Index:
                 state, note, files = "duplicate", f"holds the files of {twins}", []
             elif len({file.environment for file in files}) > 1:
                 state, note = "invalid", "driver, compiler or device changed during the night"
-            elif files and _throttled(files) > settings.max_throttled:
+            elif files and throttled_share(files) > settings.max_throttled:
                 state = "invalid"
-                note = f"{_throttled(files):.0%} of the rows ran throttled"
+                note = f"{throttled_share(files):.0%} of the rows ran throttled"
         verdict = self._document(night, "verdict.json", put_aside)
         commits = Counter(file.context.git_commit for file in files)
         self._database.execute(
@@ -331,7 +294,7 @@ class Index:
                     self._series(night.machine, *key),
                     night.number,
                     environments[device, mode],
-                    *_night_value(sound["first"], sound["rerun"], stages["first"]),
+                    *night_value(sound["first"], sound["rerun"], stages["first"]),
                 )
             )
         self._database.executemany(
@@ -370,40 +333,6 @@ class Index:
         return found[0]
 
 
-def _night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timing]) -> tuple:
-    """The columns of `value` behind `environment`."""
-    sound = rerun or first
-    medians = [timing.seconds for timing in first]
-    cycles = [timing.seconds * timing.clock_hz for timing in sound]
-    first_median = statistics.median(medians)
-    rerun_median = statistics.median(t.seconds for t in rerun) if rerun else None
-    return (
-        first_median if rerun_median is None else rerun_median,
-        first_median,
-        rerun_median,
-        _median(cycles),
-        _median(timing.clock_hz for timing in sound),
-        _median(timing.power_w for timing in sound),
-        _median((timing.temperature_c for timing in sound), max),
-        sum(timing.throttled for timing in all_first) / len(all_first),
-        "; ".join(sorted({"; ".join(timing.notes) for timing in sound if timing.notes})),
-        len(first),
-        _median(timing.within for timing in first),
-        json.dumps(medians),
-    )
-
-
-def _median(numbers: Iterable[float], of=statistics.median) -> float | None:
-    known = [number for number in numbers if not math.isnan(number)]
-    return of(known) if known else None
-
-
-def _throttled(files: list[ProcessFile]) -> float:
-    """Share of the nights' rows that ran throttled."""
-    flags = [timing.throttled for file in files for timing in file.timings.values()]
-    return sum(flags) / len(flags) if flags else 0.0
-
-
 def _fingerprint(night: Night) -> str:
     """Changes when a file of the night comes, goes or has another size."""
     with os.scandir(night.path) as entries:
@@ -424,12 +353,3 @@ def _writing(database: sqlite3.Connection) -> Iterator[None]:
             database.execute("rollback")
         raise
     database.execute("commit")
-
-
-def _recreate(database: sqlite3.Connection) -> None:
-    tables = database.execute("select name from sqlite_master where type = 'table'").fetchall()
-    for (name,) in tables:
-        database.execute(f'drop table "{name}"')
-    for statement in filter(str.strip, _SCHEMA.split(";\n")):
-        database.execute(statement)
-    database.execute(f"pragma user_version = {_VERSION}")

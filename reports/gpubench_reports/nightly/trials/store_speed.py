@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gpubench_reports.nightly.judging.judging import judge_new, status
+from gpubench_reports.nightly.judging.judge import judge_new
+from gpubench_reports.nightly.judging.status import status
 from gpubench_reports.nightly.reporting.page import write_page
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index

@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from gpubench_reports.charts import quick_ticks, style
-from gpubench_reports.pages.markup import Markup, text
+from gpubench_reports.pages.html.markup import Markup, text
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"

@@ -1,0 +1,132 @@
+"""What a store's nights say of every series of a machine, up to now."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+
+# Nights before the one that is judged that are read at all.
+HORIZON = 400
+Key = tuple[str, str, str]  # device, mode, name: a series of one machine
+REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
+
+
+class Point(NamedTuple):
+    """One night of one series; NaN is not known."""
+
+    night: int
+    environment: int
+    first: float
+    rerun: float
+    seconds: float
+    cycles: float
+    clock_hz: float
+    temperature_c: float
+    throttled: float
+    limits: str
+
+
+@dataclass
+class Standing:
+    """Where a series stands, in one environment: what its events and the decisions come to."""
+
+    level_start: int = 0  # first night of the level
+    level: float = math.nan
+    reference: float = math.nan  # the level that was accepted last
+    event: dict[str, Any] | None = None  # the last one
+    acknowledged: dict[str, Any] | None = None
+
+    def kind(self, settings: Settings) -> str:
+        """REGRESSION or IMPROVEMENT if it stands apart from its reference, else empty."""
+        if self.event is None:
+            return ""
+        ratio = self.level / self.reference
+        if ratio > 1 + settings.change_floor:
+            return REGRESSION
+        return IMPROVEMENT if ratio < 1 / (1 + settings.change_floor) else ""
+
+
+class Machine:
+    """A machine's history up to night `until` (all of it unless given), read from the index."""
+
+    def __init__(self, index: Index, machine: str, until: int | None = None) -> None:
+        self.machine = machine
+        last = until if until is not None else _last_night(index, machine)
+        self.environments = {
+            number: dict(zip(ENVIRONMENT, fields, strict=True))
+            for number, *fields in index.rows(
+                f"select id, {', '.join(ENVIRONMENT)} from environment"
+            )
+        }
+        self.nights: dict[int, tuple[str, str]] = {  # date and commit
+            number: (date[:10], commit)
+            for number, date, commit in index.rows(
+                "select number, date, git_commit from night where machine = ? and number <= ?",
+                (machine, last),
+            )
+        }
+        self.points: dict[Key, list[Point]] = defaultdict(list)
+        for device, mode, name, *columns in index.rows(
+            "select s.device, s.mode, s.name, v.night, v.environment, v.first, v.rerun, v.seconds,"
+            " v.cycles, v.clock_hz, v.temperature_c, v.throttled, v.limits"
+            " from value v join series s"
+            " on s.id = v.series where s.machine = ? and v.night > ? and v.night <= ?"
+            " order by v.series, v.night",
+            (machine, last - HORIZON, last),
+        ):
+            point = Point(*(math.nan if column is None else column for column in columns))
+            self.points[device, mode, name].append(point)
+        self.events: dict[Key, list[dict[str, Any]]] = defaultdict(list)
+        for (text,) in index.rows(
+            "select verdict from night where machine = ? and number <= ? and verdict is not null"
+            " order by number",
+            (machine, last),
+        ):
+            for event in json.loads(text).get("events", []):
+                self.events[event["device"], event["mode"], event["benchmark"]].append(event)
+
+    def standing(self, key: Key, environment: dict, decisions: Sequence[dict]) -> Standing:
+        """Where the series stands in that environment."""
+        standing = Standing()
+        for event in self.events.get(key, ()):
+            if event["environment"] != environment:
+                continue
+            if standing.event is None:
+                standing.reference = event["before"]
+            standing.event, standing.level = event, event["after"]
+            standing.level_start, standing.acknowledged = event["first_night"], None
+            for decision in decisions:
+                if not covers(decision, self.machine, key) or decision["night"] < event["night"]:
+                    continue
+                if decision["action"] == "accept":
+                    standing.reference = standing.level
+                elif decision["action"] == "acknowledge":
+                    standing.acknowledged = decision
+        return standing
+
+    def level(self, key: Key, environment: int, decisions: Sequence[dict]) -> list[Point]:
+        """The nights of the series' present level, oldest first."""
+        start = self.standing(key, self.environments[environment], decisions).level_start
+        return [
+            point
+            for point in self.points.get(key, ())
+            if point.environment == environment and point.night >= start
+        ]
+
+
+ENVIRONMENT = ("device", "mode", "device_title", "driver", "cuda", "compiler", "flags")
+
+
+def covers(decision: dict[str, Any], machine: str, key: Key) -> bool:
+    """Whether the decision is about that series."""
+    return decision["machine"] == machine and list(key) in decision["series"]
+
+
+def _last_night(index: Index, machine: str) -> int:
+    found = index.rows("select max(number) from night where machine = ?", (machine,))
+    return found[0][0] or 0

@@ -1,0 +1,132 @@
+"""What is open now, after nights and after people's decisions."""
+
+import fnmatch
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.judging.history import IMPROVEMENT, REGRESSION, Machine, Standing
+from gpubench_reports.nightly.judging.missing import is_retired, missing_line
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store
+
+
+@dataclass
+class MachineStatus:
+    """What is open on one machine after its latest night."""
+
+    machine: str
+    night: int
+    date: str
+    regressions: list[Standing] = field(default_factory=list)
+    acknowledged: list[Standing] = field(default_factory=list)
+    improvements: list[Standing] = field(default_factory=list)
+    verdict: dict[str, Any] = field(default_factory=dict)
+    unjudged: list[str] = field(default_factory=list)  # why the latest night could not be judged
+
+    @property
+    def exit_code(self) -> int:
+        if self.regressions:
+            return 1
+        return 2 if self.unjudged else 0
+
+
+def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus]:
+    """One a machine, from the index as it is."""
+    decisions = store.decisions()
+    found = []
+    for machine in store.machines():
+        nights = index.rows(
+            "select number, date, state, note, verdict from night where machine = ?"
+            " and state <> 'duplicate' order by number desc limit 1",
+            (machine,),
+        )
+        if not nights:
+            continue
+        number, date, state, note, text = nights[0]
+        verdict = json.loads(text) if text else {}
+        if verdict:  # but for what was retired since
+            verdict["missing"] = [
+                entry
+                for entry in verdict.get("missing", [])
+                if not is_retired(
+                    machine,
+                    (entry["device"], entry["mode"], entry["benchmark"]),
+                    entry.get("last_night", number),
+                    decisions,
+                )
+            ]
+        one = MachineStatus(machine, number, date, verdict=verdict)
+        if state != "ok":
+            one.unjudged.append(f"night {number} is {state}: {note}")
+        elif not verdict:
+            one.unjudged.append(f"night {number} has not been judged")
+        elif not verdict["judged"]:
+            one.unjudged.append(f"night {number} gave no sound time")
+        one.unjudged += [missing_line(entry) for entry in verdict.get("missing", [])]
+        history = Machine(index, machine)
+        for key, points in history.points.items():
+            present = history.environments[points[-1].environment]
+            standing = history.standing(key, present, decisions)
+            kind = standing.kind(settings)
+            if kind == IMPROVEMENT:
+                one.improvements.append(standing)
+            elif kind == REGRESSION:
+                decision = standing.acknowledged
+                if decision is not None and date[:10] <= decision["until"]:
+                    one.acknowledged.append(standing)
+                else:
+                    one.regressions.append(standing)
+        for group in (one.regressions, one.acknowledged, one.improvements):
+            group.sort(key=lambda s: -abs(math.log(s.level / s.reference)))
+        found.append(one)
+    return found
+
+
+def decide(
+    store: Store,
+    index: Index,
+    settings: Settings,
+    action: str,
+    pattern: str,
+    reason: str,
+    until: str = "",
+) -> list[str]:
+    """Accepts or acknowledges what is open and matches the shell pattern; returns the names.
+
+    Missing series that match are retired by `accept`. Raises ReportError if nothing matches.
+    """
+    if not reason.strip():
+        raise ReportError(action, "a decision needs a reason")
+    made: list[dict[str, Any]] = []
+    for one in status(store, index, settings):
+        groups = [*one.regressions, *one.acknowledged]
+        if action == "accept":
+            groups += one.improvements
+        keys = [[s.event["device"], s.event["mode"], s.event["benchmark"]] for s in groups]
+        missing = [
+            [entry["device"], entry["mode"], entry["benchmark"]]
+            for entry in one.verdict.get("missing", [])
+        ]
+        for what, series in ((action, keys), ("retire", missing if action == "accept" else [])):
+            matching = [key for key in series if fnmatch.fnmatchcase(key[2], pattern)]
+            if not matching:
+                continue
+            if until and until < one.date[:10]:
+                raise ReportError(until, f"is past: night {one.night} of {one.machine} came later")
+            decision = {
+                "action": what,
+                "machine": one.machine,
+                "night": one.night,
+                "series": matching,
+                "reason": reason,
+            }
+            made.append(decision | ({"until": until} if until else {}))
+    if not made:
+        raise ReportError(pattern, f"matches nothing that is open to {action}")
+    for decision in made:
+        store.decide(decision)
+    return [key[2] for decision in made for key in decision["series"]]

@@ -1,0 +1,42 @@
+"""What a night says of one series, from its processes."""
+
+import json
+import math
+import statistics
+from collections.abc import Iterable
+
+from gpubench_reports.nightly.store.process_file import ProcessFile, Timing
+
+
+def night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timing]) -> tuple:
+    """The columns of `value` behind `environment`."""
+    sound = rerun or first
+    medians = [timing.seconds for timing in first]
+    cycles = [timing.seconds * timing.clock_hz for timing in sound]
+    first_median = statistics.median(medians)
+    rerun_median = statistics.median(t.seconds for t in rerun) if rerun else None
+    return (
+        first_median if rerun_median is None else rerun_median,
+        first_median,
+        rerun_median,
+        _median(cycles),
+        _median(timing.clock_hz for timing in sound),
+        _median(timing.power_w for timing in sound),
+        _median((timing.temperature_c for timing in sound), max),
+        sum(timing.throttled for timing in all_first) / len(all_first),
+        "; ".join(sorted({"; ".join(timing.notes) for timing in sound if timing.notes})),
+        len(first),
+        _median(timing.within for timing in first),
+        json.dumps(medians),
+    )
+
+
+def _median(numbers: Iterable[float], of=statistics.median) -> float | None:
+    known = [number for number in numbers if not math.isnan(number)]
+    return of(known) if known else None
+
+
+def throttled_share(files: list[ProcessFile]) -> float:
+    """Share of the nights' rows that ran throttled."""
+    flags = [timing.throttled for file in files for timing in file.timings.values()]
+    return sum(flags) / len(flags) if flags else 0.0

@@ -1,0 +1,106 @@
+"""The sections that are made of charts."""
+
+from collections.abc import Sequence
+
+from gpubench_reports.charts.render import chart_names
+from gpubench_reports.comparisons.compare import changed
+from gpubench_reports.pages import paragraphs
+from gpubench_reports.pages.html.drawing import MOST_RATIOS
+from gpubench_reports.pages.html.facts import Facts
+from gpubench_reports.pages.html.markup import Markup, joined, tag
+from gpubench_reports.pages.html.pieces import Chart, figure_of, show_rows
+
+ROOFLINES = ("roofline", "levels", "devices", "roofs")  # kinds of charts
+
+
+def rooflines(charts: Sequence[Chart]) -> Markup:
+    whole = [chart for chart in charts if chart.kind in ROOFLINES]
+    parts = [figure_of(chart, paragraphs.how_to_read(chart.kind)) for chart in whole]
+    if not any(chart.kind == "roofline" for chart in whole):
+        parts.insert(
+            0, tag("p", "No roofline: no row has both an arithmetic intensity and FLOP/s.")
+        )
+    return tag("section", tag("h2", "Rooflines"), *parts, id="rooflines")
+
+
+def comparisons(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
+    if not facts.comparisons:
+        return []
+    parts = [
+        figure_of(chart, paragraphs.how_to_read("means"))
+        for chart in charts
+        if chart.kind == "means"
+    ]
+    for number, comparison in enumerate(facts.comparisons, start=1):
+        own = [chart for chart in charts if chart.stem == f"compare-{number}"]
+        rows, off = len(comparison.rows), len(changed(comparison.rows))
+        drawn = f"{off}" if off <= MOST_RATIOS else f"The {MOST_RATIOS} largest of {off}"
+        words = (
+            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')} "
+            f"{drawn} changes are drawn; of {rows} rows in both, {rows - off} show none."
+        )
+        parts.append(tag("h3", f"Against {comparison.a.path.name}"))
+        parts += [tag("p", warning, class_="banner") for warning in comparison.warnings]
+        parts += [figure_of(chart, words) for chart in own]
+        if not off:
+            parts.append(tag("p", f"None of the {rows} rows that are in both shows a difference."))
+        for letter, names in (("the other file", comparison.only_a), ("this", comparison.only_b)):
+            if names:
+                parts.append(tag("p", f"{len(names)} rows only {letter} has.", class_="small"))
+    return [tag("section", tag("h2", "Comparison"), *parts, id="comparison")]
+
+
+def how_to_read(charts: Sequence[Chart]) -> list[Markup]:
+    """How each kind of the concepts' charts is read, once."""
+    kinds = dict.fromkeys(chart.kind for chart in charts if chart.concept)
+    if not kinds:
+        return []
+    entries = [
+        (
+            tag("dt", paragraphs.title_of(kind), id=f"read-{kind}"),
+            tag("dd", paragraphs.how_to_read(kind)),
+        )
+        for kind in kinds
+    ]
+    title = tag("h2", "How to read the concepts' charts")
+    return [tag("section", title, tag("dl", entries, class_="card kinds"), id="how")]
+
+
+def concepts(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
+    """A section for each concept: its question, what its rows show, its charts."""
+    result = facts.result
+    found = []
+    for concept, stem in chart_names(list(dict.fromkeys(result.rows["concept"]))).items():
+        rows = result.rows[result.rows["concept"] == concept]
+        own = [chart for chart in charts if chart.concept == concept]
+        kernels, rest = paragraphs.sentences_of(rows, facts.verdicts)
+        parts = [tag("p", " ".join([*kernels, *rest]))]
+        if len(kernels) > 1:
+            each = tag("ul", [tag("li", sentence) for sentence in kernels], class_="plain")
+            parts = [each, tag("p", " ".join(rest))]
+        parts += [figure_of(chart, _caption(concept, chart)) for chart in own]
+        if not own:
+            why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
+            parts.append(tag("p", f"No chart: {why}.", class_="small"))
+        words = f"Its {len(rows)} rows in the table" if len(rows) > 1 else "Its row in the table"
+        parts.append(tag("p", show_rows(words, "concept", concept)))
+        if concept in result.context.concepts:
+            parts.insert(0, tag("p", tag("em", result.context.concepts[concept])))
+        found.append(tag("section", tag("h2", concept), *parts, id=stem))
+    return found
+
+
+def _caption(concept: str, chart: Chart) -> Markup:
+    """What the chart is, and where it is said how charts of its kind are read."""
+    how = tag("a", "how to read it", href=f"#read-{chart.kind}")
+    return joined(f"{concept}: {paragraphs.title_of(chart.kind)} (", how, ")")
+
+
+def others_explained(charts: Sequence[Chart]) -> list[Markup]:
+    """Charts of the whole file that have no section of their own, such as a warp's."""
+    placed = (*ROOFLINES, "compare", "means")
+    own = [chart for chart in charts if not chart.concept and chart.kind not in placed]
+    if not own:
+        return []
+    figures = [figure_of(chart, paragraphs.how_to_read(chart.kind)) for chart in own]
+    return [tag("section", tag("h2", "Explained"), *figures, id="explained")]

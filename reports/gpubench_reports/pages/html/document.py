@@ -1,0 +1,122 @@
+"""The page around the sections: head, menu, footer, style and script."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from gpubench_reports import __version__
+from gpubench_reports.charts import style
+from gpubench_reports.charts.render import chart_names
+from gpubench_reports.pages import paragraphs
+from gpubench_reports.pages.html.markup import Markup, tag
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.verdicts.rulebook import rules
+
+_PLACES = {
+    "summary": "Summary",
+    "rooflines": "Rooflines",
+    "comparison": "Comparison",
+    "how": "How to read",
+    "explained": "Explained",
+    "claims": "Claims",
+    "rows": "Rows",
+}
+
+
+def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
+    """The whole page, as its file has it."""
+    script = _asset("report.js")
+    body = tag(
+        "body",
+        tag("a", "Skip to the summary", href="#summary", class_="skip"),
+        _header(result.context),
+        _menu(result, sections),
+        tag("main", *sections),
+        tag("footer", _footer()),
+        _dialog(),
+        raw,
+        tag("script", Markup(script)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', _head(result.context, script), body, lang='en')}\n"
+
+
+def _head(context: Context, script: str) -> Markup:
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="generator", content=f"gpubench-report {__version__}"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{context.device_title}: gpubench"),
+        tag("style", Markup(_asset("report.css"))),
+    )
+
+
+def _header(context: Context) -> Markup:
+    """The device, the run and, of a modelled one, that nothing was measured."""
+    run = style.run_line(context).removeprefix(f"{context.device_title} · ")
+    banner = None
+    if context.modelled:
+        banner = tag(
+            "p",
+            f"{style.WATERMARK}: every figure here is a prediction. ",
+            tag("span", paragraphs.caution(context)),
+            class_="banner",
+        )
+    return tag(
+        "header",
+        tag("h1", context.device_title),
+        tag("p", f"gpubench report · {run}", class_="run"),
+        banner,
+        class_="page",
+    )
+
+
+def _menu(result: ResultFile, sections: Sequence[Markup]) -> Markup:
+    """Links to the sections that there are."""
+    entries = [
+        tag("li", tag("a", title, href=f"#{place}"))
+        for place, title in _PLACES.items()
+        if any(f'id="{place}"' in section for section in sections)
+    ]
+    names = chart_names(list(dict.fromkeys(result.rows["concept"])))
+    concepts = [tag("li", tag("a", name, href=f"#{stem}")) for name, stem in names.items()]
+    summary = tag("summary", f"Concepts ({len(concepts)})")
+    entries.insert(-1, tag("li", tag("details", summary, tag("ul", concepts), id="concepts")))
+    theme = tag("button", "Theme", type="button", id="theme", hidden=True)
+    return tag("nav", tag("div", tag("ul", entries), theme), aria_label="Sections")
+
+
+def _footer() -> str:
+    limits = rules()["limits"]
+    return (
+        "Grades: against what was recorded or published for the row on this device (within "
+        f"{limits['recorded'] * 100:.0f} %), else against its law (within the row's tolerance), "
+        f"else the model's prediction (within {limits['prediction'] * 100:.0f} %), else its roof "
+        f"(from {limits['roof_low'] * 100:.0f} to {limits['roof_high'] * 100:.0f} %). Prefixes "
+        f"are powers of 1000. gpubench-report {__version__}."
+    )
+
+
+def _dialog() -> Markup:
+    return tag(
+        "dialog",
+        tag("button", "Close", type="button", id="details-close"),
+        tag("h2", id="details-name", class_="row-name"),
+        tag("p", id="details-verdict"),
+        tag("pre", id="details-raw", tabindex="0", aria_label="Raw values"),
+        id="details",
+        aria_labelledby="details-name",
+    )
+
+
+def _asset(name: str) -> str:
+    return files("gpubench_reports.pages.html").joinpath("assets", name).read_text(encoding="utf-8")

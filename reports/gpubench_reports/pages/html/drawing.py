@@ -1,0 +1,89 @@
+"""Every chart of the page, as elements of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from gpubench_reports.charts import compare_chart, devices_chart, speedup_chart
+from gpubench_reports.charts.render import chart_names, charts_of, draw_all
+from gpubench_reports.comparisons.compare import Comparison, changed
+from gpubench_reports.comparisons.speedups import Table
+from gpubench_reports.pages.html.facts import Facts
+from gpubench_reports.pages.html.inline_svg import png_element, to_inline_svg
+from gpubench_reports.pages.html.markup import Markup, tag
+from gpubench_reports.pages.html.pieces import Chart
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.device_files import Machine, of_result
+from gpubench_reports.results.reader import ResultFile
+
+# A chart larger than this as SVG becomes a picture; all together must leave room for the table.
+_LARGEST_SVG, _ALL_CHARTS = 350_000, 5_500_000  # bytes
+MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
+
+
+def draw(facts: Facts) -> list[Chart]:
+    """All charts of the page, no more bytes together than it has room for."""
+    result, others = facts.result, facts.others
+    builders = charts_of(result)
+    if any(other.context.device != result.context.device for other in others):
+        builders["devices"] = partial(_devices, [of_result(r) for r in (result, *others)])
+    if facts.means is not None:
+        builders["means"] = partial(_means, facts.means)
+    for number, comparison in enumerate(facts.comparisons, start=1):
+        if not changed(comparison.rows).empty:
+            builders[f"compare-{number}"] = partial(_forest, comparison)
+    drawn = draw_all(result, builders, partial(_embed, result.context))
+    names = chart_names(list(dict.fromkeys(result.rows["concept"])))
+    found = [Chart(stem, *_belongs(stem, names), content) for stem, content in drawn.items()]
+    room = _ALL_CHARTS
+    kept = []
+    for chart in found:
+        room -= len(chart.content)
+        note = tag(
+            "p",
+            f"{chart.stem} is left out to keep this page small: gpubench-report render draws it.",
+            class_="small",
+        )
+        kept.append(chart if room >= 0 else replace(chart, content=note))
+    return kept
+
+
+def _embed(context: Context, stem: str, figure: Figure) -> Markup:
+    """The figure as an element of the page."""
+    words = f"Chart {stem}, {context.verb}. Its figures are in the table of rows."
+    content = to_inline_svg(figure, stem, stem.replace("-", ": ", 1), words)
+    return content if len(content) <= _LARGEST_SVG else png_element(figure, words)
+
+
+def _devices(machines: Sequence[Machine], _: ResultFile) -> Figure | None:
+    stated = {roof.name for machine in machines for roof in machine.roofs if roof.kind == "compute"}
+    dtypes = [dtype for dtype in ("fp32", "tensor_bf16") if dtype in stated]
+    return devices_chart.build(machines, dtypes) if dtypes else None
+
+
+def _means(means: Table, result: ResultFile) -> Figure | None:
+    return speedup_chart.build(means, result.context.modelled)
+
+
+def _forest(comparison: Comparison, _: ResultFile) -> Figure | None:
+    return compare_chart.build(_largest(comparison))[0]
+
+
+def _largest(comparison: Comparison) -> Comparison:
+    """The comparison with its rows that changed most, in the file's order."""
+    kept = changed(comparison.rows).index[:MOST_RATIOS]
+    return replace(comparison, rows=comparison.rows.loc[sorted(kept)])
+
+
+def _belongs(stem: str, names: Mapping[str, str]) -> tuple[str, str]:
+    """(kind, concept) of a chart by its name: ("wire", "all_reduce") of concept-all_reduce-wire."""
+    first, _, rest = stem.partition("-")
+    owners = {name.removeprefix("concept-"): concept for concept, name in names.items()}
+    for name in sorted(owners, key=len, reverse=True):
+        if rest == name:
+            return first, owners[name]
+        if rest.startswith(f"{name}-"):
+            return rest.removeprefix(f"{name}-"), owners[name]
+    return first, ""

@@ -1,0 +1,122 @@
+"""Predictions beside measurements, and repetitions beside each other, in the terminal."""
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from gpubench_reports.comparisons.agree import NARROW, Agreement, by_concept
+from gpubench_reports.comparisons.validate import (
+    TARGET_FITTED,
+    TARGET_PREDICTED,
+    Validation,
+    summary,
+    worst,
+)
+from gpubench_reports.pages.columns import NONE
+from gpubench_reports.pages.terminal.console import (
+    bold,
+    new_console,
+    percent_texts,
+    rows_text,
+    run_text,
+    si_texts,
+    table_of,
+)
+
+# Rows of an agreement.
+_FARTHEST = 20
+
+
+def print_validation(validation: Validation) -> None:
+    """Prints the errors by concept, of held-out and of fitted rows, and the worst rows."""
+    console = new_console()
+    for result in validation.results:
+        console.print(Text(f"{result.path}  {run_text(result.context)}"))
+    rows = validation.rows
+    for fitted, title in (
+        (False, f"held out: predicted, target ± {TARGET_PREDICTED * 100:.0f} %"),
+        (
+            True,
+            f"fitted: bound by a calibrated figure, target ± {TARGET_FITTED * 100:.0f} %",
+        ),
+    ):
+        group = rows[rows["fitted"] == fitted]
+        if not group.empty:
+            console.print(bold(title))
+            console.print(_error_table(group))
+    console.print(bold("the worst rows"))
+    bad = worst(rows)
+    console.print(
+        table_of(
+            [
+                ("name", list(bad["name"])),
+                ("device", list(bad["device"])),
+                ("measured", si_texts(bad["measured"], "s")),
+                ("predicted", si_texts(bad["predicted"], "s")),
+                ("its error", percent_texts(bad["error"], signed=True)),
+                ("bound", [label or NONE for label in bad["label"]]),
+            ]
+        )
+    )
+    console.print(
+        Text(
+            f"{rows_text(len(rows))} compared, {validation.unmatched} measured without a prediction"
+        )
+    )
+
+
+def print_agreement(found: Agreement) -> None:
+    """Prints how well the files agree by concept, the rows that lie farthest apart, and the rows
+    that are not in all files."""
+    console = new_console()
+    for result in found.results:
+        console.print(Text(f"{result.path}  {run_text(result.context)}"))
+    lines = by_concept(found.rows)
+    console.print(
+        table_of(
+            [
+                ("concept", list(lines["concept"])),
+                ("rows", [str(n) for n in lines["rows"]]),
+                ("median spread", percent_texts(lines["median"], digits=2)),
+                ("worst spread", percent_texts(lines["worst"], digits=2)),
+                (f"interval within ± {NARROW * 100:.1f} %", percent_texts(lines["narrow"])),
+                ("told apart", percent_texts(lines["told_apart"])),
+            ]
+        )
+    )
+    far = found.rows.sort_values("spread", ascending=False, kind="stable")[:_FARTHEST]
+    console.print(bold("the rows that lie farthest apart"))
+    console.print(
+        table_of(
+            [
+                ("name", list(far["name"])),
+                ("time", si_texts(far["seconds"], "s")),
+                ("spread", percent_texts(far["spread"], digits=2)),
+                ("half width", percent_texts(far["half_width"], digits=2)),
+            ]
+        )
+    )
+    if found.lost:
+        console.print(bold(f"{len(found.lost)} not in all files"))
+        for name, why in found.lost:
+            console.print(Text(f"  {name}: {why}"))
+
+
+def _error_table(rows: pd.DataFrame) -> Table:
+    lines = summary(rows, "concept")
+    if len(lines) > 1:
+        everything = summary(rows.assign(concept="all"), "concept")
+        lines = pd.concat([lines, everything], ignore_index=True)
+    return table_of(
+        [
+            ("concept", list(lines["concept"])),
+            ("rows", [str(n) for n in lines["rows"]]),
+            ("mean error", percent_texts(lines["mean"], signed=True)),
+            ("MAPE", percent_texts(lines["mape"])),
+            ("worst", percent_texts(lines["worst"], signed=True)),
+            (
+                "within target",
+                [f"{m} of {n}" for m, n in zip(lines["met"], lines["rows"], strict=True)],
+            ),
+        ]
+    )

@@ -1,0 +1,93 @@
+"""Comparisons in the terminal: of two files, and of many."""
+
+import math
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from gpubench_reports.common.units import si
+from gpubench_reports.comparisons.compare import Comparison, changed
+from gpubench_reports.comparisons.speedups import Table as Speedups
+from gpubench_reports.pages.columns import NONE
+from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
+
+# Rows of a comparison that are printed unless all are asked for.
+_MOST_CHANGED, _MOST_ALONE = 40, 10
+
+
+def print_comparison(comparison: Comparison, everything: bool = False) -> None:
+    """Prints what the two files are, how they are unlike, the rows that changed, most first, and
+    how many did not; with `everything` all rows in A's order, and all that one file lacks."""
+    console = new_console()
+    for letter, result in (("A", comparison.a), ("B", comparison.b)):
+        console.print(Text(f"{letter}  {result.path}  {run_text(result.context)}"))
+    for warning in comparison.warnings:
+        console.print(bold(f"!  {warning}"))
+    shown = comparison.rows if everything else changed(comparison.rows)[:_MOST_CHANGED]
+    if not shown.empty:
+        console.print(_comparison_table(shown))
+    counts = comparison.rows["verdict"].value_counts()
+    words = {
+        "faster": "B faster",
+        "slower": "B slower",
+        "same": "no difference shown",
+        "unknown": "without an interval",
+    }
+    parts = [f"{counts[key]} {text}" for key, text in words.items() if key in counts]
+    console.print(Text(f"{rows_text(len(comparison.rows))} in both: " + ", ".join(parts)))
+    hidden = len(comparison.rows) - len(shown)
+    if hidden:
+        lead = "the rows that changed most are above, " if len(shown) else ""
+        console.print(Text(f"{lead}{rows_text(hidden)} not printed: --all prints them"))
+    for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if names:
+            console.print(bold(f"{len(names)} only in {letter}"))
+            kept = names if everything else names[:_MOST_ALONE]
+            for name, why in kept:
+                console.print(Text(f"  {name}: {why}"))
+            if len(kept) < len(names):
+                console.print(Text(f"  and {len(names) - len(kept)} more: --all prints them"))
+
+
+def print_speedups(table: Speedups) -> None:
+    """Prints the means of every group, one column per file, with their intervals."""
+    console = new_console()
+    for warning in table.warnings:
+        console.print(bold(f"!  {warning}"))
+    what = "of the fraction of the roof reached" if table.of_roof else "of speed"
+    over = "" if table.by == "dtype" else f", over {table.reference}"
+    console.print(Text(f"geometric means {what}{over}"))
+    groups = list(dict.fromkeys(g for lines in table.lines.values() for g in lines[table.by]))
+    columns = [(table.by, groups)]
+    for name, lines in table.lines.items():
+        by_group = {line[table.by]: line for line in lines.to_dict("records")}
+        columns.append((name, [_mean(by_group.get(group)) for group in groups]))
+    console.print(table_of(columns))
+
+
+def _mean(line: dict | None) -> str:
+    if line is None:
+        return NONE
+    interval = ""
+    if math.isfinite(line["low"]):
+        interval = f" ({line['low']:.3f} … {line['high']:.3f})"
+    return f"{line['ratio']:.3f}{interval}, {rows_text(line['rows'])}"
+
+
+def _comparison_table(rows: pd.DataFrame) -> Table:
+    units = list(rows["unit"])
+    interval = [
+        f"{low:.3f} … {high:.3f}" if math.isfinite(low) else NONE
+        for low, high in zip(rows["low"], rows["high"], strict=True)
+    ]
+    return table_of(
+        [
+            ("name", list(rows["name"])),
+            ("A", [si(v, unit) for v, unit in zip(rows["a"], units, strict=True)]),
+            ("B", [si(v, unit) for v, unit in zip(rows["b"], units, strict=True)]),
+            ("speed B/A", [f"{ratio:.3f}" for ratio in rows["ratio"]]),
+            ("95 % interval", interval),
+            ("verdict", list(rows["verdict"])),
+        ]
+    )

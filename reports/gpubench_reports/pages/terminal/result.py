@@ -1,0 +1,61 @@
+"""A result file in the terminal."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from gpubench_reports.pages.columns import NONE, columns_of
+from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.verdicts.verdict import Verdict
+
+# A terminal table longer than this is read by nobody, and takes minutes to lay out.
+MOST_ROWS = 5000
+
+
+def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
+    """Prints all rows of `result`: grades, times and figures, then what was skipped or failed and
+    why."""
+    console = new_console()
+    context = result.context
+    console.print(bold(run_text(context)))
+    if context.modelled:
+        console.print(bold("MODELLED, not measured: these figures are predictions."))
+    if not result.ok.empty:
+        table, notes = _result_table(result.ok[:MOST_ROWS], verdicts, context)
+        console.print(table)
+        if notes:
+            console.print(bold("notes"))
+        for number, note in enumerate(notes, start=1):
+            console.print(Text(f"  {number}  {note}"))
+    more = len(result.ok) - MOST_ROWS
+    if more > 0:
+        console.print(bold(f"and {rows_text(more)} more: gpubench-report csv lists them all"))
+    for status, word in (("skipped", "skipped"), ("failed", "FAILED")):
+        lost = result.rows[result.rows["status"] == status]
+        if not lost.empty:
+            console.print(bold(f"{len(lost)} {word}"))
+            for name, why in zip(lost["name"], lost["reason"], strict=True):
+                console.print(Text(f"  {name}: {why}"))
+
+
+def _result_table(
+    rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: Context
+) -> tuple[Table, list[str]]:
+    """The table and, since many rows have the same and they are long, its notes by number."""
+    columns = columns_of(rows, verdicts, context)
+    numbers: dict[str, int] = {}
+
+    def short(notes: list[str]) -> str:
+        found = [numbers.setdefault(note, len(numbers) + 1) for note in notes]
+        return " ".join(map(str, found)) or NONE
+
+    shown = [
+        (column.title, column.texts if column.parts is None else list(map(short, column.parts)))
+        for column in columns
+        if column.key != "wall"
+    ]
+    return table_of(shown), list(numbers)

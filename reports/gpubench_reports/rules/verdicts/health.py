@@ -1,0 +1,60 @@
+"""What a file says about the state of its device."""
+
+from dataclasses import dataclass
+
+from gpubench_reports.common.units import si
+from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.verdicts.rulebook import rules
+
+
+@dataclass(frozen=True)
+class Health:
+    """What a file says about the state of its device, in sentences; `well` is False if one is bad
+    and None where nothing was observed."""
+
+    well: bool | None
+    sentences: list[str]
+
+
+def health(result: ResultFile) -> Health:
+    """Clock, throttling, temperature, convergence and failures of a file."""
+    rows, ok = result.rows, result.ok
+    limits = rules()["limits"]
+    said, bad = [], False
+    failed = int((rows["status"] == "failed").sum())
+    if failed:
+        said.append(f"{_rows(failed)} gave wrong results or could not run")
+        bad = True
+    shaky = int((ok["converged"] == 0).sum())
+    if shaky:
+        said.append(f"{_rows(shaky)} did not converge")
+        bad = True
+    if result.context.modelled:
+        said.append("nothing was measured: a modelled device is never hot or throttled")
+        return Health(False if bad else None, said)
+    throttled = int((ok["throttled"] > 0).sum())
+    if throttled:
+        said.append(f"the clock was throttled in {_rows(throttled)}")
+        bad = True
+    elif ok["throttled"].notna().any():
+        said.append("no row was throttled")
+    clock = ok["sm_clock_hz"].dropna()
+    if not clock.empty:
+        said.append(f"SM clock {si(clock.min(), 'Hz')} to {si(clock.max(), 'Hz')}")
+    warm = ok["temperature_c"].dropna()
+    if not warm.empty:
+        said.append(f"up to {warm.max():.0f} °C")
+        if warm.max() >= limits["hot_celsius"]:
+            said[-1] += ", which is at its limit"
+            bad = True
+    power = ok["power_w"].dropna()
+    if not power.empty:
+        said.append(f"up to {power.max():.0f} W")
+    observed = not (clock.empty and warm.empty and ok["throttled"].isna().all())
+    if not observed:
+        said.append("clock, temperature and throttling were not recorded")
+    return Health(False if bad else True if observed else None, said)
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"

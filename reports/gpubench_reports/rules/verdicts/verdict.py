@@ -1,0 +1,104 @@
+"""What the rules say of one row, in words."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A reason for a grade: `seen` in the row's own figures, which `evidence` quotes, or only usual
+    (and not ruled out by any)."""
+
+    says: str
+    change: str
+    seen: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the rules say of one row.
+
+    label      what bounds it, as the file has it
+    bound      the same in words, where a pattern knows more than the label
+    shown      the figures that made it fit
+    means      what that says of the hardware; empty where nothing says what binds the row
+    wall       a name of `[[walls]]`; empty likewise
+    share      measured over what its pattern allows; NaN where nothing says what that is
+    yardstick  what it was compared with, in words
+    expected   the lowest and the highest share as expected
+    severity   1 at the edge of what is expected, more beyond; NaN where not graded
+    no_grade   why it is not graded; empty where it is
+    """
+
+    name: str
+    concept: str
+    label: str
+    bound: str
+    shown: str
+    means: str
+    wall: str
+    grade: str
+    share: float
+    yardstick: str
+    expected: tuple[float, float]
+    severity: float
+    causes: list[Cause] = field(default_factory=list)
+    change: str = ""
+    no_help: str = ""
+    no_grade: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Distance and wall in one sentence."""
+        within = "; ".join(filter(None, (self.wall, self.shown)))
+        bound = f"bound by {self.bound} ({within})" if self.wall else "bound by nothing known"
+        if math.isnan(self.share):
+            return f"{bound}; {self.no_grade}"
+        return f"{self.share * 100:.3g} % of {self.yardstick}, {bound}"
+
+    @property
+    def expectation(self) -> str:
+        """Between what shares the row is as expected; empty where it is not graded."""
+        if self.grade == UNGRADED:
+            return ""
+        low, high = (f"{share * 100:.3g}" for share in self.expected)
+        return f"expected: {low}-{high} %"
+
+    @property
+    def why(self) -> str:
+        """The causes that the row's own figures show; else the first usual one; else the advice."""
+        seen = [cause for cause in self.causes if cause.seen]
+        if seen:
+            return "; ".join(
+                cause.says if cause.evidence == self.shown else f"{cause.says} ({cause.evidence})"
+                for cause in seen
+            )
+        if self.causes:
+            return f"the row's figures do not show why; most often {self.causes[0].says}"
+        return self.means or "cause unknown"
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do about the causes that are seen; else about the first usual one."""
+        seen = [cause.change for cause in self.causes if cause.seen]
+        return seen or [cause.change for cause in self.causes[:1]]
+
+
+def worst(verdicts: Iterable[Verdict], count: int = 1) -> list[Verdict]:
+    """The rows farthest beyond what is expected, then those as expected that are the nearest to
+    being low, one a concept and at most `count`. Empty where none was graded."""
+    graded = [v for v in verdicts if not math.isnan(v.severity)]
+    below = any(v.share < 1 for v in graded)
+
+    def order(verdict: Verdict) -> tuple[bool, bool, float]:
+        expected = verdict.grade == EXPECTED
+        return expected, expected and below and verdict.share >= 1, -verdict.severity
+
+    found: dict[str, Verdict] = {}
+    for verdict in sorted(graded, key=order):
+        found.setdefault(verdict.concept, verdict)
+    return list(found.values())[:count]
