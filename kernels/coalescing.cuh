@@ -1,8 +1,8 @@
 // coalescing: what a warp pays for touching scattered words.
 //
 // Every kernel reads or writes 4-byte words (or records of them) in a pattern, one block of
-// `threads` at a time, and leaves a sum a block where it reads, so that nothing can be optimised
-// away.
+// `threads` at a time, and writes one sum per block where it reads, so that nothing can be
+// optimised away.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,9 +2,9 @@
 //
 // `read`: every SM reads all of a working set, over and over, 16 bytes per lane and eight loads in
 // flight. `touch` and `chase`: a ring of pointers, one in each line of 128 bytes; a line is touched
-// once, so that L2 has what fits, and then one thread goes from line to line, each load's address
-// being what the load before brought. `strided`: a warp's loads from L1, words `stride` apart.
-// `shared_read` and `shared_chase`: the same of shared memory. `line_latencies`: by the SM's clock.
+// once, so that L2 has what fits; then one thread goes from line to line, and each load gives the
+// next one's address. `strided`: a warp's loads from L1, words `stride` apart. `shared_read` and
+// `shared_chase`: the same of shared memory. `line_latencies`: by the SM's clock.
 #pragma once
 
 #include <cuda_runtime.h>

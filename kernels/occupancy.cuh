@@ -1,8 +1,8 @@
 // occupancy: how many warps it takes to hide a latency.
 //
-// Two kernels that wait for nothing but their own data: a copy with `unroll` loads of a thread in
-// flight at once, and `ilp` chains of dependent multiply-adds side by side. Neither touches shared
-// memory: dynamic shared memory is asked for at the launch only to limit how many blocks fit.
+// Two kernels that wait for nothing but their own data: a copy with `unroll` loads in flight per
+// thread, and `ilp` chains of dependent multiply-adds side by side. Neither touches shared memory:
+// dynamic shared memory is asked for at the launch only to limit how many blocks fit.
 #pragma once
 
 #include <cuda_runtime.h>

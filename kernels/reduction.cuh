@@ -1,7 +1,7 @@
 // reduction: one sum of many words, each time a little better.
 //
-// Most kernels leave a sum a block and are launched again on those until one is left. What each
-// adds to the one before stands above it.
+// Most kernels write one sum per block and are launched again on those until one is left. The
+// comment above each says what it adds to the one before.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,7 +1,7 @@
-// stream: what the memory itself gives, once nothing else is in the way.
+// stream: what the memory itself gives, when nothing else is in the way.
 //
 // A block covers one tile: each of its threads touches `unroll` vectors, `threads` vectors apart,
-// all loads before the first use of one. What is only read leaves a sum a block.
+// all loads before the first use of one. Kernels that only read write one sum per block.
 #pragma once
 
 #include <cuda_runtime.h>

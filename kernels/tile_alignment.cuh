@@ -1,11 +1,11 @@
 // tile_alignment: a matrix multiplication of our own on the Tensor Cores, small enough to see what
-// becomes of lanes at an edge.
+// happens to lanes at an edge.
 //
 // A block computes 64 x 64 elements of D, taking 32 of k at a time through shared memory; each of
 // its four warps multiplies 32 x 32 of them by mma.sync. Where rows of A and B begin at any
-// element, lanes bring single elements and ask before each whether it exists (predicated); where
-// the matrices are padded with zeros, each lane brings eight and asks nothing. Multiplied is the
-// whole tile either way.
+// element, lanes load single elements and check before each whether it exists (predicated); where
+// the matrices are padded with zeros, each lane loads eight and checks nothing. The whole tile is
+// multiplied either way.
 #pragma once
 
 #include <cuda_bf16.h>
