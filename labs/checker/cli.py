@@ -14,7 +14,8 @@ from . import expected, handout, show
 from .build import prepare
 from .course import Lab, LabError, all_labs, find, read_toml
 from .device import CUDA, MODEL, device_for, is_model
-from .grade import Report, Submission, fresh_seed, grade
+from .grade import fresh_seed, grade
+from .report import Report, Submission
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from .build import compile_solution, prepare
 from .course import Lab, LabError
-from .grade import FULL_MARKS_RATIO, run_rows, seconds_of
+from .running import run_rows, seconds_of
 from .sandbox import Limits
+from .timing import FULL_MARKS_RATIO
 
 BEGIN, END = "<!-- expected: begin -->", "<!-- expected: end -->"
 

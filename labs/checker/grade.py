@@ -4,57 +4,23 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import math
 import re
 import secrets
 import tempfile
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from . import policy
 from .build import CompileError, Look, Program, compile_solution, prepare
-from .course import Lab, LabError, is_right, read_toml, seals
+from .counters import grade_counters
+from .course import Lab, is_right, read_toml, seals
 from .device import CUDA, MODEL, is_model
-from .sandbox import Limits, run
-
-# As CS149 grades: all points up to this ratio to the reference's time, none beyond the other.
-FULL_MARKS_RATIO = 1.2
-NO_MARKS_RATIO = 10.0
-
-
-@dataclass
-class Part:
-    """One part of the grade: points, and what a student should read about it."""
-
-    name: str
-    of: float
-    points: float = 0.0
-    lines: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Report:
-    lab: Lab
-    device: str
-    seed: int
-    parts: list[Part] = field(default_factory=list)
-    rows: dict[str, dict[str, Any]] = field(default_factory=dict)  # that were run, by name
-
-    @property
-    def points(self) -> float:
-        return sum(part.points for part in self.parts)
-
-    def part(self, name: str) -> Part:
-        return next(part for part in self.parts if part.name == name)
-
-
-@dataclass(frozen=True)
-class Submission:
-    solution: Path
-    answers: Path
+from .report import Part, Report, Submission
+from .running import run_rows
+from .sandbox import Limits
+from .timing import grade_time, modelled_reference, run_reference
 
 
 def fresh_seed(student: str = "") -> int:
@@ -160,9 +126,6 @@ def run_on_gpu(
     return grade_correctness(program, folder, device, seed, part, limits)
 
 
-# --- predictions ----------------------------------------------------------------------------------
-
-
 def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]:
     """The questions that have no number yet."""
     given = read_toml(submission.answers) if submission.answers.exists() else {}
@@ -193,44 +156,6 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
             part.lines.append(f"wrong  {prediction.id} = {value}. Think of this: {prediction.hint}")
     part.points = part.of * right / len(lab.predictions)
     return unanswered
-
-
-# --- correctness ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ran:
-    rows: dict[str, dict[str, Any]]  # by name; none if `why`
-    why: str = ""
-    diagnoses: tuple[str, ...] = ()  # the emulator's: what, where and who
-
-
-def run_rows(
-    program: Program, here: Path, device: str, seed: int, *flags: str, limits: Limits | None = None
-) -> Ran:
-    modelled = ["--whole_grids"] if is_model(device) else []
-    ended = run(
-        [
-            str(program.path),
-            f"--device={device}",
-            f"--seed={seed}",
-            "--benchmark_format=json",
-            *modelled,
-            *flags,
-        ],
-        here,
-        limits,
-    )
-    if ended.why:
-        return Ran({}, ended.why)
-    mark = "model device: "
-    said = ended.stderr.strip().splitlines()
-    diagnoses = tuple(line.removeprefix(mark) for line in said if line.startswith(mark))
-    try:
-        rows = {row["name"]: row for row in json.loads(ended.stdout)["benchmarks"]}
-    except (json.JSONDecodeError, KeyError, TypeError):
-        return Ran({}, f"broke off: {said[-1] if said else 'it wrote no results'}")
-    return Ran(rows, diagnoses=diagnoses)
 
 
 def grade_correctness(
@@ -274,166 +199,3 @@ def alike(wrong: dict[str, str]) -> list[str]:
         alike_at = f" (alike: {', '.join(others)})" if others else ""
         lines.append(f"{names[0]}: {wrong[names[0]]}{alike_at}")
     return lines
-
-
-# --- counters -------------------------------------------------------------------------------------
-
-
-def explained(program: Program, here: Path, device: str, seed: int, row: str) -> tuple[dict, str]:
-    """What one warp's accesses cost, line by line: as data, and as the text with the warp view."""
-    out = here / "explained.json"
-    ended = run(
-        [
-            str(program.path),
-            f"--device={device}",
-            f"--seed={seed}",
-            f"--explain={row}",
-            f"--benchmark_out={out}",
-            "--benchmark_out_format=json",
-        ],
-        here,
-        Limits(),
-    )
-    beside = out.with_suffix(".explain.json")
-    if ended.why or not beside.exists():
-        raise LabError(f"--explain={row}: {ended.why or ended.stderr.strip()}")
-    return json.loads(beside.read_text()), ended.stdout
-
-
-def view_of(text: str, access: dict[str, Any]) -> list[str]:
-    """The part of the explanation's text that is about this access."""
-    begin = re.escape(f"  {access['where']}: {access['kind']} of ")
-    found = re.search(rf"^{begin}.*?(?=^  \S+:\d+: |^wrote |\Z)", text, re.S | re.M)
-    return found[0].rstrip().splitlines()[:24] if found else []
-
-
-def grade_counters(
-    lab: Lab,
-    program: Program,
-    here: Path,
-    device: str,
-    seed: int,
-    rows: dict[str, dict[str, Any]],
-    part: Part,
-) -> None:
-    faults: list[str] = []
-    # A program of the host's has no accesses of its own to look at, and its lab no limits for them.
-    looked_at = [name for name in rows if name.startswith("lab/timed") and lab.limits]
-    for row in looked_at:
-        data, text = explained(program, here, device, seed, row)
-        seen: set[str] = set()
-        words = 0.0
-        for explanation in data["explanations"]:
-            for access in explanation["accesses"]:
-                faults += costly(lab, access, text, seen)
-                if (access["space"], access["kind"]) == ("global", "load"):
-                    words += access["requests"] * access["bytes"] / 4
-        if words > lab.limits.get("loads_a_lane", math.inf):
-            faults.append(
-                f"{row}: a lane of the first warp loads {words:g} words of global memory, and "
-                f"{lab.limits['loads_a_lane']:g} are enough: keep what was loaded"
-            )
-    for wanted in lab.requires:
-        faults += unmet(wanted, rows)
-    if faults:
-        part.lines += faults
-        return
-    part.points = part.of
-    part.lines.append("no line asks for more than it has to")
-
-
-def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[str]:
-    """A line of the solution that costs more than the lab allows, with the warp view."""
-    unit = "sectors" if access["space"] == "global" else "wavefronts"
-    limit = lab.limits.get(f"{access['space']}_excess", math.inf)
-    cost, ideal = access[f"{unit}_per_request"], access[f"ideal_{unit}_per_request"]
-    this = f"{access['where']} {access['kind']} {access['place']}"
-    if this in seen or cost <= limit * ideal:
-        return []
-    seen.add(this)
-    return [
-        f"{access['where']}: this {access['kind']} costs {cost:g} {unit} per request; {ideal:g} "
-        "would be enough:",
-        *view_of(text, access),
-    ]
-
-
-def unmet(wanted: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[str]:
-    """A [[require]] of the lab: a counter of some rows, at least or at most so much."""
-    faults = []
-    for name, row in rows.items():
-        if not re.search(wanted["row"], name):
-            continue
-        value = row.get(wanted["key"])
-        low, high = wanted.get("min", -math.inf), wanted.get("max", math.inf)
-        if value is None or not low <= value <= high:
-            shown = "unknown" if value is None else f"{value:.3g}"
-            faults.append(f"{name}: {wanted['key']} is {shown}: {wanted['why']}")
-    return faults
-
-
-# --- time -----------------------------------------------------------------------------------------
-
-
-def share_of_points(ratio: float) -> float:
-    """1 up to FULL_MARKS_RATIO, 0 from NO_MARKS_RATIO on, between them linear in its logarithm."""
-    if ratio <= FULL_MARKS_RATIO:
-        return 1.0
-    if ratio >= NO_MARKS_RATIO:
-        return 0.0
-    return math.log(NO_MARKS_RATIO / ratio) / math.log(NO_MARKS_RATIO / FULL_MARKS_RATIO)
-
-
-def seconds_of(row: dict[str, Any]) -> float:
-    return (
-        float(row["real_time"]) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[row["time_unit"]]
-    )
-
-
-def run_reference(
-    lab: Lab, build: Path, here: Path, device: str, seed: int, kind: str
-) -> dict[str, float]:
-    """The reference's times by row. LabError."""
-    folder = here / f"reference{kind}"
-    folder.mkdir()
-    program = compile_solution(lab, build, lab.reference, folder, kind)
-    ran = run_rows(program, folder, device, seed, "--benchmark_filter=lab/timed")
-    if ran.why:
-        raise LabError(f"{lab.reference}: {ran.why}")
-    return {name: seconds_of(row) for name, row in ran.rows.items()}
-
-
-def modelled_reference(
-    lab: Lab, build: Path, here: Path, model: str, seed: int
-) -> tuple[dict[str, float], str]:
-    """The same on a model device, and where it is from; empty, and why, where unknown.
-
-    What the model says of the reference does not change from run to run, so it is kept.
-    """
-    kept = lab.folder / "expected.json"
-    known = json.loads(kept.read_text()) if kept.exists() else {}
-    name = model.removeprefix("model:")
-    if name in known:
-        return {row: of["seconds"] for row, of in known[name].items()}, "the reference, modelled"
-    if not lab.reference.exists():
-        return {}, f"nothing to compare with: the handout knows {', '.join(known)}, modelled"
-    return run_reference(lab, build, here, model, seed, ""), "the reference, modelled here"
-
-
-def grade_time(
-    rows: dict[str, dict[str, Any]], reference: dict[str, float], source: str, part: Part
-) -> None:
-    """Points for the rows' times, as ratios to the reference's; `source`: where those are from."""
-    if not reference:
-        part.lines.append(source)
-        return
-    shares = []
-    for name, seconds in reference.items():
-        ratio = seconds_of(rows[name]) / seconds
-        shares.append(share_of_points(ratio))
-        bound = rows[name].get("label", "")
-        part.lines.append(
-            f"{name}: {seconds_of(rows[name]) * 1e6:.3g} us, {ratio:.2f} x {source}"
-            + (f"; bound by {bound}" if bound else "")
-        )
-    part.points = part.of * sum(shares) / len(shares)

@@ -46,7 +46,8 @@ def tracked_files(root: Path) -> list[Path]:
     if done.returncode != 0:
         raise LabError(f"{root} is not a git checkout: {done.stderr.decode().strip()}")
     names = sorted(set(done.stdout.decode().split("\0")) - {""})
-    return [Path(name) for name in names if (root / name).is_file()]
+    kept = [Path(name) for name in names]
+    return [path for path in kept if (root / path).is_file() or (root / path).is_symlink()]
 
 
 def is_instructors(path: Path) -> bool:
@@ -62,7 +63,7 @@ def export_students(root: Path, to: Path) -> int:
     for path in files:
         target = to / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(root / path, target)
+        shutil.copy2(root / path, target, follow_symlinks=False)
     for lab in all_labs(root):
         sealed = to / "labs" / lab.folder.name / "sealed.toml"
         sealed.write_text(
@@ -98,6 +99,7 @@ def export_autograder(root: Path, lab: Lab, to: Path) -> int:
         path
         for path in tracked_files(root)
         if not (is_instructors(path) and path.parts[1] in others)
+        and (root / path).is_file()  # a zip holds no links, and grading needs none
     ]
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from .course import PARTS
 from .device import is_model
-from .grade import Report
+from .report import Report
 
 
 def as_text(report: Report) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common import programs
+from gpubench_reports.results import device_files
 from gpubench_reports.results.reader import read
 from gpubench_reports.rules import calibration
 
@@ -59,7 +60,7 @@ def perturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     device = json.loads((ROOT / f"harness/devices/{BASE}.json").read_text())
     for figure, factor in FACTORS.items():
         value = device["figures"][figure]["value"] * factor
-        is_count = calibration.figure_rules()[figure].constraint == "count"
+        is_count = device_files.figure_rules()[figure].constraint == "count"
         device["figures"][figure]["value"] = round(value) if is_count else value
     device["name"] = "perturbed"
     (folder / "perturbed.json").write_text(json.dumps(device))
@@ -97,7 +98,7 @@ def test_every_figure_comes_back(perturbed: Path, tmp_path: Path, capsys) -> Non
 def test_all_figures_of_the_rules_are_tried_but_those_that_cannot_be(perturbed: Path) -> None:
     by = calibration.rules()
     assert {rule.figure for rule in by.rules} == set(FACTORS) | set(NOT_GIVEN_BACK)
-    found = calibration.calibrate(read(perturbed), calibration.read_device(BASE), True, by)
+    found = calibration.calibrate(read(perturbed), device_files.read_device(BASE), True, by)
     assert set(found.missed) == set(NOT_GIVEN_BACK)
     for figure, why in NOT_GIVEN_BACK.items():
         assert why in found.missed[figure]

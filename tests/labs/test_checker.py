@@ -1,4 +1,4 @@
-"""The checker itself: limits, grades, outputs, and what instructors hand out."""
+"""The checker itself: grades, outputs, and its command line."""
 
 from __future__ import annotations
 
@@ -6,82 +6,20 @@ import contextlib
 import csv
 import fcntl
 import json
-import re
 import shutil
 import subprocess
-import sys
-import time
-import zipfile
 from pathlib import Path
 
 import pytest
-from checker import build, course, device, grade, handout, show
-from checker.course import Lab, LabError, neighbours, rounded
-from checker.grade import (
-    Part,
-    Ran,
-    Report,
-    Submission,
-    alike,
-    fresh_seed,
-    grade_predictions,
-    grade_time,
-    share_of_points,
-)
-from checker.sandbox import Limits, run
+from checker import build, counters, course, device, grade, show, timing
+from checker.course import LabError, neighbours, rounded
+from checker.grade import alike, fresh_seed, grade_predictions
+from checker.report import Part, Report, Submission
+from checker.running import Ran
+from checker.timing import grade_time, share_of_points
 
+from .command import cli
 from .conftest import BUILD, LABS, ROOT
-
-
-def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "checker", "--build", str(BUILD), *words],
-        cwd=cwd,
-        env={"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-# --- limits ---------------------------------------------------------------------------------------
-
-
-def python(tmp_path: Path, code: str, **limits: float) -> str:
-    return run([sys.executable, "-c", code], tmp_path, Limits(**limits)).why
-
-
-def test_who_loops_for_ever_loses_only_itself(tmp_path: Path) -> None:
-    began = time.monotonic()
-    assert "did not end within 1 s" in python(tmp_path, "while True: pass", seconds=1)
-    assert time.monotonic() - began < 10
-
-
-def test_who_sleeps_is_not_waited_for_either(tmp_path: Path) -> None:
-    assert "did not end" in python(tmp_path, "import time; time.sleep(60)", seconds=0.5)
-
-
-def test_memory_is_limited(tmp_path: Path) -> None:
-    code = "import time; x = bytearray(300 << 20); time.sleep(30)"
-    assert "of memory" in python(tmp_path, code, memory_bytes=100 << 20)
-
-
-def test_output_is_limited(tmp_path: Path) -> None:
-    assert "of output" in python(tmp_path, "while True: print('x' * 10000)", output_bytes=1 << 20)
-
-
-def test_a_crash_is_named(tmp_path: Path) -> None:
-    assert "SIGSEGV" in python(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-
-
-def test_nobody_sees_the_instructors_environment(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("SECRET", "42")
-    ended = run([sys.executable, "-c", "import os; print('SECRET' in os.environ)"], tmp_path)
-    assert (ended.returncode, ended.stdout.strip(), ended.why) == (0, "False", "")
-
-
-# --- grades ---------------------------------------------------------------------------------------
 
 
 def test_time_is_graded_between_its_two_ratios() -> None:
@@ -158,9 +96,6 @@ def test_gradescope_adds_up() -> None:
     assert [test["status"] for test in told["tests"]] == ["passed", "failed"]
 
 
-# --- where there is a GPU -------------------------------------------------------------------------
-
-
 def test_a_gpu_is_taken_where_the_lab_can_run_on_it(monkeypatch) -> None:
     one, eight = LABS[0], max(LABS, key=lambda lab: lab.gpus)
     assert (one.gpus, eight.gpus) == (1, 8)
@@ -187,9 +122,10 @@ class Gpu:
         self.wrong_on = ""
         self.compiled: list[tuple[str, str, bool]] = []  # file, kind, and whether it was looked at
         monkeypatch.setattr(grade, "prepare", lambda *_: None)
-        monkeypatch.setattr(grade, "compile_solution", self.compile)
-        monkeypatch.setattr(grade, "run_rows", self.run)
-        monkeypatch.setattr(grade, "explained", lambda *_: ({"explanations": []}, ""))
+        for user in (grade, timing):
+            monkeypatch.setattr(user, "compile_solution", self.compile)
+            monkeypatch.setattr(user, "run_rows", self.run)
+        monkeypatch.setattr(counters, "explained", lambda *_: ({"explanations": []}, ""))
 
     def compile(self, lab, build_folder, solution, into, kind="", look=None) -> build.Program:
         self.compiled.append((solution.name, kind, look is not None))
@@ -263,9 +199,6 @@ def test_nvcc_compiles_the_students_file_and_links_it(tmp_path: Path) -> None:
     assert "nvcc" in " ".join(unit[:2])
     assert unit[unit.index("-o") + 1] in link
     assert link[link.index("-o") + 1] == f"lab-{lab.number}-cuda"
-
-
-# --- the command line -----------------------------------------------------------------------------
 
 
 def test_it_lists_the_labs() -> None:
@@ -352,74 +285,3 @@ def test_grading_a_class_and_gradescope(prepared, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(results.read_text())["score"] == 100
-
-
-# --- handouts -------------------------------------------------------------------------------------
-
-
-def test_the_handout_has_no_answers_and_knows_right_from_wrong(tmp_path: Path) -> None:
-    to = tmp_path / "handout"
-    handout.export_students(ROOT, to)
-    assert not list(to.glob("labs/*/reference"))
-    lab = course.find(to, "01")
-    assert not lab.reference.exists()
-    sealed = course.seals(lab)
-    prediction = lab.predictions[0]
-    assert course.is_right(lab, prediction, 32, sealed[prediction.id])
-    assert not course.is_right(lab, prediction, 16, sealed[prediction.id])
-    text = "".join(path.read_text() for path in to.glob("labs/01-*/*") if path.is_file())
-    assert "threadIdx.x;\n  for" not in text
-
-
-def entries(text: str) -> list[str]:
-    """Of a numbered list, each entry as one line, without its number."""
-    parts = re.split(r"(?m)^\d+\. ", text)[1:]
-    return [" ".join(part.split()) for part in parts]
-
-
-def points_of(entry: str) -> list[str]:
-    return re.findall(r"\*\((\d+ points?)\)\*", entry)
-
-
-def words_of(text: str) -> list[str]:
-    return re.findall(r"[A-Za-z']{2,}", text)
-
-
-def phrases(rubric: str) -> list[str]:
-    """What would give a rubric away: each six words in a row, or all of a shorter one."""
-    words = words_of(re.sub(r"\*\(\d+ points?\)\*", "", rubric))
-    return [f" {' '.join(words[i : i + 6])} " for i in range(max(1, len(words) - 5))]
-
-
-@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.folder.name)
-def test_a_rubric_has_every_written_question_and_its_points(lab: Lab) -> None:
-    page = (lab.folder / "README.md").read_text()
-    questions = entries(page.split("## Explain\n")[1])
-    rubrics = entries((lab.folder / "reference" / "rubric.md").read_text())
-    assert len(questions) >= 3
-    assert all(points_of(question) for question in questions)
-    assert [points_of(one) for one in questions] == [points_of(one) for one in rubrics]
-
-
-def test_the_handout_has_no_rubrics(tmp_path: Path) -> None:
-    handout.export_students(ROOT, tmp_path / "handout")
-    files = [path for path in (tmp_path / "handout" / "labs").rglob("*") if path.is_file()]
-    # A page as it must not be: points, and behind them what they are for.
-    assert [path for path in files if re.search(r"\(\d+\s+points?[:;,]", path.read_text())] == []
-    texts = {path: f" {' '.join(words_of(path.read_text()))} " for path in files}
-    for lab in LABS:
-        for rubric in entries((lab.folder / "reference" / "rubric.md").read_text()):
-            for phrase in phrases(rubric):
-                assert [path for path, text in texts.items() if phrase in text] == [], phrase
-
-
-def test_the_autograder_has_what_gradescope_calls(tmp_path: Path) -> None:
-    bundle = tmp_path / "grader.zip"
-    handout.export_autograder(ROOT, LABS[0], bundle)
-    with zipfile.ZipFile(bundle) as files:
-        names = set(files.namelist())
-        for script in ("setup.sh", "run_autograder"):
-            assert files.getinfo(script).external_attr >> 16 & 0o111
-            assert f" {LABS[0].number}" in files.read(script).decode()
-    assert {f"labs/{LABS[0].folder.name}/reference/solution.cuh", "scripts/lab"} <= names
-    assert not [n for n in names if n.startswith("labs/02") and "reference" in n]

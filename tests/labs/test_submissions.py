@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from checker.course import Lab, read_toml, rounded
 from checker.expected import BEGIN, END, expected, page_with, table
-from checker.grade import Report, Submission, grade
+from checker.grade import grade
+from checker.report import Report, Submission
 from checker.sandbox import Limits
 
 from .conftest import BUILD, LABS

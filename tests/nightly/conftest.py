@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from reports.factory import make_context, make_row  # the reports' own tests make files of these
 
+from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.judging.judge import judge_new
 from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.rule.settings import Settings
@@ -110,3 +111,23 @@ def fake(tmp_path: Path) -> Callable[..., Path]:
         return program
 
     return make
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """run(program, flags...) -> exit code, standard output and error of one night."""
+
+    def night(program: Path, *flags: str) -> tuple[int, str, str]:
+        code = main(
+            [
+                "run",
+                f"--store={tmp_path / 'nights'}",
+                f"--program={program}",
+                "--machine=lab",
+                *flags,
+            ]
+        )
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return night

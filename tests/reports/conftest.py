@@ -8,9 +8,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gpubench_reports.charts import render, style
+from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.results.reader import ResultFile, read
 
 from .factory import make_document
+from .html_pages import few_rows
 
 # The same examples every time: a red build is then about the change under test.
 settings.register_profile(
@@ -57,3 +59,14 @@ def load(write):
         return read(write(make_document(rows, **context)))
 
     return load_rows
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The page of the few rows, measured and modelled."""
+    directory, found = tmp_path_factory.mktemp("pages"), {}
+    for kind in ("cuda", "model"):
+        path = directory / f"{kind}.json"
+        path.write_text(json.dumps(make_document(few_rows(), device_kind=kind)))
+        found[kind] = build_page(read(path)).decode()
+    return found

@@ -183,7 +183,23 @@ def make_large_document(rows: int = 150) -> dict[str, Any]:
         compute_row(f"compute_peak/fma/dtype:{dtype}", 4096, rate, label=dtype)
         for dtype, rate in (("fp32", 5.9e13), ("fp64", 3.0e13), ("fp16x2", 6.0e13))
     ]
-    found += [
+    found += _host_and_memory_rows()
+    block = 32
+    while len(found) < rows:
+        found.append(
+            compute_row(
+                f"occupancy/fma/ilp:{len(found) % 4 + 1}/block:{block}",
+                128,
+                5.8e13 * min(1, block * (len(found) % 4 + 1) / 1024),
+            )
+        )
+        block += 32
+    return {"context": make_context(), "benchmarks": found[:rows]}
+
+
+def _host_and_memory_rows() -> list[dict[str, Any]]:
+    """Launches, and sizes that outgrow one cache after the other."""
+    found = [
         make_row(
             f"launch_overhead/{kernel}/launches:{1 << power}",
             2e-6 * (1 << power) + 4e-6,
@@ -200,14 +216,4 @@ def make_large_document(rows: int = 150) -> dict[str, Any]:
         )
         for size in sizes
     ]
-    block = 32
-    while len(found) < rows:
-        found.append(
-            compute_row(
-                f"occupancy/fma/ilp:{len(found) % 4 + 1}/block:{block}",
-                128,
-                5.8e13 * min(1, block * (len(found) % 4 + 1) / 1024),
-            )
-        )
-        block += 32
-    return {"context": make_context(), "benchmarks": found[:rows]}
+    return found

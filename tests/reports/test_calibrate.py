@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.commands.command_line import main
+from gpubench_reports.results import device_files
 from gpubench_reports.rules import calibration
 from gpubench_reports.rules.expressions import Expression
 
 from .factory import make_document, make_row
 
-H200 = calibration.read_device("h200-sxm")
+H200 = device_files.read_device("h200-sxm")
 CLOCK = 1.8e9
 FLOOR = make_row(
     "launch_overhead/empty_row/by:stream/launches:1", 4e-6, empty_kernel_seconds=2.5e-6
@@ -57,7 +58,7 @@ def test_every_figure_is_measured_by_a_rule_or_by_nobody_and_never_both():
     by = calibration.rules()
     measured = {rule.figure for rule in by.rules}
     assert not measured & set(by.kept)
-    assert measured | set(by.kept) == set(calibration.figure_rules())
+    assert measured | set(by.kept) == set(device_files.figure_rules())
 
 
 def test_each_rule_says_why_in_a_sentence():
@@ -253,7 +254,7 @@ def test_the_command_prints_old_and_new_and_what_is_missing(write, tmp_path, cap
     assert "no row is bound by special functions: sfu_ops_per_clock_per_sm" in printed
     assert "MODELLED" not in printed
     assert printed.splitlines()[-1] == str(out)
-    assert calibration.read_device(str(out)).value("kernel_floor_seconds") == 2.5e-6
+    assert device_files.read_device(str(out)).value("kernel_floor_seconds") == 2.5e-6
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -296,7 +297,7 @@ def test_bad_input_is_one_line(refused, write):
 
 
 def test_a_modelled_file_never_overwrites_a_device_that_ships(refused):
-    shipped = calibration.DEVICES / "h200-sxm.json"
+    shipped = device_files.DEVICES / "h200-sxm.json"
     before = shipped.read_bytes()
     line = refused("--from-model", "--out", str(shipped), device_kind="model")
     assert "is a device file that ships" in line
@@ -312,7 +313,7 @@ def test_the_filter_asks_for_each_row_and_needs_no_file(capsys):
 
 
 def test_the_shipped_files_are_read():
-    for name in calibration.shipped_devices():
-        path = Path(calibration.DEVICES / f"{name}.json")
+    for name in device_files.shipped_devices():
+        path = Path(device_files.DEVICES / f"{name}.json")
         if json.loads(path.read_text())["kind"] == "gpu":
-            assert calibration.read_device(name).name == name
+            assert device_files.read_device(name).name == name

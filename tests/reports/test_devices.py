@@ -9,7 +9,7 @@ import pytest
 from gpubench_reports.charts import devices_chart, levels_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.device_files import read_machine
+from gpubench_reports.results.device_roofs import read_device_roofs
 
 from .factory import DRAM, FP32, compute_row, make_document, roofline_rows
 
@@ -23,7 +23,7 @@ def drawn(figure, start):
 
 def test_every_device_file_has_a_roofline():
     files = [path for path in sorted(DEVICES.glob("*.json")) if path.name != "schema.json"]
-    machines = [read_machine(path) for path in files]
+    machines = [read_device_roofs(path) for path in files]
     figure = devices_chart.build(machines, ["tensor_bf16"])
     assert len(drawn(figure, "roof:")) == len(files) >= 10
     names = [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "device"]
@@ -35,7 +35,7 @@ def test_every_device_file_has_a_roofline():
 
 def test_names_of_devices_do_not_overlap():
     files = [path for path in sorted(DEVICES.glob("*.json")) if path.name != "schema.json"]
-    figure = devices_chart.build([read_machine(p) for p in files], ["fp32", "tensor_fp16"])
+    figure = devices_chart.build([read_device_roofs(p) for p in files], ["fp32", "tensor_fp16"])
     renderer = figure.canvas.get_renderer()
     boxes = [
         text.get_window_extent(renderer)
@@ -47,8 +47,8 @@ def test_names_of_devices_do_not_overlap():
 
 
 def test_a_run_brings_its_rows_and_its_own_roofs(write):
-    machine = read_machine(write(make_document(roofline_rows())))
-    figure = devices_chart.build([machine, read_machine(DEVICES / "mi300x.json")], ["fp32"])
+    machine = read_device_roofs(write(make_document(roofline_rows())))
+    figure = devices_chart.build([machine, read_device_roofs(DEVICES / "mi300x.json")], ["fp32"])
     (points,) = drawn(figure, "row")
     assert len(points.get_xdata()) == len(roofline_rows())
     assert drawn(figure, "roof:0")[0].get_ydata()[-1] == FP32  # not the data sheet's
@@ -67,7 +67,7 @@ def test_a_wrong_device_file_is_one_line(tmp_path, figures, said):
     path = tmp_path / "d.json"
     path.write_text(json.dumps({"name": "d", "figures": figures}))
     with pytest.raises(ReportError, match=said):
-        read_machine(path)
+        read_device_roofs(path)
 
 
 def test_roofline_command(write, tmp_path, capsys):

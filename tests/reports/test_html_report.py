@@ -1,105 +1,24 @@
-"""The HTML report: what it says, what it must not let in, and how it behaves in a browser."""
+"""The page: what it says, and how large it becomes."""
 
-import html
 import json
 import re
-from html.parser import HTMLParser
-from pathlib import Path
-
-import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
-from gpubench_reports.pages.html import markup
 from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.pages.html.chart_sections import concepts
 from gpubench_reports.pages.html.facts import gather
-from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.results.reader import read
 
-from .browser import Browser, find_browser
 from .factory import (
     DRAM,
     bandwidth_row,
-    coalescing_rows,
     make_document,
     make_large_document,
     make_row,
     roof,
     roofline_rows,
 )
-
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&--><svg onload=alert(3)>"
-
-
-class Elements(HTMLParser):
-    """All elements of a page with their attributes, and its text outside of scripts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self._inside: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag in ("script", "style"):
-            self._inside.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("script", "style"):
-            self._inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self._inside:
-            self.text += data
-
-    def of(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-
-def page_of(load, rows=None, **context) -> str:
-    return build_page(load(rows or few_rows(), **context)).decode()
-
-
-def summary_of(load, rows, **context) -> str:
-    """The summary alone: no chart is drawn."""
-    result = load(rows, **context)
-    return summary(gather(result))
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """The page of the few rows, measured and modelled."""
-    directory, found = tmp_path_factory.mktemp("pages"), {}
-    for kind in ("cuda", "model"):
-        path = directory / f"{kind}.json"
-        path.write_text(json.dumps(make_document(few_rows(), device_kind=kind)))
-        found[kind] = build_page(read(path)).decode()
-    return found
-
-
-def few_rows() -> list[dict]:
-    """Two concepts, one of them on a roofline."""
-    return [*coalescing_rows()[:3], *roofline_rows()[:2]]
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def low_rows() -> list[dict]:
-    """Rows on their laws, and one at half of it that was throttled."""
-    slow = bandwidth_row(
-        "coalescing/strided_read/stride:3", DRAM / 6, DRAM / 3, throttled=1, sm_clock_hz=1.2e9
-    )
-    others = [row | {"sm_clock_hz": 1.98e9, "throttled": 0} for row in coalescing_rows()]
-    return [*others, slow]
-
-
-# --- what it says ---------------------------------------------------------------------------------
+from .html_pages import Elements, few_rows, low_rows, one_line, page_of, summary_of
 
 
 def test_the_first_screen_answers_the_four_questions(load):
@@ -301,87 +220,6 @@ def test_too_many_rows_for_the_table_are_counted_and_the_odd_ones_kept(load):
     assert '"name":"a/b/n:2050"' in page
 
 
-# --- what it must not let in ----------------------------------------------------------------------
-
-
-def check_harmless(page: str, evil: str) -> None:
-    """Only the page's own script runs, and nothing points outside."""
-    parsed = Elements(page)
-    scripts = parsed.of("script")
-    assert [script.get("type") for script in scripts] == ["application/json", None]
-    for name, attributes in parsed.elements:
-        assert name not in ("iframe", "object", "embed", "link", "base", "form")
-        for key, value in attributes.items():
-            assert not key.startswith("on"), (name, key)
-            if key in ("href", "src", "action", "xlink:href"):
-                assert (value or "").startswith(("#", "data:image/png;base64,")), (key, value)
-    policy = parsed.of("meta")[1]["content"]
-    assert policy.startswith("default-src 'none'; script-src 'sha256-")
-
-
-@settings(max_examples=2)
-@given(st.text(min_size=1, max_size=40))
-@example(EVIL)
-@example("]]>{{7*7}}`${alert(1)}`\u202e\x00\ud800")
-def test_nothing_from_a_file_becomes_markup(tmp_path_factory, evil):
-    evil_text = evil.encode("utf-8", "replace").decode()
-    rows = [
-        make_row(f"c/k/n:{n}")
-        | {
-            "concept": evil_text,
-            "kernel": evil_text,
-            "label": evil_text,
-            "rule": evil_text,
-            "note": evil_text,
-            "assuming": evil_text,
-            evil_text + "_own": 3,
-            "arguments": {evil_text: n},
-        }
-        for n in (1, 2)
-    ]
-    rows.append(make_row("c/k/n:3") | {"skipped": True, "skip_reason": evil_text})
-    document = make_document(
-        rows,
-        device=evil_text,
-        device_title=evil_text,
-        driver_version=evil_text,
-        git_commit=evil_text,
-        mode=evil_text,
-        compiler=evil_text,
-    )
-    path = tmp_path_factory.mktemp("evil") / "run.json"
-    path.write_text(json.dumps(document))
-    page = build_page(read(path)).decode()
-    check_harmless(page, evil_text)
-
-
-@given(st.text(max_size=60))
-def test_text_comes_out_of_markup_as_it_went_in(text):
-    element = markup.tag("p", text, title=text)
-    parsed = Elements(str(element))
-    assert [name for name, _ in parsed.elements] == ["p"]
-    assert html.unescape(str(markup.text(text))) == text
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.text(max_size=30) | st.integers(),
-        lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3)
-        ),
-    )
-)
-@example({EVIL: [EVIL, "<!--", "]]>"]})
-def test_a_data_block_is_json_and_cannot_be_left(value):
-    block = str(markup.data_block("raw", value))
-    content = block.partition(">")[2].removesuffix("</script>")
-    assert not set("<>&") & set(content)
-    assert json.loads(content) == value
-
-
-# --- the command ----------------------------------------------------------------------------------
-
-
 def test_html_goes_beside_the_file_and_is_named(write, capsys):
     path = write(make_document(few_rows()[:1]))
     assert main(["html", str(path)]) == 0
@@ -400,177 +238,6 @@ def test_what_others_recorded_decides_the_grade(write, capsys, tmp_path):
     path = write(make_document(rows))
     assert main(["markdown", str(path), "--against", str(tmp_path / "results")]) == 0
     assert "is **low**: 71.4 % of what was recorded for it (2 runs)" in capsys.readouterr().out
-
-
-# --- in a browser ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    program = find_browser()
-    if program is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    opened = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """A report with good, low, skipped and hostile rows, compared with another run."""
-    directory: Path = tmp_path_factory.mktemp("report")
-    rows = [
-        *low_rows(),
-        *roofline_rows(),
-        make_row("other/k/n:1") | {"skipped": True, "skip_reason": EVIL},
-        make_row("other/k/n:2", label=EVIL) | {"kernel": EVIL},
-    ]
-    faster = [bandwidth_row("coalescing/strided_read/stride:1", DRAM * 1.2), *rows[1:]]
-    for name, found, changes in (
-        ("run", rows, {}),
-        ("before", faster, {"driver_version": "570.1"}),
-    ):
-        (directory / f"{name}.json").write_text(json.dumps(make_document(found, **changes)))
-    run, before = (read(directory / f"{name}.json") for name in ("run", "before"))
-    page = directory / "run.html"
-    page.write_bytes(build_page(run, [before]))
-    return page.as_uri()
-
-
-SHOWN = "Array.from(document.querySelectorAll('#rows-table tbody tr')).filter(r => !r.hidden)"
-
-
-def test_the_page_opens_without_a_complaint_or_a_request(browser, address):
-    browser.resize(1400, 900)
-    browser.open(address)
-    assert browser.complaints() == []
-    outside = [u for u in browser.requests() if u != address and not u.startswith("data:image/png")]
-    assert outside == []
-    assert browser.evaluate("document.querySelectorAll('figure svg').length") >= 4
-    assert browser.evaluate("typeof alerted") == "undefined"
-
-
-def test_the_first_screen_holds_the_summary(browser, address):
-    browser.resize(1400, 900)
-    browser.open(address)
-    for title in ("Is it healthy?", "Worst rows", "Its roofs", "All rows"):
-        place = browser.evaluate(
-            f"Array.from(document.querySelectorAll('h3')).find(h => h.textContent === '{title}')"
-            ".getBoundingClientRect().bottom"
-        )
-        assert place < 900, title
-
-
-@pytest.mark.parametrize("width", [390, 1400])
-def test_no_width_scrolls_sideways(browser, address, width):
-    browser.resize(width, 844)
-    browser.open(address)
-    assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    assert len(browser.screenshot()) > 10_000
-    charts = "Array.from(document.querySelectorAll('figure .scroll'))"
-    cut = browser.evaluate(f"{charts}.some(e => e.scrollWidth > e.clientWidth)")
-    told = browser.evaluate("document.querySelector('.swipe').offsetHeight > 0")
-    assert told == cut == (width < 740)
-
-
-@pytest.mark.parametrize("width", [390, 1400, 1920])
-def test_no_link_of_the_navigation_is_cut(browser, address, width):
-    browser.resize(width, 900)
-    browser.open(address)
-    cut = (
-        "Array.from(document.querySelectorAll('nav a, nav summary')).filter(e => e.offsetParent)"
-        f".filter(e => e.getBoundingClientRect().right > {width}"
-        " || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible')"
-    )
-    assert browser.evaluate(f"{cut}.length") == 0
-    browser.evaluate("document.querySelector('#concepts summary').focus()")
-    browser.press("Enter")
-    assert browser.evaluate("document.getElementById('concepts').open") is True
-    assert browser.evaluate(f"{cut}.length") == 0
-    assert browser.evaluate("document.querySelectorAll('#concepts a').length") == 3
-    browser.press("Escape")
-    assert browser.evaluate("document.getElementById('concepts').open") is False
-    assert browser.evaluate("document.activeElement.tagName") == "SUMMARY"
-
-
-@pytest.mark.parametrize("width", [390, 794])  # a phone; A4
-def test_one_column_has_the_answers_before_the_details_of_the_run(browser, address, width):
-    browser.resize(width, 844)
-    browser.open(address)
-    places = browser.evaluate(
-        "Array.from(document.querySelectorAll('#summary h3'))"
-        ".map(h => [h.getBoundingClientRect().top, h.textContent]).sort((a, b) => a[0] - b[0])"
-        ".map(p => p[1])"
-    )
-    assert places == ["Is it healthy?", "Worst rows", "Its roofs", "All rows", "Device and run"]
-
-
-def test_filters_and_counts(browser, address):
-    browser.open(address)
-    everything = browser.evaluate(f"{SHOWN}.length")
-    assert everything == 25
-    browser.evaluate(
-        "(() => { const w = document.getElementById('words'); w.value = 'STRIDED_read dram';"
-        "w.dispatchEvent(new Event('input')); })()"
-    )
-    assert browser.evaluate(f"{SHOWN}.length") == 7
-    assert browser.evaluate("document.getElementById('count').textContent") == "7 of 25 rows"
-    browser.evaluate("document.getElementById('clear').click()")
-    assert browser.evaluate(f"{SHOWN}.length") == everything
-    browser.evaluate("document.querySelector('[data-show=grade][data-value=low]').click()")
-    assert browser.evaluate(f"{SHOWN}.length") == 1
-    assert browser.evaluate(f"{SHOWN}[0].cells[0].textContent") == (
-        "coalescing/strided_read/stride:3"
-    )
-
-
-def test_a_head_sorts_and_says_so(browser, address):
-    browser.open(address)
-    titles = "Array.from(document.querySelectorAll('#rows-table th')).map(h => h.textContent)"
-    assert browser.evaluate(titles)[:3] == ["name", "grade", "time"]
-    head = "document.querySelectorAll('#rows-table th')[2]"
-    values = f"{SHOWN}.map(r => Number(r.cells[2].dataset.v)).filter(v => !isNaN(v))"
-    browser.evaluate(f"{head}.querySelector('button').focus()")
-    browser.press("Enter")  # as somebody without a mouse does
-    assert browser.evaluate(f"{head}.getAttribute('aria-sort')") == "ascending"
-    rising = browser.evaluate(values)
-    assert rising == sorted(rising)
-    browser.press("Enter")
-    assert browser.evaluate(f"{head}.getAttribute('aria-sort')") == "descending"
-    assert browser.evaluate(values) == sorted(rising, reverse=True)
-    # What has no time stands last either way.
-    assert browser.evaluate(f"{SHOWN}.at(-1).cells[2].textContent") == "·"
-
-
-def test_a_name_opens_the_raw_values(browser, address):
-    browser.open(address)
-    browser.evaluate(f"{SHOWN}[12].querySelector('button').focus()")
-    browser.press("Enter")
-    assert browser.evaluate("document.getElementById('details').open") is True
-    raw = json.loads(browser.evaluate("document.getElementById('details-raw').textContent"))
-    assert raw["name"] == "coalescing/strided_read/stride:3"
-    assert raw["throttled"] == 1
-    words = browser.evaluate("document.getElementById('details-verdict').textContent")
-    assert words.startswith("low: 50 % of the predicted limit")
-    browser.press("Escape")
-    assert browser.evaluate("document.getElementById('details').open") is False
-
-
-def test_dark_light_and_paper(browser, address):
-    browser.open(address)
-    colour = "getComputedStyle(document.body).backgroundColor"
-    browser.prefer("dark")
-    dark = browser.evaluate(colour)
-    browser.prefer("light")
-    assert browser.evaluate(colour) != dark
-    browser.evaluate("document.getElementById('theme').click()")
-    browser.evaluate("document.getElementById('theme').click()")
-    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert browser.evaluate(colour) == dark
-    assert browser.pdf().startswith(b"%PDF")
-
-
-# --- size and speed -------------------------------------------------------------------------------
 
 
 def test_a_page_grows_by_concepts_and_not_by_rows(load):

@@ -15,7 +15,7 @@ from gpubench_reports.charts.roofline.sweeps import find_sweeps
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Roof
-from gpubench_reports.results.device_files import Machine
+from gpubench_reports.results.device_roofs import DeviceRoofs
 
 # What stands in for a type that a device does not state: the one of the same width.
 _STAND_INS = {"tensor_bf16": "tensor_fp16", "tensor_fp16": "tensor_bf16"}
@@ -38,9 +38,9 @@ class _Line:
         return self.peak.value / self.memory.value
 
 
-def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
+def build(devices: Sequence[DeviceRoofs], dtypes: Sequence[str]) -> Figure:
     """The chart. Raises ReportError when no device states a peak in any of `dtypes`."""
-    lines = _lines(machines, dtypes)
+    lines = _lines(devices, dtypes)
     figure = style.new_figure(_WIDTH, _HEIGHT)
     axes = figure.add_axes(
         (
@@ -64,7 +64,7 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
     style.small_print(figure, 0.42, f"{formula}; a mark is the ridge point", "subtitle")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    points = [_points(machine) for machine in machines]
+    points = [_points(device) for device in devices]
     xs = [line.ridge for line in lines] + [x for x, _ in points for x in x]
     ys = [line.peak.value for line in lines] + [y for _, ys in points for y in ys]
     axes.set_xlim(min(xs) / 12, max(xs) * 6)
@@ -88,21 +88,21 @@ def build(machines: Sequence[Machine], dtypes: Sequence[str]) -> Figure:
             )
     _name(figure, axes, lines)
     _key(axes, dtypes, any(len(x) for x, _ in points))
-    if any(machine.modelled for machine in machines):
+    if any(device.modelled for device in devices):
         style.watermark(figure)
     return figure
 
 
-def _lines(machines: Sequence[Machine], dtypes: Sequence[str]) -> list[_Line]:
+def _lines(devices: Sequence[DeviceRoofs], dtypes: Sequence[str]) -> list[_Line]:
     """The roofs of every device in every type that it has. Raises ReportError for none."""
     lines = [
         line
-        for place, machine in enumerate(machines)
+        for place, device in enumerate(devices)
         for dtype in dtypes
-        if (line := _line(place, machine, dtype)) is not None
+        if (line := _line(place, device, dtype)) is not None
     ]
     if not lines:
-        known = sorted({r.name for m in machines for r in m.roofs if r.kind == "compute"})
+        known = sorted({r.name for m in devices for r in m.roofs if r.kind == "compute"})
         raise ReportError(
             ", ".join(dtypes),
             f"no device states such a peak; {'known are ' + ', '.join(known) if known else 'none'}",
@@ -137,22 +137,22 @@ def _draw_roofs(axes: Axes, lines: Sequence[_Line], dtypes: Sequence[str]) -> No
         )
 
 
-def _line(place: int, machine: Machine, dtype: str) -> _Line | None:
+def _line(place: int, device: DeviceRoofs, dtype: str) -> _Line | None:
     """The device's best-known peak and bandwidth: the run's own before the data sheet's."""
 
     def best(kind: str, name: str) -> Roof | None:
-        found = [roof for roof in machine.roofs if roof.kind == kind and roof.name == name]
+        found = [roof for roof in device.roofs if roof.kind == kind and roof.name == name]
         return min(found, key=lambda r: r.provenance not in PROVENANCES_OF_RUN, default=None)
 
     peak = best("compute", dtype) or best("compute", _STAND_INS.get(dtype, ""))
     memory = best("bandwidth", "dram")
-    return _Line(place, machine.title, dtype, peak, memory) if peak and memory else None
+    return _Line(place, device.title, dtype, peak, memory) if peak and memory else None
 
 
-def _points(machine: Machine) -> tuple[np.ndarray, np.ndarray]:
-    if machine.rows is None:
+def _points(device: DeviceRoofs) -> tuple[np.ndarray, np.ndarray]:
+    if device.rows is None:
         return np.array([]), np.array([])
-    sweeps = find_sweeps(machine.rows)
+    sweeps = find_sweeps(device.rows)
     return (
         np.concatenate([sweep.intensity for sweep in sweeps] or [[]]),
         np.concatenate([sweep.rate for sweep in sweeps] or [[]]),

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.results.device_files import read_device
     from gpubench_reports.rules import calibration
 
     by = calibration.rules()
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
 
     result = read(options.result)
     out = calibration.output_path(result, options.name, options.out)
-    base = calibration.read_device(options.base or result.context.device)
+    base = read_device(options.base or result.context.device)
     found = calibration.calibrate(result, base, options.from_model, by)
     from gpubench_reports.pages.terminal.rules import print_calibration
 

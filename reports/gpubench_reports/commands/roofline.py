@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.results.device_files import read_machine
+    from gpubench_reports.results.device_roofs import read_device_roofs
 
-    machines = [read_machine(path) for path in options.files]
+    devices = [read_device_roofs(path) for path in options.files]
     from gpubench_reports.charts import devices_chart
 
-    figure = devices_chart.build(machines, [name for name in options.dtype.split(",") if name])
+    figure = devices_chart.build(devices, [name for name in options.dtype.split(",") if name])
     save_charts(options.out, {"rooflines": figure})

@@ -1,72 +1,95 @@
-"""Device files as roofs: what a data sheet says, beside measured and modelled runs.
+"""Device files: what the suite knows of a device, each figure with where it is from.
 
-A device file is harness/devices/NAME.json, or one like it that the user wrote. Only its stated
-peaks and its memory bandwidth are read: figures that end in `flops_per_second`, and
-`dram_bytes_per_second`.
+They come with the package, as does the schema beside them. In a checkout `devices` is a link to
+harness/devices, where they are kept; a wheel holds the files.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.units import arithmetic_unit
 from gpubench_reports.results.checking import Checker, parse
-from gpubench_reports.results.context import PROVENANCES, Roof
-from gpubench_reports.results.reader import ResultFile, read
 
-_PEAK = "_flops_per_second"
+DEVICES = Path(str(files("gpubench_reports").joinpath("devices")))
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A device on a chart: its roofs, and the rows that ran there (none of a device file)."""
+class FigureRule:
+    """A figure by schema.json: its unit ("1" for none), and one of count, whole, positive and
+    fraction."""
 
-    title: str
-    roofs: tuple[Roof, ...]
-    rows: pd.DataFrame | None
-    modelled: bool
+    unit: str
+    constraint: str
 
 
-def read_machine(path: Path) -> Machine:
-    """The result file or the device file at `path`. Raises ReportError."""
+@dataclass(frozen=True)
+class DeviceFile:
+    """A device file as it stands."""
+
+    path: Path
+    document: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.document["name"])
+
+    def value(self, figure: str) -> float | None:
+        entry = self.document["figures"].get(figure)
+        return None if entry is None else entry["value"]
+
+    def has(self, figure: str) -> bool:
+        return figure in self.document["figures"]
+
+    def provenance(self, figure: str) -> str:
+        return self.document["figures"][figure]["from"]
+
+
+@cache
+def figure_rules() -> dict[str, FigureRule]:
+    """Every figure that a device file may have, by name. Raises ReportError."""
+    path = DEVICES / "schema.json"
+    found = {}
+    for name, entry in parse(path)["properties"]["figures"]["properties"].items():
+        unit = entry["description"].partition("]")[0].removeprefix("[")
+        found[name] = FigureRule(unit, entry["$ref"].rpartition("/")[2])
+    return found
+
+
+def shipped_devices() -> list[str]:
+    """The names of the device files that come with this program."""
+    return sorted(path.stem for path in DEVICES.glob("*.json") if path.stem != "schema")
+
+
+def read_device(name_or_path: str) -> DeviceFile:
+    """The device file of this name, or at this path. Raises ReportError."""
+    is_path = "/" in name_or_path or name_or_path.endswith(".json")
+    if not is_path and name_or_path not in shipped_devices():
+        known = ", ".join(shipped_devices())
+        raise ReportError(
+            f"unknown device '{name_or_path}'", f"known are {known}, or give the path of a file"
+        )
+    path = Path(name_or_path) if is_path else DEVICES / f"{name_or_path}.json"
     document = parse(path)
-    if isinstance(document, dict) and isinstance(document.get("figures"), dict):
-        return _of_device_file(Checker(path), document)
-    return of_result(read(path))
-
-
-def of_result(result: ResultFile) -> Machine:
-    """The device of a result file, with the rows that ran on it."""
-    context = result.context
-    return Machine(context.device_title, context.roofs, result.rows, context.modelled)
-
-
-def _of_device_file(check: Checker, document: dict[str, Any]) -> Machine:
-    roofs = []
+    check = Checker(path)
+    if not isinstance(document, dict) or not isinstance(document.get("figures"), dict):
+        raise ReportError(path, "not a device file: it has no 'figures'")
+    for key in ("name", "title", "kind"):
+        check.text(document, key, "")
+    if not isinstance(document.get("sources"), dict):
+        raise ReportError(path, "not a device file: it has no 'sources'")
     for name, figure in document["figures"].items():
-        is_peak = name.endswith(_PEAK)
-        if not is_peak and name != "dram_bytes_per_second":
-            continue
+        if name not in figure_rules():
+            raise check.fail(name, "no figure is called so")
         if not isinstance(figure, dict):
             raise check.fail(name, "must be an object")
-        provenance = check.text(figure, "from", name)
-        if provenance not in PROVENANCES:
-            raise check.fail(name, f"'from' must be one of {', '.join(PROVENANCES)}")
-        roof = name.removesuffix(_PEAK) if is_peak else "dram"
-        roofs.append(
-            Roof(
-                name=roof,
-                kind="compute" if is_peak else "bandwidth",
-                value=check.positive(figure, "value", name),
-                unit=arithmetic_unit(roof) if is_peak else "B/s",
-                provenance=provenance,
-                source=check.text(figure, "source", name, ""),
-            )
-        )
-    if not {"compute", "bandwidth"} <= {roof.kind for roof in roofs}:
-        raise ReportError(check.path, "states no peak, or no memory bandwidth: no roofline follows")
-    title = check.text(document, "title", "", check.text(document, "name", "", "device"))
-    return Machine(title, tuple(roofs), None, False)
+        if "value" not in figure:
+            raise check.fail(name, "'value' is missing")
+        check.number(figure["value"], "value", name)
+        check.text(figure, "from", name)
+        check.text(figure, "source", name)
+    if document["kind"] != "gpu":
+        raise ReportError(path, "knows roofs only: there is nothing to calibrate a model of")
+    return DeviceFile(path, document)

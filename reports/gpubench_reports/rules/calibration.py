@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.device_files import DEVICES, DeviceFile, figure_rules, shipped_devices
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.expressions import Expression
 from gpubench_reports.rules.rule_rows import RuleRows, UnusableError, plain_figure
 
-# Where the checkout has its device files; what a figure may hold stands in the schema beside them.
-DEVICES = Path(__file__).resolve().parents[3] / "harness" / "devices"
 _TAKES: dict[str, Callable[[Sequence[float]], float]] = {
     "median": statistics.median,
     "mean": statistics.fmean,
@@ -63,37 +61,6 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class FigureRule:
-    """A figure by schema.json: its unit ("1" for none), and one of count, whole, positive and
-    fraction."""
-
-    unit: str
-    constraint: str
-
-
-@dataclass(frozen=True)
-class Device:
-    """A device file as it stands."""
-
-    path: Path
-    document: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        return self.document["name"]
-
-    def value(self, figure: str) -> float | None:
-        entry = self.document["figures"].get(figure)
-        return None if entry is None else entry["value"]
-
-    def has(self, figure: str) -> bool:
-        return figure in self.document["figures"]
-
-    def provenance(self, figure: str) -> str:
-        return self.document["figures"][figure]["from"]
-
-
-@dataclass(frozen=True)
 class Calibrated:
     """A figure that rows gave: by which rule, from which rows, and which other figures that a rule
     could have given were taken from the base."""
@@ -110,7 +77,7 @@ class Calibration:
     """`missed`: the figures that a rule is for and that no row gave, with the reason."""
 
     result: ResultFile
-    base: Device
+    base: DeviceFile
     figures: tuple[Calibrated, ...]
     missed: dict[str, str]
 
@@ -172,61 +139,10 @@ def _rule(entry: dict[str, Any]) -> Rule:
     return rule
 
 
-@cache
-def figure_rules() -> dict[str, FigureRule]:
-    """Every figure that a device file may have, by name. Raises ReportError."""
-    path = DEVICES / "schema.json"
-    found = {}
-    for name, entry in parse(path)["properties"]["figures"]["properties"].items():
-        unit = entry["description"].partition("]")[0].removeprefix("[")
-        found[name] = FigureRule(unit, entry["$ref"].rpartition("/")[2])
-    return found
-
-
-# --- device files ---------------------------------------------------------------------------------
-
-
-def shipped_devices() -> list[str]:
-    """The names of the device files of the checkout."""
-    return sorted(path.stem for path in DEVICES.glob("*.json") if path.stem != "schema")
-
-
-def read_device(name_or_path: str) -> Device:
-    """The device file of this name, or at this path. Raises ReportError."""
-    is_path = "/" in name_or_path or name_or_path.endswith(".json")
-    if not is_path and name_or_path not in shipped_devices():
-        known = ", ".join(shipped_devices())
-        raise ReportError(
-            f"unknown device '{name_or_path}'", f"known are {known}, or give the path of a file"
-        )
-    path = Path(name_or_path) if is_path else DEVICES / f"{name_or_path}.json"
-    document = parse(path)
-    check = Checker(path)
-    if not isinstance(document, dict) or not isinstance(document.get("figures"), dict):
-        raise ReportError(path, "not a device file: it has no 'figures'")
-    for key in ("name", "title", "kind"):
-        check.text(document, key, "")
-    if not isinstance(document.get("sources"), dict):
-        raise ReportError(path, "not a device file: it has no 'sources'")
-    for name, figure in document["figures"].items():
-        if name not in figure_rules():
-            raise check.fail(name, "no figure is called so")
-        if not isinstance(figure, dict):
-            raise check.fail(name, "must be an object")
-        if "value" not in figure:
-            raise check.fail(name, "'value' is missing")
-        check.number(figure["value"], "value", name)
-        check.text(figure, "from", name)
-        check.text(figure, "source", name)
-    if document["kind"] != "gpu":
-        raise ReportError(path, "knows roofs only: there is nothing to calibrate a model of")
-    return Device(path, document)
-
-
 # --- applying them --------------------------------------------------------------------------------
 
 
-def calibrate(result: ResultFile, base: Device, from_model: bool, by: Rules) -> Calibration:
+def calibrate(result: ResultFile, base: DeviceFile, from_model: bool, by: Rules) -> Calibration:
     """All figures that the rows of `result` give, on top of `base`. Raises ReportError where these
     rows cannot calibrate a device file at all."""
     context = result.context
@@ -274,7 +190,7 @@ def calibrate(result: ResultFile, base: Device, from_model: bool, by: Rules) -> 
 class _Applied:
     """The rules on one result file; a figure is computed when it is first asked for."""
 
-    def __init__(self, result: ResultFile, base: Device, by: Rules) -> None:
+    def __init__(self, result: ResultFile, base: DeviceFile, by: Rules) -> None:
         self._result, self._base, self._by = result, base, by
         self._modelled = result.context.modelled
         self._rows = RuleRows(result)

@@ -15,7 +15,7 @@ from gpubench_reports.pages.html.inline_svg import png_element, to_inline_svg
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import Chart
 from gpubench_reports.results.context import Context
-from gpubench_reports.results.device_files import Machine, of_result
+from gpubench_reports.results.device_roofs import DeviceRoofs, roofs_of_result
 from gpubench_reports.results.reader import ResultFile
 
 # A chart larger than this as SVG becomes a picture; all together must leave room for the table.
@@ -28,7 +28,7 @@ def draw(facts: Facts) -> list[Chart]:
     result, others = facts.result, facts.others
     builders = charts_of(result)
     if any(other.context.device != result.context.device for other in others):
-        builders["devices"] = partial(_devices, [of_result(r) for r in (result, *others)])
+        builders["devices"] = partial(_devices, [roofs_of_result(r) for r in (result, *others)])
     if facts.means is not None:
         builders["means"] = partial(_means, facts.means)
     for number, comparison in enumerate(facts.comparisons, start=1):
@@ -57,10 +57,10 @@ def _embed(context: Context, stem: str, figure: Figure) -> Markup:
     return content if len(content) <= _LARGEST_SVG else png_element(figure, words)
 
 
-def _devices(machines: Sequence[Machine], _: ResultFile) -> Figure | None:
-    stated = {roof.name for machine in machines for roof in machine.roofs if roof.kind == "compute"}
+def _devices(devices: Sequence[DeviceRoofs], _: ResultFile) -> Figure | None:
+    stated = {roof.name for device in devices for roof in device.roofs if roof.kind == "compute"}
     dtypes = [dtype for dtype in ("fp32", "tensor_bf16") if dtype in stated]
-    return devices_chart.build(machines, dtypes) if dtypes else None
+    return devices_chart.build(devices, dtypes) if dtypes else None
 
 
 def _means(means: Table, result: ResultFile) -> Figure | None:

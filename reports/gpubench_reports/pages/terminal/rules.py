@@ -17,8 +17,9 @@ from gpubench_reports.pages.terminal.console import (
     table_of,
 )
 from gpubench_reports.results.context import Context
+from gpubench_reports.results.device_files import figure_rules
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.calibration import Calibration, figure_rules
+from gpubench_reports.rules.calibration import Calibration
 from gpubench_reports.rules.claims import UNTESTED, Finding, tested_and_not
 from gpubench_reports.rules.goals import Outcome
 

@@ -1,0 +1,85 @@
+"""Grades what the kernels cost: counts of requests, and the lines that are to blame."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+from .build import Program
+from .course import Lab
+from .report import Part
+from .running import explained
+
+
+def view_of(text: str, access: dict[str, Any]) -> list[str]:
+    """The part of the explanation's text that is about this access."""
+    begin = re.escape(f"  {access['where']}: {access['kind']} of ")
+    found = re.search(rf"^{begin}.*?(?=^  \S+:\d+: |^wrote |\Z)", text, re.S | re.M)
+    return found[0].rstrip().splitlines()[:24] if found else []
+
+
+def grade_counters(
+    lab: Lab,
+    program: Program,
+    here: Path,
+    device: str,
+    seed: int,
+    rows: dict[str, dict[str, Any]],
+    part: Part,
+) -> None:
+    faults: list[str] = []
+    # A program of the host's has no accesses of its own to look at, and its lab no limits for them.
+    looked_at = [name for name in rows if name.startswith("lab/timed") and lab.limits]
+    for row in looked_at:
+        data, text = explained(program, here, device, seed, row)
+        seen: set[str] = set()
+        words = 0.0
+        for explanation in data["explanations"]:
+            for access in explanation["accesses"]:
+                faults += costly(lab, access, text, seen)
+                if (access["space"], access["kind"]) == ("global", "load"):
+                    words += access["requests"] * access["bytes"] / 4
+        if words > lab.limits.get("loads_a_lane", math.inf):
+            faults.append(
+                f"{row}: a lane of the first warp loads {words:g} words of global memory, and "
+                f"{lab.limits['loads_a_lane']:g} are enough: keep what was loaded"
+            )
+    for wanted in lab.requires:
+        faults += unmet(wanted, rows)
+    if faults:
+        part.lines += faults
+        return
+    part.points = part.of
+    part.lines.append("no line asks for more than it has to")
+
+
+def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[str]:
+    """A line of the solution that costs more than the lab allows, with the warp view."""
+    unit = "sectors" if access["space"] == "global" else "wavefronts"
+    limit = lab.limits.get(f"{access['space']}_excess", math.inf)
+    cost, ideal = access[f"{unit}_per_request"], access[f"ideal_{unit}_per_request"]
+    this = f"{access['where']} {access['kind']} {access['place']}"
+    if this in seen or cost <= limit * ideal:
+        return []
+    seen.add(this)
+    return [
+        f"{access['where']}: this {access['kind']} costs {cost:g} {unit} per request; {ideal:g} "
+        "would be enough:",
+        *view_of(text, access),
+    ]
+
+
+def unmet(wanted: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[str]:
+    """A [[require]] of the lab: a counter of some rows, at least or at most so much."""
+    faults = []
+    for name, row in rows.items():
+        if not re.search(wanted["row"], name):
+            continue
+        value = row.get(wanted["key"])
+        low, high = wanted.get("min", -math.inf), wanted.get("max", math.inf)
+        if value is None or not low <= value <= high:
+            shown = "unknown" if value is None else f"{value:.3g}"
+            faults.append(f"{name}: {wanted['key']} is {shown}: {wanted['why']}")
+    return faults

@@ -1,0 +1,41 @@
+"""What a submission is worth, part by part, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .course import Lab
+
+
+@dataclass
+class Part:
+    """One part of the grade: points, and what a student should read about it."""
+
+    name: str
+    of: float
+    points: float = 0.0
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    lab: Lab
+    device: str
+    seed: int
+    parts: list[Part] = field(default_factory=list)
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)  # that were run, by name
+
+    @property
+    def points(self) -> float:
+        return sum(part.points for part in self.parts)
+
+    def part(self, name: str) -> Part:
+        return next(part for part in self.parts if part.name == name)
+
+
+@dataclass(frozen=True)
+class Submission:
+    solution: Path
+    answers: Path

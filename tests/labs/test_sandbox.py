@@ -1,0 +1,42 @@
+"""What a submission may take: time, memory, output."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from checker.sandbox import Limits, run
+
+
+def python(tmp_path: Path, code: str, **limits: float) -> str:
+    return run([sys.executable, "-c", code], tmp_path, Limits(**limits)).why
+
+
+def test_who_loops_for_ever_loses_only_itself(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert "did not end within 1 s" in python(tmp_path, "while True: pass", seconds=1)
+    assert time.monotonic() - began < 10
+
+
+def test_who_sleeps_is_not_waited_for_either(tmp_path: Path) -> None:
+    assert "did not end" in python(tmp_path, "import time; time.sleep(60)", seconds=0.5)
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    code = "import time; x = bytearray(300 << 20); time.sleep(30)"
+    assert "of memory" in python(tmp_path, code, memory_bytes=100 << 20)
+
+
+def test_output_is_limited(tmp_path: Path) -> None:
+    assert "of output" in python(tmp_path, "while True: print('x' * 10000)", output_bytes=1 << 20)
+
+
+def test_a_crash_is_named(tmp_path: Path) -> None:
+    assert "SIGSEGV" in python(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+
+
+def test_nobody_sees_the_instructors_environment(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("SECRET", "42")
+    ended = run([sys.executable, "-c", "import os; print('SECRET' in os.environ)"], tmp_path)
+    assert (ended.returncode, ended.stdout.strip(), ended.why) == (0, "False", "")
