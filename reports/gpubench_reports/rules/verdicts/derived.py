@@ -42,8 +42,6 @@ def with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
     rows["wave_share"] = waves / np.ceil(waves)
     penalties = [number_of(raw.get("penalty")) for raw in rows["raw"]]
     rows["slowdown"] = 1 + pd.Series(penalties, index=rows.index)
-    penalties = [_number(raw.get("penalty")) for raw in rows["raw"]]
-    rows["slowdown"] = 1 + pd.Series(penalties, index=rows.index)
     rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
 
