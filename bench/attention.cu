@@ -98,7 +98,7 @@ void note_memory(Bench& bench, const Buffers&... buffers) {
 // What the arithmetic takes: the Tensor Cores, as far as mma.sync reaches, or the exponentials
 // beside them; the blocks of the last wave count whole. Or the bytes. No law for short causal rows
 // of two turns, whose second asks for keys of the first again: what L2 still has decides; nor for
-// the shortest rows of 64 elements: two blocks an SM do not hide how long a tile takes to come.
+// the shortest rows of 64 elements: two blocks per SM do not hide how long a tile takes to come.
 gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
   const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
              special = bench.device().find("sfu_ops_per_clock_per_sm"),

@@ -1,4 +1,4 @@
-// compute_peak: how high is the roof of arithmetic?
+// compute_peak: how high is the compute roof?
 //
 // Expected  At least 98 % of operations per clock and SM x SMs x the observed clock: there is
 //           nothing to wait for but arithmetic, and a loop of hundreds of multiply-adds has three

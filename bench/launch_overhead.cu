@@ -237,7 +237,8 @@ GPU_BENCHMARK(launch_overhead, arguments)
 // Launch and wait, for the first time and once more. A kernel has one first time in a process:
 // further repetitions of the row are told what it was.
 void first_launch(Bench& bench) {
-  if (bench.modelled()) bench.skip("the model loads no code: a first launch costs it nothing more");
+  if (bench.modelled())
+    bench.skip("the model loads no code, so a first launch costs nothing extra");
   const auto out = bench.output<unsigned>(fresh_kernels);
   const auto wait_for = [&](auto kernel) {
     const double begin = bench.host_seconds();

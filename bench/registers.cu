@@ -24,7 +24,7 @@ using namespace registers;
 
 constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
 
-// `spilled` words a thread are loaded and stored in every step, a wavefront each way; what the
+// `spilled` words per thread are loaded and stored in every step, a wavefront each way; what the
 // frames of an SM's `resident` threads have beyond its L1, of which its blocks' shared memory takes
 // `shared` bytes, goes on to L2.
 Law tile_law(const Bench& bench, double edge, double spilled, double resident, double shared) {

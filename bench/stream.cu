@@ -1,4 +1,4 @@
-// stream: how high is the roof of memory?
+// stream: how high is the memory roof?
 //
 // Expected  88 % of the data sheet or more (goal on an H200: read 4.4, copy 4.3, triad 4.2 TB/s).
 //           The best row is the roof in every chart. Whether a row reaches it is Little's law:
@@ -51,7 +51,7 @@ auto kernel(const Bench& bench, KernelOf kernel_of) {
   return found;
 }
 
-// No FLOPs are told even where there are some: the headline of this concept is bytes a second.
+// No FLOPs are told even where there are some: the headline of this concept is bytes per second.
 void work(Bench& bench, double arrays) {
   const double bytes = arrays * array_bytes;
   Law law;

@@ -1,8 +1,8 @@
-// all_reduce: what every GPU has, added up, to every GPU.
+// all_reduce: the sum of what all GPUs have, on every GPU.
 //
-// The kernels are the textbook's two steps over peer-to-peer memory, one launch a step: each rank
-// adds up a share of the elements that all of them hold, then fetches the others' finished shares.
-// In between all ranks have to meet, which the streams see to.
+// The kernels are the textbook's two steps over peer-to-peer memory, one launch per step: each rank
+// adds up a share of the elements of all ranks, then fetches the others' finished shares. In
+// between all ranks meet, by waits of their streams.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,7 @@
 //
 // A block works through the tiles of its piece of the input, one after the other: each is brought
 // to shared memory, and every word of it goes through a chain of multiply-adds. The kernels differ
-// in how it gets there, and in how many tiles are on their way while one is computed.
+// in how it gets there, and in how many tiles are in flight while one is computed.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>

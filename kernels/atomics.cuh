@@ -1,4 +1,4 @@
-// atomics: counting keys into bins, in the same words for all or in each block's own first.
+// atomics: counting keys into bins: in the same words for all blocks, or in each block's own first.
 #pragma once
 
 #include <cuda_runtime.h>

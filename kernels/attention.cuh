@@ -1,11 +1,12 @@
-// attention: softmax(Q K^T / sqrt(head_dim)) V of many heads, with and without the matrix between.
+// attention: softmax(Q K^T / sqrt(head_dim)) V of many heads, with and without the score matrix in
+// memory.
 //
 // Q, K, V and the result lie head after head, [heads of the batch][seq][head_dim], in bf16; sums
 // and exponentials are in fp32. The standard way writes the scores of a head, seq x seq of them, by
 // one multiplication, turns them into weights by a kernel (`softmax`), and multiplies again. The
-// tiled way (Dao, "FlashAttention-2", arXiv 2307.08691) never has them in memory: a block keeps
-// the results of 128 queries in registers, goes through the keys 64 at a time, and scales down what
-// it has whenever a larger score turns up (the online softmax of Milakov and Gimelshein).
+// tiled way (Dao, "FlashAttention-2", arXiv 2307.08691) never has them in memory: a block keeps the
+// results of 128 queries in registers, goes through the keys 64 at a time, and scales down what it
+// has whenever a larger score turns up (the online softmax of Milakov and Gimelshein).
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,6 +1,6 @@
 // bank_conflicts: what a warp pays when its lanes want different words of one bank.
 //
-// Shared memory has 32 banks of 4-byte words; in a wavefront each bank gives one word, to any
+// Shared memory has 32 banks of 4-byte words; in a wavefront each bank delivers one word, to any
 // number of lanes. All kernels fill a tile of shared memory from global memory, and read it in a
 // pattern.
 #pragma once

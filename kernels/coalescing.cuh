@@ -1,8 +1,8 @@
 // coalescing: what a warp pays for touching scattered words.
 //
 // Every kernel reads or writes 4-byte words (or records of them) in a pattern, one block of
-// `threads` at a time, and leaves a sum a block where it reads, so that nothing can be optimised
-// away.
+// `threads` at a time, and writes one sum per block where it reads, so that nothing can be
+// optimised away.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -96,13 +96,13 @@ __global__ void read_field(const word* in, word* sums, unsigned fields, unsigned
   write_block_sum<threads>(sum, sums);
 }
 
-// --- words a load ---
+// --- words per load ---
 
 __device__ inline word sum_of(float v) { return v; }
 __device__ inline word sum_of(float2 v) { return v.x + v.y; }
 __device__ inline word sum_of(float4 v) { return v.x + v.y + v.z + v.w; }
 
-// `Vector` of 1, 2 or 4 words; the same words a block whatever the width.
+// `Vector` of 1, 2 or 4 words; the same words per block whatever the width.
 template <class Vector>
 __global__ void vector_read(const word* in, word* sums) {
   constexpr unsigned loads = words_a_thread * sizeof(word) / sizeof(Vector);

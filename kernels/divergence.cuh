@@ -1,8 +1,8 @@
-// divergence: what a warp pays when its lanes go different ways.
+// divergence: what a warp pays when its lanes take different paths.
 //
-// A warp has one instruction at a time. Where its lanes part, it takes their ways one after the
-// other, with the others' lanes switched off. Two kernels of multiply-adds, the same number in
-// every row: threads that take one of several paths, and threads that go round a loop unequally
+// A warp runs one instruction at a time. Where its lanes diverge, it runs their paths one after the
+// other, with the other lanes switched off. Two kernels, with the same number of multiply-adds in
+// every row: threads that take one of several paths, and threads that iterate a loop unequally
 // often.
 #pragma once
 

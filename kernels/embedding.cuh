@@ -1,4 +1,4 @@
-// embedding: the rows of a table that a list of indices names, `pool` of them added up into one.
+// embedding: rows of a table, named by a list of indices, `pool` of them summed into one.
 #pragma once
 
 #include <cuda_runtime.h>

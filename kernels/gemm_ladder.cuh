@@ -1,9 +1,10 @@
-// gemm_ladder: one matrix multiplication, rung by rung from a sum a thread to what a library does.
+// gemm_ladder: one matrix multiplication, rung by rung from one sum per thread to what a library
+// does.
 //
-// Each rung has one idea more than the one before it. In fp32 (fp32.cuh): who is whose neighbour, a
-// tile in shared memory, elements of D in registers, more of them, 16 bytes at a time, the next
-// tile under way. In bf16 (mma_sync.cuh, wgmma_tma.cuh): fragments that warps load, and matrices
-// that four warps multiply where the copy engine has put them.
+// Each rung adds one idea to the one before. In fp32 (fp32.cuh): neighbouring lanes on neighbouring
+// elements, a tile in shared memory, elements of D in registers, more of them, 16 bytes at a time,
+// the next tile in flight. In bf16 (mma_sync.cuh, wgmma_tma.cuh): fragments that warps load, and
+// matrices that four warps multiply where the copy engine puts them.
 #pragma once
 
 #include <algorithm>

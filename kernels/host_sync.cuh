@@ -16,7 +16,7 @@ inline constexpr unsigned steps = 8;
 inline constexpr unsigned layers = 3;
 inline constexpr unsigned rounds = 64;  // a thread and layer: 512 multiply-adds
 
-// One element a thread. `loss` is null in all layers but the last.
+// One element per thread. `loss` is null in all layers but the last.
 [[maybe_unused]] static __global__ void layer(const float* in, float* out, float* loss,
                                               unsigned step) {
   const std::size_t i = blockIdx.x * std::size_t{paced_work::threads} + threadIdx.x;

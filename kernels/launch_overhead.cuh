@@ -28,7 +28,7 @@ inline constexpr unsigned threads = 32;
   if (count != nullptr && threadIdx.x == 0) *count += 1;
 }
 
-// One element a thread.
+// One element per thread.
 [[maybe_unused]] static __global__ void busy(const float* in, float* out, unsigned rounds) {
   const std::size_t i = blockIdx.x * std::size_t{paced_work::threads} + threadIdx.x;
   out[i] = paced_work::after(in[i], rounds);

@@ -1,10 +1,10 @@
 // memory_hierarchy: reads whose data stay where they can.
 //
-// `read`: every SM reads all of a working set, over and over, 16 bytes a lane and eight loads in
+// `read`: every SM reads all of a working set, over and over, 16 bytes per lane and eight loads in
 // flight. `touch` and `chase`: a ring of pointers, one in each line of 128 bytes; a line is touched
-// once, so that L2 has what fits, and then one thread goes from line to line, each load's address
-// being what the load before brought. `strided`: a warp's loads from L1, words `stride` apart.
-// `shared_read` and `shared_chase`: the same of shared memory. `line_latencies`: by the SM's clock.
+// once, so that L2 has what fits; then one thread goes from line to line, and each load gives the
+// next one's address. `strided`: a warp's loads from L1, words `stride` apart. `shared_read` and
+// `shared_chase`: the same of shared memory. `line_latencies`: by the SM's clock.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -262,7 +262,7 @@ static __global__ void shared_chase(unsigned steps, unsigned* end) {
 
 inline constexpr unsigned lines_timed = 512;
 
-// One thread an SM: the cycles that each of the first `lines_timed` lines takes from L2, the least
+// One thread per SM: the cycles that each of the first `lines_timed` lines takes from L2, the least
 // of eight times.
 [[maybe_unused]] static __global__ void line_latencies(const Link* ring, float* cycles) {
   [[maybe_unused]] __shared__ volatile std::uint64_t brought;

@@ -1,10 +1,11 @@
 // normalization: softmax, LayerNorm and RMSNorm of the rows of a matrix.
 //
-// They differ in what they have to know of a row before they can write it (`pass`, `at_once`), and
-// the kernels in where they look at the row meanwhile: again and again in memory, in kernels of
-// their own or in one, or in the registers that hold it. A row has blockDim.x threads, a power of
-// two from a warp on; a block blockDim.y rows. Sums are in fp32. The learned scale and shift that
-// follow in a network are left out: they are the same for all rows and stay in the caches.
+// They differ in what they must know of a row before they can write it (`pass`, `at_once`). The
+// kernels differ in where they read the row meanwhile: again and again from memory, in one kernel
+// per pass or in one for all, or from the registers that hold it. A row has blockDim.x threads, a
+// power of two and at least a warp; a block has blockDim.y rows. Sums are in fp32. The learned
+// scale and shift that follow in a network are left out: they are the same for all rows and stay in
+// the caches.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,8 +1,8 @@
 // occupancy: how many warps it takes to hide a latency.
 //
-// Two kernels that wait for nothing but their own data: a copy with `unroll` loads of a thread in
-// flight at once, and `ilp` chains of dependent multiply-adds side by side. Neither touches shared
-// memory: dynamic shared memory is asked for at the launch only to limit how many blocks fit.
+// Two kernels that wait for nothing but their own data: a copy with `unroll` loads in flight per
+// thread, and `ilp` chains of dependent multiply-adds side by side. Neither touches shared memory:
+// dynamic shared memory is asked for at the launch only to limit how many blocks fit.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ inline constexpr unsigned warp = 32;
 
 inline constexpr unsigned elements_a_thread = 64;
 
-// Round for round, a block copies `unroll` elements a thread: all loads, then all stores.
+// Round for round, a block copies `unroll` elements per thread: all loads, then all stores.
 template <unsigned unroll>
 __global__ void copy(const float* in, float* out, std::size_t n) {
   std::size_t at = blockIdx.x * std::size_t{elements_a_thread} * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 // reduction: one sum of many words, each time a little better.
 //
-// Most kernels leave a sum a block and are launched again on those until one is left. What each
-// adds to the one before stands above it.
+// Most kernels write one sum per block and are launched again on those until one is left. The
+// comment above each says what it adds to the one before.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -47,7 +47,7 @@ struct Sequential {
   }
 };
 
-// `loads` words a thread, added on their way in: with two, no thread is idle from the start, and
+// `loads` words per thread, added on their way in: with two, no thread is idle from the start, and
 // there are half as many blocks. `unrolled`: the last warp needs no barrier and no loop.
 template <class Order, unsigned loads, bool unrolled>
 __global__ void tree(const float* in, float* sums, std::size_t n) {
@@ -99,7 +99,7 @@ __global__ void tree(const float* in, float* sums, std::size_t n) {
 
 inline constexpr unsigned words_a_round = 16;  // of a thread: four vectors, all in flight at once
 
-// What one thread adds up: words of 16 bytes a load, and one of those that fill no vector.
+// What one thread adds up: words of 16 bytes per load, and one of those that fill no vector.
 __device__ inline float sum_of_thread(const float* in, std::size_t n) {
   const auto* vectors = reinterpret_cast<const float4*>(in);
   const std::size_t all = n / 4, step = gridDim.x * std::size_t{threads};
@@ -159,7 +159,7 @@ __device__ inline float sum_of_thread(const float* in, std::size_t n) {
 
 // --- what they must compute ---
 
-// The sum of block `block` of kernels that take so many words a block, side by side.
+// The sum of block `block` of kernels that take so many words per block, side by side.
 template <class Source>
 struct ExpectedSideBySide {
   Source in;

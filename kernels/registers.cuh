@@ -2,9 +2,9 @@
 //
 // A block multiplies two panels that lie in shared memory: a thread keeps edge x edge sums of the
 // product in its registers, and in every step loads `edge` values of one panel and `edge` of the
-// other for edge x edge multiply-adds. A larger tile reuses each load more often, until there are
-// not registers enough for it: then the compiler keeps some of the sums in local memory, which is
-// memory. `blocks` makes it promise that so many blocks fit on an SM at once.
+// other for edge x edge multiply-adds. A larger tile reuses each load more often, until registers
+// run out: then the compiler keeps some of the sums in local memory. `blocks` makes it promise that
+// this many blocks fit on an SM at once.
 #pragma once
 
 #include <cuda_runtime.h>

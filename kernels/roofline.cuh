@@ -1,10 +1,10 @@
 // roofline: the same bytes with more and more arithmetic.
 //
-// A thread loads eight elements, 16 bytes a load, all of them in flight at once; each element is a
-// chain of multiply-adds of its own, and its end is stored. `eighths` is the number of FMAs an
-// element times eight, which is the number of FMAs a round of a thread: below eight only that many
-// of its elements get one, and the rest are copied. In fp16x2 an element is a pair of halves, of
-// which one FMA makes two.
+// A thread loads eight elements, 16 bytes per load, all of them in flight at once; each element
+// goes through a chain of multiply-adds of its own, whose end is stored. `eighths` is FMAs per
+// element times eight, which is FMAs per round of a thread: below eight, only that many of its
+// elements get one, and the rest are copied. In fp16x2 an element is a pair of halves, of which one
+// FMA makes two.
 #pragma once
 
 #include <cuda_fp16.h>

@@ -1,7 +1,7 @@
-// stream: what the memory itself gives, once nothing else is in the way.
+// stream: what the memory itself gives, when nothing else is in the way.
 //
 // A block covers one tile: each of its threads touches `unroll` vectors, `threads` vectors apart,
-// all loads before the first use of one. What is only read leaves a sum a block.
+// all loads before the first use of one. Kernels that only read write one sum per block.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -33,7 +33,7 @@ struct Tile {
   }
 };
 
-// Sums of the suite's inputs are exact in any order: 2^13 elements a block at most.
+// Sums of the suite's inputs are exact in any order: 2^13 elements per block at most.
 template <class T>
 using Sum = std::conditional_t<std::is_integral_v<T>, int, T>;
 

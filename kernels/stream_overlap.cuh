@@ -16,7 +16,7 @@ inline constexpr double bytes = words * sizeof(word);  // one way
 using host_link::Link;
 using host_link::link_of;
 
-// One word a thread.
+// One word per thread.
 [[maybe_unused]] static __global__ void transform(const word* in, word* out, unsigned rounds) {
   const std::size_t i = blockIdx.x * std::size_t{paced_work::threads} + threadIdx.x;
   out[i] = paced_work::after(in[i], rounds);

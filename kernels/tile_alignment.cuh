@@ -1,11 +1,11 @@
 // tile_alignment: a matrix multiplication of our own on the Tensor Cores, small enough to see what
-// becomes of lanes at an edge.
+// happens to lanes at an edge.
 //
 // A block computes 64 x 64 elements of D, taking 32 of k at a time through shared memory; each of
 // its four warps multiplies 32 x 32 of them by mma.sync. Where rows of A and B begin at any
-// element, lanes bring single elements and ask before each whether it exists (predicated); where
-// the matrices are padded with zeros, each lane brings eight and asks nothing. Multiplied is the
-// whole tile either way.
+// element, lanes load single elements and check before each whether it exists (predicated); where
+// the matrices are padded with zeros, each lane loads eight and checks nothing. The whole tile is
+// multiplied either way.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -19,7 +19,7 @@ namespace tile_alignment {
 
 using element = __nv_bfloat16;
 inline constexpr unsigned tile = 64, depth = 32, threads = 128;
-// Of shared memory: eight more elements a row, so that a warp's fragment comes from 32 banks.
+// Of shared memory: eight more elements per row, so that a warp's fragment comes from 32 banks.
 inline constexpr unsigned shared_row = depth + 8;
 
 template <unsigned width>
@@ -33,7 +33,7 @@ struct Vector<8> {
   using type = uint4;
 };
 
-// A tile's rows of `from`, `width` elements a lane. `rows` and `columns` are left from here on;
+// A tile's rows of `from`, `width` elements per lane. `rows` and `columns` are left from here on;
 // what lies beyond them is zero, if `checked`, else taken to exist.
 template <unsigned width, bool checked>
 __device__ void load_tile(element (&to)[tile][shared_row], const element* from, unsigned rows,
@@ -59,7 +59,7 @@ __device__ inline unsigned pair_at(const element* first) {
   return *reinterpret_cast<const unsigned*>(first);
 }
 
-// d[m][n] = sum over k of a[m][k] * b[n][k]; grid: a block a tile of n (x) and of m (y). With
+// d[m][n] = sum over k of a[m][k] * b[n][k]; grid: a block per tile of n (x) and of m (y). With
 // `checked` any m, n, k that `width` divides k of; without, whole tiles.
 template <unsigned width, bool checked>
 __global__ void multiply(const element* a, const element* b, float* d, unsigned m, unsigned n,
@@ -132,7 +132,7 @@ constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
 }
 
 // What is needed of all that the SMs multiply: tiles are whole, and so are the waves in which they
-// come, one tile an SM.
+// come, one tile per SM.
 inline double useful_share(double m, double n, double tile_m, double tile_n, double sms) {
   const double tiles = std::ceil(m / tile_m) * std::ceil(n / tile_n);
   return m * n / (std::ceil(tiles / sms) * sms * tile_m * tile_n);

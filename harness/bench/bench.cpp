@@ -77,7 +77,7 @@ void Bench::needs_capability(int major, const std::string& what) const {
 void Bench::note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required) {
   if (error == cudaErrorNotSupported) {
     if (!required) return;
-    skip("nobody has written down how many registers nvcc gives this kernel (scripts/audit)");
+    skip("not known how many registers nvcc gives this kernel (scripts/audit records it)");
   }
   CUDA_CHECK(error);
   note("registers", attributes.numRegs);
@@ -261,7 +261,7 @@ void Bench::take_time(const Body& body) {
   row_.samples = timing.seconds;
   row_.discarded = timing.discarded;
   if (!timing.gated) {
-    row_.notes.push_back("not gated: " + timing.not_gated_because);
+    row_.notes.push_back("timed without the start gate: " + timing.not_gated_because);
   }
   const Summary summary = summarize(timing.seconds);
   row_.median_seconds = summary.median;

@@ -40,11 +40,11 @@ struct Work {
   const char* moved_through = "dram";
   double flops = 0;  // an FMA is two
   double items = 0;  // steps, launches, ...: what a program of several operations gets done
-  Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
+  Access access = Access::global_load;  // whose sectors or wavefronts per request are given
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
-  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
-  bool integers = false;                // `flops` are operations on integers, and called OP
+  double law_per_request = 0;  // sectors or wavefronts per request of `access`; 0: no claim
+  bool integers = false;       // `flops` are operations on integers, and called OP
   // A counter of the row's own [counter()] by which it is judged instead.
   std::optional<Headline> headline{};
   std::string measures{};  // this row is a measurement of the roof of this name
@@ -91,7 +91,7 @@ void with_float_vector(std::int64_t bytes, const What& what) {
 
 class Bench;
 
-// Of no type: what a row does to its buffers is the same for all of them, and compiled once.
+// Untyped: what a row does to its buffers is the same for all types, and compiled once.
 struct OperandMemory {
   std::shared_ptr<std::vector<DeviceBuffer<std::byte>>> sets;
   const std::size_t* turn = nullptr;
@@ -248,7 +248,7 @@ class Bench {
     return attributes;
   }
   // A key of this row's own in the result file, in words or as a number in SI units; its name must
-  // be none that every row has, and stands in the README.
+  // be none that every row has, and stands in docs/result-format.md.
   void note(const std::string& key, const std::string& words);
   void note(const std::string& key, double number);
   // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice

@@ -28,7 +28,7 @@ class DeviceMemoryError : public CudaError {
 
 namespace detail {
 
-// Of `count` elements of `size` bytes each. std::length_error when they have no address.
+// The bytes of `count` elements of `size` each. std::length_error when they have no address.
 std::size_t checked_bytes(std::size_t count, std::size_t size);
 // Memory for them; null where that is none.
 void* device_memory(std::size_t count, std::size_t size);  // DeviceMemoryError when it is short

@@ -24,7 +24,7 @@ class CallListener {
   virtual void after(const CudaCall& call) = 0;
 };
 
-// Of this program; nullptr while nobody wants to know.
+// This program's listener; nullptr if there is none.
 inline constinit CallListener* call_listener = nullptr;
 
 // Tells the listener of the beginning and the end of the scope that it lives in.

@@ -14,7 +14,8 @@ class Stream {
   explicit Stream(unsigned flags = cudaStreamNonBlocking) {
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, flags));
   }
-  // Of two that wait, the lower `priority` goes first (cudaDeviceGetStreamPriorityRange).
+  // When two streams wait, the one with the lower `priority` goes first
+  // (cudaDeviceGetStreamPriorityRange).
   Stream(unsigned flags, int priority) {
     CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, flags, priority));
   }

@@ -10,10 +10,10 @@
 
 namespace gpubench {
 
-// Of bfloat16, `rows` of `columns` elements, `ld` elements apart (a multiple of 8), from `base` on,
-// which lies on 16 bytes. A box is box_rows (up to 256) rows of 64 elements, that is of 128 bytes,
-// which are swizzled in shared memory. Elements beyond an edge come as zeros. CudaError where there
-// is no such engine.
+// A matrix of bfloat16, `rows` of `columns` elements, `ld` elements apart (a multiple of 8), from
+// `base` on, which lies on 16 bytes. A box is box_rows (up to 256) rows of 64 elements, that is of
+// 128 bytes, which are swizzled in shared memory. Elements beyond an edge come as zeros. CudaError
+// where there is no such engine.
 inline CUtensorMap tensor_map(const void* base, std::size_t rows, std::size_t columns,
                               std::size_t ld, unsigned box_rows) {
   using Encode =

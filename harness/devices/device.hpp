@@ -78,7 +78,7 @@ class DeviceSpec {
   const std::map<std::string, Figure>& figures() const& { return figures_; }
   std::map<std::string, Figure> figures() && { return std::move(figures_); }
 
-  // Of the figures NAME_flops_per_second that are stated at another clock than `sm_clock_hz`.
+  // The figures NAME_flops_per_second that are stated at another clock than `sm_clock_hz`.
   const std::map<std::string, PeakClock>& peak_clocks() const& { return peak_clocks_; }
 
   // dram, l2, l1, shared [B/s], then fp64, fp32, fp16x2, bf16x2, int32 and tensor_* [FLOP/s, OP/s].

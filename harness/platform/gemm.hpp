@@ -77,7 +77,7 @@ struct GemmChoice {
   std::string unit;      // that multiplies: "hmma", "imma", "fma", ...
   double waves = 0;      // of blocks, by the library's own estimate; 0: not said
   unsigned split_k = 1;  // parts of each sum, added up afterwards
-  // Of how many algorithms it is the fastest, and its place (from 0) in the library's own order.
+  // How many algorithms it is the fastest of, and its place (from 0) in the library's own order.
   unsigned candidates = 1, place = 0;
 };
 

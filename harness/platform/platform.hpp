@@ -29,7 +29,7 @@ struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;  // of its kernels
-  MovedBytes moved;  // of all of it: absent where libraries have a part that nobody counts
+  MovedBytes moved;    // of all of it: absent where libraries have a part that nobody counts
   std::string bound;   // empty: not known
   std::string roof;    // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
@@ -68,7 +68,7 @@ class Platform {
   // Names of the kernels that `run` launches, by itself or through libraries, where a profiler's
   // library can tell; else none. The model's libraries launch none.
   virtual std::vector<std::string> kernels(const std::function<void()>&) { return {}; }
-  // Of what was launched since expect_results().
+  // What was launched since expect_results(), observed.
   virtual Observation observe(Access access) const = 0;
   // The same launch by launch, in order, as a profiler would list them. Only the model counts.
   virtual std::vector<Launched> launches() const { return {}; }
@@ -79,7 +79,7 @@ class Platform {
   }
 
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:
-  // an entry a launch. Only the model can.
+  // an entry per launch. Only the model can.
   virtual void set_explaining(bool) {}
   virtual std::vector<Explanation> explanations() const { return {}; }
 };

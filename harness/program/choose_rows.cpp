@@ -18,8 +18,8 @@ std::vector<Instance> row_to_explain(const Options& options) {
         " --device=model:NAME; --list_devices lists them");
   }
   if (!options.filter.empty() || options.repetitions > 1) {
-    throw UsageError("--explain runs the one row that it names, once: leave --benchmark_" +
-                     std::string(options.filter.empty() ? "repetitions" : "filter") + " away");
+    throw UsageError("--explain runs only the row that it names, once: remove --benchmark_" +
+                     std::string(options.filter.empty() ? "repetitions" : "filter"));
   }
   std::vector<Instance> rows = instances(Suite::full);
   std::erase_if(rows, [&](const Instance& i) { return i.name != options.explain; });

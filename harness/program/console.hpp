@@ -17,7 +17,7 @@ std::string headline_text(const nlohmann::ordered_json& context);
 std::string console_header(std::size_t width);  // `width`: of the name column
 std::string console_line(const Row& row, std::size_t width);
 std::string terms_line(const Row& row);
-// Of the rows that were repeated, and measured every time.
+// Aggregates of the rows that were repeated and measured every time.
 std::string console_aggregates(const Results& results, std::size_t width);
 // The table as a file: which device, and whether it was modelled, first.
 std::string console_text(const Results& results, const Options& options, std::size_t width);

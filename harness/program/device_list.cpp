@@ -47,7 +47,7 @@ void list_devices() {
   };
   table("Model devices, at their maximum clock", "gpu", "model:");
   table("Data sheets only, which the model cannot run", "roof", "");
-  std::cout << "A device file of yours: --device=model:path/to/it.json\n";
+  std::cout << "Your own device file: --device=model:path/to/it.json\n";
 }
 
 }  // namespace gpubench

@@ -16,7 +16,7 @@ T one_of(const std::string& flag, const std::string& value, const std::map<std::
   if (const auto found = known.find(value); found != known.end()) return found->second;
   std::string names;
   for (const auto& [name, unused] : known) names += (names.empty() ? "" : ", ") + name;
-  throw UsageError("--" + flag + "='" + value + "': takes one of " + names);
+  throw UsageError("--" + flag + "='" + value + "': must be one of " + names);
 }
 
 bool boolean(const std::string& flag, const std::string& value) {
@@ -38,7 +38,7 @@ T number(const std::string& flag, const std::string& value) {
   bool good = parsed.ec == std::errc() && parsed.ptr == end && !value.empty();
   if constexpr (std::is_floating_point_v<T>) good = good && std::isfinite(result) && result >= 0;
   if (!good) {
-    throw UsageError("--" + flag + "='" + value + "': takes a number that is not negative");
+    throw UsageError("--" + flag + "='" + value + "': must be a number >= 0");
   }
   return result;
 }
@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, std::string>> pairs(const std::string& flag,
     const auto equals = item.find('=');
     if (equals == 0 || equals == std::string::npos) {
       throw UsageError("--" + flag + "='" + value +
-                       "': takes KEY=VALUE, more of them after commas");
+                       "': must be KEY=VALUE, or several separated by commas");
     }
     result.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
@@ -148,7 +148,7 @@ Flags benchmark_flags(Options& o) {
       {"benchmark_repetitions",
        [&o](auto& f, auto& v) {
          o.repetitions = number<int>(f, v);
-         if (o.repetitions < 1) throw UsageError("--" + f + "='" + v + "': takes at least 1");
+         if (o.repetitions < 1) throw UsageError("--" + f + "='" + v + "': must be >= 1");
          o.rest.push_back("--" + f + "=" + v);
        }},
       {"benchmark_report_aggregates_only", sets(o.report_aggregates_only)},
@@ -159,7 +159,8 @@ Flags benchmark_flags(Options& o) {
        [](auto& f, auto& v) { only(f, v, true, "counters are always columns of the table"); }},
       {"benchmark_perf_counters",
        [](auto& f, auto& v) {
-         throw UsageError("--" + f + "='" + v + "': counts events of the CPU; for a GPU's: ncu");
+         throw UsageError("--" + f + "='" + v +
+                          "': these are counters of the CPU; for a GPU's, use ncu");
        }},
   };
 }

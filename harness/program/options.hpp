@@ -32,7 +32,7 @@ struct Options {
   bool list_tests = false;
   bool help = false;
   bool version = false;
-  std::string filter;  // a regular expression; a leading '-' takes what does not match
+  std::string filter;  // a regular expression; a leading '-' excludes what matches
   std::string out;     // "" for none
   std::string trace;   // "" for none
   Format format = Format::console;

@@ -42,8 +42,8 @@ class TemporaryDeviceFile {
 std::map<std::string, ordered_json> predictions(const Options& options, const Platform& platform) {
   std::map<std::string, ordered_json> by_name;
   if (platform.device().kind() != "gpu") {
-    std::cerr << "gpubench: no prediction: no device file describes this GPU, and too little "
-                 "follows from its attributes\n";
+    std::cerr << "gpubench: no prediction: no device file describes this GPU, and its "
+                 "attributes are not enough to derive one\n";
     return by_name;
   }
   std::optional<TemporaryDeviceFile> derived;

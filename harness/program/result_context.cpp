@@ -79,7 +79,7 @@ ordered_json context_json(const Options& options, Platform& platform, const char
       "axes", "concepts", "conditions", "cuda_version", "driver_version", "interrupted", "roofs"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
-      throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
+      throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");
     }
     json[key] = value;
   }

@@ -21,6 +21,12 @@ std::string formatted(const char* format, A... a) {
   return text.data();
 }
 
+// "1 sector", "4.25 sectors"
+std::string counted(double count, const std::string& noun) {
+  const bool whole = count == std::floor(count);
+  return formatted(whole ? "%.0f " : "%.4g ", count) + noun + (count == 1 ? "" : "s");
+}
+
 std::int64_t floor_divided(std::int64_t a, std::int64_t b) { return (a - ((a % b) + b) % b) / b; }
 
 std::string more(std::size_t rows, const char* what) {
@@ -116,24 +122,24 @@ std::string explanation_text(const Explanation& explanation) {
   std::string text = explanation.kernel.substr(0, 70) +
                      formatted(": warp %u of block (%u,%u,%u)\n", explanation.warp,
                                explanation.block[0], explanation.block[1], explanation.block[2]);
-  text += instructions_text("  instructions of a warp of this launch, on average:",
+  text += instructions_text("  instructions per warp of this launch, on average:",
                             explanation.instructions);
   for (const ExplainedAccess& access : explanation.accesses) {
-    const char* unit = access.shared ? "wavefronts" : "sectors";
+    const char* const unit = access.shared ? "wavefront" : "sector";
     text += "\n  " +
             (access.where + ": " + access.kind + " of " + std::to_string(access.bytes) +
-             (access.bytes == 1 ? " byte" : " bytes") + " a lane, " +
+             (access.bytes == 1 ? " byte" : " bytes") + " per lane, " +
              (access.shared ? "shared: " : "global: ") + access.place)
                 .substr(0, 96) +
             '\n';
-    text +=
-        formatted("  %.0f request%s of %.4g lanes; %.4g %s a request, ideal %.4g", access.requests,
-                  access.requests == 1 ? "" : "s", access.active_lanes / access.requests,
-                  access.moved / access.requests, unit, access.ideal / access.requests);
+    text += "  " + counted(access.requests, "request") + " of " +
+            counted(access.active_lanes / access.requests, "lane") + "; " +
+            counted(access.moved / access.requests, unit) +
+            formatted(" per request, ideal %.4g", access.ideal / access.requests);
     text += access.moved > access.ideal
                 ? formatted(": %.3g times what is needed\n", access.moved / access.ideal)
-                : std::string(": as good as can be\n");
-    text += "  The first of them:\n";
+                : std::string(": the minimum\n");
+    text += "  The first request:\n";
     text += access.shared ? bank_table(access) : sector_table(access);
   }
   return text;

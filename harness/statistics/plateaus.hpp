@@ -26,8 +26,8 @@ struct Step {
   double before = 0, after = 0;
 };
 
-// Of a curve whose sizes ascend. Noise of a few per cent is flat; plateaus of less than a quarter's
-// difference are one.
+// The plateaus of a curve whose sizes ascend. Noise of a few per cent is flat; plateaus of less
+// than a quarter's difference are one.
 std::vector<Plateau> plateaus(std::span<const CurvePoint> curve, double spread = 0.12);
 std::vector<Step> steps(std::span<const CurvePoint> curve, double spread = 0.12);
 

@@ -82,7 +82,7 @@ class Timer {
   void decide_gating() {
     if (settings_.blocks_host) {
       do_not_gate(settings_.head_start
-                      ? "the body may block the host; other work gave it a head start"
+                      ? "the body may block the host, so other work was queued first"
                       : "the body blocks the host");
       return;
     }

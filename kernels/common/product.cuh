@@ -63,7 +63,7 @@ struct ByVector {
 };
 
 // sums[row] = sum over columns of matrix[row][column] * weight(column), squares[row] = sum of
-// squares of the matrix's row. A block a row.
+// squares of the matrix's row. A block per row.
 template <class T, class Weight>
 __global__ void weigh_columns(const T* matrix, std::size_t columns, std::size_t ld, Weight weight,
                               double* sums, double* squares) {

@@ -16,7 +16,7 @@ struct Tiles {
   bool any_size;  // multiples or not
 };
 
-// --- an element a thread, straight from memory ---
+// --- an element per thread, straight from memory ---
 
 inline constexpr unsigned warp = 32;
 
@@ -38,7 +38,7 @@ inline constexpr Tiles naive_tiles{warp, 8, 1, 256, true};
 // Of one row of D: nobody else in the block reads a warp's line of B.
 inline constexpr Tiles coalesced_tiles{1, 256, 1, 256, true};
 
-// --- an element a thread, from tiles in shared memory ---
+// --- an element per thread, from tiles in shared memory ---
 
 // A's tiles lie by columns in all rungs from here on: what a warp reads of one has one k, and no
 // compiler makes one load of several k. Four more elements a column (of the tile of 32: one), so
@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(register_1d_tiles.threads)
   }
 }
 
-// --- eight by eight elements a thread ---
+// --- eight by eight elements per thread ---
 
 inline constexpr unsigned tile = 128, depth = 8, each = 8, tile_threads = 256;
 inline constexpr unsigned column_of_a = tile + 4;  // of shared memory
@@ -161,7 +161,7 @@ static __global__ void __launch_bounds__(tile_threads, 2)
 
 // Where a thread's eight rows and columns are: four neighbours, and four more half a tile on. A
 // warp's lanes are eight columns of four neighbours by four rows of four, so that each of its loads
-// of 16 bytes a lane is of at most 128 different bytes.
+// of 16 bytes per lane is of at most 128 different bytes.
 struct Corner {
   unsigned row, column;
 };

@@ -20,6 +20,6 @@ static __global__ void transpose_padded(const float* in, float* out, unsigned ro
 static __global__ void transpose_swizzled(const float* in, float* out, unsigned rows,
                                           unsigned columns) {
   auto* tile = static_cast<float*>(dynamic_shared());
-  // TODO: 32 words a row. Where in its row do you put the word of column x?
+  // TODO: 32 words per row. Where in its row do you put the word of column x?
   (void)tile, (void)in, (void)out, (void)rows, (void)columns;
 }

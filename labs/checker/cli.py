@@ -118,7 +118,7 @@ def command_class(options: argparse.Namespace) -> int:
     device = device_for(lab, options.build, options.device)
     students = sorted(path for path in options.folder.iterdir() if path.is_dir())
     if not students:
-        raise LabError(f"{options.folder}: no folder in it, one is expected for each student")
+        raise LabError(f"{options.folder}: no folder in it; expected one per student")
     with options.csv.open("w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, show.SUMMARY_COLUMNS)
         table.writeheader()
@@ -168,7 +168,7 @@ def parser() -> argparse.ArgumentParser:
         )
         sub.add_argument("--student", default="", help="whose seed to use, instead of a new one")
 
-    add("list", command_list, "The labs that there are; also without any command.")
+    add("list", command_list, "List the labs; also without any command.")
     sub = add("check", command_check, "Check a lab: 'scripts/lab 02' is short for it.")
     sub.add_argument("lab", help="its number or folder")
     device(sub)
@@ -178,7 +178,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--seed", type=int, help="of inputs and shapes, to repeat a check")
     sub.add_argument("--no-predictions", action="store_true", help="run without them: no points")
     sub.add_argument("--setup", action="store_true", help=argparse.SUPPRESS)
-    sub = add("hint", command_hint, "A hint; there are three a lab, each says more.")
+    sub = add("hint", command_hint, "A hint; there are three per lab, each says more.")
     sub.add_argument("lab")
     sub.add_argument("step", type=int, nargs="?", default=1)
     sub = add("export", command_export, "For instructors: the students' tree, or an autograder.")
@@ -190,7 +190,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--submission", type=Path, required=True, metavar="DIR")
     sub.add_argument("--results", type=Path, required=True, metavar="FILE")
     device(sub)
-    sub = add("class", command_class, "Grade a folder of submissions, a folder each, into a CSV.")
+    sub = add(
+        "class", command_class, "Grade a folder of submissions, one folder per student, into a CSV."
+    )
     sub.add_argument("lab")
     sub.add_argument("folder", type=Path)
     sub.add_argument("--csv", type=Path, required=True, metavar="FILE")

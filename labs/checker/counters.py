@@ -44,7 +44,7 @@ def grade_counters(
         if words > lab.limits.get("loads_a_lane", math.inf):
             faults.append(
                 f"{row}: a lane of the first warp loads {words:g} words of global memory, and "
-                f"{lab.limits['loads_a_lane']:g} would do: what has been loaded can be kept"
+                f"{lab.limits['loads_a_lane']:g} are enough: keep what was loaded"
             )
     for wanted in lab.requires:
         faults += unmet(wanted, rows)
@@ -65,8 +65,8 @@ def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[
         return []
     seen.add(this)
     return [
-        f"{access['where']}: this {access['kind']} costs {cost:g} {unit} a request, and {ideal:g} "
-        "would do:",
+        f"{access['where']}: this {access['kind']} costs {cost:g} {unit} per request; {ideal:g} "
+        "would be enough:",
         *view_of(text, access),
     ]
 

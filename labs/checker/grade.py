@@ -148,7 +148,7 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
             unanswered.append(prediction.id)
             part.lines.append(f"open   {prediction.id}: {prediction.question}")
             if value not in (None, "?"):
-                part.lines[-1] += f" ({value!r} is no number)"
+                part.lines[-1] += f" ({value!r} is not a number)"
         elif is_right(lab, prediction, float(value), sealed[prediction.id]):
             right += 1
             part.lines.append(f"right  {prediction.id} = {value}")

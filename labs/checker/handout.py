@@ -44,7 +44,7 @@ def tracked_files(root: Path) -> list[Path]:
         check=False,
     )
     if done.returncode != 0:
-        raise LabError(f"{root} is no git checkout: {done.stderr.decode().strip()}")
+        raise LabError(f"{root} is not a git checkout: {done.stderr.decode().strip()}")
     names = sorted(set(done.stdout.decode().split("\0")) - {""})
     kept = [Path(name) for name in names]
     return [path for path in kept if (root / path).is_file() or (root / path).is_symlink()]
@@ -67,7 +67,7 @@ def export_students(root: Path, to: Path) -> int:
     for lab in all_labs(root):
         sealed = to / "labs" / lab.folder.name / "sealed.toml"
         sealed.write_text(
-            "# Fingerprints of the answers: they confirm one, and tell none.\n"
+            "# Fingerprints of the answers: they confirm one and reveal none.\n"
             + "".join(f'{name} = "{value}"\n' for name, value in seals(lab).items()),
             encoding="utf-8",
         )

@@ -78,8 +78,8 @@ def test_no_row_that_watches_is_in_the_default_suite(daily: list[str]) -> None:
 
 
 def test_an_older_device_runs_every_kernel(daily: list[str]) -> None:
-    # These two have tests of their own that run them on this device. Of others a row a kernel says
-    # whether it runs there; coalescing is looked at more closely, and stream is its yardstick.
+    # These two have tests of their own that run them on this device. Of others one row per kernel
+    # says whether it runs there; coalescing is looked at more closely, and stream is its yardstick.
     own, closely = ("compute_peak", "memory_hierarchy"), ("coalescing", "stream")
     kernels: dict[str, list[str]] = {}
     for name in daily:

@@ -57,7 +57,7 @@ def test_intensity_grows_with_the_tile(fp32: dict[str, dict]) -> None:
 
 
 def cycles(kernel: str) -> tuple[float, float]:
-    """An SM's cycles for a k of 32 x 32 multiply-adds a warp, and the share of the last wave."""
+    """An SM's cycles for a k of 32 x 32 multiply-adds per warp, and the share of the last wave."""
     passes, fmas, tile = {
         "naive": (33, 1, (32, 8)),
         "shared_tile": (2 + 64 / 1024, 1, (32, 32)),

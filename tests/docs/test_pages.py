@@ -62,6 +62,16 @@ def test_paths_in_the_text_exist(page: Path):
     assert not [p for p in named if not _OPEN.search(p) and not (ROOT / p).exists()]
 
 
+@pytest.mark.parametrize("page", [p for p in pages() if "harness" in p.parts], ids=label)
+def test_files_beside_a_page_of_the_harness_exist(page: Path):
+    named = re.findall(r"`([\w./]+/[\w.]+\.(?:hpp|cpp|h|json|py))`", page.read_text())
+    assert not [
+        name
+        for name in named
+        if not any((at / name).exists() for at in (page.parent, page.parent / "include", ROOT))
+    ]
+
+
 def test_headings_become_the_anchors_that_github_makes():
     text = "# A `b_c`, d?\n## What it *is*\n```\n# no heading\n```\n"
     assert anchors(text) == {"a-b_c-d", "what-it-is"}

@@ -24,7 +24,7 @@ PHRASES = [
     r"which multiplies [\d{]",
     r"a memory moves all the bytes it can",
     r"and no device has said so",
-    r"wait for each other is in no",
+    r"at equal words wait",
     r"not gated: other work gave it a head start",
     r"buffers the caches have forgotten",
     r"a leading '-' takes",

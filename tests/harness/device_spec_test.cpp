@@ -131,8 +131,8 @@ TEST(DeviceFiles, FitTogether) {
   }
 }
 
-// SMs x operations a clock x clock against what the maker prints. A sheet that takes another clock
-// than the maximum is an exception that the file has to explain.
+// SMs x operations per clock x clock against what the maker prints. A sheet that takes another
+// clock than the maximum is an exception that the file has to explain.
 class DataSheetPeaks : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(DataSheetPeaks, FollowFromFiguresAtTheSheetsClock) {
@@ -206,7 +206,7 @@ TEST(Roofs, AreTrustedAsTheirWeakestFigure) {
     return std::string("absent");
   };
   json device = good_device();
-  // Of the H200: FLOP a clock by the data sheet, SMs and clock published.
+  // Of the H200: FLOP per clock by the data sheet, SMs and clock published.
   EXPECT_EQ(provenance_of(device, "fp32"), "published");
   device["figures"]["sm_clock_hz"]["from"] = "assumed";
   EXPECT_EQ(provenance_of(device, "fp32"), "assumed");

@@ -58,7 +58,7 @@ def test_answers_that_no_question_asked_for_are_named(tmp_path: Path) -> None:
     assert unanswered == [prediction.id for prediction in LABS[0].predictions]
     assert "no question is called chunked_sector: did you mean chunked_sectors?" in part.lines
     assert any(line.startswith("no question is called nonsense: there are ") for line in part.lines)
-    assert any(line.endswith("('12' is no number)") for line in part.lines)
+    assert any(line.endswith("('12' is not a number)") for line in part.lines)
 
 
 def test_a_fault_is_told_once_for_all_shapes_that_have_it() -> None:

@@ -68,7 +68,7 @@ void exchange_wide(double* out);
 void votes(unsigned* out);  // ballot, any and all of lane < 5; then of the lanes below 8 alone
 
 void reduce_blocks(float* out, const float* in, unsigned elements, unsigned blocks);
-void reduce_by_warps(float* out, const float* in, unsigned blocks);       // 256 threads a block
+void reduce_by_warps(float* out, const float* in, unsigned blocks);       // 256 threads per block
 void histogram(unsigned* bins, const unsigned* values, unsigned blocks);  // 256 threads, 64 bins
 void add_atomically(float* a, double* b, int* c, unsigned long long* d, unsigned blocks);
 void fused(float* out, double* wide, unsigned trips, unsigned lanes);

@@ -53,7 +53,7 @@ TEST_F(ExplainTest, AStridedLoadNamesEachLanesPlace) {
     EXPECT_EQ(load.lanes[lane].offset, 4 * (5 + 4 * lane));
   }
   const std::string text = explanation_text(e);
-  EXPECT_TRUE(has(text, "sectors a request, ideal 4: 4.25 times what is needed")) << text;
+  EXPECT_TRUE(has(text, "sectors per request, ideal 4: 4.25 times what is needed")) << text;
   EXPECT_TRUE(has(text, "32        .      1      .      .      .      2      .      .")) << text;
 }
 

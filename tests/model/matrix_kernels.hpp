@@ -24,8 +24,8 @@ void multiply_by_mma(float* d, const __half* a, const __half* b, const float* c)
 void multiply_by_mma(float* d, const __nv_bfloat16* a, const __nv_bfloat16* b, const float* c);
 void multiply_by_mma(float* d, const float* a, const float* b, const float* c);  // tf32, depth 8
 
-// What ldmatrix brings one warp of 32 rows of 16 bytes each: four registers a lane, of matrix after
-// matrix.
+// What ldmatrix brings one warp of 32 rows of 16 bytes each: four registers per lane, of matrix
+// after matrix.
 void load_matrices(unsigned* out, const unsigned short* rows, bool transposed,
                    unsigned threads = 32);
 // d[i] = a * b[i] by one call: a of 16 x 16 by rows, three b of 16 x 8 by columns.

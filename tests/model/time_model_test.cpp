@@ -21,7 +21,7 @@ class TimeModelTest : public testing::Test {
     profile.threads_per_block = 256;
     return profile;
   }
-  // Reads `sectors` sectors once each, contiguous, by full-warp requests of 4 bytes a lane.
+  // Reads `sectors` sectors once each, contiguous, by full-warp requests of 4 bytes per lane.
   KernelProfile stream(std::uint64_t sectors) const {
     KernelProfile profile = even_grid();
     FootprintSums sums;
@@ -185,7 +185,7 @@ TEST_F(TimeModelTest, RepeatedReadsOfFewSectorsAreBoundByL1) {
                       std::max({1 / spec["global_requests_per_clock_per_sm"],
                                 tag_banks / spec["l1_tags_per_clock_per_sm"],
                                 128 / spec["l1_bytes_per_clock_per_sm"]})));
-  // 32 lines a request, eight in each bank of tags: those bind.
+  // 32 lines per request, eight in each bank of tags: those bind.
   loads.tag_wavefronts = 8 * requests;
   expect_bound(repeated, "l1",
                cycles(requests / sms * 8 * tag_banks / spec["l1_tags_per_clock_per_sm"]));

@@ -99,7 +99,7 @@ def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys) -> None:
     )
     assert code == 0
     out = capsys.readouterr().out
-    assert "| false alerts a night |" in out
+    assert "| false alerts per night |" in out
     assert "Noise (assumed)" in out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "calibration.md",

@@ -18,7 +18,7 @@ def test_a_night_is_fresh_processes_in_random_order(run, fake, tmp_path: Path) -
     code, out, err = run(fake(rows=ROWS))
     assert code == 0
     assert "3 rows in 10 fresh processes, in random order" in err
-    assert "verdict: nothing" in out
+    assert "OK: nothing open" in out
     assert {(v[1], v[6]) for v in values(opened(tmp_path))} == {(name, 5) for name in ROWS}
     run(fake(rows=ROWS))
     orders = [

@@ -132,7 +132,7 @@ def coalescing_rows() -> list[dict[str, Any]]:
 
 
 def roofline_rows() -> list[dict[str, Any]]:
-    """FMAs an element along the roofline, just under it."""
+    """FMAs per element along the roofline, just under it."""
     return [
         compute_row(f"roofline/fma/fmas:{n}", n / 4, 0.96 * min(FP32, n / 4 * DRAM))
         for n in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)

@@ -20,7 +20,7 @@ FLOOR = make_row(
 
 
 def fp32_row(rate, **more):
-    """A row of a millisecond beside an empty kernel's time, at so many FLOP a clock and SM."""
+    """A row of a millisecond beside an empty kernel's time, at so many FLOP per clock and SM."""
     seconds = 1e-3 + 2.5e-6
     flops = rate * 132 * CLOCK * 1e-3
     counters = {"flops_per_second": flops / seconds, "sm_clock_hz": CLOCK, "converged": 1}

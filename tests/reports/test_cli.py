@@ -313,7 +313,7 @@ def test_a_file_is_not_written_into_a_folder_that_is_not_there(write, tmp_path, 
 
 def test_points_are_a_folder(write, tmp_path, capsys):
     path = write(make_document())
-    for place, why in ((path, "is no folder"), (tmp_path / "missing", "no such folder")):
+    for place, why in ((path, "not a folder"), (tmp_path / "missing", "no such folder")):
         assert main(["published", str(place)]) == 2
         expected = f"{place}: {why}: expected a folder of points files (*.json)"
         assert capsys.readouterr().err == f"gpubench-report: {expected}\n"

@@ -86,7 +86,7 @@ def test_every_series_is_in_the_legend(load):
     ]
     (axes,) = build(load(rows), "b").axes
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert shown == ["bytes [bytes a lane]: 4", "8", "16"]
+    assert shown == ["bytes [bytes per lane]: 4", "8", "16"]
     looks = [(line.get_color(), line.get_marker()) for line in lines(axes, "measured")]
     assert len(set(looks)) == len({marker for _, marker in looks}) == 3
 
@@ -275,7 +275,7 @@ def request_rows(**more):
 def test_what_a_request_costs_stands_beside_the_speed(load):
     speed, cost = build(load(request_rows()), "c").axes
     assert speed.get_ylabel() == "useful bandwidth [TB/s]"
-    assert cost.get_ylabel() == "wavefronts a request"
+    assert cost.get_ylabel() == "wavefronts per request"
     for line, law, size in zip(lines(cost, "measured"), lines(cost, "law"), (4, 8), strict=True):
         np.testing.assert_allclose(line.get_ydata(), [size // 4 * s for s in (1, 2, 4, 8)])
         np.testing.assert_allclose(law.get_ydata(), line.get_ydata())

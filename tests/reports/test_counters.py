@@ -99,7 +99,7 @@ def test_what_the_model_does_not_know_is_not_compared(compared):
         ),
         ({"async_copies": 5}, {}, "global_load_requests", "asynchronous copies"),
         ({"bulk_copies": 5}, {}, "shared_store_requests", "copy engine"),
-        ({}, {"rule": "unconfirmed"}, "shared_load_wavefronts", "earlier parts"),
+        ({}, {"rule": "unconfirmed"}, "shared_load_wavefronts", "earlier GPUs"),
         ({"traced_blocks": 32}, {}, "global_load_sectors", "traced 32 of 4096 blocks"),
         ({}, {}, "fma_fp32", "called by name"),
         ({}, {}, "registers", ""),

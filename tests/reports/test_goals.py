@@ -333,7 +333,7 @@ def test_bad_folders_are_one_line(tmp_path, capsys):
     (tmp_path / "file").touch()
     for path, words in [
         (tmp_path / "none", "no such folder"),
-        (tmp_path / "file", "is no folder"),
+        (tmp_path / "file", "not a folder"),
         (tmp_path, "holds no suite-1.json"),
     ]:
         assert main(["goals", str(path)]) == 2

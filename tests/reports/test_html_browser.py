@@ -165,7 +165,7 @@ def test_a_name_opens_the_raw_values(browser, address):
     assert raw["name"] == "coalescing/strided_read/stride:3"
     assert raw["throttled"] == 1
     words = browser.evaluate("document.getElementById('details-verdict').textContent")
-    assert words.startswith("low: 50 % of what its law allows")
+    assert words.startswith("low: 50 % of the predicted limit")
     browser.press("Escape")
     assert browser.evaluate("document.getElementById('details').open") is False
 

@@ -24,15 +24,17 @@ from .html_pages import Elements, few_rows, low_rows, one_line, page_of, summary
 def test_the_first_screen_answers_the_four_questions(load):
     text = one_line(Elements(summary_of(load, [*low_rows(), *roofline_rows()])).text)
     assert "Device NVIDIA H200 SXM 141 GB" in text or "NVIDIA H200 SXM 141 GB" in text
-    assert "✗ not well" in text
+    assert "✗ not healthy" in text
     assert "the clock was throttled in 1 row" in text
     assert "4.40 TB/s" in text  # the DRAM roof of the run
     assert "92 %" in text  # of 4.8 TB/s
     summary = text[text.index("Worst rows") : text.index("Its roofs")]
-    assert "One row is not as expected; the farthest, one a concept, by multiples" in summary
-    assert "coalescing/strided_read/stride:3 at 733 GB/s: low, 50 % of what its law" in summary
-    assert "bound by dram (bandwidth); 90 to 110 % is as expected" in summary
-    assert "Why: the clock was held down while the row ran" in summary
+    assert "One row is not as expected; worst row per concept" in summary
+    assert (
+        "coalescing/strided_read/stride:3 at 733 GB/s: low, 50 % of the predicted limit" in summary
+    )
+    assert "bound by dram (bandwidth); expected: 90-110 %" in summary
+    assert "Why: the clock was throttled while the row ran" in summary
     assert "Would not help: " in summary
 
 
@@ -53,7 +55,7 @@ def test_the_three_worst_are_of_three_concepts_and_each_says_why(load):
     ]
     found = entries_of_the_worst(summary_of(load, rows))
     assert [entry.partition(" at ")[0] for entry in found] == ["a/k/n:0", "b/k/n:2", "c/k/n:3"]
-    assert all("Why: the clock was held down" in entry for entry in found)
+    assert all("Why: the clock was throttled" in entry for entry in found)
     failed = make_row("e/k/n:1") | {"error_occurred": True, "error_message": "element 3 is 4"}
     found = entries_of_the_worst(summary_of(load, [*rows, failed]))
     assert found[0] == "e/k/n:1failed: element 3 is 4"
@@ -75,14 +77,16 @@ def test_the_worst_say_what_they_are_sorted_by_and_what_binds_them(load):
         for concept, share, tolerance in (("a", 0.9, 0.5), ("b", 0.95, 0.06))
     ]
     page = summary_of(load, rows)
-    assert "by the share of their tolerance that they use:" in one_line(Elements(page).text)
+    assert "worst row per concept, with the share of its tolerance that it uses:" in one_line(
+        Elements(page).text
+    )
     b, a = entries_of_the_worst(page)  # b is nearer to its law, and to its edge
     assert b.startswith("b/k")
-    assert "94 to 106 % is as expected (83 % of its tolerance)" in b
+    assert "expected: 94-106 % (83 % of its tolerance)" in b
     assert "(15 % of its tolerance)" in a
-    assert "What binds it: a memory moves all the bytes it can" in a
+    assert "What binds it: memory is saturated" in a
     page = summary_of(load, [bandwidth_row("a/k/n:1", DRAM / 2, DRAM)])
-    assert "by multiples of their tolerance:" in one_line(Elements(page).text)
+    assert "worst row per concept:" in one_line(Elements(page).text)
     assert "(6.6 times its tolerance)" in entries_of_the_worst(page)[0]
 
 
@@ -97,13 +101,13 @@ def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
     assert "800 TFLOP/s *990 TFLOP/s data sheet81 %" in text
     assert 'title="by gemm/k/n:2"' in page
     assert "tensor fp8no row990 TFLOP/s data sheet" in text
-    assert "* no row is made for it: the best row that it bounds" in text
+    assert "* No row measures this roof: the best row that it bounds" in text
 
 
 def test_rows_without_a_grade_are_explained(load):
     text = one_line(Elements(summary_of(load, [make_row("a/b/n:1", label="latency")])).text)
     assert (
-        "Not graded: no law at their size, and no roof to hold them against (bound by latency)"
+        "Not graded: no law at their size, and no roof to compare them with (bound by latency)"
         in text
     )
     graded = summary_of(load, [make_row("a/b/n:1", roof_fraction=0.9)])
@@ -112,11 +116,11 @@ def test_rows_without_a_grade_are_explained(load):
 
 def test_how_to_read_a_kind_of_chart_is_said_once(pages):
     page = pages["cuda"]
-    assert page.count("A panel a kernel along the longest axis") == 1
+    assert page.count("One panel per kernel, along its longest axis") == 1
     assert page.count('href="#read-concept"') == 2  # the charts of two concepts point at it
     assert 'id="read-concept"' in page
-    assert page.count("no device has said so") == 0
-    assert pages["model"].count("no device has said so") == 1
+    assert page.count("no GPU has confirmed it") == 0
+    assert pages["model"].count("no GPU has confirmed it") == 1
 
 
 def test_all_kernels_of_a_concept_are_told(load):
@@ -233,7 +237,7 @@ def test_what_others_recorded_decides_the_grade(write, capsys, tmp_path):
     (recorded / "broken.json").write_text("{")
     path = write(make_document(rows))
     assert main(["markdown", str(path), "--against", str(tmp_path / "results")]) == 0
-    assert "is **low**: 71.4 % of what is recorded for it (2 runs)" in capsys.readouterr().out
+    assert "is **low**: 71.4 % of what was recorded for it (2 runs)" in capsys.readouterr().out
 
 
 def test_a_page_grows_by_concepts_and_not_by_rows(load):

@@ -92,7 +92,7 @@ def test_what_is_there_is_run_and_what_is_not_is_named(here):
     assert not {"pytorch", "gpu-benches"} & set(skipped)
     found = {(c.what.name, c.theirs.program): c for c in answers.compare(settings.out)}
     copy = found["copy", "pytorch"]
-    # By the rows that the question names: 4 bytes a lane are not our copy.
+    # By the rows that the question names: 4 bytes per lane are not our copy.
     assert copy.ratio == pytest.approx(4.3 / 4.0)
     assert (copy.theirs.runs, copy.theirs.width, copy.theirs.seconds) == (2, 0, 0)
     # The best of its rows; of ours there is none in this file.
@@ -197,13 +197,13 @@ def test_a_result_that_is_broken_is_named_with_the_file(here):
         (["new", "--program=nofile"], "nofile: no such program"),
         (["new", "--program=file.json"], "file.json: is no program to run"),
         (["new", "--program=/bin/true", "--sources=nofolder"], "nofolder: no such folder"),
-        (["folder", "--sources=file.json"], "file.json: is no folder"),
+        (["folder", "--sources=file.json"], "file.json: not a folder"),
         (["new", "--program=/bin/true", "--runs=0"], "--runs 0: takes a whole number from 1"),
         (["folder", "--seconds=-1"], "--seconds -1: takes 0 to"),
         (["folder", "--seconds=nan"], "--seconds nan: takes 0 to"),
         (["new"], "new: no such folder"),
-        (["file.json"], "file.json: is no folder"),
-        (["file.json", "--program=/bin/true"], "file.json: is no folder"),
+        (["file.json"], "file.json: not a folder"),
+        (["file.json", "--program=/bin/true"], "file.json: not a folder"),
         (["folder"], "folder: holds no runs of other programs"),
     ],
 )

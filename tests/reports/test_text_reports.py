@@ -99,12 +99,12 @@ def test_markdown_text_means_itself(text):
 def test_markdown_leads_with_what_is_not_as_expected(load, write, capsys):
     slow = bandwidth_row("coalescing/strided_read/stride:3", DRAM / 6, DRAM / 3, throttled=1)
     text = markdown_report.to_markdown(*_judged(load([*coalescing_rows(), slow])))
-    assert "`coalescing/strided_read/stride:3` is **low**: 50 % of what its law allows" in text
-    assert "the clock was held down" in text
-    assert "**not well**" in text
+    assert "`coalescing/strided_read/stride:3` is **low**: 50 % of the predicted limit" in text
+    assert "the clock was throttled" in text
+    assert "**not healthy**" in text
     fine = markdown_report.to_markdown(*_judged(load(coalescing_rows())))
     assert "All 12 graded rows are as expected." in fine
-    assert "All 12 graded rows are as expected, at 97 % of what its law allows." in fine
+    assert "All 12 graded rows are as expected, at 97 % of the predicted limit." in fine
     modelled = markdown_report.to_markdown(*_judged(load(device_kind="model")))
     assert "**MODELLED, not measured**" in modelled
 
@@ -120,9 +120,9 @@ def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
     kernels, rest = paragraphs.sentences_of(result.rows, verdicts)
     assert len(kernels) == 1  # of the two that a figure compares
     assert rest[1:] == [
-        "All 3 graded rows are as expected: 2 at 95 to 100 % of what its law allows and 1 at 80 % "
+        "All 3 graded rows are as expected: 2 at 95-100 % of the predicted limit and 1 at 80 % "
         "of its dram roof.",
-        "1 row without a grade: no law at that size or shape, and no roof to hold it against "
+        "1 row not graded: no law at that size or shape, and no roof to compare it with "
         "(bound by latency).",
     ]
 

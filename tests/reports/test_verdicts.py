@@ -80,7 +80,7 @@ def test_a_law_that_is_a_time_is_better_below(load):
 
 def test_without_a_law_the_prediction_counts_then_the_roof(load):
     slow = make_row("a/b", 2e-3, model_seconds=1e-3, roof_fraction=0.9)
-    assert one(load, slow).yardstick == "the speed that the model predicts"
+    assert one(load, slow).yardstick == "the model's prediction"
     assert one(load, slow).grade == LOW
     only_roof = make_row("a/b", 2e-3, roof_fraction=0.9)
     assert one(load, only_roof).yardstick == "its dram roof"
@@ -95,7 +95,7 @@ def test_what_was_recorded_comes_before_the_law(load):
     recorded = [Range("a/b", "useful_bytes_per_second", 4.0e12, 4.2e12, "two runs")]
     found = one(load, row, recorded)
     assert found.grade == LOW
-    assert found.yardstick == "what is recorded for it (two runs)"
+    assert found.yardstick == "what was recorded for it (two runs)"
     recorded = [Range("a/b", "seconds", 1e-3, 1.1e-3, "x")]
     assert one(load, make_row("a/b", 1.05e-3), recorded).grade == EXPECTED
     assert one(load, make_row("a/b", 2e-3), recorded).grade == LOW
@@ -109,13 +109,13 @@ def test_causes_that_the_row_shows_come_first_and_refuted_ones_not_at_all(load):
     found = one(load, row)
     seen = [cause.says for cause in found.causes if cause.seen]
     assert seen == [
-        "the clock was held down while the row ran (power or temperature)",
+        "the clock was throttled while the row ran (power or temperature)",
         "too few warps are resident to cover the latency",
     ]
     said = " ".join(cause.says for cause in found.causes)
     assert "hot" not in said
     assert "converge" not in said
-    assert found.why.startswith("the clock was held down")
+    assert found.why.startswith("the clock was throttled")
     assert "throttled 1" in found.why
 
 

@@ -128,7 +128,7 @@ def test_a_row_a_wavefront(draw, ways):
         f"wavefront {i}" for i in range(1, ways + 1)
     ]
     assert len(cells(axes, "asked")) == 32
-    assert f"{ways} wavefronts a request, ideal 1" in axes.get_title(loc="left")
+    assert f"{ways} wavefronts per request, ideal 1" in axes.get_title(loc="left")
 
 
 def test_many_rows_are_cut_and_counted(draw):

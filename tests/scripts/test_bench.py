@@ -41,7 +41,7 @@ def test_it_ends_with_the_report(tree: Path) -> None:
     assert done.stdout.splitlines()[-3:] == ["Written:", "  run.json", "  run.html"]
     page = (tree / "run.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert "50 % of what its law allows" in page
+    assert "50 % of the predicted limit" in page
 
 
 def test_without_a_name_files_go_to_results_local(tree: Path) -> None:

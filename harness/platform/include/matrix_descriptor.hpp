@@ -11,9 +11,9 @@ namespace gpubench {
 // How 16-byte pieces change places within rows of so many bytes, by the numbers of the descriptor.
 enum class Swizzle : unsigned { none = 0, of_128_bytes = 1, of_64_bytes = 2, of_32_bytes = 3 };
 
-// Of a matrix whose rows lie along k. `address`: in shared memory, a multiple of 16; where the
-// rows are swizzled, the pattern begins at a multiple of 8 rows (128 bytes: 1024). `leading`
-// [bytes]: without a swizzle, from a row's first 16 bytes to its next; otherwise nobody asks.
+// Describes a matrix whose rows lie along k. `address`: in shared memory, a multiple of 16; where
+// the rows are swizzled, the pattern begins at a multiple of 8 rows (128 bytes: 1024). `leading`
+// [bytes]: without a swizzle, from a row's first 16 bytes to its next; otherwise unused.
 // `stride` [bytes]: from eight rows to the next eight.
 __host__ __device__ constexpr std::uint64_t matrix_descriptor(unsigned address, unsigned leading,
                                                               unsigned stride, Swizzle swizzle) {

@@ -1,4 +1,4 @@
-// Four neighbouring words a thread, 16 bytes a load; what is in between stays in registers.
+// Four neighbouring words per thread, 16 bytes per load; what is in between stays in registers.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-"""Draws a comparison: one line a row, its ratio and the interval of the ratio."""
+"""Draws a comparison: one line per row, its ratio and the interval of the ratio."""
 
 import math
 

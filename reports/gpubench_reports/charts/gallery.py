@@ -1,4 +1,4 @@
-"""The README's pictures, drawn from result files that lie beside them (reports/gallery)."""
+"""The pages' pictures, drawn from result files that lie beside them (reports/gallery)."""
 
 import io
 import json
@@ -114,7 +114,7 @@ def _small(png: bytes) -> bytes:
 
 
 def _lines(document: dict[str, Any], context: str, content: str) -> bytes:
-    """The document with an entry a line, so that a difference shows which rows changed."""
+    """The document with one entry per line, so that a difference shows which rows changed."""
     kept = {k: v for k, v in document[context].items() if k not in _OF_THE_MACHINE}
     rest = {k: v for k, v in document.items() if k not in (context, content)}
     lines = [json.dumps(entry, separators=(",", ":")) for entry in document[content]]

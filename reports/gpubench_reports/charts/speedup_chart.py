@@ -1,4 +1,4 @@
-"""Speed-ups of many files as one forest plot: a line a concept, a mark a file."""
+"""Speed-ups of many files as one forest plot: one line per concept, one mark per file."""
 
 import math
 

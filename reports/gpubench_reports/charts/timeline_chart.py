@@ -1,6 +1,6 @@
 """What happened when: a Gantt chart of one run of each row that is worth a picture.
 
-A panel a row, with the host on top and a lane for every engine of the device below it. Lanes are
+A panel per row, with the host on top and a lane for every engine of the device below it. Lanes are
 what can be busy or idle, so a gap in one is time lost; a bar's colour says which stream it is of.
 """
 

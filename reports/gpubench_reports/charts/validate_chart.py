@@ -17,7 +17,7 @@ _HEAD = 0.95  # inches
 
 def build(validation: Validation) -> Figure:
     """Left: each row's predicted over its measured time, with the diagonal. Right: the signed
-    error, a line a concept, with the band of the target. Hollow: fitted, not held out."""
+    error, one line per concept, with the band of the target. Hollow: fitted, not held out."""
     concepts = list(dict.fromkeys(validation.rows["concept"]))
     looks = {
         concept: (style.COLOURS[i % len(style.COLOURS)], _MARKERS[i % len(_MARKERS)])

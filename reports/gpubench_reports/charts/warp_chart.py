@@ -18,7 +18,7 @@ _ASKED, _FETCHED, _AT_REST = style.COLOURS[0], "#F3D3BD", "#FFFFFF"
 
 
 def build(explanation: Explanation, context: Context) -> Figure | None:
-    """A panel an access; None when the warp accesses nothing."""
+    """A panel per access; None when the warp accesses nothing."""
     if not explanation.accesses:
         return None
     tables = [_wavefronts(a) if a.shared else _lines(a) for a in explanation.accesses]
@@ -101,7 +101,7 @@ def _panel(axes: Axes, access: Access, table: list[Row], depth: int) -> None:
     unit = "wavefronts" if access.shared else "sectors"
     axes.set_title(
         f"{access.where}: {access.kind} of {access.bytes} B a lane, {access.space}. "
-        f"{access.moved:.4g} {unit} a request, ideal {access.ideal:.4g}",
+        f"{access.moved:.4g} {unit} per request, ideal {access.ideal:.4g}",
         pad=16,
         gid="access",
     )

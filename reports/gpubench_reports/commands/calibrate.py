@@ -9,9 +9,9 @@ from gpubench_reports.commands.output import print_paths
 NAME = "calibrate"
 SUMMARY = "turn measured rows into a device file"
 HELP = """\
-Writes a device file in which every figure that a measured row gives is that row's, marked
-"calibrated" with row, date, driver, CUDA and commit; the others stay as BASE has them. Prints each
-figure old and new, then those that no row gave and why, and those that no row measures.
+Writes a device file with every figure that a measured row gives, marked "calibrated" with row,
+date, driver, CUDA and commit; the others stay as in BASE. Prints each figure old and new, then
+those that no row gave and why, and those that no row measures.
 
 The rules are calibration.toml of this package. scripts/calibrate runs just the rows that they name,
 and then this. A modelled file gives back what the model was given: that tests the rules

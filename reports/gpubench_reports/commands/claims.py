@@ -7,13 +7,13 @@ from pathlib import Path
 from gpubench_reports.commands.arguments import json_or_markdown
 
 NAME = "claims"
-SUMMARY = "put what is often said of GPUs to the test"
+SUMMARY = "test what is often said of GPUs"
 HELP = """\
-Puts what is often said of GPUs ("padding is a free speed-up", "a launch costs a few microseconds")
-to the test: the claim, the figure that the rows of RESULT give, the range in which the claim holds,
+Tests what is often said of GPUs ("padding is a free speed-up", "a launch costs microseconds"): the
+claim, the figure that the rows of RESULT give, the range in which the claim holds,
 and a verdict. It holds, does not hold, holds partly (and where), or was not tested (and why: a row
-is missing, was skipped, or needs another device): these come last, a line each. Of a modelled file
-the verdicts are modelled.
+is missing, was skipped, or needs another device): these come last, one line each. A modelled
+file gives modelled verdicts.
 
 The claims are claims.toml of this package.
 """

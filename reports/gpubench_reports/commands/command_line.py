@@ -49,14 +49,14 @@ examples:
   gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
   gpubench-report markdown run.json monday.json    for a pull request or a job's summary
   gpubench-report csv --all run.json > run.csv     every figure of every row
-  gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
+  gpubench-report import --from=nccl-tests log.txt -o old.json        other programs' results
   gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
-  gpubench-report claims run.json                  what is often said of GPUs, put to the test
+  gpubench-report claims run.json                  what is often said of GPUs, tested
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               a device file with what was measured
-  gpubench-report goals results/local/validate-... what is wanted of a GPU, and is it reached?
+  gpubench-report goals results/local/validate-... which goals does this GPU meet?
   gpubench-report published tests/data/published   the model against published measurements
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.

@@ -13,14 +13,15 @@ NAME = "compare"
 SUMMARY = "compare result files"
 HELP = """\
 Compares B with A, row by row: how many times as fast B is, with the 95 % interval that follows
-from the intervals of both times. An interval that holds 1 shows no difference. Prints the rows that
-changed, most first, and counts the others.
+from the intervals of both times. An interval that contains 1 shows no difference. Prints the rows
+that changed, most first, and counts the others.
 
 With more files than two, with --by or with --of-roof: the geometric means of the ratios by concept,
-kernel or type, a column a file, named by what tells the files apart (device, driver, commit, ...).
+kernel or type, one column per file, named by what tells the files apart (device,
+driver, commit, ...).
 
-Files that are unlike (modelled against measured, another device, another mode) are compared,
-and every output says so. Rows that only one file has are listed.
+Files that differ (modelled against measured, another device, another mode) are compared too, and
+every output says so. Rows that only one file has are listed.
 """
 
 

@@ -18,13 +18,13 @@ Compares what the model counts with what Nsight Compute counts, launch by launch
   gpubench-report counters run.json profile.csv
 
 Prints, for each figure, how many launches agree, and then every difference, with the reason where
-one is known beforehand. --times adds how the times of another file (of a hot run, say) compare with
+one is known. --times adds how the times of another file (of a hot run, say) compare with
 the profiler's durations.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    result_or(parser, "--metrics", "print what ncu is to be asked for")
+    result_or(parser, "--metrics", "print the metrics to ask ncu for")
     parser.add_argument("profiles", metavar="PROFILE.csv", type=Path, nargs="*")
     parser.add_argument(
         "--times",

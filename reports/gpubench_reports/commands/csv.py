@@ -8,7 +8,7 @@ from gpubench_reports.commands.arguments import against
 NAME = "csv"
 SUMMARY = "print every row as CSV"
 HELP = """\
-Prints a line a row, figures in SI base units: time with its interval, the figure that the row is
+Prints one line per row, in SI base units: time with its interval, the figure that the row is
 judged by, law, roof, prediction, what binds it and its verdict. With --all also a column for every
 argument, counter and word that any row has. A cell is empty where the row has no such figure.
 """

@@ -1,4 +1,4 @@
-"""gpubench-report gallery: the README's pictures."""
+"""gpubench-report gallery: the pages' pictures."""
 
 import argparse
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 from gpubench_reports.commands.output import print_paths
 
 NAME = "gallery"
-SUMMARY = "draw the pictures of the README"
+SUMMARY = "draw the pictures of the pages"
 HELP = """\
 Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program
-the files are made anew first, by the command lines that the list holds.
+the files are made again first, by the command lines in the list.
 """
 
 

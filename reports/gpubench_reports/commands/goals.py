@@ -9,7 +9,7 @@ from gpubench_reports.commands.arguments import json_or_markdown
 NAME = "goals"
 SUMMARY = "say which goals a validated GPU meets"
 HELP = """\
-Holds a folder that scripts/validate-gpu has filled against what gpubench wants to show on a GPU:
+Compares a folder that scripts/validate-gpu has filled with what gpubench wants to show on a GPU:
 the goal, the figure, and whether it is met, missed or absent (and why).
 
 The goals are goals.toml of this package; some are for one device only.

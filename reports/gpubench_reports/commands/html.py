@@ -9,9 +9,9 @@ from gpubench_reports.commands.output import print_paths
 NAME = "html"
 SUMMARY = "write everything as one page"
 HELP = """\
-Writes one page that needs no network and no other file: device and health, roofs, the worst row and
-why, every chart with how to read it, and a table to sort, filter and open raw values from. OTHERS
-are compared with the file. A browser prints it to PDF.
+Writes one page that needs no network and no other file: device and health, roofs, the worst rows
+and why, every chart with how to read it, and a table to sort, filter and open raw values from.
+OTHERS are compared with the file. A browser prints it to PDF.
 
 Rows are graded as expected, low or suspiciously high: against what --against has for the same row
 on the same device (folders of measured result files or of published points), else against the

@@ -6,13 +6,12 @@ from pathlib import Path
 NAME = "peers"
 SUMMARY = "compare gpubench with other programs"
 HELP = """\
-Other programs on the same GPU: what gpubench finds over what they find, with bytes and FLOP
-counted alike, and the seconds that each needs for an interval of 0.5 % to either side. DIR holds
-their runs.
+Other programs on the same GPU: gpubench's figure over theirs, with bytes and FLOP counted alike,
+and the seconds that each needs for an interval of ±0.5 %. DIR holds their runs.
 
-With --program they are run first, in turns: PyTorch of --python, and of the folder --sources what
+With --program they run first, in turns: PyTorch of --python, and from the folder --sources whatever
 it holds of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests, each of which
-is built in DIR/build. Runs that DIR has already are not repeated. Whatever cannot be run is named
+is built in DIR/build. Runs that are already in DIR are not repeated. Whatever cannot run is named
 with the reason.
 """
 
@@ -20,24 +19,30 @@ with the reason.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", type=Path)
     parser.add_argument("--program", metavar="GPUBENCH", type=Path, help="run this and the others")
-    parser.add_argument("--sources", metavar="FOLDER", type=Path, help="of the other programs")
+    parser.add_argument(
+        "--sources", metavar="FOLDER", type=Path, help="the folder with the other programs' sources"
+    )
     parser.add_argument(
         "--python",
         metavar="PYTHON",
         default="python3",
-        help="that has PyTorch (default: %(default)s)",
+        help="a Python that has PyTorch (default: %(default)s)",
     )
     parser.add_argument("--nvcc", metavar="NVCC", default="nvcc", help="(default: %(default)s)")
     parser.add_argument("--device", metavar="NAME", default="", help="what gpubench calls the GPU")
     parser.add_argument(
-        "--runs", metavar="N", type=int, default=5, help="of each program (default: %(default)s)"
+        "--runs",
+        metavar="N",
+        type=int,
+        default=5,
+        help="runs of each program (default: %(default)s)",
     )
     parser.add_argument(
         "--seconds",
         metavar="SECONDS",
         type=float,
         default=540,
-        help="after which no run is begun (default: %(default)s)",
+        help="start no run after this time (default: %(default)s)",
     )
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 NAME = "published"
 SUMMARY = "compare the model with published measurements"
 HELP = """\
-Runs the model (--program, which must have been built) for the rows that published measurements can
-be compared with, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
+Runs the model (--program, which must be built) for the rows that can be compared with published
+measurements, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
 files: what was measured, where it was published, whether the device file took a figure from there
 ("fitted"), and what no row measures yet.
 """

@@ -15,16 +15,16 @@ Draws every chart that the file supports, each as PNG and SVG, and prints their 
                    solid measured, dash-dot modelled; of the device file, dashed what is
                    known and dotted what is derived or assumed
                    (none where no row has an intensity)
-  levels           the rows whose prediction counts bytes for several levels of memory, once a
-                   level: DRAM, L2, L1, shared memory, each under its own roof
-  concept-NAME     one a concept: a panel a kernel, along the swept axis; points with 95 %
+  levels           the rows whose prediction counts bytes for several levels of memory, once
+                   per level: DRAM, L2, L1, shared memory, each under its own roof
+  concept-NAME     one per concept: a panel per kernel, along the swept axis; points with 95 %
                    intervals, the law as a broad dashed line, the model's prediction dotted;
                    a kernel that sweeps two axes has a heat map too, with the line where its law
                    levels off
   concept-NAME-wire  of collectives: algorithm and bus bandwidth by size, with the alpha-beta fit
-  warp-N           one a kernel of NAME.explain.json, which --explain writes beside NAME.json:
+  warp-N           one per kernel of NAME.explain.json, which --explain writes beside NAME.json:
                    which words of which sectors, or banks, each lane of a warp asks for
-  timeline-NAME    what happened when in one run of the rows that are worth a picture, where
+  timeline-NAME    what happened when in one run of selected rows, where
                    RESULT.trace.json (gpubench --trace) of the same run lies beside the file
 
 Names and axes come from the file: a new concept is drawn without any change here.

@@ -8,8 +8,8 @@ from gpubench_reports.commands.output import save_charts
 NAME = "roofline"
 SUMMARY = "draw the roofs of several devices on one chart"
 HELP = """\
-Draws the roofs of several devices on one chart, each with its ridge point: of result files as they
-ran (with their rows), of device files (harness/devices/NAME.json, or one like it) as the maker or
+Draws the roofs of several devices on one chart, each with its ridge point: result files as they
+ran, with their rows; device files (harness/devices/NAME.json, or one like it) as the maker or
 others state them. Solid, dashed and dotted lines are the types of --dtype.
 """
 

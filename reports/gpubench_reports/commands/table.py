@@ -8,12 +8,12 @@ from gpubench_reports.commands.arguments import against
 NAME = "table"
 SUMMARY = "print a result file as a table"
 HELP = """\
-Prints one line a row:
+Prints one line per row:
 
   grade       as expected, low or suspiciously high: see html --help
   time        median
   useful      useful bytes per second       arithmetic  FLOP per second
-  items       steps, launches, ... a second: what a program of several operations gets done
+  items       steps, launches, ... per second: what a program of several operations gets done
   law ratio   measured over the concept's law; 1.000 means that theory holds
   of roof     fraction of the roof that binds this row
   predicted   time that the model expects, and its signed error
@@ -21,12 +21,12 @@ Prints one line a row:
   bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ..., or
               what its figures say more exactly, such as branch paths or the host, with the
               label behind it
-  note        numbers of what to know before trusting it, which stands below the table: not
+  note        numbers of notes below the table, on what to know before trusting it: not
               converged, throttled, an unconfirmed counting rule, what the prediction assumes, what
               the compiler made of the counted accesses
 
-Then the notes, and the rows that were skipped or failed, with the reason. Columns nobody filled are
-left out. A terminal gets the table in its width, a pipe all of it: about 190 characters (less -S).
+Then the notes, and the rows that were skipped or failed, with the reason. Empty columns are left
+out. In a terminal the table fits the window; in a pipe it takes up to 190 characters (less -S).
 """
 
 

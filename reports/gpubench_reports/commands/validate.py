@@ -11,9 +11,9 @@ HELP = """\
 Compares predicted with measured times, so it needs a file measured on a GPU: of every measured row
 with a prediction (--predict), or with the same row in a modelled file of the same device and mode.
 
-Prints the signed error by concept, the mean of its size (MAPE), the worst rows, and how many meet
-the target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated
-on this GPU. Rows of the latter kind are fitted, all others held out. Draws predicted over measured
+Prints the signed error by concept, its mean size (MAPE), the worst rows, and how many meet the
+target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated on
+this GPU. The latter rows are fitted, all others held out. Draws predicted over measured
 time, and the errors.
 """
 

@@ -38,7 +38,7 @@ def require_folder(path: Path, of: str = "") -> None:
     Raises ReportError when it is none.
     """
     if not path.is_dir():
-        why = "is no folder" if path.exists() else "no such folder"
+        why = "not a folder" if path.exists() else "no such folder"
         raise ReportError(path, f"{why}: expected a folder of {of}" if of else why)
 
 

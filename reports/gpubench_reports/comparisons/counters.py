@@ -315,7 +315,7 @@ def _why(figure: str, launch: dict[str, Any], raw: dict[str, Any], whole: bool) 
     if figure == "local_moved_bytes":
         return "the model takes local memory to be moved once through the code"
     if figure.endswith("_wavefronts") and raw.get("rule") == "unconfirmed":
-        return "the rule for 8 and 16 bytes a lane is documented for earlier parts only"
+        return "the rule for 8 and 16 bytes per lane is documented only for earlier GPUs"
     if figure not in _NOT_COUNTS and not whole:
         return f"the model traced {figures['traced_blocks']:.0f} of {figures['blocks']:.0f} blocks"
     return ""

@@ -22,14 +22,14 @@ _MOST = 15  # rows in a list
 def to_markdown(
     result: ResultFile, verdicts: Mapping[str, Verdict], comparisons: Sequence[Comparison] = ()
 ) -> str:
-    """The device and its health, roofs, verdicts, a paragraph a concept, and for each comparison
+    """The device and its health, roofs, verdicts, a paragraph per concept, and for each comparison
     the means by concept and the rows that changed most."""
     context = result.context
     lines = [f"## {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
     if context.modelled:
         lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
     state = health(result)
-    word = {True: "healthy", False: "**not well**", None: "health not observed"}[state.well]
+    word = {True: "healthy", False: "**not healthy**", None: "health not observed"}[state.well]
     lines += [
         f"{len(result.ok)} of {len(result.rows)} rows {context.verb}; {word}: "
         f"{escape('; '.join(state.sentences) or 'nothing is known')}.",
@@ -111,7 +111,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     for verdict in off[:_MOST]:
         lines.append(
             f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
-            f"{escape(verdict.why)}."
+            f"Why: {escape(verdict.why)}."
         )
     hidden = max(len(failed) - _MOST, 0) + max(len(off) - _MOST, 0)
     if hidden:

@@ -68,7 +68,7 @@ def sentences_of(
 
 def _range(group: pd.DataFrame) -> str:
     """From which row to which the figure of alike rows goes: "strided: useful bandwidth 1.03 TB/s
-    (stride 32) to 32.9 TB/s (stride 1), 32 times as much."."""
+    (stride 32) to 32.9 TB/s (stride 1), a factor of 32."."""
     if len(group) < 2:
         return ""
     quantity = quantity_of(group)
@@ -81,13 +81,13 @@ def _range(group: pd.DataFrame) -> str:
         return ", ".join(f"{name} {argument_text(row['arguments'][name])}" for name in swept)
 
     if times < 1.02:
-        over = f" whatever its {_listed(swept)}" if swept else ""
+        over = f", the same for every {_listed(swept)}" if swept else ""
         return f"{kernel}: {quantity.title} {headline_text(most)}{over}."
     where = [f" ({place(row)})" if swept else "" for row in (least, most)]
-    factor = f"{times:.3g} times" if times < 1000 else "more than 1000 times"
+    factor = f"{times:.3g}" if times < 1000 else "more than 1000"
     return (
         f"{kernel}: {quantity.title} from {headline_text(least)}{where[0]} to "
-        f"{headline_text(most)}{where[1]}, {factor} as much."
+        f"{headline_text(most)}{where[1]}, a factor of {factor}."
     )
 
 
@@ -113,7 +113,7 @@ def _grades(found: list[Verdict]) -> list[str]:
             for v in off[:2]
         ]
         more = f", and {len(off) - 2} more are not as expected" if len(off) > 2 else ""
-        said.append("Against what they should reach: " + _listed(parts) + more + ".")
+        said.append("Not as expected: " + _listed(parts) + more + ".")
     if fine:
         shares: dict[str, list[float]] = {}
         for verdict in fine:
@@ -129,16 +129,16 @@ def _grades(found: list[Verdict]) -> list[str]:
         labels = _listed(list(dict.fromkeys(without)))
         it = "it" if len(without) == 1 else "them"
         said.append(
-            f"{_count(len(without))} without a grade: no law at that size or shape, and "
-            f"no roof to hold {it} against (bound by {labels})."
+            f"{_count(len(without))} not graded: no law at that size or shape, and "
+            f"no roof to compare {it} with (bound by {labels})."
         )
     return said
 
 
 def _span(shares: list[float]) -> str:
-    """From which share to which: "91 to 98 %"."""
+    """From which share to which: "91-98 %"."""
     low, high = (f"{share * 100:.3g}" for share in (min(shares), max(shares)))
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return f"{low} %" if low == high else f"{low}-{high} %"
 
 
 def _all(count: int) -> str:

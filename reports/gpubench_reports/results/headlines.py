@@ -24,16 +24,16 @@ class Quantity:
 TIME = Quantity("seconds", "time", "s", False)
 _KNOWN = (
     Quantity("latency_seconds", "latency of a load", "s", False),
-    Quantity("load_cycles", "SM clocks a load", "clocks", False),
-    Quantity("items_per_second", "items a second", "/s", True),
+    Quantity("load_cycles", "SM clocks per load", "clocks", False),
+    Quantity("items_per_second", "items per second", "/s", True),
     Quantity("useful_bytes_per_second", "useful bandwidth", "B/s", True),
     Quantity("flops_per_second", "arithmetic rate", "FLOP/s", True),
     TIME,
 )
 # What a request to memory cost; no row is judged by these alone.
 REQUEST_QUANTITIES = (
-    Quantity("wavefronts_per_request", "wavefronts a request", "", False),
-    Quantity("sectors_per_request", "sectors a request", "", False),
+    Quantity("wavefronts_per_request", "wavefronts per request", "", False),
+    Quantity("sectors_per_request", "sectors per request", "", False),
 )
 BY_COLUMN = {quantity.column: quantity for quantity in (*_KNOWN, *REQUEST_QUANTITIES)}
 

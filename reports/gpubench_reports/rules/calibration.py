@@ -347,7 +347,7 @@ def _source(found: Calibration, one: Calibrated) -> str:
 
 
 def _laid_out(document: dict[str, Any]) -> str:
-    """As the shipped files are: a line a figure and a line a source."""
+    """As the shipped files are: one line per figure and per source."""
     lines = []
     for key, value in document.items():
         if isinstance(value, dict):

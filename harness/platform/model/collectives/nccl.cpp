@@ -166,7 +166,7 @@ ncclResult_t run(std::vector<Call> calls) {
     return wrong(ncclInvalidUsage, std::to_string(calls.size()) + " of the " +
                                        std::to_string(clique.local.size()) +
                                        " ranks in this process came to a collective: NCCL would "
-                                       "wait for the others for ever");
+                                       "wait for the others forever");
   }
   std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
     return a.communicator->rank < b.communicator->rank;
@@ -232,7 +232,7 @@ ncclResult_t start_all(const std::vector<Start>& starts) {
     if (clique->local.size() < static_cast<std::size_t>(clique->ranks) && !exchange_bytes) {
       return wrong(ncclInvalidUsage, "only " + std::to_string(clique->local.size()) + " of " +
                                          std::to_string(clique->ranks) +
-                                         " ranks came: NCCL would wait for ever");
+                                         " ranks came: NCCL would wait forever");
     }
   }
   return ncclSuccess;

@@ -21,7 +21,7 @@ struct CompiledKernel {
   // of the innermost loops of multiply-adds; and how many of those a turn has.
   double local_traffic_bytes = 0, local_loop_bytes = 0, multiply_adds = 0;
   bool has_local_price = true;  // false: some is moved in other loops, and nobody knows how often
-  // Words of local memory, 4 bytes a lane, that `warps` warps move which issue so many
+  // Words of local memory, 4 bytes per lane, that `warps` warps move which issue so many
   // multiply-adds in all. What lies in an outer loop counts once. 0 without a price.
   double local_words(double warps, double issued) const;
   // By kind of access ("shared load"), how the compiled code departs from the source's stream of

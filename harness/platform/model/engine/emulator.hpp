@@ -32,7 +32,7 @@ struct EmulatorSettings {
   unsigned threads = 0;  // of the host; 0: all cores
   std::size_t most_sampled_blocks = 32;
   std::size_t event_budget =
-      1'500'000;                // events and multiply-adds a kernel, after which sampling stops
+      1'500'000;                // events and multiply-adds per kernel, after which sampling stops
   MappedHost is_mapped_host{};  // default: no host memory may be accessed
   // Whether kernels of a device may access a peer's memory. Default: none may.
   std::function<bool(int device, int peer)> may_access{};
@@ -66,7 +66,7 @@ class Emulator final : public KernelExecutor {
 
   // Whether launches are explained as well: what the first warp of their first block accesses.
   void set_explaining(bool explaining) { explaining_ = explaining; }
-  // Of the launches since the last call of forget_runs(), in order.
+  // Explanations of the launches since the last call of forget_runs(), in order.
   const std::vector<Explanation>& explanations() const { return explanations_; }
 
  private:

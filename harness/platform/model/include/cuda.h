@@ -22,7 +22,7 @@ enum CUstreamWriteValue_flags { CU_STREAM_WRITE_VALUE_DEFAULT = 0x0 };
 
 using cuuint64_t = std::uint64_t;
 
-// Of what the model knows; the numbers are CUDA's.
+// Only what the model knows; the numbers are CUDA's.
 enum CUtensorMapDataType { CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9 };
 enum CUtensorMapInterleave { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
 enum CUtensorMapSwizzle {

@@ -117,7 +117,7 @@ void* dynamic_shared_memory() noexcept;
 template <class T>
 __attribute__((always_inline)) inline T shuffled(unsigned mask, T value, Shuffle how,
                                                  unsigned argument, int width) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes a lane");
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes per lane");
   std::uint64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
   bits = shuffle(mask, bits, how, argument, width);

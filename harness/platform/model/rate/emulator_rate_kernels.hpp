@@ -9,7 +9,7 @@ void copy_strided(float* to, const float* from, unsigned elements, unsigned stri
 void transpose(float* to, const float* from, unsigned size);
 void reduce(float* sums, const float* from, unsigned elements);
 void multiply(float* c, const float* a, const float* b, unsigned size);
-// 256 threads a block meet at a barrier `times` times.
+// 256 threads per block meet at a barrier `times` times.
 void meet(float* out, unsigned blocks, unsigned times);
 
 }  // namespace gpubench::rate

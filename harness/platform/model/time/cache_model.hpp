@@ -34,7 +34,7 @@ struct L2Shares {
 };
 L2Shares l2_shares(double hits_of_partition, double partitions);
 
-// Of one allocation's reads, in sectors.
+// One allocation's reads, in sectors.
 struct Reads {
   double leaving_l1 = 0;
   double waiting_beyond_l1 = 0;  // these, and what waits with them in their requests

@@ -38,7 +38,7 @@ struct KernelProfile {
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
   std::size_t local_bytes = 0;   // a thread
-  double local_words = 0;        // that warps load from and store to there, 4 bytes a lane
+  double local_words = 0;        // that warps load from and store to there, 4 bytes per lane
   Counts counts;
   std::vector<FootprintSums> footprints;
   double host_bytes_read = 0, host_bytes_written = 0;  // of the host's memory

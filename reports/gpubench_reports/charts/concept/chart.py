@@ -1,4 +1,4 @@
-"""The chart of one concept: a panel a kernel, the swept axis, law and prediction beside it."""
+"""The chart of one concept: one panel per kernel, the swept axis, law and prediction beside it."""
 
 import math
 

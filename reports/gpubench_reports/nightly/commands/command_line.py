@@ -34,20 +34,20 @@ Tracks a GPU's figures night by night, and tells a regression from noise.
   add              store result files that were measured elsewhere as one night, and judge it
   status           what is open now, from the store alone
   accept           take the present level of a series as its new baseline, with a reason
-  acknowledge      keep quiet about a known regression until a date
+  acknowledge      stay quiet about a known regression until a date
   report           write the trend page
   index            bring the index up to date, or rebuild it from the files
   export           Parquet for a fleet, OpenMetrics or JUnit XML for others' tools
-  query            one of the prepared questions, to the index or to exported Parquet
+  query            ask the index, or exported Parquet, a prepared question
   compare          the pull-request gate: two programs, interleaved
-  bisect           which commit made it slower, with the gate as oracle
-  calibrate-judge  false alerts a night and what is found how soon, with this site's noise
-  benchmark        how long indexing and judging take as a store grows
+  bisect           find the commit that made it slower, with the gate as oracle
+  calibrate-judge  false alerts per night and how soon changes are found, with this site's noise
+  benchmark        time indexing and judging as a store grows
 """
 
 _EPILOG = """\
-Exit code 0: nothing. 1: a regression, also one that bisect has found. 2: could not judge; a line
-says why. 130: interrupted.
+Exit code 0: nothing open. 1: a regression, or a commit that bisect found. 2: could not judge; a
+line says why. 130: interrupted.
 """
 
 

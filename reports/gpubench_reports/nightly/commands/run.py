@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store_arguments(parser)
     rehearsal_argument(parser)
     program_arguments(parser, Path("./gpubench"))
-    parser.add_argument("--processes", type=int, metavar="N", help="fresh processes a night")
+    parser.add_argument("--processes", type=int, metavar="N", help="fresh processes per night")
     parser.add_argument("--machine", metavar="NAME", help="default: host and device")
     parser.add_argument(
         "--rehearsal-noise",

@@ -104,7 +104,7 @@ def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus)
     first = nights[0][0]
     cards = _cards(store, settings, one, history, first)
     style, words = {
-        0: ("nothing", "nothing"),
+        0: ("nothing", "nothing open"),
         1: ("regression", "regression"),
         2: ("unjudged", "could not judge"),
     }[one.exit_code]

@@ -59,8 +59,8 @@ def lines(one: MachineStatus, settings: Settings, rehearsal: bool) -> list[str]:
         found += [f"    {line}" for line in one.unjudged]
     if verdict:
         found += _notes(verdict, settings)
-    words = {0: "nothing", 1: "regression", 2: "could not judge"}
-    found.append(f"  verdict: {words[one.exit_code]}")
+    words = {0: "OK: nothing open", 1: "regression", 2: "could not judge"}
+    found.append(f"  {words[one.exit_code]}")
     return found
 
 

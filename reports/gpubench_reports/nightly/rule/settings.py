@@ -17,7 +17,7 @@ class Settings:
     """All times are seconds unless they say otherwise; floors are fractions (0.02 is 2 %)."""
 
     # What a night is.
-    processes: int = 5  # fresh processes a night, and again for a rerun
+    processes: int = 5  # fresh processes per night, and again for a rerun
     min_processes: int = 3  # fewer with a valid time: the night is not valid for this series
     suite: str = "default"
     mode: str = "cold"

@@ -1,4 +1,4 @@
-"""Calibrates the judge itself: false alerts a night, and what is found how soon, by simulation.
+"""Calibrates the judge itself: false alerts per night, and what is found how soon, by simulation.
 
 A simulated night's time is the series' level x a factor of the night x, for an outlier, its size;
 a process's median is that x a factor of the process x one of its own noise. A rerun on the same
@@ -284,8 +284,8 @@ def markdown(outcome: Outcome, noise: Noise, settings: Settings, series: int, ni
         "",
         f"| {series} series x {nights} nights, simulated | |",
         "|---|---|",
-        f"| false alerts a night | {outcome.false_slow:.3f} |",
-        f"| false improvements a night | {outcome.false_fast:.3f} |",
+        f"| false alerts per night | {outcome.false_slow:.3f} |",
+        f"| false improvements per night | {outcome.false_fast:.3f} |",
     ]
     lines += [
         f"| a step of +{step - 1:.1%} found within 2, {_WEEK}, {_AFTER} nights | "

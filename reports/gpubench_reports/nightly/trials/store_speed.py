@@ -42,7 +42,7 @@ _CONTEXT = {
 
 
 def make_night(store: Store, number: int, seconds: np.ndarray, verdict: bool) -> None:
-    """Night `number` with one file a process; `seconds` is processes x series."""
+    """Night `number` with one file per process; `seconds` is processes x series."""
     night = Night("bench", number, store.root / "nights" / "bench" / f"{number:06d}")
     night.path.mkdir(parents=True)
     date = (datetime(2026, 1, 1, 2, tzinfo=UTC) + timedelta(days=number)).isoformat()
@@ -125,7 +125,7 @@ def benchmark(
     rng = np.random.default_rng(1)
     try:
         store = Store.open(made, rehearsal=False, create=True)
-        say(f"making {nights} nights of {series} series, {processes} processes a night")
+        say(f"making {nights} nights of {series} series, {processes} processes per night")
         base = 1e-4 * (1 + rng.random(series))
         for number in range(1, nights + 1):
             level = base * np.exp(0.004 * rng.standard_normal(series))

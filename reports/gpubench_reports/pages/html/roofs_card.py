@@ -52,10 +52,10 @@ def roofs_card(result: ResultFile) -> Markup:
         ],
     )
     table = tag("table", tag("thead", head), tag("tbody", lines))
-    words = f"The most that each part of the device can do: as {context.verb} by the rows made for "
-    words += "it, and as its device file has it from the source named."
+    words = f"The most that each part of the device delivers: {context.verb} by the rows made for "
+    words += "it, and as stated in its device file, from the source named."
     if by_row:
-        words += " * no row is made for it: the best row that it bounds, which may stay below."
+        words += " * No row measures this roof: the best row that it bounds, which may be lower."
     return card(
         "Its roofs",
         tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Roofs"),

@@ -56,7 +56,7 @@ def _health_card(facts: Facts) -> Markup:
     found = facts.health
     word, look = {
         True: ("✓ healthy", "good"),
-        False: ("✗ not well", "bad"),
+        False: ("✗ not healthy", "bad"),
         None: ("? not observed", "doubt"),
     }[found.well]
     return card(
@@ -103,7 +103,7 @@ def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
     what = ", ".join(dict.fromkeys(labels))
     return tag(
         "p",
-        "Not graded: no law at their size, and no roof to hold them against (bound by "
+        "Not graded: no law at their size, and no roof to compare them with (bound by "
         f"{what}); a row's name in the table says which.",
         class_="small",
     )

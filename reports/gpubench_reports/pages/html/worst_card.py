@@ -11,7 +11,7 @@ _WORST = 3  # rows that the summary tells, each of another concept
 
 
 def worst_card(facts: Facts) -> Markup:
-    """What failed, then the rows farthest from what is expected, one a concept."""
+    """What failed, then the worst row per concept."""
     result, verdicts = facts.result, facts.verdicts
     modelled = result.context.modelled
     title = "Where the model is farthest from what is expected" if modelled else "Worst rows"
@@ -33,15 +33,15 @@ def worst_card(facts: Facts) -> Markup:
     off = sum(verdict.grade not in (EXPECTED, UNGRADED) for verdict in verdicts.values())
     lead = f"{off} rows are not as expected" if off != 1 else "One row is not as expected"
     if not off:
-        lead = "All graded rows are as expected; the nearest to low, one a concept, "
-        lead += "by the share of their tolerance that they use:"
+        lead = "All graded rows are as expected. Nearest to low, worst row per concept, "
+        lead += "with the share of its tolerance that it uses:"
     else:
-        lead += "; the farthest, one a concept, by multiples of their tolerance:"
+        lead += "; worst row per concept:"
     if modelled:
         lead = (
             "Nothing was measured, so none of this is a fault of the device: "
-            "it is where the model lies farthest from a row's law, its roof, or a figure that "
-            "others published. "
+            "these are the rows where the model is farthest from their law, their roof, or a "
+            "published figure. "
         ) + lead
     return card(title, tag("p", lead), tag("ol", entries, class_="worst"))
 

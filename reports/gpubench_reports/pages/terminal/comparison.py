@@ -52,7 +52,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
 
 
 def print_speedups(table: Speedups) -> None:
-    """Prints the means of every group, a column a file, with their intervals."""
+    """Prints the means of every group, one column per file, with their intervals."""
     console = new_console()
     for warning in table.warnings:
         console.print(bold(f"!  {warning}"))

@@ -1,7 +1,7 @@
 """Other programs' results as result files, so that an old number can stand beside a new one.
 
 Rows are named as the suite's own where they do the same work (collectives, BabelStream's kernels
-with one word a thread), else after the program. Every format is read as its program writes it:
+with one word per thread), else after the program. Every format is read as its program writes it:
 
   nccl-tests   the table that all_reduce_perf and its sisters print
   babelstream  --csv

@@ -9,7 +9,7 @@ from gpubench_reports.results.checking import clean
 from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
 
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
-AXES = {"bytes": "bytes a lane", "unroll": "accesses in flight a thread"}
+AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}
 
 
 def read(path: Path) -> Imported:

@@ -11,7 +11,7 @@ _GPU_STREAM = {
     "triad": ("triad", 3),
 }  # our kernel, and its arrays
 _GPU_STREAM_ARRAY = 8 * (128 * 2**20 + 2)  # bytes
-AXES = {"bytes": "bytes a lane", "unroll": "accesses in flight a thread", "block": "threads"}
+AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread", "block": "threads"}
 
 
 def read(path: Path) -> Imported:

@@ -40,6 +40,8 @@ def with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
     rows["half_over_size"] = _half_over_size(rows)
     waves = pd.Series([number_of(raw.get("waves")) for raw in rows["raw"]], index=rows.index)
     rows["wave_share"] = waves / np.ceil(waves)
+    penalties = [number_of(raw.get("penalty")) for raw in rows["raw"]]
+    rows["slowdown"] = 1 + pd.Series(penalties, index=rows.index)
     rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
 

@@ -30,7 +30,7 @@ def health(result: ResultFile) -> Health:
         said.append(f"{_rows(shaky)} did not converge")
         bad = True
     if result.context.modelled:
-        said.append("nothing was measured: a modelled device is never hot and never throttled")
+        said.append("nothing was measured: a modelled device is never hot or throttled")
         return Health(False if bad else None, said)
     throttled = int((ok["throttled"] > 0).sum())
     if throttled:

@@ -19,7 +19,7 @@ from gpubench_reports.rules.verdicts.rulebook import (
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED, Cause, Verdict
 
 _GRADES = {"low": LOW, "high": HIGH}
-_LAW, _ROOF = "what its law allows", "its {} roof"  # yardsticks that the run's roofs are part of
+_LAW, _ROOF = "the predicted limit", "its {} roof"  # yardsticks that the run's roofs are part of
 
 
 def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdict]:
@@ -66,7 +66,7 @@ def _unproven_roofs(result: ResultFile) -> set[str]:
 def _no_roof_of_this_run(verdict: Verdict) -> str:
     return (
         f"{verdict.share:.0%} of {verdict.yardstick} by the device file's {verdict.label}; no row "
-        "of this run measured what can be had of it (those of stream do)"
+        "of this run measured that roof (those of stream do)"
     )
 
 
@@ -118,7 +118,7 @@ def _yardstick(
             share = value / middle
             if _less_is_more(entry.quantity):
                 share, better, worse = 1 / share, 1 / worse, 1 / better
-            words = f"what is recorded for it ({entry.source})"
+            words = f"what was recorded for it ({entry.source})"
             return share, words, worse * (1 - limits["recorded"]), better * (1 + limits["recorded"])
     ratio = row["law_ratio"]
     if ratio > 0:
@@ -130,7 +130,7 @@ def _yardstick(
     if measured and row["model_seconds"] > 0:
         share = row["model_seconds"] / row["seconds"]
         tolerance = limits["prediction"]
-        return share, "the speed that the model predicts", 1 / (1 + tolerance), 1 / (1 - tolerance)
+        return share, "the model's prediction", 1 / (1 + tolerance), 1 / (1 - tolerance)
     if row["roof_fraction"] > 0:
         roof = _ROOF.format(row["label"]) if row["label"] else "its roof"
         return row["roof_fraction"], roof, limits["roof_low"], limits["roof_high"]

@@ -23,6 +23,7 @@ _DERIVED = (
     "half_over_size",
     "tile_elements",
     "wave_share",
+    "slowdown",
     "zeros",
 )
 _TESTS: dict[str, Callable[[float, float], bool]] = {

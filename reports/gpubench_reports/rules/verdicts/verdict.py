@@ -66,7 +66,7 @@ class Verdict:
         if self.grade == UNGRADED:
             return ""
         low, high = (f"{share * 100:.3g}" for share in self.expected)
-        return f"{low} to {high} % is as expected"
+        return f"expected: {low}-{high} %"
 
     @property
     def why(self) -> str:
@@ -78,8 +78,8 @@ class Verdict:
                 for cause in seen
             )
         if self.causes:
-            return f"nothing in the row's figures shows why; most often {self.causes[0].says}"
-        return self.means or "no figure says why"
+            return f"the row's figures do not show why; most often {self.causes[0].says}"
+        return self.means or "cause unknown"
 
     @property
     def next_steps(self) -> list[str]:
