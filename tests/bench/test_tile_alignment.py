@@ -123,7 +123,7 @@ def test_rows_of_the_tensor_cores_have_a_roof(rows: dict[str, dict]) -> None:
     bound = [row for row in rows.values() if row["label"] == "tensor"]
     assert len(bound) > 15
     for row in bound:
-        assert row["roof"] == f"tensor_{row['arguments']['dtype']}"
+        assert row["grade_roof"] == f"tensor_{row['arguments']['dtype']}"
         assert 0.05 < row["roof_fraction"] <= 0.742
 
 
