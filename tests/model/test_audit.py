@@ -3,7 +3,6 @@ accesses that the emulator counts."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -13,14 +12,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
-AUDIT = ROOT / "harness/platform/model/audit/audit.py"
+sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
 
-spec = importlib.util.spec_from_file_location("audit", AUDIT)
-assert spec is not None
-assert spec.loader is not None
-audit = importlib.util.module_from_spec(spec)
-sys.modules["audit"] = audit
-spec.loader.exec_module(audit)
+import audit  # noqa: E402
+from disassembly import Compiled, Reader  # noqa: E402
+from sites import Place, Site  # noqa: E402
 
 HERE = "kernels/coalescing.cuh"
 TEXT = (ROOT / HERE).read_text().splitlines()[29].strip()
@@ -129,19 +125,19 @@ def test_counts_are_the_lesson_where_the_profiler_confirms_them() -> None:
     assert not audit.counts_are_the_lesson("stream")
 
 
-def read(*lines: str) -> audit.Compiled:
-    return audit.Reader().read("\n".join([".text.kernel:", *lines]), ["kernel"])["kernel"]
+def read(*lines: str) -> Compiled:
+    return Reader().read("\n".join([".text.kernel:", *lines]), ["kernel"])["kernel"]
 
 
 def at(line: int, inlined: str = "") -> str:
     return f'\t//## File "{ROOT / HERE}", line {line}{inlined}'
 
 
-def site(times: dict[int, int], in_loop: bool = False) -> audit.Site:
-    return audit.Site(times, in_loop)
+def site(times: dict[int, int], in_loop: bool = False) -> Site:
+    return Site(times, in_loop)
 
 
-PLACE = audit.Place(HERE, 30)
+PLACE = Place(HERE, 30)
 
 
 def test_disassembly_is_read_by_site() -> None:
@@ -161,10 +157,10 @@ def test_disassembly_is_read_by_site() -> None:
         "        /*0130*/                   LDS.U.U16 R2, [R3] ;",
     )
     assert kernel.sites == {
-        ("global load", audit.Place(HERE, 42)): site({16: 1}),
-        ("shared store", audit.Place(HERE, 24)): site({8: 1}),
-        ("global atomic", audit.Place(HERE, 47)): site({8: 1}, in_loop=True),
-        ("shared load", audit.Place(HERE, 48)): site({2: 1}),
+        ("global load", Place(HERE, 42)): site({16: 1}),
+        ("shared store", Place(HERE, 24)): site({8: 1}),
+        ("global atomic", Place(HERE, 47)): site({8: 1}, in_loop=True),
+        ("shared load", Place(HERE, 48)): site({2: 1}),
     }
     assert kernel.local_store_bytes == 8
 
@@ -210,7 +206,7 @@ def test_spills_are_those_of_a_turn_of_the_innermost_loops() -> None:
     ],
 )
 def test_what_the_compiler_did_in_words(
-    seen: dict[int, int], compiled: audit.Site | None, words: str
+    seen: dict[int, int], compiled: Site | None, words: str
 ) -> None:
     key = ("shared load", PLACE)
     found = audit.differences({key: site(seen)}, {} if compiled is None else {key: compiled})
@@ -219,14 +215,14 @@ def test_what_the_compiler_did_in_words(
 
 
 def test_a_site_may_lie_on_another_line_of_its_statement_but_is_not_taken_twice() -> None:
-    near = audit.Place(HERE, 32)
-    far = audit.Place(HERE, 39)
+    near = Place(HERE, 32)
+    far = Place(HERE, 39)
     one = {("shared load", PLACE): site({4: 1})}
     assert audit.differences(one, {("shared load", near): site({4: 1})}) == {}
     # Further away in the file if nothing else is known to come by there, of the same width.
     assert audit.differences(one, {("shared load", far): site({4: 1})}) == {}
     assert audit.differences(one, {("shared load", far): site({8: 1})}) != {}
-    elsewhere = audit.Place("kernels/other.cuh", 30)
+    elsewhere = Place("kernels/other.cuh", 30)
     assert audit.differences(one, {("shared load", elsewhere): site({4: 1})}) != {}
     both = {**one, ("shared load", near): site({4: 1})}
     assert "leaves out" in audit.differences(both, {("shared load", near): site({4: 1})}).get(

@@ -3,7 +3,6 @@ and next to nothing else in the loop, and no local memory."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
@@ -15,14 +14,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
-spec = importlib.util.spec_from_file_location(
-    "audit", ROOT / "harness/platform/model/audit/audit.py"
-)
-assert spec is not None
-assert spec.loader is not None
-audit = importlib.util.module_from_spec(spec)
-sys.modules["audit"] = audit
-spec.loader.exec_module(audit)
+sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
+
+from disassembly import architecture_of  # noqa: E402
+from sites import output_of, tool  # noqa: E402
 
 # The unit's instruction, and how many of it a round of the loop has.
 CHAINS = {"Fp32": "FFMA", "Fp64": "DFMA", "Fp16x2": "HFMA2", "Bf16x2": "HFMA2", "Int32": "IMAD"}
@@ -73,11 +68,11 @@ def compiled() -> dict[str, dict[str, str]]:
     result: dict[str, dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         program = (BUILD / "gpubench-cuda").resolve()
-        audit.output_of(audit.tool("cuobjdump"), "-xelf", "all", program, cwd=Path(folder))
+        output_of(tool("cuobjdump"), "-xelf", "all", program, cwd=Path(folder))
         for cubin in Path(folder).glob("*.cubin"):
             if b"N12compute_peak" in cubin.read_bytes():
-                text = audit.output_of(audit.tool("nvdisasm"), "-c", "-ndf", cubin)
-                result.setdefault(audit.architecture_of(cubin), {}).update(functions(text))
+                text = output_of(tool("nvdisasm"), "-c", "-ndf", cubin)
+                result.setdefault(architecture_of(cubin), {}).update(functions(text))
     assert result, "no cubin has kernels of compute_peak"
     return result
 

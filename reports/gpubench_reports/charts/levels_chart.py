@@ -31,7 +31,7 @@ _SIZES = (10.5, 7.5, 4.8, 2.6)
 
 
 @dataclass(frozen=True)
-class Point:
+class RowAtLevels:
     """A row: its arithmetic rate [FLOP/s] and its intensity at each level [FLOP per byte]."""
 
     name: str
@@ -42,7 +42,7 @@ class Point:
     intensity: dict[str, float]
 
 
-def points_of(rows: pd.DataFrame) -> list[Point]:
+def points_of(rows: pd.DataFrame) -> list[RowAtLevels]:
     """The rows with FLOP/s and with bytes for two levels or more."""
     found = []
     for row in rows[(rows["status"] == "ok") & (rows["flops_per_second"] > 0)].to_dict("records"):
@@ -52,7 +52,7 @@ def points_of(rows: pd.DataFrame) -> list[Point]:
         if len(intensity) < 2:
             continue
         found.append(
-            Point(
+            RowAtLevels(
                 f"{row['kernel']} {_in_short(row['arguments'])}".strip(),
                 f"{row['concept']}/{row['kernel']}",
                 row["label"],
@@ -138,9 +138,9 @@ def _preferred(context: Context, kind: str) -> list[Roof]:
     return list(found.values())
 
 
-def _label(axes: Axes, points: list[Point]) -> None:
+def _label(axes: Axes, points: list[RowAtLevels]) -> None:
     """Names of the ends and the knee of each kernel's rows, as many as have room."""
-    kernels: list[list[Point]] = []
+    kernels: list[list[RowAtLevels]] = []
     for kernel in dict.fromkeys(point.kernel for point in points):
         own = [point for point in points if point.kernel == kernel]
         x = np.array([next(iter(point.intensity.values())) for point in own])

@@ -33,7 +33,7 @@ from gpubench_reports.results.context import Context
 from gpubench_reports.results.explanations import Explanation, explanations_beside
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.traces import Trace, path_beside, read_trace
-from gpubench_reports.results.watched import Series, series_beside
+from gpubench_reports.results.watched import WatchedRow, series_beside
 
 _WORKERS = 2
 # More rows than this in one chart cannot be told apart, and take minutes to draw.
@@ -104,7 +104,7 @@ def charts_of(result: ResultFile) -> dict[str, Builder]:
             charts[f"{name}-wire"] = partial(_concept, wire_chart.build, concept)
     for number, explanation in enumerate(explanations_beside(result), start=1):
         charts[f"warp-{number}"] = partial(_warp, explanation)
-    watched: dict[str, list[Series]] = {}
+    watched: dict[str, list[WatchedRow]] = {}
     for series in series_beside(result):
         watched.setdefault(series.name.partition("/")[0], []).append(series)
     for concept, name in chart_names(list(watched)).items():
@@ -183,7 +183,7 @@ def _timeline(concept: str, shown: list[Trace], result: ResultFile) -> Figure | 
     return timeline_chart.build(concept, shown, result.context)
 
 
-def _watched(concept: str, watched: list[Series], result: ResultFile) -> Figure | None:
+def _watched(concept: str, watched: list[WatchedRow], result: ResultFile) -> Figure | None:
     return series_chart.build(concept, watched, result.context)
 
 

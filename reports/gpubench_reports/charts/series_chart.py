@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import si_exponent, si_prefix
 from gpubench_reports.results.context import Context
-from gpubench_reports.results.watched import Series
+from gpubench_reports.results.watched import WatchedRow
 
 _COLUMN, _LEFT = 4.8, 0.78  # inches
 _PANEL, _GAP = 1.15, 0.16
@@ -25,7 +25,7 @@ _EVIDENCE = {
 _VERDICT_LINES = 3
 
 
-def build(concept: str, watched: list[Series], context: Context) -> Figure | None:
+def build(concept: str, watched: list[WatchedRow], context: Context) -> Figure | None:
     """The figure for `watched`, all of one concept; None when there is none."""
     if not watched:
         return None
@@ -74,7 +74,7 @@ def build(concept: str, watched: list[Series], context: Context) -> Figure | Non
 
 
 def _draw(
-    axes: Axes, series: Series, values: np.ndarray, title: str, unit: str, colour: str
+    axes: Axes, series: WatchedRow, values: np.ndarray, title: str, unit: str, colour: str
 ) -> None:
     axes.plot(series.seconds, values, color=colour, lw=1.3, gid=title)
     axes.set_xlim(0, series.seconds[-1])
@@ -92,7 +92,7 @@ def _draw(
     axes.set_ylabel(f"{title}\n[{si_prefix(exponent)}{unit}]", size=8)
 
 
-def held_back(series: Series) -> list[tuple[float, float]]:
+def held_back(series: WatchedRow) -> list[tuple[float, float]]:
     """The stretches [s] in which the driver gave a reason."""
     found = []
     places = range(len(series.seconds))

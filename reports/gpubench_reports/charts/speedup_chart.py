@@ -8,13 +8,13 @@ from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
 from gpubench_reports.charts.compare_chart import ratio_axis
-from gpubench_reports.comparisons.speedups import Table
+from gpubench_reports.comparisons.speedups import Speedups
 
 _LINE, _LEFT, _PLOT, _RIGHT, _BOTTOM = 0.2, 2.6, 6.2, 0.5, 0.65  # inches
 MOST_LINES = 60
 
 
-def build(table: Table, modelled: bool) -> Figure:
+def build(table: Speedups, modelled: bool) -> Figure:
     """The first MOST_LINES groups of `table`."""
     groups = list(dict.fromkeys(g for lines in table.lines.values() for g in lines[table.by]))
     left_out = max(len(groups) - MOST_LINES, 0)
@@ -74,7 +74,7 @@ def build(table: Table, modelled: bool) -> Figure:
     return figure
 
 
-def _head(figure: Figure, table: Table, left_out: int) -> None:
+def _head(figure: Figure, table: Speedups, left_out: int) -> None:
     height = figure.get_figheight()
     title = f"Geometric means by {table.by}" + (f", {left_out} more not drawn" if left_out else "")
     figure.text(

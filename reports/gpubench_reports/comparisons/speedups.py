@@ -41,7 +41,7 @@ def _deviation(widths: pd.Series) -> float:
 
 
 @dataclass(frozen=True)
-class Table:
+class Speedups:
     """Speed-ups: one block of `lines` (as means() gives them) for each other file, by its label."""
 
     reference: str
@@ -51,7 +51,7 @@ class Table:
     of_roof: bool
 
 
-def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = False) -> Table:
+def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = False) -> Speedups:
     """How many times as fast as the first file each other one is, by concept, kernel or row.
 
     With `of_roof` a row's figure is the fraction of its roof that it reaches, so that devices of
@@ -73,7 +73,7 @@ def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = Fa
         rows = rows.assign(row=rows["name"], kernel=rows["concept"] + "/" + rows["kernel"])
         lines[name] = means(rows, by)
         warnings += comparison.warnings
-    return Table(names[0], by, lines, list(dict.fromkeys(warnings)), of_roof)
+    return Speedups(names[0], by, lines, list(dict.fromkeys(warnings)), of_roof)
 
 
 def of_roofs(comparison: Comparison) -> pd.DataFrame:
@@ -97,7 +97,7 @@ def of_roofs(comparison: Comparison) -> pd.DataFrame:
     return rows.assign(a=a[known], b=b[known], ratio=ratio)
 
 
-def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) -> Table:
+def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) -> Speedups:
     lines: dict[str, pd.DataFrame] = {}
     first = ""
     for name, result in zip(names, results, strict=True):
@@ -138,7 +138,7 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
         raise ReportError(
             results[0].path, "has no rows that differ in their dtype alone, so none can be compared"
         )
-    return Table(first, "dtype", lines, [], of_roof)
+    return Speedups(first, "dtype", lines, [], of_roof)
 
 
 def labels(contexts: Sequence[Context]) -> list[str]:

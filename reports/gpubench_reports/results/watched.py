@@ -19,7 +19,7 @@ _EVIDENCE = ("sm_clock_hz", "power_w", "temperature_c")
 
 
 @dataclass(frozen=True)
-class Series:
+class WatchedRow:
     """One watched row; NaN where nobody told."""
 
     name: str
@@ -31,7 +31,7 @@ class Series:
     reasons: tuple[str, ...]  # of the driver, in words; "" for none
 
 
-def series_beside(result: ResultFile) -> list[Series]:
+def series_beside(result: ResultFile) -> list[WatchedRow]:
     """Those that the run of `result` wrote; none when there are none, or only an older run's.
 
     Raises ReportError when the file beside the result is damaged.
@@ -57,7 +57,7 @@ def series_beside(result: ResultFile) -> list[Series]:
     return found
 
 
-def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
+def _series(check: Checker, where: str, entry: dict[str, Any]) -> WatchedRow:
     quantity = BY_COLUMN.get(check.text(entry, "figure", where))
     if quantity is None:
         raise check.fail(where, "'figure' is none that a row is judged by")
@@ -72,7 +72,7 @@ def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
     for name, length in {**lengths, "reasons": len(reasons)}.items():
         if length != len(seconds):
             raise check.fail(where, f"'{name}' must be as long as 'seconds'")
-    return Series(
+    return WatchedRow(
         name=check.text(entry, "name", where),
         verdict=check.text(entry, "verdict", where, ""),
         quantity=quantity,

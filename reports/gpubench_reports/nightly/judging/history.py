@@ -16,7 +16,7 @@ Key = tuple[str, str, str]  # device, mode, name: a series of one machine
 REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
 
 
-class Point(NamedTuple):
+class NightValue(NamedTuple):
     """One night of one series; NaN is not known."""
 
     night: int
@@ -51,7 +51,7 @@ class Standing:
         return IMPROVEMENT if ratio < 1 / (1 + settings.change_floor) else ""
 
 
-class Machine:
+class MachineHistory:
     """A machine's history up to night `until` (all of it unless given), read from the index."""
 
     def __init__(self, index: Index, machine: str, until: int | None = None) -> None:
@@ -70,7 +70,7 @@ class Machine:
                 (machine, last),
             )
         }
-        self.points: dict[Key, list[Point]] = defaultdict(list)
+        self.points: dict[Key, list[NightValue]] = defaultdict(list)
         for device, mode, name, *columns in index.rows(
             "select s.device, s.mode, s.name, v.night, v.environment, v.first, v.rerun, v.seconds,"
             " v.cycles, v.clock_hz, v.temperature_c, v.throttled, v.limits"
@@ -80,7 +80,7 @@ class Machine:
             (machine, last - HORIZON, last),
         ):
             known = [math.nan if column is None else column for column in columns]
-            self.points[device, mode, name].append(Point._make(known))
+            self.points[device, mode, name].append(NightValue._make(known))
         self.events: dict[Key, list[dict[str, Any]]] = defaultdict(list)
         for (text,) in index.rows(
             "select verdict from night where machine = ? and number <= ? and verdict is not null"
@@ -111,7 +111,9 @@ class Machine:
                     standing.acknowledged = decision
         return standing
 
-    def level(self, key: Key, environment: int, decisions: Sequence[dict[str, Any]]) -> list[Point]:
+    def level(
+        self, key: Key, environment: int, decisions: Sequence[dict[str, Any]]
+    ) -> list[NightValue]:
         """The nights of the series' present level, oldest first."""
         start = self.standing(key, self.environments[environment], decisions).level_start
         return [

@@ -12,8 +12,8 @@ from gpubench_reports.nightly.judging.history import (
     ENVIRONMENT,
     RETURN,
     Key,
-    Machine,
-    Point,
+    MachineHistory,
+    NightValue,
     Standing,
 )
 from gpubench_reports.nightly.judging.missing import missing_series
@@ -49,7 +49,7 @@ def judge_new(store: Store, index: Index, settings: Settings) -> list[tuple[Nigh
             if night.number not in waiting:
                 continue
             # Verdicts of this round reach the next night through the history, not the index.
-            history = history or Machine(index, machine)
+            history = history or MachineHistory(index, machine)
             verdict = _judge_night(index, history, night, settings, decisions)
             with contextlib.suppress(FileExistsError):
                 publish(night.path / "verdict.json", as_json(verdict))
@@ -63,7 +63,7 @@ def judge_new(store: Store, index: Index, settings: Settings) -> list[tuple[Nigh
 
 def _judge_night(
     index: Index,
-    history: Machine,
+    history: MachineHistory,
     night: Night,
     settings: Settings,
     decisions: Sequence[dict[str, Any]],
@@ -108,9 +108,9 @@ def _judge_night(
 
 
 def _event(
-    history: Machine,
+    history: MachineHistory,
     key: Key,
-    level: list[Point],
+    level: list[NightValue],
     change: regression.Change,
     standing: Standing,
     night: int,
@@ -154,7 +154,7 @@ def _ratio(before: Iterable[float], since: Iterable[float]) -> float:
     return medians[1] / medians[0]
 
 
-def _class(change: regression.Change, cycles: float, since: Sequence[Point]) -> str:
+def _class(change: regression.Change, cycles: float, since: Sequence[NightValue]) -> str:
     """Whose doing the change is: the program's, if its cycles moved with its time."""
     if math.isnan(cycles):
         return "clock not known"
@@ -167,7 +167,7 @@ def _class(change: regression.Change, cycles: float, since: Sequence[Point]) -> 
 
 
 def _new_segment(
-    history: Machine, key: Key, points: list[Point], point: Point
+    history: MachineHistory, key: Key, points: list[NightValue], point: NightValue
 ) -> list[dict[str, Any]]:
     """If tonight is the first night of a key: what changed, and how tonight compares."""
     earlier = [p for p in points if p.night < point.night]
@@ -195,7 +195,7 @@ def suspicious(
     decisions: Sequence[dict[str, Any]],
 ) -> list[Key]:
     """The series that night `number`, of which `files` are known so far, makes provisional."""
-    history = Machine(index, machine, until=number - 1)
+    history = MachineHistory(index, machine, until=number - 1)
     medians: dict[Key, list[float]] = defaultdict(list)
     environments: dict[Key, int] = {}
     for file in files:

@@ -4,14 +4,14 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench_reports.nightly.judging.history import Key, Machine, covers
+from gpubench_reports.nightly.judging.history import Key, MachineHistory, covers
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Night
 
 
 def missing_series(
     index: Index,
-    history: Machine,
+    history: MachineHistory,
     tonight: set[Key],
     night: Night,
     decisions: Sequence[dict[str, Any]],

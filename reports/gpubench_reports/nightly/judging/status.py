@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.judging.history import IMPROVEMENT, REGRESSION, Machine, Standing
+from gpubench_reports.nightly.judging.history import (
+    IMPROVEMENT,
+    REGRESSION,
+    MachineHistory,
+    Standing,
+)
 from gpubench_reports.nightly.judging.missing import is_retired, missing_line
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
@@ -67,7 +72,7 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
         elif not verdict["judged"]:
             one.unjudged.append(f"night {number} gave no sound time")
         one.unjudged += [missing_line(entry) for entry in verdict.get("missing", [])]
-        history = Machine(index, machine)
+        history = MachineHistory(index, machine)
         for key, points in history.points.items():
             present = history.environments[points[-1].environment]
             standing = history.standing(key, present, decisions)

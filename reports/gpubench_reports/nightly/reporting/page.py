@@ -21,8 +21,8 @@ from gpubench_reports.nightly.judging.history import (
     IMPROVEMENT,
     REGRESSION,
     Key,
-    Machine,
-    Point,
+    MachineHistory,
+    NightValue,
     Standing,
 )
 from gpubench_reports.nightly.judging.missing import missing_line
@@ -64,7 +64,7 @@ class _Card:
     kind: str  # css class and the reason for its place
     order: tuple[Any, ...]
     caption: str
-    points: list[Point]
+    points: list[NightValue]
     events: list[dict[str, Any]]
 
 
@@ -95,7 +95,7 @@ def write_page(store: Store, index: Index, settings: Settings, path: Path) -> Pa
 
 
 def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus) -> list[str]:
-    history = Machine(index, one.machine)
+    history = MachineHistory(index, one.machine)
     nights = index.rows(
         "select number, date, state, note, git_commit from night where machine = ?"
         " order by number desc limit ?",
@@ -136,7 +136,7 @@ def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus)
 
 
 def _cards(
-    store: Store, settings: Settings, one: MachineStatus, history: Machine, first: int
+    store: Store, settings: Settings, one: MachineStatus, history: MachineHistory, first: int
 ) -> list[_Card]:
     decisions = store.decisions()
     provisional = {tuple(entry[:3]) for entry in one.verdict.get("provisional", [])}
@@ -186,7 +186,7 @@ def _is_muted(standing: Standing, one: MachineStatus) -> bool:
     return decision is not None and one.date[:10] <= decision["until"]
 
 
-def _unrest(points: Sequence[Point]) -> float:
+def _unrest(points: Sequence[NightValue]) -> float:
     seconds = np.array([point.seconds for point in points])
     return abs(math.log(float(np.median(seconds[-3:])) / float(np.median(seconds))))
 
@@ -196,7 +196,7 @@ def _x(night: int, nights: Sequence[tuple[Any, ...]]) -> float:
     return float(_MARGIN + (_WIDTH - 2 * _MARGIN) * (night - first + 0.5) / (last - first + 1))
 
 
-def _figure(card: _Card, history: Machine, nights: Sequence[tuple[Any, ...]]) -> str:
+def _figure(card: _Card, history: MachineHistory, nights: Sequence[tuple[Any, ...]]) -> str:
     points = card.points
     seconds = [point.seconds for point in points]
     base = float(np.median(seconds[:10]))
@@ -255,7 +255,7 @@ def _figure(card: _Card, history: Machine, nights: Sequence[tuple[Any, ...]]) ->
     )
 
 
-def _difference(history: Machine, before: Point, after: Point) -> str:
+def _difference(history: MachineHistory, before: NightValue, after: NightValue) -> str:
     old, new = (history.environments[point.environment] for point in (before, after))
     changed = (f"{key}: {old[key]} -> {new[key]}" for key in new if old[key] != new[key])
     return "; ".join(changed)
@@ -264,7 +264,7 @@ def _difference(history: Machine, before: Point, after: Point) -> str:
 def _levels(card: _Card) -> Iterable[tuple[int, int, float]]:
     """First night, last night and median of each level: segments cut at the changes."""
     starts = {event["first_night"] for event in card.events}
-    run: list[Point] = []
+    run: list[NightValue] = []
     for point in card.points:
         if run and (point.environment != run[-1].environment or point.night in starts):
             yield run[0].night, run[-1].night, float(np.median([p.seconds for p in run]))
@@ -277,7 +277,7 @@ def _levels(card: _Card) -> Iterable[tuple[int, int, float]]:
 _Bars = dict[int, tuple[float, str]]
 
 
-def _strip(history: Machine, nights: Sequence[tuple[Any, ...]]) -> str:
+def _strip(history: MachineHistory, nights: Sequence[tuple[Any, ...]]) -> str:
     """The machine over the same nights: clock, temperature, throttling, nights not valid, commits.
 
     A bar's height is its share of the largest one; the darker commits take turns with the lighter.
@@ -317,7 +317,7 @@ def _strip(history: Machine, nights: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _strip_rows(
-    history: Machine, nights: Sequence[tuple[Any, ...]]
+    history: MachineHistory, nights: Sequence[tuple[Any, ...]]
 ) -> dict[tuple[str, str], _Bars]:
     """By title and colour: a bar for each night, as its height and what it says."""
     first = nights[0][0]
@@ -351,7 +351,7 @@ def _strip_rows(
     }
 
 
-def _changes(history: Machine, nights: Sequence[tuple[Any, ...]]) -> list[str]:
+def _changes(history: MachineHistory, nights: Sequence[tuple[Any, ...]]) -> list[str]:
     """New drivers, compilers and commits in words, the latest first: a phone shows no tooltips."""
     found: dict[tuple[int, str], int] = {}  # how many series, by night and what changed
     for points in history.points.values():

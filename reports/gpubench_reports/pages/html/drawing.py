@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from gpubench_reports.charts import compare_chart, devices_chart, speedup_chart
 from gpubench_reports.charts.render import chart_names, charts_of, draw_all
 from gpubench_reports.comparisons.compare import Comparison, changed
-from gpubench_reports.comparisons.speedups import Table
+from gpubench_reports.comparisons.speedups import Speedups
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.inline_svg import png_element, to_inline_svg
 from gpubench_reports.pages.html.markup import Markup, tag
@@ -63,7 +63,7 @@ def _devices(devices: Sequence[DeviceRoofs], _: ResultFile) -> Figure | None:
     return devices_chart.build(devices, dtypes) if dtypes else None
 
 
-def _means(means: Table, result: ResultFile) -> Figure | None:
+def _means(means: Speedups, result: ResultFile) -> Figure | None:
     return speedup_chart.build(means, result.context.modelled)
 
 

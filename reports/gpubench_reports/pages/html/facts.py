@@ -23,7 +23,7 @@ class Facts:
     health: Health
     findings: Sequence[Finding]
     comparisons: Sequence[Comparison]
-    means: speedups.Table | None  # over all files, where they are more than two
+    means: speedups.Speedups | None  # over all files, where they are more than two
 
 
 def gather(

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import Comparison, changed
-from gpubench_reports.comparisons.speedups import Table as Speedups
+from gpubench_reports.comparisons.speedups import Speedups
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
 
