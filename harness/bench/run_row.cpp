@@ -27,7 +27,7 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
     row.reason = reason;
   };
   if (!faulted_row.empty() && is_device_lost()) {
-    end_as(Outcome::skipped, "not run: " + faulted_row + " has left the device in an error");
+    end_as(Outcome::skipped, "not run: " + faulted_row + " left the device in an error state");
     return row;
   }
   faulted_row.clear();

@@ -86,7 +86,7 @@ def test_a_fault_in_mid_suite_is_said_once_and_what_was_measured_stays() -> None
     assert failed["name"].startswith("coalescing/strided_read/")
     after = found[found.index(failed) + 1 :]
     assert after
-    assert all(failed["name"] in row["skip_message"] for row in after)
+    assert all(failed["name"] in row["skip_reason"] for row in after)
 
 
 def test_launches_that_block_are_refused() -> None:
