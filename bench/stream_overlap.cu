@@ -272,7 +272,7 @@ void priority(Bench& bench) {
   const gpubench::Stream stream;
   std::vector<double> urgent_seconds;
   for (int i = 0; i < 11; ++i) {
-    for (unsigned k = 0; k < kernels; ++k) compute(stream, long_grid, out.data());
+    for (unsigned k = 0; k < kernels; ++k) compute(stream, long_grid, 0, out.data());
     queue(stream);
     stream.synchronize();
     urgent_seconds.push_back(gpubench::seconds_between(arrived, answered));
