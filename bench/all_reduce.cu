@@ -23,13 +23,10 @@
 namespace {
 
 using namespace all_reduce;
-using gpubench::Bench;
 using gpubench::Collective;
 using gpubench::Communicator;
 using gpubench::DeviceBuffer;
 using gpubench::GpuRanks;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 // Beyond this size latency is gone, and the law is the wire's.
 constexpr double wire_bytes = 256.0 * (1 << 20);
@@ -67,27 +64,37 @@ void say_bandwidths(Bench& bench, Collective what, double size, double ranks) {
 // A collective over all ranks, with its buffers: `brought` and `taken` elements a rank.
 template <class T>
 class Rig {
+  // Of all ranks of this process.
+  struct Buffers {
+    std::vector<DeviceBuffer<T>> all;
+    std::vector<gpubench::Ends> ends;
+    T* add(std::size_t elements) { return all.emplace_back(elements).data(); }
+  };
+
  public:
-  Rig(const GpuRanks& ranks, Collective what, std::size_t count, bool in_place)
+  Rig(Bench& bench, const GpuRanks& ranks, Collective what, std::size_t count, bool in_place)
       : ranks_(ranks), what_(what), count_(count), communicator_(ranks) {
     const auto n = static_cast<std::size_t>(ranks.count());
     const std::size_t brought = what == Collective::reduce_scatter ? count * n : count;
     const std::size_t taken = what == Collective::all_gather ? count * n : count;
-    ranks.each([&](int i) {
-      const auto rank = static_cast<std::size_t>(ranks.rank(i));
-      send_.emplace_back(in_place ? std::max(brought, taken) : brought);
-      receive_.emplace_back(in_place ? 0 : taken);
-      T* const send = send_.back().data();
-      T* const receive = in_place ? send : receive_.back().data();
-      // In place, a share lies where it belongs in the whole.
-      const std::size_t share = in_place ? rank * count : 0;
-      ends_.push_back({send + (what == Collective::all_gather ? share : 0),
-                       receive + (what == Collective::reduce_scatter ? share : 0)});
-      if (!in_place || what != Collective::all_gather) {
-        gpubench::fill_random(send, brought, Contribution<T>{static_cast<unsigned>(rank)});
-      } else {
-        gpubench::fill_random(send, taken, ExpectedGather<T>{count});
-      }
+    const std::size_t elements = in_place ? std::max(brought, taken) : brought + taken;
+    buffers_ = bench.per_set(elements * sizeof(T), [=, &ranks] {
+      Buffers made;
+      ranks.each([&](int i) {
+        const auto rank = static_cast<std::size_t>(ranks.rank(i));
+        T* const send = made.add(in_place ? elements : brought);
+        T* const receive = in_place ? send : made.add(taken);
+        // In place, a share lies where it belongs in the whole.
+        const std::size_t share = in_place ? rank * count : 0;
+        made.ends.push_back({send + (what == Collective::all_gather ? share : 0),
+                             receive + (what == Collective::reduce_scatter ? share : 0)});
+        if (!in_place || what != Collective::all_gather) {
+          gpubench::fill_random(send, brought, Contribution<T>{static_cast<unsigned>(rank)});
+        } else {
+          gpubench::fill_random(send, taken, ExpectedGather<T>{count});
+        }
+      });
+      return made;
     });
   }
 
@@ -95,7 +102,7 @@ class Rig {
   template <class StreamOf>
   void queue(std::size_t first, std::size_t count, const StreamOf& stream) const {
     std::vector<gpubench::Ends> ends;
-    for (const auto& [send, receive] : ends_) {
+    for (const auto& [send, receive] : buffers_->ends) {
       ends.push_back({static_cast<const T*>(send) + first, static_cast<T*>(receive) + first});
     }
     communicator_.queue(what_, gpubench::number_of<T>, count, ends, stream);
@@ -117,7 +124,7 @@ class Rig {
     }
     std::string found;
     ranks_.each([&](int i) {
-      const T* got = static_cast<const T*>(ends_[static_cast<std::size_t>(i)].receive);
+      const T* got = static_cast<const T*>(buffers_->ends[static_cast<std::size_t>(i)].receive);
       const auto n = static_cast<unsigned>(ranks_.count());
       const auto rank = static_cast<std::size_t>(ranks_.rank(i));
       const auto check = [&](std::size_t elements, auto expected) {
@@ -149,8 +156,7 @@ class Rig {
   Collective what_;
   std::size_t count_;
   Communicator communicator_;
-  std::vector<DeviceBuffer<T>> send_, receive_;
-  std::vector<gpubench::Ends> ends_;
+  gpubench::PerSet<Buffers> buffers_;
 };
 
 template <Collective what, class T>
@@ -160,7 +166,7 @@ void timed(Bench& bench) {
   const auto size = static_cast<std::size_t>(bench.arg("size"));
   const bool shares = what == Collective::reduce_scatter || what == Collective::all_gather;
   const std::size_t parts = shares ? static_cast<std::size_t>(ranks.count()) : 1;
-  const Rig<T> rig(ranks, what, size / sizeof(T) / parts, bench.axis("place") == "in");
+  const Rig<T> rig(bench, ranks, what, size / sizeof(T) / parts, bench.axis("place") == "in");
   bench.check([&](bool) { return rig.wrong(bench.priced()); });
   say_work(bench, what, static_cast<double>(size), ranks.count());
   bench.run(std::ref(rig));
@@ -178,7 +184,7 @@ void by_dtype(Bench& bench) {
 // --- the teaching rung: two kernels over peer-to-peer memory ---
 
 void two_step(Bench& bench) {
-  if (gpubench::Processes::all().count() > 1) bench.skip("reaches into all ranks: one process");
+  if (gpubench::ProcessGroup::all().count() > 1) bench.skip("reaches into all ranks: one process");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
   for (int i = 0; i < ranks.local(); ++i) {
     for (int j = 0; j < ranks.local(); ++j) {
@@ -190,48 +196,57 @@ void two_step(Bench& bench) {
   }
   const auto size = static_cast<std::size_t>(bench.arg("size"));
   const std::size_t n = size / sizeof(float);
-  std::vector<DeviceBuffer<float>> in, out;
-  Peers<const float> inputs{{}, static_cast<unsigned>(ranks.count())}, sums = inputs;
-  ranks.each([&](int i) {
-    in.emplace_back(n);
-    out.emplace_back(n);
-    gpubench::fill_random(in.back().data(), n, Contribution<float>{static_cast<unsigned>(i)});
-    out.back().set(gpubench::poison_byte);
-    inputs.of[i] = in.back().data();
-    sums.of[i] = out.back().data();
+  const auto count = static_cast<unsigned>(ranks.count());
+  struct Buffers {
+    std::vector<DeviceBuffer<float>> in, out;
+    Peers<const float> inputs, sums;
+  };
+  const auto buffers = bench.per_set(2 * size, [&, n, size, count] {
+    Buffers made{{}, {}, {{}, count}, {{}, count}};
+    ranks.each([&](int i) {
+      made.in.emplace_back(n);
+      made.out.emplace_back(n);
+      float* const in = made.in.back().data();
+      gpubench::fill_random(in, n, Contribution<float>{static_cast<unsigned>(i)});
+      made.out.back().set(gpubench::poison_byte);
+      made.inputs.of[i] = in;
+      made.sums.of[i] = made.out.back().data();
+    });
+    return made;
   });
   bench.check([&](bool only_written) {
     std::string found;
     ranks.each([&](int i) {
       const std::string here = gpubench::check_elements(
-          sums.of[i], n, ExpectedSum<float>{inputs.ranks, 0}, 0, 0, only_written);
+          buffers->sums.of[i], n, ExpectedSum<float>{count, 0}, 0, 0, only_written);
       if (!here.empty()) found = "rank " + std::to_string(i) + ": " + here;
     });
     return found;
   });
   say_work(bench, Collective::all_reduce, static_cast<double>(size), ranks.count());
-  const std::size_t share = (n + inputs.ranks - 1) / inputs.ranks;
+  const std::size_t share = (n + count - 1) / count;
   const auto blocks = static_cast<unsigned>((share + threads - 1) / threads);
   bench.run([&](cudaStream_t s) {
+    const Buffers& b = *buffers;
     ranks.fork(s);
     ranks.each([&](int i) {
-      launch(reduce_share<float>, blocks, threads, 0, ranks.stream(i, s), inputs, out[i].data(), n,
-             static_cast<unsigned>(i));
+      launch(reduce_share<float>, blocks, threads, 0, ranks.stream(i, s), b.inputs, b.out[i].data(),
+             n, static_cast<unsigned>(i));
     });
     ranks.meet(s);
     ranks.each([&](int i) {
-      launch(fetch_shares<float>, dim3(blocks, inputs.ranks - 1), threads, 0, ranks.stream(i, s),
-             sums, out[i].data(), n, static_cast<unsigned>(i));
+      launch(fetch_shares<float>, dim3(blocks, count - 1), threads, 0, ranks.stream(i, s), b.sums,
+             b.out[i].data(), n, static_cast<unsigned>(i));
     });
     ranks.join(s);
   });
   say_bandwidths(bench, Collective::all_reduce, static_cast<double>(size), ranks.count());
 }
 GPU_BENCHMARK(all_reduce, two_step)
-    ->ArgNames({"ranks", "size"})
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {2048, 1 << 29}});
 GPU_BENCHMARK(all_reduce, two_step)
-    ->ArgNames({"ranks", "size"})
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {1 << 21, 1 << 25}})
     ->ArgsProduct({{2, 4}, {2048, 1 << 21, 1 << 25, 1 << 29}})
     ->In(Suite::full);
@@ -248,7 +263,7 @@ void overlap(Bench& bench) {
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"), 12e-3);
   const auto bucket = static_cast<std::size_t>(bench.arg("bucket"));
   const std::size_t buckets = gradient_bytes / bucket, count = bucket / sizeof(float);
-  const Rig<float> rig(ranks, Collective::all_reduce, gradient_bytes / sizeof(float), true);
+  const Rig<float> rig(bench, ranks, Collective::all_reduce, gradient_bytes / sizeof(float), true);
   std::vector<DeviceBuffer<char>> pass;
   std::vector<gpubench::Stream> wires;
   std::vector<gpubench::Event> ready;
@@ -291,10 +306,10 @@ void overlap(Bench& bench) {
   bench.counter("exposed_seconds", std::max(0.0, bench.seconds() - compute));
 }
 GPU_BENCHMARK(all_reduce, overlap)
-    ->ArgNames({"ranks", "bucket"})
+    ->ArgNames({"ranks [GPUs]", "bucket [bytes]"})
     ->ArgsProduct({{8}, {1 << 20, 4 << 20, 100 << 20}});
 GPU_BENCHMARK(all_reduce, overlap)
-    ->ArgNames({"ranks", "bucket"})
+    ->ArgNames({"ranks [GPUs]", "bucket [bytes]"})
     ->Args({8, 25 << 20})
     ->In(Suite::full);
 
@@ -312,7 +327,7 @@ void add(const char* kernel, gpubench::BenchFunction function, std::int64_t leas
         return gpubench::record("all_reduce", kernel, function)
             ->Axis("dtype", {dtype})
             ->Axis("place", {place})
-            ->ArgNames({"ranks", "size"})
+            ->ArgNames({"ranks [GPUs]", "size [bytes]"})
             ->In(suite);
       };
       const bool often = dtype == std::string("fp32") && place == std::string("out");

@@ -21,20 +21,9 @@
 namespace {
 
 using namespace async_copy;
-using gpubench::Bench;
-using gpubench::Law;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t bytes = std::size_t{1} << 28;
 constexpr auto blocks = static_cast<unsigned>(bytes / block_bytes);
-
-void needs(const Bench& bench, int major, const char* instruction) {
-  const auto [has, minor] = bench.device().compute_capability();
-  if (has >= major) return;
-  bench.skip(std::string(instruction) + " needs compute capability " + std::to_string(major) +
-             ".0, this device has " + std::to_string(has) + "." + std::to_string(minor));
-}
 
 Law little(const Bench& bench, unsigned vectors, unsigned ahead) {
   const auto& device = bench.device();
@@ -65,12 +54,9 @@ void tiles(Bench& bench, unsigned ahead, void (*kernel)(P...), A... further) {
   const std::size_t needed = barrier_bytes + std::size_t{ahead + 1} * vectors * row_bytes;
   if (needed > shared) {
     bench.skip("needs " + std::to_string(needed) +
-               " bytes of shared memory a block, this device "
-               "has " +
-               std::to_string(shared));
+               " bytes of shared memory a block, this device has " + std::to_string(shared));
   }
-  const auto found = gpubench::residency(kernel, threads, shared);
-  bench.note("resident_blocks", found.blocks);
+  bench.note("resident_blocks", gpubench::residency(kernel, threads, shared).blocks);
   const auto in = bench.input<float>(bytes / sizeof(float));
   const auto sums = bench.output<float>(std::size_t{blocks} * threads);
   bench.verify(sums, ExpectedSums<decltype(in.values())>{in.values(), vectors});
@@ -84,56 +70,39 @@ void tiles(Bench& bench, unsigned ahead, void (*kernel)(P...), A... further) {
 }
 
 void plain(Bench& bench) {
-  switch (bench.arg("tile") / row_bytes) {
-    case 1:
-      return tiles(bench, 0, async_copy::plain<1>);
-    case 2:
-      return tiles(bench, 0, async_copy::plain<2>);
-    case 4:
-      return tiles(bench, 0, async_copy::plain<4>);
-    default:
-      return tiles(bench, 0, async_copy::plain<8>);
-  }
+  gpubench::with_constant<1, 2, 4, 8>(bench.arg("tile") / row_bytes,
+                                      [&](auto rows) { tiles(bench, 0, async_copy::plain<rows>); });
 }
-GPU_BENCHMARK(async_copy, plain)->ArgName("tile")->Arg(4096)->Arg(16384);
-GPU_BENCHMARK(async_copy, plain)->ArgName("tile")->In(Suite::full)->Arg(2048)->Arg(8192);
+GPU_BENCHMARK(async_copy, plain)
+    ->ArgName("tile [bytes]")
+    ->Each({4096, 16384})
+    ->Rest(Suite::full)
+    ->Each({2048, 8192});
 
 void cp_async(Bench& bench) {
-  needs(bench, 8, "cp.async");
+  bench.needs_capability(8, "cp.async");
   const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
-  switch (bench.arg("stages")) {
-    case 2:
-      return tiles(bench, 1, async_copy::cp_async<2>, vectors);
-    case 3:
-      return tiles(bench, 2, async_copy::cp_async<3>, vectors);
-    default:
-      return tiles(bench, 3, async_copy::cp_async<4>, vectors);
-  }
+  gpubench::with_constant<2, 3, 4>(bench.arg("stages"), [&](auto stages) {
+    tiles(bench, stages - 1, async_copy::cp_async<stages>, vectors);
+  });
 }
 GPU_BENCHMARK(async_copy, cp_async)
-    ->ArgNames({"tile", "stages"})
-    ->ArgsProduct({{4096}, {2, 4}})
-    ->ArgsProduct({{16384}, {2, 4}});
-GPU_BENCHMARK(async_copy, cp_async)
-    ->ArgNames({"tile", "stages"})
-    ->In(Suite::full)
-    ->ArgsProduct({{2048, 8192}, {2, 3, 4}})
-    ->Args({4096, 3})
-    ->Args({16384, 3});
+    ->ArgNames({"tile [bytes]", "stages [tiles in shared memory]"})
+    ->ArgsProduct({{4096, 16384}, {2, 4}})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{2048, 8192, 4096, 16384}, {2, 3, 4}});
 
 void bulk(Bench& bench) {
-  needs(bench, 9, "cp.async.bulk");
+  bench.needs_capability(9, "cp.async.bulk");
   const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
   const auto stages = static_cast<unsigned>(bench.arg("stages"));
   tiles(bench, stages - 1, async_copy::bulk, vectors, stages);
 }
 GPU_BENCHMARK(async_copy, bulk)
-    ->ArgNames({"tile", "stages"})
+    ->ArgNames({"tile [bytes]", "stages [tiles in shared memory]"})
     ->ArgsProduct({{4096}, {2, 4, 8}})
-    ->ArgsProduct({{16384}, {2, 4}});
-GPU_BENCHMARK(async_copy, bulk)
-    ->ArgNames({"tile", "stages"})
-    ->In(Suite::full)
+    ->ArgsProduct({{16384}, {2, 4}})
+    ->Rest(Suite::full)
     ->ArgsProduct({{2048, 8192}, {2, 3, 4, 6, 8}})
     ->ArgsProduct({{4096, 16384}, {3, 6}})
     ->Args({16384, 8});

@@ -15,9 +15,6 @@
 namespace {
 
 using namespace atomics;
-using gpubench::Bench;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t n = std::size_t{1} << 26;
 // Counted again, whole, where the model has executed but some blocks of the timed shape.
@@ -60,16 +57,23 @@ void count_by(Bench& bench) {
 void histogram(Bench& bench) {
   return bench.axis("by") == "global" ? count_by<false>(bench) : count_by<true>(bench);
 }
-GPU_BENCHMARK(atomics, histogram)->Axis("by", {"global"})->ArgName("bins")->Args({1})->Args({1024});
-GPU_BENCHMARK(atomics, histogram)->Axis("by", {"privatised"})->ArgName("bins")->Args({1024});
+GPU_BENCHMARK(atomics, histogram)
+    ->Axis("by", {"global"})
+    ->ArgName("bins [words]")
+    ->Args({1})
+    ->Args({1024});
+GPU_BENCHMARK(atomics, histogram)
+    ->Axis("by", {"privatised"})
+    ->ArgName("bins [words]")
+    ->Args({1024});
 GPU_BENCHMARK(atomics, histogram)
     ->Axis("by", {"global", "privatised"})
-    ->ArgName("bins")
+    ->ArgName("bins [words]")
     ->In(Suite::full)
     ->ArgsProduct({{2, 4, 8, 16, 32, 64, 128, 256, 512}});
 GPU_BENCHMARK(atomics, histogram)
     ->Axis("by", {"privatised"})
-    ->ArgName("bins")
+    ->ArgName("bins [words]")
     ->In(Suite::full)
     ->Args({1});
 

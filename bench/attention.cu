@@ -26,13 +26,10 @@
 namespace {
 
 using namespace attention;
-using gpubench::Bench;
 using gpubench::Gemm;
 using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Generator;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t tokens = 16384, hidden = 2048;
 
@@ -251,31 +248,18 @@ void standard(Bench& bench) {
   });
 }
 
-[[maybe_unused]] const bool added = [] {
-  using Rows = std::vector<std::vector<std::int64_t>>;
-  // A block of 16 Ki keys is a lot of work for the model: in the full suite.
-  const Rows usual{{256, 128, 0},  {512, 128, 0},  {2048, 64, 0},
-                   {2048, 128, 0}, {2048, 128, 1}, {4096, 128, 0}};
-  Rows rest;
-  for (const std::int64_t seq : {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {
-    for (const std::int64_t head_dim : {64, 128}) {
-      for (const std::int64_t causal : {0, 1}) {
-        const std::vector<std::int64_t> row{seq, head_dim, causal};
-        if (std::find(usual.begin(), usual.end(), row) == usual.end()) rest.push_back(row);
-      }
-    }
-  }
-  const auto add = [&](const char* kernel, gpubench::BenchFunction function) {
-    for (const auto& [suite, rows] : {std::pair{Suite::standard, usual}, {Suite::full, rest}}) {
-      auto* const registered = gpubench::record("attention", kernel, function)
-                                   ->ArgNames({"seq", "head_dim", "causal"})
-                                   ->In(suite);
-      for (const auto& row : rows) registered->Args(row);
-    }
-  };
-  add("standard", standard);
-  add("tiled", tiled);
-  return true;
-}();
+// A block of 16 Ki keys is a lot of work for the model: in the full suite.
+void rows(gpubench::Registration* to) {
+  to->ArgNames({"seq [tokens]", "head_dim [elements]", "causal"})
+      ->ArgsProduct({{256, 512}, {128}, {0}})
+      ->ArgsProduct({{2048}, {64, 128}, {0}})
+      ->Args({2048, 128, 1})
+      ->Args({4096, 128, 0})
+      ->Rest(Suite::full)
+      ->ArgsProduct(
+          {{128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, {64, 128}, {0, 1}});
+}
+GPU_BENCHMARK(attention, standard)->Apply(rows);
+GPU_BENCHMARK(attention, tiled)->Apply(rows);
 
 }  // namespace

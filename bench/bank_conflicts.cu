@@ -19,10 +19,7 @@
 namespace {
 
 using namespace bank_conflicts;
-using gpubench::Access;
-using gpubench::Bench;
-using gpubench::Roofs;
-using gpubench::Suite;
+using gpubench::type;
 
 constexpr unsigned blocks = 16384;
 constexpr unsigned matrix_side = 8192;
@@ -50,42 +47,27 @@ void read_by(Bench& bench, Pattern pattern) {
 
 void strided(Bench& bench) {
   const Pattern pattern{static_cast<unsigned>(bench.arg("stride")), 1};
-  switch (bench.arg("bytes")) {
-    case 4:
-      return read_by<float>(bench, pattern);
-    case 8:
-      return read_by<float2>(bench, pattern);
-    default:
-      return read_by<float4>(bench, pattern);
-  }
+  gpubench::with_float_vector(bench.arg("bytes"),
+                              [&](auto vector) { read_by<decltype(vector)>(bench, pattern); });
 }
 // The ends of a list are the quick suite's.
 GPU_BENCHMARK(bank_conflicts, strided)
-    ->ArgNames({"bytes", "stride"})
-    ->ArgsProduct({{4}, {1, 0, 2, 3, 4, 7, 8, 16, 33, 32}});
-GPU_BENCHMARK(bank_conflicts, strided)
-    ->ArgNames({"bytes", "stride"})
-    ->ArgsProduct({{8, 16}, {1, 0, 2, 3, 4, 8}});
-GPU_BENCHMARK(bank_conflicts, strided)
-    ->ArgNames({"bytes", "stride"})
-    ->In(Suite::full)
-    ->ArgsProduct({{4}, {5,  6,  9,  10, 11, 12, 13, 14, 15, 17, 18, 19,
-                         20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}})
-    ->ArgsProduct({{8, 16}, {5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
-                             20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33}});
+    ->ArgNames({"bytes [per lane]", "stride [elements]"})
+    ->ArgsProduct({{4}, {1, 0, 2, 3, 4, 7, 8, 16, 33, 32}})
+    ->Rest(Suite::standard)
+    ->ArgsProduct({{8, 16}, {1, 0, 2, 3, 4, 8}})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{4, 8, 16}, gpubench::dense_range(5, 33)});
 
 void broadcast(Bench& bench) {
   return read_by<float>(bench, {static_cast<unsigned>(bench.arg("stride")),
                                 static_cast<unsigned>(bench.arg("lanes"))});
 }
 GPU_BENCHMARK(bank_conflicts, broadcast)
-    ->ArgNames({"stride", "lanes"})
-    ->ArgsProduct({{32}, {1, 4, 32}});
-GPU_BENCHMARK(bank_conflicts, broadcast)
-    ->ArgNames({"stride", "lanes"})
-    ->In(Suite::full)
-    ->ArgsProduct({{32}, {2, 8, 16}})
-    ->ArgsProduct({{1}, {1, 2, 4, 8, 16, 32}});
+    ->ArgNames({"stride [elements]", "lanes [sharing a word]"})
+    ->ArgsProduct({{32}, {1, 4, 32}})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{32, 1}, {1, 2, 4, 8, 16, 32}});
 
 template <class Layout, bool turned = true>
 void through_tile(Bench& bench, unsigned stride) {
@@ -146,10 +128,7 @@ void reduce_in(Bench& bench) {
   });
 }
 
-void reduction(Bench& bench) {
-  return bench.axis("addressing") == "interleaved" ? reduce_in<Interleaved>(bench)
-                                                   : reduce_in<Sequential>(bench);
-}
-GPU_BENCHMARK(bank_conflicts, reduction)->Axis("addressing", {"interleaved", "sequential"});
+GPU_BENCHMARK_OF_TYPE(bank_conflicts, reduction, reduce_in<T>)
+    ->Axis("addressing", type<Interleaved>("interleaved"), type<Sequential>("sequential"));
 
 }  // namespace

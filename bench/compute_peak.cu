@@ -14,13 +14,12 @@
 #include <memory>
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/wgmma.hpp"
 
 namespace {
 
 using namespace compute_peak;
-using gpubench::Bench;
-using gpubench::Law;
-using gpubench::Roofs;
+using gpubench::type;
 
 // The peak by the device's figures and the clock at which the row ran, which is known at its end.
 struct Peak {
@@ -49,6 +48,7 @@ void run(Bench& bench, void (*kernel)(double*), unsigned blocks_an_sm, unsigned 
   const auto out = bench.output<double>(std::size_t{blocks} * threads);
   bench.verify(out, expected);
   bench.work({.flops = flops_a_block * blocks,
+              .integers = roof == "int32" || roof == "tensor_int8",
               .law = at_best.law(),
               .law_tolerance = 0.03,
               .measures = roof});
@@ -57,79 +57,47 @@ void run(Bench& bench, void (*kernel)(double*), unsigned blocks_an_sm, unsigned 
 }
 
 template <class Unit>
-void fma_of(Bench& bench, const std::string& figure) {
-  const double flops = double{Unit::flops} * chain_threads * chains_a_thread * steps;
-  run(bench, chains<Unit>, 128, chain_threads, flops, ExpectedChains<Unit>{}, bench.axis("dtype"),
-      {bench, figure, 1});
-}
-void fma(Bench& bench) {
+void fma_of(Bench& bench) {
   const std::string& dtype = bench.axis("dtype");
-  const std::string figure = dtype + "_flops_per_clock_per_sm";
-  return dtype == "fp32"     ? fma_of<Fp32>(bench, figure)
-         : dtype == "fp64"   ? fma_of<Fp64>(bench, figure)
-         : dtype == "fp16x2" ? fma_of<Fp16x2>(bench, figure)
-         : dtype == "bf16x2" ? fma_of<Bf16x2>(bench, figure)
-                             : fma_of<Int32>(bench, "int32_ops_per_clock_per_sm");
+  const char* const figure = dtype == "int32" ? "_ops_per_clock_per_sm" : "_flops_per_clock_per_sm";
+  const double flops = double{Unit::flops} * chain_threads * chains_a_thread * steps;
+  run(bench, chains<Unit>, 128, chain_threads, flops, ExpectedChains<Unit>{}, dtype,
+      {bench, dtype + figure, 1});
 }
-GPU_BENCHMARK(compute_peak, fma)
-    ->Axis("dtype", {"fp32", "fp64", "fp16x2", "int32", "bf16x2"})
+GPU_BENCHMARK_OF_TYPE(compute_peak, fma, fma_of<T>)
+    ->Axis("dtype", type<Fp32>("fp32"), type<Fp64>("fp64"), type<Fp16x2>("fp16x2"),
+           type<Int32>("int32"), type<Bf16x2>("bf16x2"))
     ->ForRoofs();
 
 template <class Type>
-void mma_of(Bench& bench, const std::string& roof, double fraction) {
-  run(bench, compute_peak::mma<Type>, 64, matrix_threads,
-      mma_flops_a_warp<Type> * matrix_threads / warp, ExpectedSums<Type>{false}, roof,
-      {bench, roof + "_flops_per_clock_per_sm", fraction});
-}
-void mma(Bench& bench) {
-  const std::string& dtype = bench.axis("dtype");
-  const std::string roof = "tensor_" + dtype;
+void mma_of(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();
   if (major < 8) bench.skip("mma.sync of these shapes begins at compute capability 8.0");
-  if (dtype == "fp8" && (major == 9 || major == 10)) {
+  if (std::is_same_v<Type, Fp8> && (major == 9 || major == 10)) {
     bench.skip("the compiler turns mma.sync's fp8 into conversions and products of halves here");
   }
-  const double share = bench.device().find("mma_sync_efficiency").value_or(1);
-  return dtype == "fp16"   ? mma_of<Fp16>(bench, roof, share)
-         : dtype == "bf16" ? mma_of<Bf16>(bench, roof, share)
-         : dtype == "tf32" ? mma_of<Tf32>(bench, roof, share)
-         : dtype == "fp8"  ? mma_of<Fp8>(bench, roof, share)
-         : dtype == "int8" ? mma_of<Int8>(bench, roof, share)
-                           : mma_of<TensorFp64>(bench, roof, 1);
+  const double share =
+      std::is_same_v<Type, TensorFp64> ? 1 : bench.device().find("mma_sync_efficiency").value_or(1);
+  const std::string roof = "tensor_" + bench.axis("dtype");
+  run(bench, compute_peak::mma<Type>, 64, matrix_threads,
+      mma_flops_a_warp<Type> * matrix_threads / warp, ExpectedSums<Type>{false}, roof,
+      {bench, roof + "_flops_per_clock_per_sm", share});
 }
-GPU_BENCHMARK(compute_peak, mma)
-    ->Axis("dtype", {"bf16", "fp16", "tf32", "int8", "fp64", "fp8"})
+GPU_BENCHMARK_OF_TYPE(compute_peak, mma, mma_of<T>)
+    ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
+           type<TensorFp64>("fp64"), type<Fp8>("fp8"))
     ->ForRoofs();
 
 template <class Type>
-void wgmma_of(Bench& bench, const std::string& roof) {
-  // What a GPU has where there is no such instruction is a trap, and that would take every later
-  // row with it. It is known by registers that hold no sums.
-  constexpr int sums_a_thread = 64 * wgmma_columns / matrix_threads;
-  if (!bench.modelled()) {
-    cudaFuncAttributes compiled{};
-    CUDA_CHECK(cudaFuncGetAttributes(&compiled, compute_peak::wgmma<Type>));
-    if (compiled.numRegs < sums_a_thread) {
-      bench.skip("compiled for sm_90, and wgmma is of sm_90a: -DCMAKE_CUDA_ARCHITECTURES=90a");
-    }
-  }
+void wgmma_of(Bench& bench) {
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
+  const std::string roof = "tensor_" + bench.axis("dtype");
   run(bench, compute_peak::wgmma<Type>, 64, matrix_threads, wgmma_flops_a_block<Type>,
       ExpectedSums<Type>{true}, roof, {bench, roof + "_flops_per_clock_per_sm", 1});
 }
-void wgmma(Bench& bench) {
-  const std::string& dtype = bench.axis("dtype");
-  const std::string roof = "tensor_" + dtype;
-  if (bench.device().compute_capability() != std::pair{9, 0}) {
-    bench.skip("wgmma is an instruction of compute capability 9.0 alone");
-  }
-  return dtype == "fp16"   ? wgmma_of<Fp16>(bench, roof)
-         : dtype == "bf16" ? wgmma_of<Bf16>(bench, roof)
-         : dtype == "tf32" ? wgmma_of<Tf32>(bench, roof)
-         : dtype == "fp8"  ? wgmma_of<Fp8>(bench, roof)
-                           : wgmma_of<Int8>(bench, roof);
-}
-GPU_BENCHMARK(compute_peak, wgmma)
-    ->Axis("dtype", {"bf16", "fp16", "tf32", "int8", "fp8"})
+GPU_BENCHMARK_OF_TYPE(compute_peak, wgmma, wgmma_of<T>)
+    ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
+           type<Fp8>("fp8"))
     ->ForRoofs();
 
 }  // namespace

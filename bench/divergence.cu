@@ -20,11 +20,6 @@
 namespace {
 
 using namespace divergence;
-using gpubench::Access;
-using gpubench::Bench;
-using gpubench::Law;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t n = std::size_t{1} << 21;  // threads
 constexpr auto blocks = static_cast<unsigned>(n / threads);
@@ -32,49 +27,37 @@ constexpr auto blocks = static_cast<unsigned>(n / threads);
 gpubench::Work work(const Law& law) {
   return {.flops = 2.0 * n * steps, .access = Access::arithmetic, .law = law};
 }
-Law share_of_peak(double share) {
-  return [=](const Roofs& roofs) { return roofs.at("fp32") * share; };
-}
 
 void branches(Bench& bench) {
   const auto ways = static_cast<unsigned>(bench.arg("ways"));
   const bool sorted = bench.axis("order") == "sorted";
   const auto out = bench.output<float>(n);
   bench.verify(out, ExpectedBranches{ways, sorted});
-  bench.work(work(share_of_peak(1 / passes(ways, sorted))));
+  bench.work(work(gpubench::law_of_roof("fp32", 1 / passes(ways, sorted))));
   bench.run([&](cudaStream_t s) {
     launch(divergence::branches, blocks, threads, 0, s, out.data(), n, ways, sorted);
   });
 }
 GPU_BENCHMARK(divergence, branches)
     ->Axis("order", {"interleaved"})
-    ->ArgName("ways")
-    ->ArgsProduct({{1, 2, 4, 8, most_ways}});
-GPU_BENCHMARK(divergence, branches)
-    ->Axis("order", {"interleaved"})
-    ->ArgName("ways")
-    ->In(Suite::full)
-    ->Arg(16);
-GPU_BENCHMARK(divergence, branches)->Axis("order", {"sorted"})->ArgName("ways")->Arg(2)->Arg(32);
-GPU_BENCHMARK(divergence, branches)
+    ->ArgName("ways [paths]")
+    ->Each({1, 2, 4, 8, most_ways})
+    ->Rest(Suite::full)
+    ->Arg(16)
+    ->Rest(Suite::standard)
     ->Axis("order", {"sorted"})
-    ->ArgName("ways")
-    ->In(Suite::full)
-    ->Arg(1)
-    ->RangeMultiplier(2)
-    ->Range(4, 16);
-GPU_BENCHMARK(divergence, branches)
+    ->Each({2, 32})
+    ->Rest(Suite::full)
+    ->Axis("order", {"sorted"})
+    ->Each({1, 4, 8, 16})
+    ->Rest(Suite::full)
     ->Axis("order", {"interleaved", "sorted"})
-    ->ArgName("ways")
-    ->In(Suite::full)
-    ->Arg(3)
-    ->Arg(12)
-    ->Arg(24);
+    ->Each({3, 12, 24});
 
 // What is left of the peak when one in `ratio` has the work of all.
 Law trips_law(const Bench& bench, Among among, unsigned ratio) {
-  if (among == Among::lanes) return share_of_peak(1.0 / ratio);
-  if (among == Among::blocks) return share_of_peak(1);
+  if (among == Among::lanes) return gpubench::law_of_roof("fp32", 1.0 / ratio);
+  if (among == Among::blocks) return gpubench::law_of_roof("fp32");
   const auto& device = bench.device();
   const auto latency = device.find("fp32_latency_cycles"), clock = device.find("sm_clock_hz"),
              sms = device.find("sm_count");
@@ -101,21 +84,17 @@ void trips(Bench& bench) {
     launch(divergence::trips, blocks, threads, 0, s, out.data(), n, among, ratio);
   });
 }
-GPU_BENCHMARK(divergence, trips)->Axis("among", {"lanes"})->ArgName("ratio")->Arg(1)->Arg(8);
-GPU_BENCHMARK(divergence, trips)->Axis("among", {"warps", "blocks"})->ArgName("ratio")->Arg(8);
 GPU_BENCHMARK(divergence, trips)
     ->Axis("among", {"lanes"})
-    ->ArgName("ratio")
-    ->In(Suite::full)
-    ->Arg(2)
-    ->Arg(4)
-    ->Arg(16)
-    ->Arg(32);
-GPU_BENCHMARK(divergence, trips)
+    ->ArgName("ratio [one in so many has all the work]")
+    ->Each({1, 8})
+    ->Rest(Suite::standard)
     ->Axis("among", {"warps", "blocks"})
-    ->ArgName("ratio")
-    ->In(Suite::full)
-    ->RangeMultiplier(2)
-    ->Range(1, 4);
+    ->Arg(8)
+    ->Rest(Suite::full)
+    ->Each({2, 4, 16, 32})
+    ->Rest(Suite::full)
+    ->Axis("among", {"warps", "blocks"})
+    ->Each({1, 2, 4});
 
 }  // namespace

@@ -23,9 +23,6 @@
 namespace {
 
 using namespace embedding;
-using gpubench::Bench;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t gathered = std::size_t{1} << 28;
 
@@ -44,7 +41,7 @@ void look_up(Bench& bench) {
   const bool is_uniform = std::is_same_v<Indices, Uniform>;
   const bool is_beyond = table.size() * sizeof(float) > bench.device().find("l2_bytes").value_or(0);
   const auto fetch = bench.device().find("dram_fetch_bytes");
-  gpubench::Law law;
+  Law law;
   if (fetch && (is_uniform || is_beyond)) {
     const double of_row = fetched_bytes(row, static_cast<std::uint64_t>(*fetch));
     const double others = draws * sizeof(unsigned) + bytes / pool;  // indices in, bags out
@@ -66,28 +63,19 @@ void look_up(Bench& bench) {
   });
 }
 
-void uniform(Bench& bench) { look_up<Uniform>(bench); }
-void zipf(Bench& bench) { look_up<Zipf>(bench); }
-
-using Sizes = std::vector<std::int64_t>;
-
-[[maybe_unused]] const bool added = [] {
-  constexpr std::int64_t inside = 16 << 20, beyond = std::int64_t{8} << 30;
-  const auto rows = [](const char* kernel, Suite suite, std::int64_t table, const Sizes& sizes) {
-    const bool is_uniform = kernel == std::string("uniform");
-    gpubench::record("embedding", kernel, is_uniform ? uniform : zipf)
-        ->ArgNames({"table", "row"})
-        ->In(suite)
-        ->ArgsProduct({{table}, sizes});
-  };
-  rows("uniform", Suite::standard, beyond, {64, 32, 96, 256, 4096});
-  rows("uniform", Suite::standard, inside, {64, 4096});
-  rows("zipf", Suite::standard, beyond, {64, 256, 4096});
-  rows("uniform", Suite::full, beyond, {128, 512, 1024, 2048, 160});
-  rows("uniform", Suite::full, inside, {128, 256, 512, 1024, 2048});
-  rows("zipf", Suite::full, beyond, {128, 512, 1024, 2048});
-  rows("zipf", Suite::full, inside, {64, 128, 256, 512, 1024, 2048, 4096});
-  return true;
-}();
+constexpr std::int64_t inside = 16 << 20, beyond = std::int64_t{8} << 30;  // of L2
+GPU_BENCHMARK_AS(embedding, uniform, look_up<Uniform>)
+    ->ArgNames({"table [bytes]", "row [bytes]"})
+    ->ArgsProduct({{beyond}, {64, 32, 96, 256, 4096}})
+    ->Rest(Suite::standard)
+    ->ArgsProduct({{inside}, {64, 4096}})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{beyond}, {128, 512, 1024, 2048, 160}})
+    ->ArgsProduct({{inside}, {128, 256, 512, 1024, 2048}});
+GPU_BENCHMARK_AS(embedding, zipf, look_up<Zipf>)
+    ->ArgNames({"table [bytes]", "row [bytes]"})
+    ->ArgsProduct({{beyond}, {64, 256, 4096}})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{beyond, inside}, {64, 128, 256, 512, 1024, 2048, 4096}});
 
 }  // namespace

@@ -21,9 +21,6 @@
 namespace {
 
 using namespace fusion;
-using gpubench::Bench;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 // A result of the chain is off by a rounding of each of its three intermediates (relative to 2 at
 // most, the last one scaled) and one of its own; fp32's tanhf adds a few units in the last place.
@@ -46,7 +43,6 @@ gpubench::Law law_of(const Bench& bench, bool chained, double size) {
   };
 }
 
-// `by`: kernels, graph, fused; or add, a plain addition.
 template <class T>
 void way(Bench& bench, const std::string& by) {
   const auto size = static_cast<std::size_t>(bench.arg("size"));
@@ -94,44 +90,40 @@ void way(Bench& bench, const std::string& by) {
   }
 }
 
+template <class T>
 void chain(Bench& bench) {
-  const std::string& by = bench.axis("by");
-  return bench.axis("dtype") == "bf16" ? way<__nv_bfloat16>(bench, by) : way<float>(bench, by);
+  way<T>(bench, bench.axis("by"));
 }
-void add(Bench& bench) {
-  return bench.axis("dtype") == "bf16" ? way<__nv_bfloat16>(bench, "add")
-                                       : way<float>(bench, "add");
-}
-
-using Ways = std::vector<std::string>;
-using Sizes = std::vector<std::int64_t>;
-
-void rows(const char* dtype, Suite suite, const Ways& ways, const Sizes& sizes) {
-  gpubench::record("fusion", "chain", chain)
-      ->Axis("by", ways)
-      ->Axis("dtype", {dtype})
-      ->ArgNames({"size"})
-      ->In(suite)
-      ->ArgsProduct({sizes});
-}
-void rows(const char* dtype, Suite suite, const Sizes& sizes) {
-  rows(dtype, suite, {"kernels", "graph", "fused"}, sizes);
-  gpubench::record("fusion", "add", add)
-      ->Axis("dtype", {dtype})
-      ->ArgNames({"size"})
-      ->In(suite)
-      ->ArgsProduct({sizes});
+template <class T>
+void add(Bench& bench) {  // a plain addition
+  way<T>(bench, "add");
 }
 
-[[maybe_unused]] const bool added = [] {
-  constexpr std::int64_t mebi = 1 << 20;
-  rows("fp32", Suite::standard, {mebi, 256 * mebi});
-  rows("fp32", Suite::standard, {"kernels", "fused"}, {16 * mebi});
-  rows("bf16", Suite::standard, {256 * mebi});
-  rows("fp32", Suite::full, {mebi / 4, 4 * mebi, 8 * mebi, 32 * mebi, 64 * mebi, 1024 * mebi});
-  rows("fp32", Suite::full, {"graph"}, {16 * mebi});
-  rows("bf16", Suite::full, {mebi / 4, mebi, 4 * mebi, 8 * mebi, 16 * mebi, 64 * mebi});
-  return true;
-}();
+constexpr std::int64_t mebi = 1 << 20;
+using gpubench::Registration;
+void fp32(Registration* rows) {
+  rows->ArgName("size [bytes]")->Axis("dtype", {"fp32"})->Each({mebi, 256 * mebi});
+}
+void bf16_and_rest(Registration* rows) {
+  rows->Rest(Suite::standard)->Axis("dtype", {"bf16"})->Arg(256 * mebi);
+  rows->Rest(Suite::full)->Each({mebi / 4, 4 * mebi, 8 * mebi, 32 * mebi, 64 * mebi, 1024 * mebi});
+  rows->Rest(Suite::full)
+      ->Axis("dtype", {"bf16"})
+      ->Each({mebi / 4, mebi, 4 * mebi, 8 * mebi, 16 * mebi, 64 * mebi});
+}
+GPU_BENCHMARK_OF_TYPE(fusion, chain, chain<T>)
+    ->Axis("by", {"kernels", "graph", "fused"})
+    ->Axis<float, __nv_bfloat16>("dtype")
+    ->Apply(fp32)
+    ->Rest(Suite::standard)
+    ->Axis("by", {"kernels", "fused"})
+    ->Arg(16 * mebi)
+    ->Apply(bf16_and_rest)
+    ->Rest(Suite::full)
+    ->Arg(16 * mebi);
+GPU_BENCHMARK_OF_TYPE(fusion, add, add<T>)
+    ->Axis<float, __nv_bfloat16>("dtype")
+    ->Apply(fp32)
+    ->Apply(bf16_and_rest);
 
 }  // namespace

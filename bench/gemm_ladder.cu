@@ -20,17 +20,14 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 
 namespace {
 
 using namespace gemm_ladder;
-using gpubench::Bench;
 using gpubench::GemmShape;
 using gpubench::GemmType;
-using gpubench::Law;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 std::size_t size_of(const Bench& bench) { return static_cast<std::size_t>(bench.arg("n")); }
 
@@ -154,9 +151,7 @@ void mma_sync(Bench& bench) {
 }
 
 void wgmma_tma(Bench& bench) {
-  if (bench.device().compute_capability() != std::pair{9, 0}) {
-    bench.skip("wgmma needs compute capability 9.0");
-  }
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
   const auto queue = [&](cudaStream_t s, const element* a, const element* b, element* d,
                          unsigned n) {
     const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, wgmma_tiles.block_m);
@@ -189,36 +184,30 @@ void library(Bench& bench) {
   bench.note_kernels(multiply);
 }
 
-[[maybe_unused]] const bool added = [] {
-  const auto add = [](const char* name, const char* dtype, gpubench::BenchFunction function,
-                      std::int64_t often, const std::vector<std::int64_t>& rarely) {
-    const auto rows = [&](Suite suite) {
-      return gpubench::record("gemm_ladder", name, function)
-          ->Axis("dtype", {dtype})
-          ->ArgName("n")
-          ->In(suite);
-    };
-    if (often > 0) rows(Suite::standard)->Arg(often);
-    for (const std::int64_t n : rarely) rows(Suite::full)->Arg(n);
-  };
-  const auto fp32 = [&](const char* name, gpubench::BenchFunction function) {
-    add(name, "fp32", function, 2048, {1000, 1024, 4096, 8192});
-  };
-  fp32("naive", naive);
-  fp32("coalesced", coalesced);
-  fp32("shared_tile", shared_tile);
-  fp32("register_1d", register_1d);
-  fp32("register_2d", register_2d);
-  fp32("vectorised", vectorised);
-  fp32("double_buffered", double_buffered);
-  fp32("library", library<GemmType::fp32, float, float>);
-  const std::vector<std::int64_t> others = {1000, 2048, 8192, 16384};
-  add("mma_sync", "bf16", mma_sync, 4096, others);
-  add("wgmma_tma", "bf16", wgmma_tma, 4096, others);
-  add("library", "bf16", library<GemmType::bf16, element, element>, 4096, others);
-  add("library", "fp8", library<GemmType::fp8, __nv_fp8_e4m3, element>, 0,
-      {1000, 2048, 4096, 8192, 16384});
-  return true;
-}();
+using Sizes = std::vector<std::int64_t>;
+
+// One size is in the default suite, `others` in the full one.
+void rows(gpubench::Registration* to, const char* dtype, std::int64_t size, Sizes others) {
+  to->Axis("dtype", {dtype})->ArgName("n [elements]")->Arg(size)->Rest(Suite::full)->Each(others);
+}
+void fp32(gpubench::Registration* to) { rows(to, "fp32", 2048, {1000, 1024, 4096, 8192}); }
+void bf16(gpubench::Registration* to) { rows(to, "bf16", 4096, {1000, 2048, 8192, 16384}); }
+
+GPU_BENCHMARK(gemm_ladder, naive)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, coalesced)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, shared_tile)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, register_1d)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, register_2d)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, vectorised)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, double_buffered)->Apply(fp32);
+GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::fp32, float, float>)->Apply(fp32);
+GPU_BENCHMARK(gemm_ladder, mma_sync)->Apply(bf16);
+GPU_BENCHMARK(gemm_ladder, wgmma_tma)->Apply(bf16);
+GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::bf16, element, element>)->Apply(bf16);
+GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::fp8, __nv_fp8_e4m3, element>)
+    ->Axis("dtype", {"fp8"})
+    ->ArgName("n [elements]")
+    ->In(Suite::full)
+    ->Each({1000, 2048, 4096, 8192, 16384});
 
 }  // namespace

@@ -21,10 +21,8 @@
 namespace {
 
 using namespace host_sync;
-using gpubench::Bench;
 using gpubench::Event;
 using gpubench::PinnedBuffer;
-using gpubench::Suite;
 
 RoundTrip round_trip(const gpubench::DeviceSpec& device) {
   return {device["pcie_latency_seconds"], device["sync_host_seconds"],
@@ -116,37 +114,40 @@ void read_every(Bench& bench) {
 }
 GPU_BENCHMARK(host_sync, read_every)
     ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
-    ->ArgNames({"us", "every"})
+    ->ArgNames({"us [µs]", "every [steps]"})
     ->ArgsProduct({{20}, {1, 8}});
 GPU_BENCHMARK(host_sync, read_every)
     ->Axis("by", {"pinned"})
-    ->ArgNames({"us", "every"})
+    ->ArgNames({"us [µs]", "every [steps]"})
     ->ArgsProduct({{20}, {2, 4}});
 GPU_BENCHMARK(host_sync, read_every)
     ->Axis("by", {"memcpy", "mapped", "event"})
-    ->ArgNames({"us", "every"})
+    ->ArgNames({"us [µs]", "every [steps]"})
     ->ArgsProduct({{20}, {2, 4}})
     ->In(Suite::full);
 GPU_BENCHMARK(host_sync, read_every)
     ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
-    ->ArgNames({"us", "every"})
+    ->ArgNames({"us [µs]", "every [steps]"})
     ->ArgsProduct({{5, 100, 500}, {1, 2, 4, 8}})
     ->In(Suite::full);
 
 void read_each_step(Bench& bench) { read_back(bench, 1, false); }
 GPU_BENCHMARK(host_sync, read_each_step)
     ->Axis("by", {"pinned"})
-    ->ArgName("us")
+    ->ArgName("us [µs]")
     ->ArgsProduct({{5, 20, 100, 500}});
-GPU_BENCHMARK(host_sync, read_each_step)->Axis("by", {"memcpy", "mapped"})->ArgName("us")->Arg(5);
 GPU_BENCHMARK(host_sync, read_each_step)
     ->Axis("by", {"memcpy", "mapped"})
-    ->ArgName("us")
+    ->ArgName("us [µs]")
+    ->Arg(5);
+GPU_BENCHMARK(host_sync, read_each_step)
+    ->Axis("by", {"memcpy", "mapped"})
+    ->ArgName("us [µs]")
     ->ArgsProduct({{20, 100, 500}})
     ->In(Suite::full);
 GPU_BENCHMARK(host_sync, read_each_step)
     ->Axis("by", {"event"})
-    ->ArgName("us")
+    ->ArgName("us [µs]")
     ->ArgsProduct({{5, 20, 100, 500}})
     ->In(Suite::full);
 
@@ -177,6 +178,6 @@ void never_reading(Bench& bench) {
   bench.counter("claimed_items_per_second", steps_a_second(launched));  // the lie
   bench.counter("awaited_items_per_second", steps_a_second(finished));
 }
-GPU_BENCHMARK(host_sync, never_reading)->ArgName("us")->ArgsProduct({{5, 20, 100, 500}});
+GPU_BENCHMARK(host_sync, never_reading)->ArgName("us [µs]")->ArgsProduct({{5, 20, 100, 500}});
 
 }  // namespace

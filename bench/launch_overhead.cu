@@ -25,7 +25,6 @@
 namespace {
 
 using namespace launch_overhead;
-using gpubench::Bench;
 using gpubench::Body;
 using gpubench::Event;
 
@@ -120,11 +119,11 @@ void empty_row(Bench& bench) {
 }
 GPU_BENCHMARK(launch_overhead, empty_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches")
+    ->ArgName("launches [in a row]")
     ->ArgsProduct({{1, 64, 4096}});
 GPU_BENCHMARK(launch_overhead, empty_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches")
+    ->ArgName("launches [in a row]")
     ->ArgsProduct({{2, 4, 8, 16, 32, 128, 256, 512, 1024, 2048}})
     ->In(gpubench::Suite::full);
 
@@ -147,11 +146,11 @@ void programmatic_row(Bench& bench) {
 }
 GPU_BENCHMARK(launch_overhead, programmatic_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches")
+    ->ArgName("launches [in a row]")
     ->ArgsProduct({{64, 4096}});
 GPU_BENCHMARK(launch_overhead, programmatic_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches")
+    ->ArgName("launches [in a row]")
     ->ArgsProduct({{1, 2, 4, 8, 16, 32, 128, 256, 512, 1024, 2048}})
     ->In(gpubench::Suite::full);
 
@@ -186,11 +185,11 @@ void work_row(Bench& bench) {
 }
 GPU_BENCHMARK(launch_overhead, work_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("us")
+    ->ArgName("us [µs of arithmetic]")
     ->ArgsProduct({{5}});
 GPU_BENCHMARK(launch_overhead, work_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("us")
+    ->ArgName("us [µs of arithmetic]")
     ->ArgsProduct({{1, 2, 10, 20, 50, 100}})
     ->In(gpubench::Suite::full);
 
@@ -226,9 +225,9 @@ void arguments(Bench& bench) {
       return pass<32756>(bench);
   }
 }
-GPU_BENCHMARK(launch_overhead, arguments)->ArgName("size")->Arg(4)->Arg(32756);
+GPU_BENCHMARK(launch_overhead, arguments)->ArgName("size [bytes]")->Arg(4)->Arg(32756);
 GPU_BENCHMARK(launch_overhead, arguments)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->Arg(64)
     ->Arg(256)
     ->Arg(1024)

@@ -22,12 +22,8 @@
 namespace {
 
 using namespace memory_hierarchy;
-using gpubench::Bench;
 using gpubench::DeviceBuffer;
 using gpubench::DeviceSpec;
-using gpubench::Law;
-using gpubench::Roofs;
-using gpubench::Suite;
 using word = unsigned;
 
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
@@ -77,7 +73,7 @@ void read(Bench& bench) {
   });
 }
 GPU_BENCHMARK(memory_hierarchy, read)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->Args({64 * KiB})
     ->Args({128 * KiB})
     ->Args({512 * KiB})
@@ -89,7 +85,7 @@ GPU_BENCHMARK(memory_hierarchy, read)
     ->ForRoofs({64 * KiB})
     ->ForRoofs({8 * MiB});
 GPU_BENCHMARK(memory_hierarchy, read)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->In(Suite::full)
     ->RangeMultiplier(2)
     ->Range(KiB, 32 * KiB)
@@ -163,10 +159,10 @@ void judge_by_latency(Bench& bench, std::optional<double> cycles) {
   bench.work({.items = 2 * steps_timed,
               .law = law,
               .law_tolerance = 0.05,
-              .headline = "latency_seconds",
+              .headline = gpubench::Headline{"latency_seconds", "s", true},
               .bound = "latency"});
 }
-void tell_latency(Bench& bench, double seconds) {
+void record_latency(Bench& bench, double seconds) {
   bench.counter("latency_seconds", seconds);
   bench.counter("latency_cycles", seconds * clock_of(bench));
 }
@@ -188,10 +184,10 @@ void chase(Bench& bench) {
   judge_by_latency(bench,
                    level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
   run_chase(bench, ring);
-  tell_latency(bench, ring.latency(bench, 0.2));
+  record_latency(bench, ring.latency(bench, 0.2));
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->Args({16 * KiB})
     ->Args({128 * KiB})
     ->Args({2 * MiB})
@@ -200,7 +196,7 @@ GPU_BENCHMARK(memory_hierarchy, chase)
     ->Args({128 * MiB})
     ->Args({8 * GiB});
 GPU_BENCHMARK(memory_hierarchy, chase)
-    ->ArgName("size")
+    ->ArgName("size [bytes]")
     ->In(Suite::full)
     ->RangeMultiplier(2)
     ->Range(KiB, 8 * KiB)
@@ -236,7 +232,7 @@ void steps(Bench& bench) {
   for (double size = 4 * KiB; size <= most; size *= std::sqrt(2.0)) {
     curve.push_back({size, latency_at(size)});
   }
-  tell_latency(bench, curve.back().value);
+  record_latency(bench, curve.back().value);
   const auto found = gpubench::steps(curve);
   const char* const edges[] = {"found_l1_bytes", "found_l2_bytes", "found_tlb_bytes"};
   for (std::size_t i = 0; i < std::min(found.size(), std::size(edges)); ++i) {
@@ -254,7 +250,7 @@ void steps(Bench& bench) {
     bench.counter(levels[i], flat[i].level);
   }
 }
-GPU_BENCHMARK(memory_hierarchy, steps)->ArgName("size")->Arg(8 * GiB);
+GPU_BENCHMARK(memory_hierarchy, steps)->ArgName("size [bytes]")->Arg(8 * GiB);
 
 // Which partition of L2 an SM finds a line in, by how long it takes.
 void partitions(Bench& bench) {
@@ -299,15 +295,19 @@ void l1_strided(Bench& bench) {
       {.items = loads,
        .law = [=, passes = strided_passes(stride, wavefront)](const Roofs&) { return passes; },
        .law_tolerance = 0.05,
-       .headline = "load_cycles"});
+       .headline = gpubench::Headline{"load_cycles", "clocks", true}});
   bench.run([&](cudaStream_t s) {
     launch(strided, blocks, strided_threads, 0, s, in.data(), stride, 0u, sums.data());
   });
   bench.counter("load_cycles", bench.seconds() * clock_of(bench) * sms / loads);
 }
-GPU_BENCHMARK(memory_hierarchy, l1_strided)->ArgName("stride")->Args({1})->Args({3})->Args({32});
 GPU_BENCHMARK(memory_hierarchy, l1_strided)
-    ->ArgName("stride")
+    ->ArgName("stride [4-byte words]")
+    ->Args({1})
+    ->Args({3})
+    ->Args({32});
+GPU_BENCHMARK(memory_hierarchy, l1_strided)
+    ->ArgName("stride [4-byte words]")
     ->In(Suite::full)
     ->Args({2})
     ->DenseRange(4, 31)
@@ -342,7 +342,7 @@ void shared_latency(Bench& bench) {
     return [&, steps](cudaStream_t s) { launch(shared_chase, 1, warp, 0, s, steps, end.data()); };
   };
   bench.run(chased(2 * steps_timed));
-  tell_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
+  record_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
 }
 GPU_BENCHMARK(memory_hierarchy, shared_latency);
 
@@ -365,6 +365,6 @@ void mapped(Bench& bench) {
            reinterpret_cast<const uint4*>(host.device_data()), size / sizeof(uint4), sums.data());
   });
 }
-GPU_BENCHMARK(memory_hierarchy, mapped)->ArgName("size")->Arg(32 * MiB);
+GPU_BENCHMARK(memory_hierarchy, mapped)->ArgName("size [bytes]")->Arg(32 * MiB);
 
 }  // namespace

@@ -12,17 +12,12 @@
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
 #include <cuda_bf16.h>
 
-#include <algorithm>
-
 #include "harness/bench/bench.hpp"
 #include "kernels/normalization.cuh"
 
 namespace {
 
 using namespace normalization;
-using gpubench::Bench;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t n = std::size_t{1} << 26;
 
@@ -95,47 +90,39 @@ void rows_of(Bench& bench) {
   });
 }
 
-template <class Norm>
-void by_dtype(Bench& bench) {
-  return bench.axis("dtype") == "bf16" ? rows_of<__nv_bfloat16, Norm>(bench)
-                                       : rows_of<float, Norm>(bench);
-}
-
 using Ways = std::vector<std::string>;
-using Columns = std::vector<std::int64_t>;
 
-[[maybe_unused]] const bool added = [] {
-  // All of `columns` in the full suite, and of `ways` those that are `usual` in the default one
-  // too.
-  const auto add = [](const char* kernel, gpubench::BenchFunction function, const Ways& ways,
-                      const Ways& usual, const Columns& of_usual) {
-    const auto rows = [&](const char* dtype, Suite suite, const std::string& way,
-                          const Columns& columns) {
-      gpubench::record("normalization", kernel, function)
-          ->Axis("by", {way})
-          ->Axis("dtype", {dtype})
-          ->ArgNames({"columns"})
-          ->In(suite)
-          ->ArgsProduct({columns});
-    };
-    for (const std::string& way : ways) {
-      Columns rest{128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
-      if (std::find(usual.begin(), usual.end(), way) != usual.end()) {
-        rows("bf16", Suite::standard, way, of_usual);
-        std::erase_if(rest, [&](std::int64_t c) {
-          return std::find(of_usual.begin(), of_usual.end(), c) != of_usual.end();
-        });
-      }
-      rows("bf16", Suite::full, way, rest);
-      rows("fp32", Suite::full, way, {128, 1024, 8192, 65536});
+// The `usual` ways are in the default suite too, at these `columns` of bf16.
+void rows(gpubench::Registration* to, Ways usual, std::vector<std::int64_t> columns) {
+  to->ArgName("columns [numbers]");
+  for (const std::string& way : to->axis_values("by")) {
+    if (std::ranges::find(usual, way) != usual.end()) {
+      to->Rest(Suite::standard)->Axis("by", {way})->Axis("dtype", {"bf16"})->Each(columns);
     }
-  };
-  const Ways all{"kernels", "passes", "online", "registers"}, ends{"kernels", "registers"};
-  add("softmax", by_dtype<Softmax>, all, all, {1024, 65536});
-  add("layer_norm", by_dtype<LayerNorm>, all, ends, {8192});
-  // One look tells all there is to know.
-  add("rms_norm", by_dtype<RmsNorm>, {"kernels", "passes", "registers"}, ends, {8192});
-  return true;
-}();
+    to->Rest(Suite::full)
+        ->Axis("by", {way})
+        ->Axis("dtype", {"bf16"})
+        ->RangeMultiplier(2)
+        ->Range(128, 65536);
+    to->Rest(Suite::full)
+        ->Axis("by", {way})
+        ->Axis("dtype", {"fp32"})
+        ->Each({128, 1024, 8192, 65536});
+  }
+}
+const Ways all{"kernels", "passes", "online", "registers"}, ends{"kernels", "registers"};
+GPU_BENCHMARK_OF_TYPE(normalization, softmax, rows_of<T, Softmax>)
+    ->Axis("by", all)
+    ->Axis<__nv_bfloat16, float>("dtype")
+    ->Apply(rows, all, {1024, 65536});
+GPU_BENCHMARK_OF_TYPE(normalization, layer_norm, rows_of<T, LayerNorm>)
+    ->Axis("by", all)
+    ->Axis<__nv_bfloat16, float>("dtype")
+    ->Apply(rows, ends, {8192});
+// One look tells all there is to know.
+GPU_BENCHMARK_OF_TYPE(normalization, rms_norm, rows_of<T, RmsNorm>)
+    ->Axis("by", {"kernels", "passes", "registers"})
+    ->Axis<__nv_bfloat16, float>("dtype")
+    ->Apply(rows, ends, {8192});
 
 }  // namespace

@@ -20,11 +20,7 @@
 namespace {
 
 using namespace occupancy;
-using gpubench::Bench;
-using gpubench::Law;
 using gpubench::Residency;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t copied = std::size_t{1} << 25;  // elements
 constexpr std::size_t computed = std::size_t{1} << 21;
@@ -110,16 +106,9 @@ struct Fma {
 
 template <class Kernel>
 void in_blocks_of(Bench& bench, unsigned block) {
-  switch (bench.arg(Kernel::in_flight)) {
-    case 1:
-      return Kernel::template run<1>(bench, block);
-    case 2:
-      return Kernel::template run<2>(bench, block);
-    case 4:
-      return Kernel::template run<4>(bench, block);
-    default:
-      return Kernel::template run<8>(bench, block);
-  }
+  gpubench::with_constant<1, 2, 4, 8>(bench.arg(Kernel::in_flight), [&](auto in_flight) {
+    Kernel::template run<in_flight>(bench, block);
+  });
 }
 template <class Kernel>
 void plane(Bench& bench) {
@@ -130,37 +119,33 @@ void by_block(Bench& bench) {
   in_blocks_of<Kernel>(bench, static_cast<unsigned>(bench.arg("block")));
 }
 
-// `some` of the plane of warps and what they have in flight is in the default suite, the rest in
-// the full one, and so are block sizes.
-template <class Kernel>
-void add(const std::string& name, const std::vector<std::vector<std::int64_t>>& some) {
-  const auto planes = [&](Suite suite) {
-    return gpubench::record("occupancy", name.c_str(), plane<Kernel>)
-        ->ArgNames({"warps", Kernel::in_flight})
-        ->In(suite);
-  };
-  planes(Suite::standard)->ArgsProduct(some);
-  for (std::int64_t warps = 4; warps <= 64; warps += 4) {
-    for (const std::int64_t in_flight : {1, 2, 4, 8}) {
-      const auto has = [](const auto& list, auto value) {
-        return std::find(list.begin(), list.end(), value) != list.end();
-      };
-      if (!has(some[0], warps) || !has(some[1], in_flight)) {
-        planes(Suite::full)->Args({warps, in_flight});
-      }
-    }
-  }
-  gpubench::record("occupancy", (name + "_by_block").c_str(), by_block<Kernel>)
-      ->ArgNames({"block", "warps", Kernel::in_flight})
-      ->In(Suite::full)
+constexpr const char* warps_axis = "warps [resident per SM]";
+constexpr const char* unroll_axis = "unroll [loads in flight per thread]";
+constexpr const char* ilp_axis = "ilp [chains per thread]";
+constexpr const char* block_axis = "block [threads]";
+
+void rest_of_plane(gpubench::Registration* rows) {
+  rows->Rest(Suite::full)->ArgsProduct({gpubench::dense_range(4, 64, 4), {1, 2, 4, 8}});
+}
+void blocks(gpubench::Registration* rows) {
+  rows->In(Suite::full)
       ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8}})
       ->ArgsProduct({{64, 128, 256, 512, 1024}, {32, 64}, {1, 2, 4, 8}});
 }
-[[maybe_unused]] const bool added = [] {
-  add<Copy>("copy", {{4, 16, 32, 64}, {1, 2, 4, 8}});
-  add<Fma>("fma", {{4, 16, 64}, {1, 4}});
-  return true;
-}();
+GPU_BENCHMARK_AS(occupancy, copy, plane<Copy>)
+    ->ArgNames({warps_axis, unroll_axis})
+    ->ArgsProduct({{4, 16, 32, 64}, {1, 2, 4, 8}})
+    ->Apply(rest_of_plane);
+GPU_BENCHMARK_AS(occupancy, copy_by_block, by_block<Copy>)
+    ->ArgNames({block_axis, warps_axis, unroll_axis})
+    ->Apply(blocks);
+GPU_BENCHMARK_AS(occupancy, fma, plane<Fma>)
+    ->ArgNames({warps_axis, ilp_axis})
+    ->ArgsProduct({{4, 16, 64}, {1, 4}})
+    ->Apply(rest_of_plane);
+GPU_BENCHMARK_AS(occupancy, fma_by_block, by_block<Fma>)
+    ->ArgNames({block_axis, warps_axis, ilp_axis})
+    ->Apply(blocks);
 
 template <unsigned values, unsigned blocks>
 void capped_row(Bench& bench) {
@@ -175,31 +160,17 @@ void capped_row(Bench& bench) {
            out.data(), capped_outputs);
   });
 }
-template <unsigned values>
-void capped_by_blocks(Bench& bench) {
-  return bench.arg("blocks") == 1 ? capped_row<values, 1>(bench) : capped_row<values, 4>(bench);
-}
-
 void registers(Bench& bench) {
-  switch (bench.arg("values")) {
-    case 16:
-      return capped_by_blocks<16>(bench);
-    case 64:
-      return capped_by_blocks<64>(bench);
-    default:
-      return capped_by_blocks<192>(bench);
-  }
+  gpubench::with_constant<16, 64, 192>(bench.arg("values"), [&](auto values) {
+    gpubench::with_constant<1, 4>(bench.arg("blocks"),
+                                  [&](auto blocks) { capped_row<values, blocks>(bench); });
+  });
 }
 GPU_BENCHMARK(occupancy, registers)
-    ->ArgNames({"values", "blocks"})
-    ->Args({16, 1})
-    ->Args({192, 1})
-    ->Args({192, 4});
-GPU_BENCHMARK(occupancy, registers)
-    ->ArgNames({"values", "blocks"})
-    ->In(Suite::full)
-    ->Args({16, 4})
-    ->Args({64, 1})
-    ->Args({64, 4});
+    ->ArgNames({"values [kept per thread]", "blocks [per SM]"})
+    ->ArgsProduct({{16, 192}, {1}})
+    ->Args({192, 4})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{16, 64}, {1, 4}});
 
 }  // namespace

@@ -19,11 +19,7 @@
 namespace {
 
 using namespace reduction;
-using gpubench::Access;
-using gpubench::Bench;
 using gpubench::DeviceBuffer;
-using gpubench::Roofs;
-using gpubench::Work;
 
 constexpr std::size_t n = std::size_t{1} << 26;
 // Summed again, whole, where the model has executed but some blocks of the timed shape.

@@ -21,11 +21,6 @@
 namespace {
 
 using namespace registers;
-using gpubench::Access;
-using gpubench::Bench;
-using gpubench::Law;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
 
@@ -80,39 +75,21 @@ void tile_row(Bench& bench) {
 }
 
 void tile(Bench& bench) {
-  switch (bench.arg("edge")) {
-    case 1:
-      return tile_row<1>(bench);
-    case 2:
-      return tile_row<2>(bench);
-    case 4:
-      return tile_row<4>(bench);
-    case 8:
-      return tile_row<8>(bench);
-    default:
-      return tile_row<16>(bench);
-  }
+  gpubench::with_constant<1, 2, 4, 8, 16>(bench.arg("edge"),
+                                          [&](auto edge) { tile_row<edge>(bench); });
 }
-GPU_BENCHMARK(registers, tile)->ArgName("edge")->RangeMultiplier(2)->Range(1, 16);
+GPU_BENCHMARK(registers, tile)->ArgName("edge [elements]")->RangeMultiplier(2)->Range(1, 16);
 
-template <unsigned edge>
-void capped_row(Bench& bench) {
-  switch (bench.arg("blocks")) {
-    case 4:
-      return tile_row<edge, 4>(bench);
-    case 8:
-      return tile_row<edge, 8>(bench);
-    default:
-      return tile_row<edge, 16>(bench);
-  }
-}
 void capped(Bench& bench) {
-  return bench.arg("edge") == 8 ? capped_row<8>(bench) : capped_row<16>(bench);
+  gpubench::with_constant<8, 16>(bench.arg("edge"), [&](auto edge) {
+    gpubench::with_constant<4, 8, 16>(bench.arg("blocks"),
+                                      [&](auto blocks) { tile_row<edge, blocks>(bench); });
+  });
 }
-GPU_BENCHMARK(registers, capped)->ArgNames({"edge", "blocks"})->ArgsProduct({{8, 16}, {8, 16}});
 GPU_BENCHMARK(registers, capped)
-    ->ArgNames({"edge", "blocks"})
-    ->In(Suite::full)
+    ->ArgNames({"edge [elements]", "blocks [per SM]"})
+    ->ArgsProduct({{8, 16}, {8, 16}})
+    ->Rest(Suite::full)
     ->ArgsProduct({{8, 16}, {4}});
 
 }  // namespace

@@ -17,8 +17,6 @@
 namespace {
 
 using namespace roofline;
-using gpubench::Bench;
-using gpubench::Roofs;
 
 constexpr std::size_t n = std::size_t{1} << 24;
 constexpr unsigned blocks = n / elements_a_block;
@@ -63,11 +61,11 @@ void chains(Bench& bench) {
 }
 GPU_BENCHMARK(roofline, chains)
     ->Axis("dtype", {"fp32", "fp64", "fp16x2"})
-    ->ArgName("eighths")
+    ->ArgName("eighths [FMAs per element x 8]")
     ->ArgsProduct({{1, 16, 64, 256, 1024, 16384}});
 GPU_BENCHMARK(roofline, chains)
     ->Axis("dtype", {"fp32", "fp64", "fp16x2"})
-    ->ArgName("eighths")
+    ->ArgName("eighths [FMAs per element x 8]")
     ->In(gpubench::Suite::full)
     ->ArgsProduct({{2, 4, 8, 32, 128, 512, 2048, 4096, 8192}});
 

@@ -16,10 +16,7 @@
 namespace {
 
 using namespace stream;
-using gpubench::Bench;
 using gpubench::Registration;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 constexpr std::size_t array_bytes = std::size_t{256} << 20;
 
@@ -35,43 +32,31 @@ struct Blocks {
   unsigned count;
 };
 
-template <class T, class Vector, class KernelOf>
-auto by_unroll(const Bench& bench, KernelOf kernel_of) {
-  switch (bench.arg("unroll")) {
-    case 1:
-      return kernel_of(Tile<T, Vector, 1>{});
-    case 2:
-      return kernel_of(Tile<T, Vector, 2>{});
-    case 4:
-      return kernel_of(Tile<T, Vector, 4>{});
-    default:
-      return kernel_of(Tile<T, Vector, 8>{});
-  }
-}
-
 // The row's kernel, of those that `kernel_of` has for tiles of T: all else of a row is the same for
 // each of them.
 template <class T, class KernelOf>
 auto kernel(const Bench& bench, KernelOf kernel_of) {
-  const auto bytes = bench.arg("bytes");
-  if constexpr (std::is_same_v<T, double>) {
-    return bytes == 8 ? by_unroll<T, double>(bench, kernel_of)
-                      : by_unroll<T, double2>(bench, kernel_of);
-  } else if constexpr (std::is_same_v<T, float>) {
-    return bytes == 4   ? by_unroll<T, float>(bench, kernel_of)
-           : bytes == 8 ? by_unroll<T, float2>(bench, kernel_of)
-                        : by_unroll<T, float4>(bench, kernel_of);
-  } else {
-    return by_unroll<T, T>(bench, kernel_of);
-  }
+  using Vector = std::conditional_t<std::is_same_v<T, double>, double2,
+                                    std::conditional_t<std::is_same_v<T, float>, float4, T>>;
+  decltype(kernel_of(Tile<T, Vector, 1>{})) found = nullptr;
+  gpubench::with_constant<1, 2, 4, 8>(bench.arg("unroll"), [&](auto unroll) {
+    gpubench::with_constant<1, 2, 4, 8, 16>(bench.arg("bytes"), [&](auto bytes) {
+      if constexpr (bytes == sizeof(T)) found = kernel_of(Tile<T, T, unroll>{});
+      if constexpr (bytes == sizeof(Vector)) found = kernel_of(Tile<T, Vector, unroll>{});
+      if constexpr (bytes == 8 && std::is_same_v<T, float>) {
+        found = kernel_of(Tile<T, float2, unroll>{});
+      }
+    });
+  });
+  return found;
 }
 
 // No FLOPs are told even where there are some: the headline of this concept is bytes per second.
 void work(Bench& bench, double arrays) {
   const double bytes = arrays * array_bytes;
-  gpubench::Law law;
+  Law law;
   if (bench.arg("bytes") == 16 && bench.arg("unroll") >= 4) {
-    law = [](const Roofs& roofs) { return roofs.at("dram"); };
+    law = gpubench::law_of_roof("dram");
   }
   bench.work({.useful_bytes = bytes,
               .moved_bytes = bytes,
@@ -147,58 +132,56 @@ void dot(Bench& bench) {
   });
 }
 
-gpubench::Registration* rows(const char* name, const char* dtype, gpubench::BenchFunction function,
-                             Suite suite) {
-  return gpubench::record("stream", name, function)
-      ->Axis("dtype", {dtype})
-      ->ArgNames({"bytes", "unroll"})
-      ->In(suite);
+// The axes of every kernel. Each is in the default suite at its best; more of the plane of bytes
+// and unroll for `swept` ones, and all of it in the full suite.
+void begin(Registration* rows) {
+  rows->ArgNames({"bytes [per lane]", "unroll [accesses in flight per thread]"})
+      ->Axis("dtype", {"fp32"});
 }
-
-// Every kernel at its best in every dtype; more of the plane of bytes and unroll for `swept` ones,
-// and all of it in the full suite.
-void add(const char* name, gpubench::BenchFunction fp32, gpubench::BenchFunction fp64, bool swept) {
-  if (swept) {
-    rows(name, "fp32", fp32, Suite::standard)
-        ->ArgsProduct({{4}, {1, 4}})
-        ->ArgsProduct({{16}, {1, 4, 8}});
-    rows(name, "fp32", fp32, Suite::full)
-        ->ArgsProduct({{8}, {1, 2, 4, 8}})
-        ->ArgsProduct({{4}, {2, 8}})
-        ->ArgsProduct({{16}, {2}});
-  } else {
-    rows(name, "fp32", fp32, Suite::standard)->Args({16, 4});
-    rows(name, "fp32", fp32, Suite::full)
-        ->ArgsProduct({{4, 8}, {1, 2, 4, 8}})
-        ->ArgsProduct({{16}, {1, 2, 8}});
+void fp64(Registration* rows) {
+  rows->Rest(Suite::standard)->Axis("dtype", {"fp64"})->Args({16, 4})->ForRoofs();
+  rows->Rest(Suite::full)->Axis("dtype", {"fp64"})->ArgsProduct({{8, 16}, {1, 2, 4, 8}});
+}
+void swept(Registration* rows) {
+  begin(rows);
+  rows->ArgsProduct({{4}, {1, 4}})->ArgsProduct({{16}, {1, 4, 8}});
+  rows->Rest(Suite::full)->ArgsProduct({{8, 4, 16}, {1, 2, 4, 8}});
+  fp64(rows);
+}
+void at_best(Registration* rows) {
+  begin(rows);
+  rows->Args({16, 4})->Rest(Suite::full)->ArgsProduct({{4, 8, 16}, {1, 2, 4, 8}});
+  fp64(rows);
+}
+void narrow(Registration* rows, Suite best) {
+  for (const std::int64_t bytes : {1, 2}) {
+    const char* const dtype = bytes == 1 ? "int8" : "int16";
+    rows->Rest(best)->Axis("dtype", {dtype})->Args({bytes, 4});
+    rows->Rest(Suite::full)->Axis("dtype", {dtype})->ArgsProduct({{bytes}, {1, 2, 8}});
   }
-  rows(name, "fp64", fp64, Suite::standard)->Args({16, 4})->ForRoofs();
-  rows(name, "fp64", fp64, Suite::full)
-      ->ArgsProduct({{8}, {1, 2, 4, 8}})
-      ->ArgsProduct({{16}, {1, 2, 8}});
 }
 
-void add_narrow(const char* name, gpubench::BenchFunction int8, gpubench::BenchFunction int16,
-                Suite best) {
-  rows(name, "int8", int8, best)->Args({1, 4});
-  rows(name, "int8", int8, Suite::full)->ArgsProduct({{1}, {1, 2, 8}});
-  rows(name, "int16", int16, best)->Args({2, 4});
-  rows(name, "int16", int16, Suite::full)->ArgsProduct({{2}, {1, 2, 8}});
-}
-
-[[maybe_unused]] const bool added = [] {
-  add("read", read<float>, read<double>, true);
-  add_narrow("read", read<std::int8_t>, read<std::int16_t>, Suite::standard);
-  add("write", write<float>, write<double>, false);
-  add_narrow("write", write<std::int8_t>, write<std::int16_t>, Suite::full);
-  add("copy", one_to_one<Copied, float>, one_to_one<Copied, double>, true);
-  add_narrow("copy", one_to_one<Copied, std::int8_t>, one_to_one<Copied, std::int16_t>,
-             Suite::full);
-  add("scale", one_to_one<Scaled, float>, one_to_one<Scaled, double>, false);
-  add("add", two_to_one<Added, float>, two_to_one<Added, double>, false);
-  add("triad", two_to_one<Triad, float>, two_to_one<Triad, double>, false);
-  add("dot", dot<float>, dot<double>, false);
-  return true;
-}();
+GPU_BENCHMARK_OF_TYPE(stream, read, read<T>)
+    ->Axis<float, double, std::int8_t, std::int16_t>("dtype")
+    ->Apply(swept)
+    ->Apply(narrow, Suite::standard);
+GPU_BENCHMARK_OF_TYPE(stream, write, write<T>)
+    ->Axis<float, double, std::int8_t, std::int16_t>("dtype")
+    ->Apply(at_best)
+    ->Apply(narrow, Suite::full);
+GPU_BENCHMARK_OF_TYPE(stream, copy, one_to_one<Copied, T>)
+    ->Axis<float, double, std::int8_t, std::int16_t>("dtype")
+    ->Apply(swept)
+    ->Apply(narrow, Suite::full);
+GPU_BENCHMARK_OF_TYPE(stream, scale, one_to_one<Scaled, T>)
+    ->Axis<float, double>("dtype")
+    ->Apply(at_best);
+GPU_BENCHMARK_OF_TYPE(stream, add, two_to_one<Added, T>)
+    ->Axis<float, double>("dtype")
+    ->Apply(at_best);
+GPU_BENCHMARK_OF_TYPE(stream, triad, two_to_one<Triad, T>)
+    ->Axis<float, double>("dtype")
+    ->Apply(at_best);
+GPU_BENCHMARK_OF_TYPE(stream, dot, dot<T>)->Axis<float, double>("dtype")->Apply(at_best);
 
 }  // namespace

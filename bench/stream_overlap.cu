@@ -11,17 +11,18 @@
 //           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
+#include <vector>
 
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/event.hpp"
 #include "harness/cuda/lanes.hpp"
 #include "harness/cuda/stream.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/stream_overlap.cuh"
 
 namespace {
 
 using namespace stream_overlap;
-using gpubench::Bench;
 using gpubench::Event;
 using gpubench::HostBuffer;
 using gpubench::Lanes;
@@ -30,6 +31,7 @@ using gpubench::Output;
 gpubench::Work moves(double amount, double seconds, bool show_trace) {
   return {.useful_bytes = amount,
           .moved_bytes = amount,
+          .moved_through = "link",
           .law = [=](const gpubench::Roofs&) { return amount / seconds; },
           .law_tolerance = 0.06,  // a kernel as short as the floor may hide in it
           .bound = "link",
@@ -128,23 +130,23 @@ void pipeline(Bench& bench) {
 }
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{1, 4, 8, 16, 32}, {8}})
     ->ArgsProduct({{1, 8, 32}, {1}});
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pageable"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{1, 8, 32}, {8}});
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{2}, {8}})
     ->ArgsProduct({{2, 4, 16}, {1}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {2, 4}})
     ->In(gpubench::Suite::full);
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pageable"})
-    ->ArgNames({"chunks", "streams"})
+    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{2, 4, 16}, {8}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}})
     ->In(gpubench::Suite::full);
@@ -179,11 +181,11 @@ void default_stream(Bench& bench) {
 }
 GPU_BENCHMARK(stream_overlap, default_stream)
     ->Axis("default", {"none", "per_thread", "legacy"})
-    ->ArgName("chunks")
+    ->ArgName("chunks [of the same bytes in all]")
     ->Arg(4);
 GPU_BENCHMARK(stream_overlap, default_stream)
     ->Axis("default", {"none", "per_thread", "legacy"})
-    ->ArgName("chunks")
+    ->ArgName("chunks [of the same bytes in all]")
     ->In(gpubench::Suite::full)
     ->Arg(16);
 
@@ -251,7 +253,7 @@ void priority(Bench& bench) {
   const auto compute = [&](cudaStream_t s, unsigned grid, std::size_t first, word* to) {
     launch(transform, grid, paced_work::threads, 0, s, in.data() + first, to, rounds);
   };
-  bench.run([&](cudaStream_t s) {
+  const auto queue = [&](cudaStream_t s) {
     backlog.fork(s);
     for (unsigned k = 0; k + 1 < all; ++k) {
       const std::size_t first = k % streams * part;
@@ -263,8 +265,19 @@ void priority(Bench& bench) {
     answered.record(urgent);
     answered.hold(s);
     backlog.join(s);
-  });
-  bench.counter("urgent_seconds", gpubench::seconds_between(arrived, answered));
+  };
+  bench.run(queue);
+  // The row may have run as a graph, whose events have no time: some more runs, each behind kernels
+  // that give the host a head start.
+  const gpubench::Stream stream;
+  std::vector<double> urgent_seconds;
+  for (int i = 0; i < 11; ++i) {
+    for (unsigned k = 0; k < kernels; ++k) compute(stream, long_grid, 0, out.data());
+    queue(stream);
+    stream.synchronize();
+    urgent_seconds.push_back(gpubench::seconds_between(arrived, answered));
+  }
+  bench.counter("urgent_seconds", gpubench::summarize(urgent_seconds).median);
 }
 GPU_BENCHMARK(stream_overlap, priority)->Axis("urgent", {"equal", "high"});
 

@@ -14,8 +14,6 @@
 namespace {
 
 using namespace throttle;
-using gpubench::Bench;
-using gpubench::Suite;
 
 void gemm(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();

@@ -27,14 +27,10 @@
 namespace {
 
 using namespace tile_alignment;
-using gpubench::Bench;
-using gpubench::DeviceBuffer;
 using gpubench::Gemm;
 using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Generator;
-using gpubench::Roofs;
-using gpubench::Suite;
 
 // What is needed of what the library's tiles multiply, at its best rate. Only where rows are
 // aligned, and for tiles large enough that L2 keeps up with them.
@@ -62,10 +58,13 @@ void row_of(Bench& bench, const GemmShape& shape) {
   const auto d = bench.output<Out>(std::max(shape.m * shape.ldd, padded.m * padded.ldd));
   note(bench, gemm.choice());
   verify_product(bench, shape, a, b, d);
-  bench.work({.moved_bytes = shape.bytes(), .flops = shape.flops(), .law = law_of(bench, gemm)});
+  bench.work({.moved_bytes = shape.bytes(),
+              .flops = shape.flops(),
+              .integers = shape.type == GemmType::int8,
+              .law = law_of(bench, gemm)});
   const auto multiply = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
-  bench.note_kernels(multiply);
   bench.run(multiply);
+  bench.note_kernels(multiply);
   if (padded.flops() == shape.flops() && shape.lda == padded.lda) return;
   const double even_seconds =
       bench.time([&](cudaStream_t s) { even.queue(s, a.data(), b.data(), d.data()); });
@@ -124,14 +123,12 @@ void edges(Bench& bench) {
   const bool pads = bench.axis("edges") == "padded";
   const std::size_t m = 4096, n = 1000, k = size_of(bench, "k");
   const std::size_t rows = pads ? rounded_up(n, tile) : n, ld = pads ? rounded_up(k, depth) : k;
-  const DeviceBuffer<element> a(m * ld), b(rows * ld);
   const Padded<Generator<element>> of_a{{1}, m, k, ld}, of_b{{2}, n, k, ld};
-  gpubench::fill_random(a.data(), a.size(), of_a);
-  gpubench::fill_random(b.data(), b.size(), of_b);
+  const auto a = bench.input<element>(m * ld, of_a), b = bench.input<element>(rows * ld, of_b);
   const auto d = bench.output<float>(m * rows);
   const GemmShape shape{GemmType::bf16, m, rows, k, ld, ld, rows};
-  bench.verify(d, gpubench::expected_product<float>(shape, of_a, of_b),
-               {.relative = 1e-5, .absolute = 1e-4});
+  const auto [relative, absolute] = gpubench::gemm_tolerance<float>(shape);
+  bench.verify(d, gpubench::expected_product<float>(shape, of_a, of_b), {relative, absolute});
   bench.work({.flops = GemmShape::dense(GemmType::bf16, m, n, k).flops()});
   const dim3 grid(static_cast<unsigned>(rounded_up(n, tile) / tile), m / tile);
   const auto kernel = pads         ? multiply<8, false>
@@ -148,11 +145,11 @@ void edges(Bench& bench) {
 }
 GPU_BENCHMARK(tile_alignment, edges)
     ->Axis("edges", {"predicated", "padded"})
-    ->ArgName("k")
+    ->ArgName("k [elements]")
     ->Arg(249);
 GPU_BENCHMARK(tile_alignment, edges)
     ->Axis("edges", {"predicated", "padded"})
-    ->ArgName("k")
+    ->ArgName("k [elements]")
     ->ArgsProduct({{225, 240, 248, 256}})
     ->In(Suite::full);
 
@@ -184,7 +181,7 @@ void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
     return gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
         ->Axis("dtype", {dtype})
         ->Axis("pass", {pass})
-        ->ArgName("n")
+        ->ArgName("n [elements]")
         ->In(of);
   };
   rows(suite)->Arg(50257)->Arg(50304);
@@ -195,11 +192,11 @@ void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
   Values off, ms;
   for (std::int64_t beyond = 0; beyond <= 16; ++beyond) off.push_back(base + beyond);
   for (std::int64_t m = 256; m <= 4352; m += 256) ms.push_back(m);
-  add("odd_m", by_dtype<odd_m>, "m", {base, base + 1}, off);
-  add("odd_n", by_dtype<odd_n>, "n", {base, base + 1, base + 7, base + 8}, off);
-  add("odd_k", by_dtype<odd_k>, "k", {base, base + 1, base + 7, base + 8}, off);
-  add("leading_dimension", by_dtype<leading_dimension>, "align", {2, 16}, {2, 4, 8, 16});
-  add("waves", by_dtype<waves>, "m", {2048, 2304, 3072, 3328}, ms);
+  add("odd_m", by_dtype<odd_m>, "m [elements]", {base, base + 1}, off);
+  add("odd_n", by_dtype<odd_n>, "n [elements]", {base, base + 1, base + 7, base + 8}, off);
+  add("odd_k", by_dtype<odd_k>, "k [elements]", {base, base + 1, base + 7, base + 8}, off);
+  add("leading_dimension", by_dtype<leading_dimension>, "align [bytes]", {2, 16}, {2, 4, 8, 16});
+  add("waves", by_dtype<waves>, "m [elements]", {2048, 2304, 3072, 3328}, ms);
   for (const char* pass : {"forward", "input_gradient"}) {
     add_vocabulary("bf16", pass, Suite::standard);
     for (const char* dtype : {"fp16", "tf32", "fp8", "int8"}) {

@@ -15,7 +15,6 @@
 namespace {
 
 using namespace topology;
-using gpubench::Bench;
 using gpubench::CurrentDevice;
 
 constexpr std::size_t bulk = std::size_t{64} << 20;
@@ -81,32 +80,37 @@ template <class Move>
 void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move& move) {
   const std::size_t n = size / sizeof(word);
   const gpubench::Generator<word> values{42};
-  const auto on = [&](int gpu) {
+  struct Buffers {
+    gpubench::DeviceBuffer<word> source, target;
+  };
+  const auto on = [n](int gpu) {
     const CurrentDevice there(gpu);
     return gpubench::DeviceBuffer<word>(n);
   };
-  const auto source = on(pair.from), target = on(pair.to);
-  {
+  const auto buffers = bench.per_set(pair.same() ? 2 * size : size, [=] {
+    Buffers made{on(pair.from), on(pair.to)};
     const CurrentDevice there(pair.from);
-    gpubench::fill_random(source.data(), n, values);
+    gpubench::fill_random(made.source.data(), n, values);
     CUDA_CHECK(cudaDeviceSynchronize());
-  }
-  target.set(gpubench::poison_byte);
+    made.target.set(gpubench::poison_byte);
+    return made;
+  });
   bench.check([&](bool only_written) {
     const CurrentDevice there(pair.to);
-    return gpubench::check_elements(target.data(), n, values, 0, 0, only_written);
+    return gpubench::check_elements(buffers->target.data(), n, values, 0, 0, only_written);
   });
   report(bench, pair);
   const auto amount = static_cast<double>(size);
   bench.work({.useful_bytes = amount,
-              .moved_bytes = amount,
+              .moved_bytes = pair.same() ? 2 * amount : amount,  // its memory reads and writes
+              .moved_through = pair.same() ? "dram" : "link",
               .law = law_of(bench, pair, amount),
               .law_tolerance = 0.1,  // a kernel's loads queue where the memory is busy
               .bound = size == little ? "launch"
                        : pair.same()  ? "dram"
                                       : "link"});
   const CurrentDevice here(mine);
-  bench.run([&](cudaStream_t s) { move(s, source.data(), target.data(), n); });
+  bench.run([&](cudaStream_t s) { move(s, buffers->source.data(), buffers->target.data(), n); });
 }
 
 void by_driver(Bench& bench, std::size_t size) {
@@ -139,22 +143,12 @@ void load(Bench& bench) {
   compare(bench, pair, bulk);
 }
 
-[[maybe_unused]] const bool added = [] {
-  constexpr std::int64_t gpus = 8;
-  const std::pair<const char*, gpubench::BenchFunction> kernels[] = {
-      {"copy", copy}, {"load", load}, {"latency", latency}};
-  for (const auto& [name, function] : kernels) {
-    auto* daily = gpubench::record("topology", name, function)->ArgNames({"from", "to"});
-    auto* others = gpubench::record("topology", name, function)
-                       ->ArgNames({"from", "to"})
-                       ->In(gpubench::Suite::full);
-    for (std::int64_t from = 0; from < gpus; ++from) {
-      for (std::int64_t to = 0; to < gpus; ++to) {
-        (from == 0 && to < 2 ? daily : others)->Args({from, to});
-      }
-    }
-  }
-  return true;
-}();
+void pairs(gpubench::Registration* rows) {
+  rows->ArgNames({"from", "to"})->ArgsProduct({{0}, {0, 1}});
+  rows->Rest(Suite::full)->ArgsProduct({gpubench::dense_range(0, 7), gpubench::dense_range(0, 7)});
+}
+GPU_BENCHMARK(topology, copy)->Apply(pairs);
+GPU_BENCHMARK(topology, load)->Apply(pairs);
+GPU_BENCHMARK(topology, latency)->Apply(pairs);
 
 }  // namespace

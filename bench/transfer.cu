@@ -28,8 +28,6 @@
 namespace {
 
 using namespace transfer;
-using gpubench::Bench;
-using gpubench::Suite;
 
 constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20, GiB = 1 << 30;
 constexpr std::int64_t largest = 16 * MiB;            // of the default rows
@@ -44,19 +42,22 @@ std::size_t size_of(const Bench& bench) {
   return static_cast<std::size_t>(size);
 }
 
+constexpr const char* dram = "dram";
+
 // `seconds`: what the row takes, if anybody knows. `copy(stream, bytes)` is its body for any number
 // of bytes up to its size.
 template <class Copy>
 void run(Bench& bench, std::size_t size, std::size_t fitted_at, const gpubench::Law& seconds,
-         const Copy& copy, const char* bound = "link") {
+         const Copy& copy, const char* through = "link") {
   const auto amount = static_cast<double>(size);
   gpubench::Law law;
   if (seconds) law = [=](const gpubench::Roofs& roofs) { return amount / seconds(roofs); };
   bench.work({.useful_bytes = amount,
-              .moved_bytes = amount,
+              .moved_bytes = through == dram ? 2 * amount : amount,  // read and written
+              .moved_through = through,
               .law = law,
               .law_tolerance = 0.02,
-              .bound = bound});
+              .bound = through});
   bench.run([&](cudaStream_t s) { copy(s, size); });
   if (size != fitted_at) return;
   std::array<double, 5> sizes{4, 64.0 * KiB, 1.0 * MiB, amount / 4, amount}, times{};
@@ -160,7 +161,7 @@ std::vector<std::int64_t> sizes(bool daily, std::initializer_list<std::int64_t> 
 
 gpubench::Registration* sweep(gpubench::Registration* rows, bool daily,
                               std::initializer_list<std::int64_t> chosen) {
-  return rows->ArgName("size")
+  return rows->ArgName("size [bytes]")
       ->ArgsProduct({sizes(daily, chosen)})
       ->In(daily ? Suite::standard : Suite::full);
 }
@@ -213,7 +214,7 @@ void on_device(Bench& bench) {
   const auto copies = [=](cudaStream_t s, std::size_t bytes) {
     CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, s));
   };
-  run(bench, size, largest_on_device, takes(seconds), copies, "dram");
+  run(bench, size, largest_on_device, takes(seconds), copies, dram);
 }
 
 // By the driver, from this GPU to the next.
@@ -227,13 +228,13 @@ void peer(Bench& bench) {
   const bool direct = gpubench::let_access(mine, other);
   bench.note("peer_access", direct ? "direct" : "through the host");
   const auto from = bench.input<word>(n);
-  const auto to = [&] {
+  const auto to = bench.per_set(0, [=] {
     const gpubench::CurrentDevice there(other);
     return gpubench::DeviceBuffer<word>(n);
-  }();
+  });
   bench.check([&](bool) {
     const gpubench::CurrentDevice there(other);
-    return gpubench::check_elements(to.data(), n, from.values(), 0, 0, false);
+    return gpubench::check_elements(to->data(), n, from.values(), 0, 0, false);
   });
   gpubench::Law seconds;
   const auto link = bench.device().find("nvlink_bytes_per_second");
@@ -241,7 +242,7 @@ void peer(Bench& bench) {
     seconds = takes(bench.device()["kernel_floor_seconds"] + static_cast<double>(size) / *link);
   }
   run(bench, size, largest, seconds, [&](cudaStream_t s, std::size_t bytes) {
-    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, s));
+    CUDA_CHECK(cudaMemcpyAsync(to->data(), from.data(), bytes, cudaMemcpyDeviceToDevice, s));
   });
 }
 

@@ -2,8 +2,8 @@
 //
 // Two kinds of kernel. `chains`: a thread has eight chains of dependent multiply-adds side by side,
 // in rounds of 512 with no branch in them. `mma` and `wgmma`: a warp (four warps) multiplies small
-// matrices again and again and adds to sums that stay in registers. Nothing is read; the results
-// are added up, one number per thread.
+// matrices again and again and adds to sums that stay in registers. Nothing is read; what is left
+// at the end is added up, with weights, one number per thread.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -256,6 +256,10 @@ inline constexpr unsigned fp8_sum_bits = 14;
 template <class Type>
 inline constexpr unsigned mma_rounds = std::is_same_v<Type, Fp8> ? 208 : 512;
 
+// What accumulator i counts for in the number that a thread leaves: every one differently, so that
+// two that were exchanged show.
+__host__ __device__ constexpr double weight_of(unsigned i) { return 1 + i; }
+
 template <class Type>
 constexpr double mma_flops_a_warp = 2.0 * 16 * 8 * depth<Type>* sums_a_warp<Type>* mma_rounds<Type>;
 
@@ -300,7 +304,9 @@ __global__ void __launch_bounds__(matrix_threads) mma(double* out) {
 #pragma unroll
   for (unsigned s = 0; s < sums_a_warp<Type>; ++s) {
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i) sum += static_cast<double>(d[s][i]);
+    for (unsigned i = 0; i < 4; ++i) {
+      sum += weight_of(4 * s + i) * static_cast<double>(d[s][i]);
+    }
   }
   out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = sum;
 }
@@ -335,7 +341,7 @@ __global__ void __launch_bounds__(matrix_threads) wgmma(double* out) {
   }
   double sum = 0;
 #pragma unroll
-  for (unsigned i = 0; i < 64; ++i) sum += static_cast<double>(d[i]);
+  for (unsigned i = 0; i < 64; ++i) sum += weight_of(i) * static_cast<double>(d[i]);
   out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = sum;
 }
 
@@ -355,7 +361,7 @@ struct ExpectedSums {
             by_warpgroup ? column_vector(0, 8 * s + column) : column_vector(s, column);
         int product = 0;
         for (unsigned k = 0; k < depth<Type>; ++k) product += halves(row, k) * halves(vector, k);
-        total += product;
+        total += weight_of(4 * s + e) * product;
       }
     }
     const double scale = std::is_same_v<Type, Int8> ? 1 : 0.25;

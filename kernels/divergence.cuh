@@ -43,18 +43,23 @@ __host__ __device__ inline float a_round(Step step, float x) {
 
 inline constexpr unsigned most_ways = 32;
 
-// Every path is as long as the others, but adds another number: no compiler can make one of two.
-template <unsigned path>
 struct PathStep {
-  __host__ __device__ float operator()(float x) const {
-    return fmaf(x, -0.9990234375f, 0.5f + path / 64.0f);
-  }
+  float summand;
+  __host__ __device__ float operator()(float x) const { return fmaf(x, -0.9990234375f, summand); }
 };
 
+// All paths call the same code, from different places: lanes that come from one do not meet those
+// that come from another. (Code of its own for each path would be 135 KB, and wait for the
+// instruction cache.)
+__host__ __device__ __noinline__ inline float go_along(PathStep step, float x) {
+  for (unsigned r = 0; r < rounds; ++r) x = a_round(step, x);
+  return x;
+}
+
+// Every path is as long as the others, but adds another number: no compiler can make one of two.
 template <unsigned path>
 __host__ __device__ float walk(float x) {
-  for (unsigned r = 0; r < rounds; ++r) x = a_round(PathStep<path>{}, x);
-  return x;
+  return go_along({0.5f + path / 64.0f}, x);
 }
 
 template <unsigned first = 0>

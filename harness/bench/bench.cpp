@@ -1,22 +1,25 @@
 #include "harness/bench/bench.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
-#include "harness/cuda/event.hpp"
+#include "harness/bench/row_end.hpp"
 #include "harness/cuda/stream.hpp"
 #include "harness/statistics/statistics.hpp"
-#include "harness/system/error.hpp"
-#include "harness/system/interrupt.hpp"
 
 namespace gpubench {
 namespace {
 
 // Sets of buffers in cold mode, at most: a row whose set is so small that this many of them still
 // fit in L2 pays for launches, not for memory.
-constexpr std::size_t most_sets = 256;
+constexpr std::size_t most_sets = 640;
+
+// All sets together, of what L2 holds. A cache that replaces lines at random still has a fraction h
+// of what came around, h = exp(-(1 - h) * this): 20 % at 2, less than 1 % at 5.
+constexpr double rotation_over_l2 = 5;
+// Further sets take no more of the memory that is free.
+constexpr double most_of_free_memory = 0.25;
 
 // A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
@@ -24,25 +27,13 @@ constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
 // What a profiler calls work that is timed beside a row.
 constexpr const char* beside_the_row = " (beside)";
 
-// A moment of a watched row: long enough for the driver to have something new to say.
-constexpr double moment_seconds = 0.1;
-
-struct Skipped {
-  std::string reason;
-};
-
-// Whether a kernel has faulted: then every call fails from there on, whoever makes it.
-bool is_device_lost() {
-  const cudaError_t error = cudaStreamQuery(nullptr);
-  if (error == cudaSuccess) return false;
-  static_cast<void>(cudaGetLastError());
-  return error != cudaErrorNotReady;
+Headline headline_of(const Work& work) {
+  if (work.headline) return *work.headline;
+  if (work.flops > 0) return {"flops_per_second", work.integers ? integer_unit : flops_unit};
+  if (work.items > 0) return {"items_per_second", "/s"};
+  if (work.useful_bytes > 0) return {"useful_bytes_per_second", bytes_unit};
+  return {"seconds", "s", true};
 }
-
-// A wrong result: the row has failed, and no time of it is worth anything.
-struct WrongResult {
-  std::string what;
-};
 
 }  // namespace
 
@@ -52,6 +43,7 @@ Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& 
   row_.topic = instance.topic;
   row_.kernel = instance.kernel;
   row_.arguments = instance.arguments;
+  row_.axis_units = instance.axis_units;
   platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
 }
 
@@ -74,6 +66,13 @@ const std::string& Bench::axis(std::string_view name) const {
 }
 
 void Bench::skip(const std::string& reason) const { throw Skipped{reason}; }
+
+void Bench::needs_capability(int major, const std::string& what) const {
+  const auto [has, minor] = device().compute_capability();
+  if (has >= major) return;
+  skip(what + " needs compute capability " + std::to_string(major) + ".0, this device has " +
+       std::to_string(has) + "." + std::to_string(minor));
+}
 
 void Bench::note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required) {
   if (error == cudaErrorNotSupported) {
@@ -109,13 +108,15 @@ void Bench::each_set(std::function<void()> contents) {
 
 OperandMemory Bench::memory(std::size_t elements, std::size_t size) {
   OperandMemory memory{std::make_shared<std::vector<DeviceBuffer<std::byte>>>(), &turn_};
-  const auto add = [sets = memory.sets, bytes = detail::checked_bytes(elements, size)] {
-    sets->emplace_back(bytes);
-  };
-  add();
-  set_bytes_ += memory.sets->front().bytes();
-  add_set_.push_back(add);
+  const std::size_t bytes = detail::checked_bytes(elements, size);
+  add_to_sets(bytes, [sets = memory.sets, bytes] { sets->emplace_back(bytes); });
   return memory;
+}
+
+void Bench::add_to_sets(std::size_t bytes, std::function<void()> add) {
+  add();
+  set_bytes_ += bytes;
+  add_set_.push_back(std::move(add));
 }
 
 void Bench::poison(const OperandMemory& memory) {
@@ -139,11 +140,20 @@ void Bench::add_cold_sets() {
   if (settings_.mode != Mode::cold || settings_.profile || set_bytes_ == 0) return;
   const double l2 = platform_.device().find("l2_bytes").value_or(0);
   // A run touches no more than the set, and perhaps only the useful part of it. When that alone is
-  // twice the cache, its own end has washed its beginning out.
-  double touched = static_cast<double>(set_bytes_);
+  // several times the cache, its own end has washed its beginning out.
+  const auto set_bytes = static_cast<double>(set_bytes_);
+  double touched = set_bytes;
   if (work_.useful_bytes > 0) touched = std::min(touched, work_.useful_bytes);
-  const double wanted = std::ceil(2 * l2 / touched);
-  const auto sets = static_cast<std::size_t>(std::clamp(wanted, 1.0, double{most_sets}));
+  const double wanted =
+      std::clamp(std::ceil(rotation_over_l2 * l2 / touched), 1.0, double{most_sets});
+  std::size_t free = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  const double fit = 1 + std::floor(most_of_free_memory * static_cast<double>(free) / set_bytes);
+  const auto sets = static_cast<std::size_t>(std::min(wanted, fit));
+  if (fit < wanted) {
+    short_rotation_ = "L2 may remember: memory for " + std::to_string(sets) + " of " +
+                      std::to_string(static_cast<std::size_t>(wanted)) + " sets of buffers";
+  }
   for (; sets_ < sets; ++sets_) {
     for (const auto& add : add_set_) add();
     for (const auto& prepare : prepare_) prepare(sets_);
@@ -186,12 +196,16 @@ void Bench::take_counters(const Observation& observation) {
   row_.instructions = observation.instructions;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
   dram_bytes_ = work_.moved_bytes;
+  row_.moved = observation.moved;
+  row_.moved_through = work_.moved_through;
   if (work_.moved_bytes == 0) {
     dram_bytes_ = observation.dram_bytes.value_or(0);
     const bool shared = observation.bound == "shared";
     if (shared) row_.moved_through = observation.bound;
     const auto& moved = shared ? observation.shared_bytes : observation.dram_bytes;
     work_.moved_bytes = moved.value_or(0);
+  } else if (row_.moved_through == "dram" && !row_.moved.dram) {
+    row_.moved.dram = work_.moved_bytes;
   }
 }
 
@@ -206,7 +220,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
         CUDA_CHECK(cudaMemsetAsync(head_start_.data(), 0, head_start_.bytes(), s));
       }
     };
-    timer.common = [](double mine) { return Processes::all().greatest(mine); };
+    timer.common = [](double mine) { return ProcessGroup::all().greatest(mine); };
   }
   timer.stop.budget_seconds = budget_seconds;
   timer.warmup_seconds = warmup_seconds;
@@ -242,13 +256,12 @@ void Bench::take_time(const Body& body) {
     if (judged.power_w) row_.counters["power_w"] = *judged.power_w;
     if (judged.temperature_c) row_.counters["temperature_c"] = *judged.temperature_c;
     if (judged.throttled) row_.counters["throttled"] = *judged.throttled ? 1 : 0;
-    row_.note = judged.words;
+    if (!judged.words.empty()) row_.notes.push_back(judged.words);
   }
   row_.samples = timing.seconds;
   row_.discarded = timing.discarded;
   if (!timing.gated) {
-    row_.note += (row_.note.empty() ? "" : "; ") +
-                 ("timed without the start gate: " + timing.not_gated_because);
+    row_.notes.push_back("timed without the start gate: " + timing.not_gated_because);
   }
   const Summary summary = summarize(timing.seconds);
   row_.median_seconds = summary.median;
@@ -275,20 +288,19 @@ void Bench::take_time(const Body& body) {
 }
 
 void Bench::run(const Body& body) {
-  if (ranks_ == nullptr && Processes::all().count() > 1) {
+  if (ranks_ == nullptr && ProcessGroup::all().count() > 1) {
     skip("a row of one process: run it without mpirun");
   }
   row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;
   row_.measures = work_.measures;
-  row_.headline = !work_.headline.empty() ? work_.headline
-                  : work_.flops > 0       ? "flops_per_second"
-                  : work_.items > 0       ? "items_per_second"
-                                          : "useful_bytes_per_second";
+  row_.arithmetic_unit = work_.integers ? integer_unit : flops_unit;
+  row_.headline = headline_of(work_);
   for (const auto& prepare : prepare_) prepare(0);
   check_results(body);
   add_cold_sets();
   take_time(body);
+  if (!short_rotation_.empty()) row_.note += (row_.note.empty() ? "" : "; ") + short_rotation_;
   if (settings_.trace) {
     row_.show_trace = work_.show_trace;
     row_.trace = platform_.trace([&] {
@@ -313,6 +325,7 @@ double Bench::time(const Body& body, std::optional<double> budget_seconds) {
 }
 
 void Bench::note_kernels(const Body& body) {
+  static_cast<void>(seconds());
   const Stream stream;
   std::string names;
   for (const std::string& name : platform_.kernels([&] {
@@ -324,96 +337,12 @@ void Bench::note_kernels(const Body& body) {
   if (!names.empty()) note("kernels", names);
 }
 
-void Bench::watch(const Body& body) {
-  const double a_run = seconds();
-  if (settings_.profile) {
-    note("verdict", "none: profiled, not watched");
-    return;
-  }
-  if (platform_.health() == nullptr && platform_.deterministic()) {
-    note("verdict", "none: the model has no clock to lose");
-    return;
-  }
-  struct Batch {
-    Event begin, end;
-  };
-  const Stream stream;
-  const auto runs = static_cast<std::size_t>(std::ceil(moment_seconds / a_run));
-  const double amount = row_.counters.at(row_.headline) * a_run * static_cast<double>(runs);
-  const double began = platform_.host_seconds();
-  const auto since = [&] { return platform_.host_seconds() - began; };
-  // One batch is queued while the other runs, so that the device is never idle.
-  std::array<Batch, 2> batches;
-  for (std::size_t n = 0;; ++n) {
-    const bool last = n > 0 && (since() >= settings_.watch_seconds || interrupted());
-    if (!last) {
-      Batch& queued = batches[n % 2];
-      queued.begin.record(stream);
-      for (std::size_t i = 0; i < runs; ++i) {
-        turn_ = (turn_ + 1) % sets_;
-        body(stream);
-      }
-      queued.end.record(stream);
-    }
-    if (n > 0) {
-      // The batch before is what runs now, so it is what the evidence is of.
-      const Batch& running = batches[(n - 1) % 2];
-      HealthSample health;
-      if (platform_.health() != nullptr) health = platform_.health()->sample();
-      running.end.synchronize();
-      row_.moments.push_back(
-          {since(), amount / seconds_between(running.begin, running.end), health});
-    }
-    if (last) break;
-  }
-  note("verdict", (interrupted() ? "interrupted; " : "") + judge_watch(row_.moments).words);
-}
-
 void Bench::counter(const std::string& name, double value) {
   static_cast<void>(seconds());
   if (!std::isfinite(value)) return;
   if (!row_.counters.emplace(name, value).second) {
     throw std::logic_error(row_.name + " has a counter '" + name + "' already");
   }
-}
-
-Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
-  static std::string culprit;  // the row after which the device was lost, if it was
-  Bench bench(instance, platform, settings);
-  Row row;
-  const auto ended = [&](Outcome outcome, const std::string& reason) {
-    row = bench.row();
-    row.outcome = outcome;
-    row.reason = reason;
-  };
-  if (!culprit.empty() && is_device_lost()) {
-    ended(Outcome::skipped, "not run: " + culprit + " left the device in an error state");
-    return row;
-  }
-  culprit.clear();
-  try {
-    instance.function(bench);
-    row = bench.row();
-  } catch (const Skipped& skipped) {
-    ended(Outcome::skipped, skipped.reason);
-  } catch (const WrongResult& wrong) {
-    ended(Outcome::failed, wrong.what);
-  } catch (const CudaError& error) {
-    ended(error.is_out_of_memory() || error.is_unsupported() ? Outcome::skipped : Outcome::failed,
-          error.what());
-  } catch (const UsageError& unknown) {  // a figure that this device's file does not have
-    ended(Outcome::skipped, unknown.what());
-  } catch (const std::exception& error) {
-    ended(Outcome::failed, error.what());
-  }
-  if (row.outcome == Outcome::failed && is_device_lost()) culprit = row.name;
-  if (row.outcome == Outcome::failed && Processes::all().count() > 1) {
-    Processes::all().abort(row.name + ": " + row.reason);
-  }
-  if (row.outcome == Outcome::measured && row.samples.empty()) {
-    ended(Outcome::failed, "the bench function never called run()");
-  }
-  return row;
 }
 
 }  // namespace gpubench

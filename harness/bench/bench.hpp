@@ -6,18 +6,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "device_check.hpp"
 #include "device_fill.hpp"
 #include "harness/bench/registry.hpp"
 #include "harness/bench/run_row.hpp"
+#include "harness/bench/typed_axis.hpp"
 #include "harness/contents/random.hpp"
 #include "harness/cuda/buffer.hpp"
 #include "harness/cuda/launch.hpp"
@@ -32,15 +36,17 @@ namespace gpubench {
 // What one run of the body amounts to.
 struct Work {
   double useful_bytes = 0;  // that the computation needs, whatever the device moves for them
-  double moved_bytes = 0;   // through the memory that the law speaks of; 0: what the device tells
-  double flops = 0;         // an FMA is two
-  double items = 0;         // steps, launches, ...: what a program of several operations gets done
+  double moved_bytes = 0;   // through `moved_through`; 0: what the device tells
+  const char* moved_through = "dram";
+  double flops = 0;  // an FMA is two
+  double items = 0;  // steps, launches, ...: what a program of several operations gets done
   Access access = Access::global_load;  // whose sectors or wavefronts per request are given
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
   double law_per_request = 0;  // sectors or wavefronts per request of `access`; 0: no claim
-  // A counter of the row's own [counter()], lower is better, by which it is judged instead.
-  std::string headline{};
+  bool integers = false;       // `flops` are operations on integers, and called OP
+  // A counter of the row's own [counter()] by which it is judged instead.
+  std::optional<Headline> headline{};
   std::string measures{};  // this row is a measurement of the roof of this name
   // What binds a program of several operations; empty: what binds its longest kernel.
   std::string bound{};
@@ -52,6 +58,36 @@ struct Work {
 struct Tolerance {
   double relative = 0, absolute = 0;
 };
+
+// Laws of one figure: a roof, or a share of it; and what does not depend on roofs.
+inline Law law_of_roof(const std::string& roof, double share = 1) {
+  return [=](const Roofs& roofs) { return share * roofs.at(roof); };
+}
+inline Law law_at(double value) {
+  return [=](const Roofs&) { return value; };
+}
+// The same where the device has the figure; no law where it has not.
+inline Law law_at(const std::optional<double>& value) { return value ? law_at(*value) : Law(); }
+
+// Calls `what` with the one of `values` that equals `value`, as a constant of the compiler:
+// with_constant<1, 2, 4>(bench.arg("edge"), [&](auto edge) { row<edge>(bench); });
+template <auto... values, class What>
+void with_constant(std::int64_t value, const What& what) {
+  const bool found = ((value == static_cast<std::int64_t>(values) &&
+                       (what(std::integral_constant<decltype(values), values>{}), true)) ||
+                      ...);
+  if (!found) throw std::logic_error("no kernel is compiled for " + std::to_string(value));
+}
+
+// The same with float, float2 or float4 as the type, by its bytes.
+template <class What>
+void with_float_vector(std::int64_t bytes, const What& what) {
+  with_constant<4, 8, 16>(bytes, [&](auto size) {
+    if constexpr (size == sizeof(float)) what(float{});
+    if constexpr (size == sizeof(float2)) what(float2{});
+    if constexpr (size == sizeof(float4)) what(float4{});
+  });
+}
 
 class Bench;
 
@@ -89,6 +125,19 @@ class Input : public Operand<T> {
  private:
   friend class Bench;
   std::uint64_t seed_ = 0;
+};
+
+// What is not an Operand, once for every set of buffers: in the body, the one whose turn it is.
+template <class T>
+class PerSet {
+ public:
+  const T& operator*() const { return sets_->at(*turn_ % sets_->size()); }
+  const T* operator->() const { return &**this; }
+
+ private:
+  friend class Bench;
+  std::shared_ptr<std::deque<T>> sets_ = std::make_shared<std::deque<T>>();
+  const std::size_t* turn_ = nullptr;
 };
 
 // Poisoned: what the kernel does not write is NaN (integers: -1). Where the model runs only a
@@ -133,6 +182,16 @@ class Bench {
     Output<T> out = operand<Output<T>, T>(elements);
     poison(out.memory_);
     return out;
+  }
+
+  // What `make()` returns, buffers on several GPUs for example, which takes `bytes` of this one's
+  // memory: further sets of it are made where the caches would remember one.
+  template <class Make>
+  auto per_set(std::size_t bytes, Make make) {
+    PerSet<std::invoke_result_t<Make>> made;
+    made.turn_ = &turn_;
+    add_to_sets(bytes, [sets = made.sets_, make] { sets->push_back(make()); });
+    return made;
   }
 
   // `expected(i)` is what element i must be after one run of the body: a function object that runs
@@ -193,7 +252,7 @@ class Bench {
   void note(const std::string& key, const std::string& words);
   void note(const std::string& key, double number);
   // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice
-  // is the evidence. Absent where nobody can tell.
+  // is the evidence. Absent where nobody can tell. After run(), which fills the operands.
   void note_kernels(const Body& body);
   // Calls `contents` once for every set of buffers, when data() is that set's and before it is
   // used: for what has to know addresses, such as a graph.
@@ -207,6 +266,8 @@ class Bench {
   void blocks_host() { blocks_host_ = true; }
   // Ends the row with a reason that names what this device lacks.
   [[noreturn]] void skip(const std::string& reason) const;
+  // Skips the row on devices before this compute capability.
+  void needs_capability(int major, const std::string& what) const;
 
   // Runs the body once, checks its results, then times it.
   void run(const Body& body);
@@ -239,6 +300,7 @@ class Bench {
     return b;
   }
   OperandMemory memory(std::size_t elements, std::size_t size);
+  void add_to_sets(std::size_t bytes, std::function<void()> add);
   void poison(const OperandMemory& memory);
   void prepare(std::function<void(std::size_t set)> contents);
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
@@ -261,6 +323,7 @@ class Bench {
   std::size_t turn_ = 0;
   std::size_t sets_ = 1;
   std::size_t set_bytes_ = 0;
+  std::string short_rotation_;  // why there are fewer sets than it takes; empty: there are not
   std::uint64_t inputs_ = 0;
   std::vector<std::function<void()>> add_set_;
   std::vector<std::function<void(std::size_t set)>> prepare_;
@@ -270,4 +333,10 @@ class Bench {
 }  // namespace gpubench
 
 // Bench files are outside the namespace and use a handful of its names.
+using gpubench::Access;
+using gpubench::Bench;
 using gpubench::launch;
+using gpubench::Law;
+using gpubench::Roofs;
+using gpubench::Suite;
+using gpubench::Work;

@@ -4,11 +4,15 @@
 // Kernels of our own are checked in the same way.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,35 +25,61 @@ namespace gpubench {
 // Multiplications up to which every element is compared.
 inline constexpr double compared_whole = 1 << 24;
 
-// How far a sum of k products of numbers up to 1 may be off: it is rounded to D's type once, and on
-// the way, in fp32, by an amount that grows as a random walk does. (The sums of fp8 keep fewer
-// bits.)
+// How far a correct element of D may be from the exact sum of its k products.
 struct GemmTolerance {
   double relative, absolute;
 };
-inline GemmTolerance gemm_tolerance(const GemmShape& shape) {
-  const double walk = std::sqrt(static_cast<double>(shape.k));
-  switch (shape.type) {
-    case GemmType::bf16:
-      return {0x1p-8, 1e-4 * walk};
-    case GemmType::fp16:
-      return {0x1p-10, 1e-4 * walk};
-    case GemmType::tf32:
-      return {1e-6, 1e-4 * walk};
-    case GemmType::fp8:
-      return {0x1p-8, 2e-2 * walk};
-    case GemmType::fp32:
-      return {1e-6, 1e-5 * walk};
-    case GemmType::int8:
-      break;
-  }
-  return {0, 0};
+
+// Rounding an exact result to its type moves it by no more than this, relative to itself.
+template <class Out>
+constexpr double half_unit() {
+  if constexpr (std::is_same_v<Out, __nv_bfloat16>) return 0x1p-8;
+  if constexpr (std::is_same_v<Out, __half>) return 0x1p-11;
+  return 0x1p-24;
 }
 
+// How a unit adds up. Tensor Cores shift the products of one step to the largest exponent among
+// them and the sum so far, and cut off what is then below `unit`; the new sum is cut off toward
+// zero as well (Fasi et al., PeerJ CS 7:e330; Khattak and Mikaitis, arXiv 2512.07004; sums of fp8
+// on sm_90: DeepSeek-V3, arXiv 2412.19437). Multiply-adds in fp32 round to nearest.
+struct Accumulation {
+  double unit;        // relative to the largest number at hand
+  double least_step;  // products that any architecture adds in one step; 0: sums are not cut off
+};
+constexpr Accumulation accumulation_of(GemmType type) {
+  switch (type) {
+    case GemmType::fp32:
+      return {0x1p-23, 0};
+    case GemmType::fp8:
+      return {0x1p-13, 16};
+    default:
+      return {0x1p-23, 4};
+  }
+}
+
+// Of factors at random in [-1, 1), a partial sum of k products stays below 1.5 sqrt(k): 4.5
+// standard deviations. On the way there it is 2/3 of that on the average, and each step cuts off
+// half a unit, always toward zero: k / (3 least_step) units in all. What single products lose has
+// either sign: sqrt(k) / 2 units are many standard deviations.
+template <class Out>
+GemmTolerance gemm_tolerance(const GemmShape& shape) {
+  if (std::is_integral_v<Out>) return {0, 0};
+  const auto [unit, least_step] = accumulation_of(shape.type);
+  const auto k = static_cast<double>(shape.k);
+  const double one_way = least_step > 0 ? k / (3 * least_step) : 0;
+  const double lost = unit * (one_way + std::sqrt(k) / 2);
+  return {half_unit<Out>() + lost, 1.5 * std::sqrt(k) * lost};
+}
+
+// Floating-point results are compared with the sum as it is before it is rounded.
 template <class Out, class Source>
-product::Expected<Out, Source> expected_product(const GemmShape& s, Source a, Source b) {
+using ExpectedProduct =
+    product::Expected<Out, Source, std::conditional_t<std::is_integral_v<Out>, Out, Unrounded>>;
+
+template <class Out, class Source>
+ExpectedProduct<Out, Source> expected_product(const GemmShape& s, Source a, Source b) {
   const std::size_t b_column = s.b_is_k_by_n ? 1 : s.ldb, b_step = s.b_is_k_by_n ? s.ldb : 1;
-  product::Expected<Out, Source> expected{a, b, s.n, s.k, s.lda, b_column, b_step, s.ldd, {}};
+  ExpectedProduct<Out, Source> expected{a, b, s.n, s.k, s.lda, b_column, b_step, s.ldd, {}};
   std::memset(static_cast<void*>(&expected.gap), poison_byte, sizeof expected.gap);
   return expected;
 }
@@ -74,7 +104,7 @@ std::string check_product(const GemmShape& s, const In* a, const In* b, const Ou
   using product::threads;
   if (s.m == 0 || s.n == 0) return "";
   const auto expected = expected_product<Out>(s, of_a, of_b);
-  const GemmTolerance tolerance = gemm_tolerance(s);
+  const GemmTolerance tolerance = gemm_tolerance<Out>(s);
   if (s.flops() / 2 <= compared_whole) {
     return check_elements(d, s.m * s.ldd, expected, tolerance.relative, tolerance.absolute, false);
   }
@@ -119,7 +149,7 @@ template <class Out, class Source>
 std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, Source of_b,
                                 std::size_t tile_m, std::size_t tile_n) {
   const auto expected = expected_product<Out>(s, of_a, of_b);
-  const GemmTolerance tolerance = gemm_tolerance(s);
+  const GemmTolerance tolerance = gemm_tolerance<Out>(s);
   std::vector<Out> all(s.m * s.ldd);
   CUDA_CHECK(cudaMemcpy(all.data(), d, all.size() * sizeof(Out), cudaMemcpyDeviceToHost));
   constexpr std::uint64_t seeds[] = {11, 12};

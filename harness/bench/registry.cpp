@@ -31,20 +31,42 @@ std::vector<std::vector<T>> product(const std::vector<std::vector<T>>& lists) {
 
 }  // namespace
 
+std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int step) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = low; value <= high; value += step) values.push_back(value);
+  return values;
+}
+
 Registration::Registration(std::string topic, std::string kernel, BenchFunction function)
     : topic_(std::move(topic)), kernel_(std::move(kernel)), function_(function) {}
+
+// "stride [words]" -> "stride", whose unit is noted.
+std::string Registration::unit_taken(const std::string& axis) {
+  const auto bracket = axis.find(" [");
+  if (bracket == std::string::npos) return axis;
+  if (axis.back() != ']') throw std::logic_error("axis '" + axis + "' has a '[' and no ']'");
+  const std::string name = axis.substr(0, bracket);
+  units_[name] = axis.substr(bracket + 2, axis.size() - bracket - 3);
+  return name;
+}
 
 Registration* Registration::ArgName(const std::string& name) { return ArgNames({name}); }
 
 Registration* Registration::Arg(std::int64_t value) { return Args({value}); }
 
 Registration* Registration::ArgNames(const std::vector<std::string>& names) {
-  names_ = names;
+  names_.clear();
+  for (const std::string& name : names) names_.push_back(unit_taken(name));
   return this;
 }
 
 Registration* Registration::Args(const std::vector<std::int64_t>& values) {
-  values_.push_back(values);
+  parts_.back().numbers.push_back(values);
+  return this;
+}
+
+Registration* Registration::Each(const std::vector<std::int64_t>& values) {
+  for (const std::int64_t value : values) Arg(value);
   return this;
 }
 
@@ -63,66 +85,123 @@ Registration* Registration::Range(std::int64_t low, std::int64_t high) {
 }
 
 Registration* Registration::DenseRange(std::int64_t low, std::int64_t high, int step) {
-  for (std::int64_t value = low; value <= high; value += step) Arg(value);
-  return this;
+  return Each(dense_range(low, high, step));
 }
 
 Registration* Registration::ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists) {
-  for (auto& values : product(lists)) values_.push_back(std::move(values));
+  for (const auto& values : product(lists)) Args(values);
   return this;
 }
 
 Registration* Registration::Axis(const std::string& name, const std::vector<std::string>& values) {
-  axes_.emplace_back(name, values);
+  const std::string plain = unit_taken(name);
+  auto& axes = parts_.back().axes;
+  const auto found = std::ranges::find(axes, plain, &Words::first);
+  if (found == axes.end()) {
+    axes.emplace_back(plain, values);
+  } else {
+    found->second = values;
+  }
   return this;
 }
 
 Registration* Registration::In(Suite suite) {
-  suite_ = suite;
+  parts_.back().suite = suite;
   return this;
+}
+
+Registration* Registration::Rest(Suite suite) {
+  // Where no number has been given, this is the beginning.
+  if (names_.empty() || !parts_.back().numbers.empty()) {
+    parts_.push_back({.axes = parts_.front().axes});
+  }
+  return In(suite);
 }
 
 Registration* Registration::ForRoofs(const std::vector<std::int64_t>& values) {
-  for_roofs_ = true;
-  if (!values.empty()) roof_values_.push_back(values);
+  Part& part = parts_.back();
+  part.for_roofs = true;
+  if (!values.empty()) part.roof_numbers.push_back(values);
   return this;
 }
 
-std::vector<Instance> Registration::instances() const {
-  std::vector<std::vector<std::string>> words;
-  for (const auto& [name, values] : axes_) words.push_back(values);
-  const std::vector<std::vector<std::int64_t>> numbers =
-      values_.empty() ? std::vector<std::vector<std::int64_t>>{{}} : values_;
+Registration* Registration::Functions(
+    const std::string& axis, const std::vector<std::pair<std::string, BenchFunction>>& functions) {
+  std::vector<std::string> values;
+  for (const auto& [value, function] : functions) {
+    values.push_back(value);
+    functions_[value] = function;
+  }
+  function_axis_ = unit_taken(axis);
+  return Axis(function_axis_, values);
+}
 
-  const auto at_an_end = [](const auto& value, const auto& all) {
-    return value == all.front() || value == all.back();
-  };
-  std::vector<Instance> result;
+std::vector<std::string> Registration::axis_values(const std::string& name) const {
+  const auto& axes = parts_.front().axes;
+  const auto found = std::ranges::find(axes, name, &Words::first);
+  if (found == axes.end()) throw std::logic_error(topic_ + ": no axis '" + name + "'");
+  return found->second;
+}
+
+BenchFunction Registration::function_of(const Arguments& arguments) const {
+  if (function_axis_.empty()) return function_;
+  const auto argument = std::ranges::find(arguments, function_axis_, &Arguments::value_type::first);
+  const auto found = functions_.find(std::get<std::string>(argument->second));
+  if (found == functions_.end()) {
+    throw std::logic_error(topic_ + "/" + kernel_ + ": its axis '" + function_axis_ +
+                           "' has no value '" + std::get<std::string>(argument->second) + "'");
+  }
+  return found->second;
+}
+
+Instance Registration::instance(const Part& part, const std::vector<std::string>& words,
+                                const std::vector<std::int64_t>& numbers) const {
+  if (numbers.size() != names_.size()) {
+    throw std::logic_error(topic_ + "/" + kernel_ + ": " + std::to_string(numbers.size()) +
+                           " values for " + std::to_string(names_.size()) + " named arguments");
+  }
+  Instance i{topic_ + "/" + kernel_, topic_, kernel_, {}, units_, nullptr, part.suite};
+  i.is_roof =
+      part.for_roofs && (part.roof_numbers.empty() ||
+                         std::ranges::find(part.roof_numbers, numbers) != part.roof_numbers.end());
+  bool taste = part.suite != Suite::full;
+  for (std::size_t a = 0; a < words.size(); ++a) {
+    const auto& [axis, all] = part.axes[a];
+    i.arguments.emplace_back(axis, words[a]);
+    i.name += "/" + axis + ":" + words[a];
+    taste = taste && (words[a] == all.front() || words[a] == all.back());
+  }
+  for (std::size_t a = 0; a < numbers.size(); ++a) {
+    i.arguments.emplace_back(names_[a], numbers[a]);
+    i.name += "/" + names_[a] + ":" + std::to_string(numbers[a]);
+    taste =
+        taste && (numbers[a] == part.numbers.front()[a] || numbers[a] == part.numbers.back()[a]);
+  }
+  if (taste) i.suite = Suite::quick;
+  i.function = function_of(i.arguments);
+  return i;
+}
+
+void Registration::add_instances(const Part& part, std::vector<Instance>& instances) const {
+  std::vector<std::vector<std::string>> words;
+  for (const auto& [axis, values] : part.axes) words.push_back(values);
+  const auto numbers = part.numbers.empty() ? decltype(part.numbers){{}} : part.numbers;
+  const auto before = static_cast<std::ptrdiff_t>(instances.size());
   for (const auto& combination : product(words)) {
     for (const auto& values : numbers) {
-      if (values.size() != names_.size()) {
-        throw std::logic_error(topic_ + "/" + kernel_ + ": " + std::to_string(values.size()) +
-                               " values for " + std::to_string(names_.size()) + " named arguments");
+      Instance added = instance(part, combination, values);
+      const auto end = instances.begin() + before;
+      if (std::find_if(instances.begin(), end,
+                       [&](const Instance& i) { return i.name == added.name; }) == end) {
+        instances.push_back(std::move(added));
       }
-      const bool is_roof =
-          for_roofs_ &&
-          (roof_values_.empty() || std::ranges::find(roof_values_, values) != roof_values_.end());
-      Instance i{topic_ + "/" + kernel_, topic_, kernel_, {}, function_, suite_, is_roof};
-      bool taste = suite_ != Suite::full;
-      for (std::size_t a = 0; a < combination.size(); ++a) {
-        i.arguments.emplace_back(axes_[a].first, combination[a]);
-        i.name += "/" + axes_[a].first + ":" + combination[a];
-        taste = taste && at_an_end(combination[a], words[a]);
-      }
-      for (std::size_t a = 0; a < values.size(); ++a) {
-        i.arguments.emplace_back(names_[a], values[a]);
-        i.name += "/" + names_[a] + ":" + std::to_string(values[a]);
-        taste = taste && (values[a] == numbers.front()[a] || values[a] == numbers.back()[a]);
-      }
-      if (taste) i.suite = Suite::quick;
-      result.push_back(std::move(i));
     }
   }
+}
+
+std::vector<Instance> Registration::instances() const {
+  std::vector<Instance> result;
+  for (const Part& part : parts_) add_instances(part, result);
   return result;
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "harness/records/row.hpp"
@@ -22,13 +25,15 @@ struct Instance {
   std::string topic;
   std::string kernel;
   Arguments arguments;
+  std::map<std::string, std::string> axis_units{};  // by axis; absent: it has none
   BenchFunction function = nullptr;
   Suite suite = Suite::standard;
   bool is_roof = false;  // what --roofs runs
 };
 
-// The axes of one registration, spelled as Google Benchmark's own. Values of a named axis that are
-// not numbers (a dtype) are given by Axis() and come first in the name.
+// The axes of one registration, spelled as Google Benchmark's own. An axis is named with its unit:
+// "stride [words]". Values of an axis that are not numbers (a dtype) are given by Axis() and come
+// first in the row's name. std::logic_error when names and values do not match.
 class Registration {
  public:
   Registration(std::string topic, std::string kernel, BenchFunction function);
@@ -37,30 +42,64 @@ class Registration {
   Registration* ArgNames(const std::vector<std::string>& names);
   Registration* Arg(std::int64_t value);
   Registration* Args(const std::vector<std::int64_t>& values);
+  Registration* Each(const std::vector<std::int64_t>& values);  // an Arg() of each
   Registration* RangeMultiplier(int multiplier);
   // `low`, the powers of the multiplier between, `high`.
   Registration* Range(std::int64_t low, std::int64_t high);
   Registration* DenseRange(std::int64_t low, std::int64_t high, int step = 1);
   Registration* ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists);
   Registration* Axis(const std::string& name, const std::vector<std::string>& values);
+  // What is alike in several registrations: `alike` is called with this one.
+  template <class... Arguments>
+  Registration* Apply(void (*alike)(Registration*, Arguments...),
+                      std::type_identity_t<Arguments>... arguments) {
+    alike(this, arguments...);
+    return this;
+  }
   Registration* In(Suite suite);
+  // From here on rows are in `suite`: their axes as they were at the beginning until they are given
+  // anew, their numbers as given from here, and without the rows that there are already.
+  Registration* Rest(Suite suite);
   // The rows that --roofs runs: those with these values, or all rows without any.
   Registration* ForRoofs(const std::vector<std::int64_t>& values = {});
 
-  // Every combination. std::logic_error when names and values do not match in number.
+  // For each value of the axis a bench function of its own.
+  Registration* Functions(const std::string& axis,
+                          const std::vector<std::pair<std::string, BenchFunction>>& functions);
+
+  // Of an axis of words, as they were at the beginning.
+  std::vector<std::string> axis_values(const std::string& name) const;
+  // Every combination.
   std::vector<Instance> instances() const;
 
  private:
+  using Words = std::pair<std::string, std::vector<std::string>>;  // an axis and its values
+  struct Part {
+    Suite suite = Suite::standard;
+    std::vector<Words> axes{};
+    std::vector<std::vector<std::int64_t>> numbers{};
+    bool for_roofs = false;
+    std::vector<std::vector<std::int64_t>> roof_numbers{};  // none: all
+  };
+
+  std::string unit_taken(const std::string& axis);
+  void add_instances(const Part& part, std::vector<Instance>& instances) const;
+  Instance instance(const Part& part, const std::vector<std::string>& words,
+                    const std::vector<std::int64_t>& numbers) const;
+  BenchFunction function_of(const Arguments& arguments) const;
+
   std::string topic_, kernel_;
   BenchFunction function_;
   int multiplier_ = 2;
-  Suite suite_ = Suite::standard;
-  bool for_roofs_ = false;
-  std::vector<std::vector<std::int64_t>> roof_values_;  // none: all
-  std::vector<std::string> names_;
-  std::vector<std::vector<std::int64_t>> values_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> axes_;
+  std::vector<std::string> names_;  // of the numbers
+  std::map<std::string, std::string> units_;
+  std::string function_axis_;
+  std::map<std::string, BenchFunction> functions_;  // by value of that axis
+  std::vector<Part> parts_{1};
 };
+
+// low, low + step, ..., high: for ArgsProduct().
+std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int step = 1);
 
 // Records; `main` registers with Google Benchmark once it knows the device and the filter.
 Registration* record(const char* topic, const char* kernel, BenchFunction function);
@@ -72,7 +111,10 @@ std::vector<Instance> instances(Suite suite);
 
 #define GPUBENCH_JOIN_(a, b) a##b
 #define GPUBENCH_JOIN(a, b) GPUBENCH_JOIN_(a, b)
-// GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride")->Range(1, 32);
-#define GPU_BENCHMARK(topic, function)                                   \
+// GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride [words]")->Range(1, 32);
+#define GPU_BENCHMARK(topic, function) GPU_BENCHMARK_AS(topic, function, function)
+// The same of a function by another name than the kernel's: GPU_BENCHMARK_AS(occupancy, fma,
+// plane<Fma>).
+#define GPU_BENCHMARK_AS(topic, kernel, ...)                             \
   [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN( \
-      gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #function, function)
+      gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #kernel, __VA_ARGS__)

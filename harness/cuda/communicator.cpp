@@ -32,8 +32,8 @@ bool Communicator::is_built() { return true; }
 Communicator::Communicator(const GpuRanks& ranks)
     : ranks_(ranks), handles_(std::make_unique<Handles>()) {
   ncclUniqueId id{};
-  if (Processes::all().index() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
-  Processes::all().broadcast(&id, sizeof id);
+  if (ProcessGroup::all().index() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
+  ProcessGroup::all().broadcast(&id, sizeof id);
   handles_->of.resize(static_cast<std::size_t>(ranks.local()), nullptr);
   NCCL_CHECK(ncclGroupStart());
   ranks.each([&](int i) {

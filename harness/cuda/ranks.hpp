@@ -28,8 +28,8 @@ class GpuRanks {
   GpuRanks& operator=(const GpuRanks&) = delete;
 
   int count() const { return count_; }
-  int local() const { return static_cast<int>(devices_.size()); }           // of this process
-  int rank(int i) const { return Processes::all().index() * local() + i; }  // of local rank i
+  int local() const { return static_cast<int>(devices_.size()); }              // of this process
+  int rank(int i) const { return ProcessGroup::all().index() * local() + i; }  // of local rank i
   int device(int i) const { return devices_[static_cast<std::size_t>(i)]; }
 
   // Calls f(i) for each local rank, its device being the current one.

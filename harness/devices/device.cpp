@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 
 #include "harness/devices/embedded.hpp"
 
@@ -428,22 +429,22 @@ DeviceSpec DeviceSpec::parse(std::string_view text, const std::string& origin) {
 
 double DeviceSpec::operator[](std::string_view figure) const {
   if (const auto value = find(figure)) return *value;
-  std::string problem = "has no figure " + in_quotes(figure);
-  if (find_rule(figure) == nullptr) {
-    problem +=
-        ", which is not a figure at all: did you mean " + in_quotes(closest_figure(figure)) + "?";
-  }
-  throw UsageError("device " + name_ + " " + problem);
+  throw UsageError("device " + name_ + " has no figure " + in_quotes(figure));
 }
 
 std::optional<double> DeviceSpec::find(std::string_view figure) const {
   const auto it = figures_.find(std::string(figure));
-  if (it == figures_.end()) return std::nullopt;
+  if (it == figures_.end()) {
+    if (find_rule(figure) != nullptr) return std::nullopt;
+    throw std::logic_error("no device file has a figure " + in_quotes(figure) + ": did you mean " +
+                           in_quotes(closest_figure(figure)) + "?");
+  }
   return it->second.value;
 }
 
-// A product of figures; its provenance is that of the one to be trusted least.
-std::optional<Roof> DeviceSpec::product(const std::string& name, Roof::Kind kind,
+// A product of figures, the first of which says what the roof counts; its provenance is that of the
+// one to be trusted least.
+std::optional<Roof> DeviceSpec::product(const std::string& name,
                                         std::initializer_list<std::string_view> factors) const {
   double value = 1;
   const Figure* weakest = nullptr;
@@ -455,14 +456,16 @@ std::optional<Roof> DeviceSpec::product(const std::string& name, Roof::Kind kind
       weakest = &it->second;
     }
   }
-  return Roof{name, kind, value, weakest->from, weakest->from + ": " + weakest->source};
+  std::string unit(find_rule(*factors.begin())->unit);
+  if (!unit.ends_with("/s")) unit += "/s";  // of a clock and an SM
+  return Roof{name, unit, value, weakest->from, weakest->from + ": " + weakest->source};
 }
 
 std::optional<Roof> DeviceSpec::reachable_dram() const {
   std::optional<Roof> best;
   for (const std::string_view efficiency :
        {"dram_read_efficiency", "dram_write_efficiency", "dram_mixed_efficiency"}) {
-    const auto roof = product("dram", Roof::Kind::bandwidth, {"dram_bytes_per_second", efficiency});
+    const auto roof = product("dram", {"dram_bytes_per_second", efficiency});
     if (roof && (!best || best->value < roof->value)) best = roof;
   }
   return best;
@@ -470,25 +473,22 @@ std::optional<Roof> DeviceSpec::reachable_dram() const {
 
 std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
   std::vector<Roof> roofs;
-  const auto add = [&](const std::string& name, Roof::Kind kind,
-                       std::initializer_list<std::string_view> factors) {
-    const auto roof = product(name, kind, factors);
+  const auto add = [&](const std::string& name, std::initializer_list<std::string_view> factors) {
+    const auto roof = product(name, factors);
     if (roof) roofs.push_back(*roof);
     return roof.has_value();
   };
-  add("dram", Roof::Kind::bandwidth, {"dram_bytes_per_second"});
-  add("l2", Roof::Kind::bandwidth, {"l2_bytes_per_second"});
+  add("dram", {"dram_bytes_per_second"});
+  add("l2", {"l2_bytes_per_second"});
   for (const std::string level : {"l1", "shared"}) {
-    add(level, Roof::Kind::bandwidth,
-        {level + "_bytes_per_clock_per_sm", "sm_count", "sm_clock_hz"});
+    add(level, {level + "_bytes_per_clock_per_sm", "sm_count", "sm_clock_hz"});
   }
   for (const std::string unit :
        {"fp64", "fp32", "fp16x2", "bf16x2", "int32", "tensor_fp64", "tensor_tf32", "tensor_fp16",
         "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
     const std::string of_sm = unit == "int32" ? "_ops_per_clock_per_sm" : "_flops_per_clock_per_sm";
-    const bool computed =
-        kind_ == "gpu" && add(unit, Roof::Kind::compute, {unit + of_sm, "sm_count", "sm_clock_hz"});
-    if (!computed) add(unit, Roof::Kind::compute, {unit + "_flops_per_second"});
+    const bool computed = kind_ == "gpu" && add(unit, {unit + of_sm, "sm_count", "sm_clock_hz"});
+    if (!computed) add(unit, {unit + "_flops_per_second"});
   }
   return roofs;
 }

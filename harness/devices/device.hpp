@@ -42,10 +42,10 @@ struct PeakClock {
   std::string why;
 };
 
-// An upper bound of the device by its data: bandwidth [B/s] or arithmetic [FLOP/s; integers OP/s].
+// An upper bound of the device by its data.
 struct Roof {
   std::string name;
-  enum class Kind { bandwidth, compute } kind;
+  std::string unit;  // B/s, FLOP/s or, of integers, OP/s
   double value;
   std::string provenance;  // a Figure's `from`: of the figures that enter, the one trusted least
   std::string source;
@@ -72,6 +72,7 @@ class DeviceSpec {
 
   // UsageError, naming device and figure, when this device has no such figure.
   double operator[](std::string_view figure) const;
+  // Nothing when this device has no such figure; std::logic_error when no device could have it.
   std::optional<double> find(std::string_view figure) const;
   // By name.
   const std::map<std::string, Figure>& figures() const& { return figures_; }
@@ -92,7 +93,7 @@ class DeviceSpec {
   std::optional<Roof> reachable_dram() const;
 
  private:
-  std::optional<Roof> product(const std::string& name, Roof::Kind kind,
+  std::optional<Roof> product(const std::string& name,
                               std::initializer_list<std::string_view> factors) const;
 
   std::string name_;

@@ -28,7 +28,8 @@ enum class Access { global_load, global_store, shared_load, shared_store, arithm
 struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
-  std::optional<double> dram_bytes, shared_bytes;
+  std::optional<double> dram_bytes, shared_bytes;  // of its kernels
+  MovedBytes moved;    // of all of it: absent where libraries have a part that nobody counts
   std::string bound;   // empty: not known
   std::string roof;    // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown

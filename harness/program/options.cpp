@@ -1,7 +1,5 @@
 #include "harness/program/options.hpp"
 
-#include <regex.h>
-
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -68,89 +66,111 @@ void only(const std::string& flag, const std::string& value, bool possible, cons
   }
 }
 
-}  // namespace
+using Take = std::function<void(const std::string& flag, const std::string& value)>;
+using Flags = std::map<std::string, Take>;
 
-Options parse_options(int argc, char** argv) {
-  Options o;
-  const std::map<std::string, Format> formats = {
-      {"console", Format::console}, {"json", Format::json}, {"csv", Format::csv}};
-  using Take = std::function<void(const std::string& flag, const std::string& value)>;
-  const std::map<std::string, Take> ours = {
-      {"device", [&](auto&, auto& v) { o.device = v; }},
-      {"conditions",
-       [&](auto& f, auto& v) {
-         if (v.empty()) throw UsageError("--" + f + "=FILE: takes the name of a file");
-         o.conditions = v;
-       }},
+// A flag that is there or not.
+Take sets(bool& option) {
+  return [&option](const std::string& f, const std::string& v) { option = boolean(f, v); };
+}
+template <class T>
+Take sets_number(T& option) {
+  return [&option](const std::string& f, const std::string& v) { option = number<T>(f, v); };
+}
+Take sets_text(std::string& option) {
+  return [&option](const std::string&, const std::string& v) { option = v; };
+}
+// `what` must be given: "FILE: needs the name of a file".
+Take sets_given(std::string& option, const std::string& what) {
+  return [&option, what](const std::string& f, const std::string& v) {
+    if (v.empty()) throw UsageError("--" + f + "=" + what);
+    option = v;
+  };
+}
+template <class T>
+Take sets_one_of(T& option, const std::map<std::string, T>& known) {
+  return [&option, known](const std::string& f, const std::string& v) {
+    option = one_of<T>(f, v, known);
+  };
+}
+
+Flags own_flags(Options& o) {
+  return {
+      {"device", sets_text(o.device)},
       {"suite",
-       [&](auto& f, auto& v) {
+       [&o](auto& f, auto& v) {
          o.suite_name = v;
          o.suite = one_of<Suite>(
              f, v, {{"quick", Suite::quick}, {"default", Suite::standard}, {"full", Suite::full}});
        }},
-      {"mode",
-       [&](auto& f, auto& v) {
-         o.bench.mode = one_of<Mode>(f, v, {{"cold", Mode::cold}, {"hot", Mode::hot}});
-       }},
-      {"seed", [&](auto& f, auto& v) { o.bench.seed = number<std::uint64_t>(f, v); }},
-      {"watch_seconds", [&](auto& f, auto& v) { o.bench.watch_seconds = number<double>(f, v); }},
-      {"profile", [&](auto& f, auto& v) { o.bench.profile = boolean(f, v); }},
-      {"whole_grids", [&](auto& f, auto& v) { o.bench.whole_grids = boolean(f, v); }},
-      {"predict", [&](auto& f, auto& v) { o.predict = boolean(f, v); }},
-      {"roofs", [&](auto& f, auto& v) { o.roofs = boolean(f, v); }},
-      {"terms", [&](auto& f, auto& v) { o.terms = boolean(f, v); }},
-      {"explain",
-       [&](auto& f, auto& v) {
-         if (v.empty()) throw UsageError("--" + f + "=NAME: needs the name of a row");
-         o.explain = v;
-       }},
-      {"list_devices", [&](auto& f, auto& v) { o.list_devices = boolean(f, v); }},
-      {"help", [&](auto& f, auto& v) { o.help = boolean(f, v); }},
-      {"version", [&](auto& f, auto& v) { o.version = boolean(f, v); }},
-      {"benchmark_list_tests", [&](auto& f, auto& v) { o.list_tests = boolean(f, v); }},
-      {"benchmark_filter", [&](auto&, auto& v) { o.filter = v; }},
+      {"mode", sets_one_of<Mode>(o.bench.mode, {{"cold", Mode::cold}, {"hot", Mode::hot}})},
+      {"seed", sets_number(o.bench.seed)},
+      {"watch_seconds", sets_number(o.bench.watch_seconds)},
+      {"profile", sets(o.bench.profile)},
+      {"whole_grids", sets(o.bench.whole_grids)},
+      {"conditions", sets_given(o.conditions, "FILE: needs the name of a file")},
+      {"predict", sets(o.predict)},
+      {"roofs", sets(o.roofs)},
+      {"terms", sets(o.terms)},
+      {"explain", sets_given(o.explain, "NAME: needs the name of a row")},
+      {"list_devices", sets(o.list_devices)},
+      {"help", sets(o.help)},
+      {"version", sets(o.version)},
       {"trace",
-       [&](auto& f, auto& v) {
-         if (v.empty()) throw UsageError("--" + f + "=FILE: needs the name of a file to write");
-         o.trace = v;
+       [&o, take = sets_given(o.trace, "FILE: needs the name of a file to write")](auto& f,
+                                                                                   auto& v) {
+         take(f, v);
          o.bench.trace = true;
        }},
-      {"benchmark_out", [&](auto&, auto& v) { o.out = v; }},
-      {"benchmark_format", [&](auto& f, auto& v) { o.format = one_of(f, v, formats); }},
-      {"benchmark_out_format", [&](auto& f, auto& v) { o.out_format = one_of(f, v, formats); }},
+  };
+}
+
+// Those of Google Benchmark's that are answered here.
+Flags benchmark_flags(Options& o) {
+  const std::map<std::string, Format> formats = {
+      {"console", Format::console}, {"json", Format::json}, {"csv", Format::csv}};
+  return {
+      {"benchmark_list_tests", sets(o.list_tests)},
+      {"benchmark_filter", sets_text(o.filter)},
+      {"benchmark_out", sets_text(o.out)},
+      {"benchmark_format", sets_one_of(o.format, formats)},
+      {"benchmark_out_format", sets_one_of(o.out_format, formats)},
       {"benchmark_min_time",
-       [&](auto& f, auto& v) {
+       [&o](auto& f, auto& v) {
          o.bench.budget_seconds =
              number<double>(f, v.ends_with('s') ? v.substr(0, v.size() - 1) : v);
        }},
-      {"benchmark_min_warmup_time",
-       [&](auto& f, auto& v) { o.bench.warmup_seconds = number<double>(f, v); }},
+      {"benchmark_min_warmup_time", sets_number(o.bench.warmup_seconds)},
       {"benchmark_time_unit",
-       [&](auto& f, auto& v) {
-         o.time_unit = one_of<TimeUnit>(
-             f, v,
-             {{"ns", {"ns", 1e9}}, {"us", {"us", 1e6}}, {"ms", {"ms", 1e3}}, {"s", {"s", 1}}});
-       }},
+       sets_one_of<TimeUnit>(
+           o.time_unit,
+           {{"ns", {"ns", 1e9}}, {"us", {"us", 1e6}}, {"ms", {"ms", 1e3}}, {"s", {"s", 1}}})},
       {"benchmark_repetitions",
-       [&](auto& f, auto& v) {
+       [&o](auto& f, auto& v) {
          o.repetitions = number<int>(f, v);
          if (o.repetitions < 1) throw UsageError("--" + f + "='" + v + "': must be >= 1");
          o.rest.push_back("--" + f + "=" + v);
        }},
-      {"benchmark_report_aggregates_only",
-       [&](auto& f, auto& v) { o.report_aggregates_only = boolean(f, v); }},
-      {"benchmark_display_aggregates_only",
-       [&](auto& f, auto& v) { o.display_aggregates_only = boolean(f, v); }},
-      {"benchmark_context", [&](auto& f, auto& v) { o.context = pairs(f, v); }},
-      {"benchmark_color", [&](auto& f, auto& v) { only(f, v, false, "the table has no colours"); }},
+      {"benchmark_report_aggregates_only", sets(o.report_aggregates_only)},
+      {"benchmark_display_aggregates_only", sets(o.display_aggregates_only)},
+      {"benchmark_context", [&o](auto& f, auto& v) { o.context = pairs(f, v); }},
+      {"benchmark_color", [](auto& f, auto& v) { only(f, v, false, "the table has no colours"); }},
       {"benchmark_counters_tabular",
-       [&](auto& f, auto& v) { only(f, v, true, "counters are always columns of the table"); }},
+       [](auto& f, auto& v) { only(f, v, true, "counters are always columns of the table"); }},
       {"benchmark_perf_counters",
-       [&](auto& f, auto& v) {
+       [](auto& f, auto& v) {
          throw UsageError("--" + f + "='" + v +
                           "': these are counters of the CPU; for a GPU's, use ncu");
        }},
   };
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options o;
+  Flags flags = own_flags(o);
+  flags.merge(benchmark_flags(o));
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto equals = word.find('=');
@@ -158,8 +178,8 @@ Options parse_options(int argc, char** argv) {
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (word == "-h") {
       o.help = true;
-    } else if (const auto take = ours.find(flag.starts_with("--") ? flag.substr(2) : "");
-               take != ours.end()) {
+    } else if (const auto take = flags.find(flag.starts_with("--") ? flag.substr(2) : "");
+               take != flags.end()) {
       take->second(take->first, value);
     } else if (flag.starts_with("--benchmark_") || flag == "--v") {
       o.rest.push_back(word);
@@ -168,73 +188,6 @@ Options parse_options(int argc, char** argv) {
     }
   }
   return o;
-}
-
-const char* help_text() {
-  return R"(gpubench shows what your GPU actually delivers, concept by concept, and why.
-
-  ./gpubench --benchmark_filter='^coalescing/'            one concept, on the GPU or the model
-  ./gpubench --device=model:h100-sxm --terms              what an H100 would do, and why
-  ./gpubench --benchmark_out=run.json                     a result file; scripts/bench adds charts
-
-Where it runs
-  --device=auto|cuda[:N]|model:NAME   auto: the GPU if there is one, else model:h200-sxm;
-                                      model:FILE.json: a device file of your own
-  --conditions=FILE                   makes the model device less kind, as the JSON file says:
-                                      what comes late, out of order, slowly or never
-  --list_devices                      every GPU here and every device the model knows
-What it runs
-  --benchmark_filter=REGEX            rows whose name matches; a leading '-' excludes them
-  --benchmark_list_tests              print the names of the rows and run nothing
-  --suite=quick|default|full          quick: only the ends of every axis
-  --roofs                             only the rows that measure a roof (memory, caches, arithmetic),
-                                      and a table of the roofs beside the data sheet's
-How it measures
-  --mode=cold|hot                     cold: buffers evicted from cache; hot: back-to-back batches
-  --benchmark_min_time=SECONDS        time budget per row (0.5)
-  --benchmark_min_warmup_time=SECONDS warm-up per row, discarded (0.1)
-  --benchmark_repetitions=N           run each row N times; adds mean, median, stddev and cv
-  --benchmark_report_aggregates_only, --benchmark_display_aggregates_only
-                                      report only those four; display: but keep all in files
-  --profile                           one run per row without the start gate, for ncu and
-                                      compute-sanitizer
-  --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
-  --seed=N                            seed of the input data (42)
-What it writes
-  --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
-                                      raw samples go beside it, as NAME.samples.jsonl. Ctrl-C
-                                      ends a run early and keeps what was done
-  --benchmark_format=console|json|csv on standard output
-  --benchmark_time_unit=ns|us|ms|s    of real_time and cpu_time in files (us)
-  --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
-  --predict                           on a GPU: adds the model's prediction to each row
-  --terms                             the terms of the prediction below each row
-  --explain=ROW                       on the model: runs only that row and shows, for each line of
-                                      its kernels, which lane of a warp asks for which sector or
-                                      bank; --benchmark_out adds it as NAME.explain.json
-  --trace=FILE                        runs each row once more and writes a timeline for
-                                      ui.perfetto.dev or chrome://tracing; on a GPU, from events
-                                      around every operation
-  --whole_grids                       on the model: run every block of a kernel, not a sample
-  --version                           version, commit and compiler
-Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
-Exit code: 0 every row ran or was skipped with a reason, 1 a row or the run failed, 2 bad usage,
-130 interrupted.
-)";
-}
-
-std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter) {
-  if (filter.empty() || filter == "all") return all;
-  const bool inverted = filter.starts_with('-');
-  regex_t expression;  // what Google Benchmark itself reads filters with
-  if (regcomp(&expression, filter.c_str() + inverted, REG_EXTENDED | REG_NOSUB) != 0) {
-    throw UsageError("--benchmark_filter='" + filter + "': not a regular expression");
-  }
-  std::erase_if(all, [&](const Instance& i) {
-    return (regexec(&expression, i.name.c_str(), 0, nullptr, 0) == 0) == inverted;
-  });
-  regfree(&expression);
-  return all;
 }
 
 }  // namespace gpubench

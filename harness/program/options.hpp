@@ -49,7 +49,4 @@ struct Options {
 Options parse_options(int argc, char** argv);
 const char* help_text();
 
-// Whether the filter lets `name` through. UsageError: not a regular expression.
-std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter);
-
 }  // namespace gpubench

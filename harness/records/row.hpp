@@ -47,11 +47,30 @@ struct Launched {
   bool operator==(const Launched&) const = default;
 };
 
+// The figure that a row is judged by, and that its law speaks of: a counter of the row, or its
+// time.
+struct Headline {
+  std::string name;  // "seconds": the row's time
+  std::string unit;  // SI; empty for a count
+  bool lower_is_better = false;
+};
+
+// What the units of rates are called, in result files and in tables.
+inline constexpr const char* bytes_unit = "B/s";
+inline constexpr const char* flops_unit = "FLOP/s";
+inline constexpr const char* integer_unit = "OP/s";  // arithmetic on integers
+
+// Bytes that one run moved at each level of memory; absent where nobody knows.
+struct MovedBytes {
+  std::optional<double> dram, l2, l1, shared;
+};
+
 struct Row {
   std::string name;
   std::string topic;  // the concept
   std::string kernel;
   Arguments arguments;
+  std::map<std::string, std::string> axis_units;  // by axis; absent: it has none
   int repetition = 0;
 
   Outcome outcome = Outcome::measured;
@@ -71,8 +90,9 @@ struct Row {
   std::vector<double> samples;  // seconds
   std::size_t discarded = 0;
   std::vector<Moment> moments;  // of a row that was watched for a while; rates as of its headline
-  std::string note;             // on how it was timed
-  std::string moved_through = "dram";  // the memory that moved_bytes_per_second is about
+  std::vector<std::string> notes;      // what to know before trusting the row
+  std::string moved_through = "dram";  // what moved_bytes_per_second went through
+  MovedBytes moved;
 
   Law law;
   double law_tolerance = 0;
@@ -80,7 +100,16 @@ struct Row {
   std::vector<TracedOperation> trace;  // of one run, where that was asked for
   bool show_trace = false;             // what happens when is worth a picture
 
-  std::string headline;  // the counter that the row is judged by, and that its law gives
+  Headline headline;
+  std::string arithmetic_unit = flops_unit;  // of flops_per_second
+  std::string grade_roof;  // the roof of the run that the row is graded by; empty: none is known
+
+  // 0 where the row does not have it.
+  double headline_value() const {
+    if (headline.name == "seconds") return median_seconds;
+    const auto found = counters.find(headline.name);
+    return found == counters.end() ? 0 : found->second;
+  }
 };
 
 }  // namespace gpubench

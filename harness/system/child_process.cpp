@@ -31,7 +31,7 @@ std::string sibling_program(const std::string& name) {
   return path.string();
 }
 
-Ended run_program(const std::vector<std::string>& command) {
+ChildResult run_child(const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw UsageError("cannot start " + command.front());
   posix_spawn_file_actions_t actions;
@@ -46,17 +46,17 @@ Ended run_program(const std::vector<std::string>& command) {
   const int error = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
-  Ended ended;
+  ChildResult result;
   std::array<char, 1 << 16> piece{};
   for (ssize_t n = 0; error == 0 && (n = read(ends[0], piece.data(), piece.size())) > 0;) {
-    ended.output.append(piece.data(), static_cast<std::size_t>(n));
+    result.output.append(piece.data(), static_cast<std::size_t>(n));
   }
   close(ends[0]);
   if (error != 0) throw UsageError("cannot start " + command.front());
   int status = 0;
   waitpid(child, &status, 0);
-  ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
 }
 
 }  // namespace gpubench

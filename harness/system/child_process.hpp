@@ -13,11 +13,11 @@ bool has_sibling_program(const std::string& name);
 // The path of a program that lies beside this one. UsageError when there is none.
 std::string sibling_program(const std::string& name);
 // What a program wrote to standard output, and how it ended.
-struct Ended {
+struct ChildResult {
   std::string output;
   int exit_code = 0;  // 128 + N when signal N ended it, as a shell says it
 };
 // Runs a program to its end. UsageError when it cannot be started.
-Ended run_program(const std::vector<std::string>& command);
+ChildResult run_child(const std::vector<std::string>& command);
 
 }  // namespace gpubench

@@ -15,7 +15,7 @@ namespace {
 // What Open MPI, MPICH's launchers and Slurm's PMIx set for a process that is one of several.
 constexpr const char* launched_by[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
 
-std::unique_ptr<Processes> processes = std::make_unique<Processes>();
+std::unique_ptr<ProcessGroup> processes = std::make_unique<ProcessGroup>();
 
 bool is_launched() {
   for (const char* name : launched_by) {
@@ -26,9 +26,9 @@ bool is_launched() {
 
 #ifdef GPUBENCH_MPI
 
-class MpiProcesses final : public Processes {
+class MpiProcessGroup final : public ProcessGroup {
  public:
-  MpiProcesses() {
+  MpiProcessGroup() {
     MPI_Init(nullptr, nullptr);
     MPI_Comm_size(MPI_COMM_WORLD, &count_);
     MPI_Comm_rank(MPI_COMM_WORLD, &index_);
@@ -39,7 +39,7 @@ class MpiProcesses final : public Processes {
     // A program that this one starts is none of them.
     for (const char* name : launched_by) unsetenv(name);
   }
-  ~MpiProcesses() override { MPI_Finalize(); }
+  ~MpiProcessGroup() override { MPI_Finalize(); }
 
   int count() const override { return count_; }
   int index() const override { return index_; }
@@ -68,31 +68,31 @@ class MpiProcesses final : public Processes {
   int count_ = 1, index_ = 0, index_on_host_ = 0;
 };
 
-std::unique_ptr<Processes> join() { return std::make_unique<MpiProcesses>(); }
+std::unique_ptr<ProcessGroup> join() { return std::make_unique<MpiProcessGroup>(); }
 
 #else
 
-std::unique_ptr<Processes> join() {
+std::unique_ptr<ProcessGroup> join() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) {
     const char* const size = std::getenv(name);
     if (size == nullptr || std::string(size) == "1") continue;
     throw UsageError("started as one of " + std::string(size) +
                      " processes, and built without MPI: install libopenmpi-dev and build again");
   }
-  return std::make_unique<Processes>();
+  return std::make_unique<ProcessGroup>();
 }
 
 #endif
 
 }  // namespace
 
-Processes& Processes::all() { return *processes; }
+ProcessGroup& ProcessGroup::all() { return *processes; }
 
-void Processes::start() {
+void ProcessGroup::start() {
   if (is_launched()) processes = join();
 }
 
-void Processes::abort(const std::string& line) {
+void ProcessGroup::abort(const std::string& line) {
   std::cerr << "gpubench: " << line << std::endl;
   std::exit(1);
 }

@@ -8,15 +8,15 @@
 
 namespace gpubench {
 
-class Processes {
+class ProcessGroup {
  public:
   // Those of this run. start() comes first, once, in main; before it there is one.
-  static Processes& all();
+  static ProcessGroup& all();
   // Joins the others if a launcher started this process and the program was built with MPI.
   // UsageError when it was started as one of several and cannot join them.
   static void start();
 
-  virtual ~Processes() = default;
+  virtual ~ProcessGroup() = default;
   virtual int count() const { return 1; }
   virtual int index() const { return 0; }
   virtual int index_on_host() const { return 0; }  // among those on the same machine

@@ -87,7 +87,7 @@ class Timer {
       return;
     }
     try {
-      operations_ = Graph(body_).node_count();
+      operations_ = Graph(body_).operation_count();
       capturable_ = true;
     } catch (const CudaError& error) {
       if (!error.is_capture_failure()) throw;
@@ -200,7 +200,16 @@ class Timer {
     const auto graph = std::make_shared<const ExecutableGraph>(repeat);
     graph->launch(stream_);  // a graph's first launch carries it to the device
     stream_.synchronize();
-    return {[] {}, [graph](cudaStream_t stream) { graph->launch(stream); }, 1};
+    return {[] {}, [graph](cudaStream_t stream) { graph->launch(stream); },
+            graph->operation_count()};
+  }
+
+  // Runs in a window, at most: behind a gate, no more than may wait there.
+  std::size_t most_in_window() const {
+    if (!gate_) return max_batch;
+    const std::size_t fit =
+        (max_gated_operations - 1 - events_per_sample) / std::max<std::size_t>(operations_, 1);
+    return std::clamp<std::size_t>(fit, 1, max_batch);
   }
 
   void sample_hot() {
@@ -211,12 +220,13 @@ class Timer {
       const double run = seconds / static_cast<double>(batch);
       const double wanted =
           run < short_run_seconds ? hot_window_seconds_of_short_runs : hot_window_seconds;
-      if (seconds >= wanted || batch == max_batch) break;
+      const std::size_t most = most_in_window();
+      if (seconds >= wanted || batch >= most) break;
       // A tenth more than needed; a time that was not resolved tells little.
       const double needed = seconds > 0 ? std::ceil(1.1 * wanted / run) : 1.0 * max_batch;
       batch = static_cast<std::size_t>(
           std::clamp(needed, static_cast<double>(batch + 1),
-                     std::min(16.0 * static_cast<double>(batch), 1.0 * max_batch)));
+                     std::min(16.0 * static_cast<double>(batch), 1.0 * static_cast<double>(most))));
       window = hot_window(batch);
     }
     timing_.batch = batch;

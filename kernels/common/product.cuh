@@ -10,21 +10,22 @@
 namespace product {
 
 // Element i of D as it lies in memory, from the functions that A and B were filled by. Beyond the n
-// elements of a row, up to ldd, nobody writes: there it is `gap`.
-template <class Out, class Source>
+// elements of a row, up to ldd, nobody writes: there it is `gap`. `Result` is made of the sum in
+// fp64.
+template <class Out, class Source, class Result = Out>
 struct Expected {
   Source a, b;
   std::size_t n, k, lda, b_column, b_step, ldd;  // from B[.][n] to the next n, to the next k
   Out gap;
-  __host__ __device__ Out operator()(std::size_t i) const {
+  __host__ __device__ Result operator()(std::size_t i) const {
     const std::size_t row = i / ldd, column = i % ldd;
-    if (column >= n) return gap;
+    if (column >= n) return static_cast<Result>(static_cast<double>(gap));
     double sum = 0;
     for (std::size_t j = 0; j < k; ++j) {
       sum += static_cast<double>(a(row * lda + j)) *
              static_cast<double>(b(column * b_column + j * b_step));
     }
-    return static_cast<Out>(sum);
+    return static_cast<Result>(sum);
   }
 };
 

@@ -153,7 +153,9 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--refuse-only", action="store_true", help=argparse.SUPPRESS)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def add(name: str, run: Callable[[argparse.Namespace], int], text: str):
+    def add(
+        name: str, run: Callable[[argparse.Namespace], int], text: str
+    ) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub
@@ -222,7 +224,7 @@ def main() -> int:
             if getattr(options, "lab", None):
                 find(ROOT, options.lab)
             return 0
-        return options.run(options)
+        return int(options.run(options))
     except LabError as error:
         print(f"scripts/lab: {error}", file=sys.stderr)
         return 2

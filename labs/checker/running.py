@@ -48,7 +48,9 @@ def run_rows(
     return Ran(rows, diagnoses=diagnoses)
 
 
-def explained(program: Program, here: Path, device: str, seed: int, row: str) -> tuple[dict, str]:
+def explained(
+    program: Program, here: Path, device: str, seed: int, row: str
+) -> tuple[dict[str, Any], str]:
     """What one warp's accesses cost, line by line: as data, and as the text with the warp view."""
     out = here / "explained.json"
     ended = run(

@@ -189,8 +189,11 @@ def test_processes_say_what_one_process_says(rows: dict[str, dict], tmp_path) ->
     for name, row in ran.items():
         assert math.isclose(row["real_time"], rows[name]["real_time"], rel_tol=1e-4), name
         assert row["verified"] == rows[name]["verified"]
-    skipped = {row["arguments"]["ranks"]: row["skip_reason"] for row in found.values()
-               if row.get("skipped")}  # fmt: skip
+    skipped = {
+        row["arguments"]["ranks"]: row["skip_reason"]
+        for row in found.values()
+        if row.get("skipped")
+    }
     assert skipped == {2: "needs 2 GPUs, which 4 processes cannot share equally"}
 
 

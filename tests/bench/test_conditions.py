@@ -96,8 +96,11 @@ def test_launches_that_block_are_refused() -> None:
     done = subprocess.run(
         [program, ROW],
         env=os.environ | {"CUDA_LAUNCH_BLOCKING": "1"},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 2
     [complaint] = done.stderr.splitlines()
     assert "CUDA_LAUNCH_BLOCKING" in complaint

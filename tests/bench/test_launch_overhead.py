@@ -95,7 +95,7 @@ def test_nothing_is_gated(rows: dict[str, dict]) -> None:
     measured = [r for r in rows.values() if not r.get("skipped")]
     assert len(measured) == len(rows) - 1  # all but the first launch
     assert all(
-        r["note"] == "timed without the start gate: the body blocks the host" for r in measured
+        r["notes"] == ["timed without the start gate: the body blocks the host"] for r in measured
     )
 
 

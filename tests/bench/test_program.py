@@ -24,11 +24,18 @@ def test_a_machine_without_a_gpu_says_so_loudly() -> None:
 @pytest.mark.parametrize(
     ("flag", "status"),
     [
-        ("--device=nope", 2), ("--device", 2), ("--suite=nope", 2), ("--nope", 2),
-        ("--benchmark_filter=^nope/", 2), ("--benchmark_out=/nope/x.json", 2),
-        ("--list_devices", 0), ("--help", 0), ("--version", 0), ("--benchmark_list_tests", 0),
+        ("--device=nope", 2),
+        ("--device", 2),
+        ("--suite=nope", 2),
+        ("--nope", 2),
+        ("--benchmark_filter=^nope/", 2),
+        ("--benchmark_out=/nope/x.json", 2),
+        ("--list_devices", 0),
+        ("--help", 0),
+        ("--version", 0),
+        ("--benchmark_list_tests", 0),
     ],
-)  # fmt: skip
+)
 def test_what_runs_nothing_says_nothing_of_models(flag: str, status: int) -> None:
     done = run(flag)
     assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), done.stderr

@@ -16,8 +16,12 @@ def test_the_page_shows_what_the_command_prints(tmp_path, capsys) -> None:
     page = ROOT / "docs/model-accuracy.md"
     copy = tmp_path / "page.md"
     copy.write_text(page.read_text())
-    assert main(["published", str(POINTS), "--program", str(BUILD / "gpubench"),
-                 "--readme", str(copy)]) == 0  # fmt: skip
+    assert (
+        main(
+            ["published", str(POINTS), "--program", str(BUILD / "gpubench"), "--readme", str(copy)]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert printed in copy.read_text()
     block = page.read_text().partition(BEGIN)[2].partition(END)[0].removeprefix("\n")

@@ -123,7 +123,7 @@ def test_rows_of_the_tensor_cores_have_a_roof(rows: dict[str, dict]) -> None:
     bound = [row for row in rows.values() if row["label"] == "tensor"]
     assert len(bound) > 15
     for row in bound:
-        assert row["roof"] == f"tensor_{row['arguments']['dtype']}"
+        assert row["grade_roof"] == f"tensor_{row['arguments']['dtype']}"
         assert 0.05 < row["roof_fraction"] <= 0.742
 
 
@@ -172,7 +172,8 @@ def test_lanes_go_to_waste_at_edges(rows: dict[str, dict]) -> None:
 
 def test_a_device_without_such_tensor_cores_says_so() -> None:
     [row] = rows_of(
-        "--device=model:a100-80-sxm", "--suite=full",
+        "--device=model:a100-80-sxm",
+        "--suite=full",
         f"--benchmark_filter=^tile_alignment/odd_k/dtype:fp8/k:{BASE}$",
-    ).values()  # fmt: skip
+    ).values()
     assert "has no figure" in row["skip_reason"]

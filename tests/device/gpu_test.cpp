@@ -196,7 +196,7 @@ TEST_F(GpuTest, GraphsReplayWhatWasCaptured) {
     launch(add, 1, 32, 0, s, sum.data(), 10);
   });
   EXPECT_EQ(sum.download().front(), 0) << "captured, not carried out";
-  EXPECT_EQ(graph.node_count(), 2U);
+  EXPECT_EQ(graph.operation_count(), 2U);
   const ExecutableGraph executable(graph);
   executable.launch(stream);
   executable.launch(stream);

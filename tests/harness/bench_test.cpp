@@ -7,6 +7,7 @@
 #include <cmath>
 #include <device_clock.hpp>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace gpubench {
@@ -61,6 +62,33 @@ void compares_too_early(Bench& bench) {
   bench.counter("seconds", bench.time([](cudaStream_t) {}));
 }
 
+// Buffers of two kinds, an operand and one of the row's own, of which a run touches half of L2
+// each.
+struct Seen {
+  std::size_t half_of_l2 = 0;
+  std::set<const void*> operands, own;
+};
+Seen seen;
+void alternates(Bench& bench) {
+  const auto operand = bench.output<char>(seen.half_of_l2);
+  const auto own =
+      bench.per_set(seen.half_of_l2, [n = seen.half_of_l2] { return DeviceBuffer<char>(n); });
+  bench.check([](bool) { return std::string(); });
+  bench.work({.useful_bytes = 2.0 * static_cast<double>(seen.half_of_l2)});
+  bench.run([&](cudaStream_t s) {
+    seen.operands.insert(operand.data());
+    seen.own.insert(own->data());
+    CUDA_CHECK(cudaMemsetAsync(operand.data(), 0, operand.size(), s));
+    CUDA_CHECK(cudaMemsetAsync(own->data(), 0, own->bytes(), s));
+  });
+}
+
+// Before the operands hold anything.
+void asks_for_kernels_too_early(Bench& bench) {
+  const auto out = bench.output<float>(words);
+  bench.note_kernels([&](cudaStream_t s) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, bytes, s)); });
+}
+
 // A fault that no later call gets past: the model's SMs have no clock.
 [[maybe_unused]] __global__ void read_clock(long long* out) { *out = sm_cycles(); }
 void breaks_the_device(Bench&) {
@@ -73,7 +101,7 @@ class BenchTest : public testing::Test {
  protected:
   BenchTest() { program = {}; }
   Row row(BenchFunction function = there_and_back) {
-    return run_row({.name = function == breaks_the_device ? "test/culprit" : "test/row",
+    return run_row({.name = function == breaks_the_device ? "test/faulty" : "test/row",
                     .topic = "test",
                     .kernel = "row",
                     .arguments = {},
@@ -93,16 +121,16 @@ class BenchTest : public testing::Test {
 TEST_F(BenchTest, ItemsAreTheHeadlineUnlessThereAreFlops) {
   const Row items = row();
   ASSERT_EQ(items.outcome, Outcome::measured) << items.reason;
-  EXPECT_EQ(items.headline, "items_per_second");
+  EXPECT_EQ(items.headline.name, "items_per_second");
   EXPECT_DOUBLE_EQ(items.counters.at("items_per_second"), 7 / items.median_seconds);
   EXPECT_DOUBLE_EQ(items.counters.at("useful_bytes_per_second"),
                    2.0 * bytes / items.median_seconds);
   program.work.items = 0;
   const Row only_bytes = row();
-  EXPECT_EQ(only_bytes.headline, "useful_bytes_per_second");
+  EXPECT_EQ(only_bytes.headline.name, "useful_bytes_per_second");
   EXPECT_THAT(only_bytes.counters, Not(Contains(Key("items_per_second"))));
   program.work.items = program.work.flops = 1;
-  EXPECT_EQ(row().headline, "flops_per_second");
+  EXPECT_EQ(row().headline.name, "flops_per_second");
 }
 
 TEST_F(BenchTest, AProgramIsComparedWithAnother) {
@@ -123,9 +151,49 @@ TEST_F(BenchTest, WhatComesBackToTheHostIsChecked) {
   EXPECT_TRUE(r.samples.empty()) << "wrong results are not timed";
 }
 
+TEST_F(BenchTest, WhatIsPreparedIsThereBeforeTheBodyWhateverTheDeviceMayDo) {
+  for (const char* name : {"kind", "late", "one-queue", "slow-host", "all-at-once"}) {
+    platform_.reset();
+    platform_ = open_platform(
+        "h200-sxm", std::string(GPUBENCH_SOURCE_DIR "/tests/data/conditions/") + name + ".json");
+    const Row r = row();
+    EXPECT_EQ(r.outcome, Outcome::measured) << name << ": " << r.reason;
+  }
+}
+
 TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
   EXPECT_THAT(row(counts_twice).reason, HasSubstr("'times_longer' already"));
   EXPECT_THAT(row(compares_too_early).reason, HasSubstr("no time before run()"));
+  EXPECT_THAT(row(asks_for_kernels_too_early).reason, HasSubstr("no time before run()"));
+}
+
+TEST_F(BenchTest, ColdBuffersOfEveryKindGoRoundFiveTimesL2) {
+  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  const Row r = row(alternates);
+  ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
+  EXPECT_EQ(seen.operands.size(), 5u);
+  EXPECT_EQ(seen.own.size(), 5u);
+  EXPECT_THAT(r.note, Not(HasSubstr("sets of buffers")));
+}
+
+TEST_F(BenchTest, FurtherSetsTakeAQuarterOfTheFreeMemoryAndTheRowSaysSo) {
+  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  std::size_t free = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  // One set, and beside it nine times as much: a quarter of that is two sets.
+  const DeviceBuffer<char> others(free - 20 * seen.half_of_l2);
+  const Row r = row(alternates);
+  ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
+  EXPECT_EQ(seen.operands.size(), 3u);
+  EXPECT_THAT(r.note, HasSubstr("L2 may remember: memory for 3 of 5 sets of buffers"));
+}
+
+TEST_F(BenchTest, HotBuffersStay) {
+  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  settings_.mode = Mode::hot;
+  ASSERT_EQ(row(alternates).outcome, Outcome::measured);
+  EXPECT_EQ(seen.operands.size(), 1u);
+  EXPECT_EQ(seen.own.size(), 1u);
 }
 
 TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
@@ -133,7 +201,7 @@ TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
   for (int i = 0; i < 2; ++i) {
     const Row next = row();
     EXPECT_EQ(next.outcome, Outcome::skipped);
-    EXPECT_EQ(next.reason, "not run: test/culprit has left the device in an error");
+    EXPECT_EQ(next.reason, "not run: test/faulty has left the device in an error");
   }
   platform_.reset();
   platform_ = open_platform("h200-sxm");

@@ -186,13 +186,16 @@ TEST(Roofs, SayWhereTheirFigureComesFrom) {
   const auto roofs = device_spec("h200-sxm").data_sheet_roofs();
   ASSERT_GE(roofs.size(), 2u);
   EXPECT_EQ(roofs[0].name, "dram");
-  EXPECT_EQ(roofs[0].kind, Roof::Kind::bandwidth);
+  EXPECT_EQ(roofs[0].unit, "B/s");
   EXPECT_EQ(roofs[0].provenance, "data_sheet");
   EXPECT_THAT(roofs[0].source, StartsWith("data_sheet: NVIDIA H200"));
   EXPECT_EQ(roofs[1].name, "l2");
   EXPECT_EQ(roofs[1].provenance, "published");
   EXPECT_THAT(roofs[1].source, StartsWith("published: te42kyfo/gpu-benches"));
-  EXPECT_EQ(roofs.back().kind, Roof::Kind::compute);
+  EXPECT_EQ(roofs.back().name, "tensor_int8");
+  EXPECT_EQ(roofs.back().unit, "OP/s");
+  EXPECT_EQ(std::ranges::find(roofs, "fp32", &Roof::name)->unit, "FLOP/s");
+  EXPECT_EQ(std::ranges::find(roofs, "l1", &Roof::name)->unit, "B/s");
 }
 
 TEST(Roofs, AreTrustedAsTheirWeakestFigure) {
@@ -233,7 +236,21 @@ TEST(Figures, ThatAreAbsentAreNamedWithTheirDevice) {
   const DeviceSpec device = device_spec("a100-80-sxm");
   EXPECT_EQ(error_of([&] { device["tensor_fp8_flops_per_clock_per_sm"]; }),
             "device a100-80-sxm has no figure \"tensor_fp8_flops_per_clock_per_sm\"");
-  EXPECT_THAT(error_of([&] { device["sm_cout"]; }), HasSubstr("did you mean \"sm_count\"?"));
+}
+
+TEST(Figures, ThatNoDeviceCouldHaveAreMistakes) {
+  const DeviceSpec device = device_spec("a100-80-sxm");
+  for (const auto& ask :
+       {std::function<void()>([&] { static_cast<void>(device["sm_cout"]); }),
+        std::function<void()>([&] { static_cast<void>(device.find("sm_cout")); })}) {
+    try {
+      ask();
+      ADD_FAILURE() << "sm_cout was taken for a figure";
+    } catch (const std::logic_error& error) {
+      EXPECT_STREQ(error.what(),
+                   "no device file has a figure \"sm_cout\": did you mean \"sm_count\"?");
+    }
+  }
 }
 
 TEST(Figures, CarryTheTextOfTheirSource) {

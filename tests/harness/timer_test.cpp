@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/cuda/buffer.hpp"
+#include "harness/cuda/graph.hpp"
 #include "harness/cuda/lanes.hpp"
 #include "harness/cuda/launch.hpp"
 #include "harness/cuda/stream.hpp"
@@ -70,6 +71,17 @@ class TimerTest : public testing::Test {
   }
   static double longest(const Timing& timing) {
     return *std::max_element(timing.seconds.begin(), timing.seconds.end());
+  }
+
+  // Of all gates the most that waited behind one, when a sample is so many operations.
+  static std::size_t most_behind_a_gate(std::size_t of_sample) {
+    std::size_t most = 0, events = 0;
+    for (const model::Record& record : model::current_runtime()->records()) {
+      if (record.name.starts_with("value at")) events = 0;
+      if (record.name == "event") ++events;
+      most = std::max(most, 1 + events + events / 2 * of_sample);
+    }
+    return most;
   }
 
   const DeviceSpec device_ = device_spec("h200-sxm");
@@ -202,7 +214,36 @@ TEST_F(TimerTest, NoMoreIsQueuedBehindAGateThanFits) {
   EXPECT_GT(most, max_gated_operations - 102) << "another sample would have fitted";
 }
 
+TEST_F(TimerTest, AGraphCountsAsWhatItLaunches) {
+  make_noise();
+  const ExecutableGraph graph(run(tiny, 200));
+  EXPECT_EQ(graph.operation_count(), 200U);
+  EXPECT_EQ(Graph([&](cudaStream_t s) { graph.launch(s), graph.launch(s); }).operation_count(),
+            400U);
+  const auto launch_graph = [](const ExecutableGraph& of) {
+    return [&of](cudaStream_t s) { of.launch(s); };
+  };
+  settings_.stop.max_samples = 20;
+  EXPECT_TRUE(time(launch_graph(graph)).gated);
+  EXPECT_LE(most_behind_a_gate(200), max_gated_operations);
+  const ExecutableGraph long_graph(run(tiny, 600));
+  const Timing timing = time(launch_graph(long_graph));
+  EXPECT_FALSE(timing.gated);
+  EXPECT_NE(timing.not_gated_because.find("queues 600 operations"), std::string::npos)
+      << timing.not_gated_because;
+}
+
 // --- hot ---
+
+TEST_F(TimerTest, NoMoreThanFitsIsQueuedBehindAGateByGraphsEither) {
+  make_noise();
+  settings_.mode = Mode::hot;
+  settings_.stop.max_samples = 100;
+  const Timing timing = time(run(tiny, 7));
+  EXPECT_TRUE(timing.gated) << timing.not_gated_because;
+  EXPECT_GT(timing.batch, 1U);
+  EXPECT_LE(most_behind_a_gate(7 * timing.batch), max_gated_operations);
+}
 
 TEST_F(TimerTest, AHotWindowIsAGraphOfEnoughRuns) {
   settings_.mode = Mode::hot;

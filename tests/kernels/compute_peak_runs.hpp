@@ -1,5 +1,6 @@
 #pragma once
 
+#include "harness/bench/wgmma.hpp"
 #include "kernels/compute_peak.cuh"
 #include "tests/kernels/kernel_test.hpp"
 

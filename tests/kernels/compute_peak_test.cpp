@@ -56,9 +56,7 @@ TEST_F(ComputePeakKernels, MatricesOfFp8) {
 }
 
 TEST_F(ComputePeakKernels, TilesOfEveryType) {
-  if (compute_capability() != std::pair{9, 0}) {
-    GTEST_SKIP() << "wgmma is an instruction of compute capability 9.0 alone";
-  }
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   wgmma_of<Fp16>();
   wgmma_of<Bf16>();
   wgmma_of<Tf32>();

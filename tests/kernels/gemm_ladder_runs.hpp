@@ -1,6 +1,7 @@
 #pragma once
 
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 #include "kernels/gemm_ladder.cuh"
 #include "tests/kernels/kernel_test.hpp"
@@ -29,7 +30,8 @@ class GemmLadderRuns : public KernelTest {
     }
     const GemmShape shape = GemmShape::textbook(GemmType::fp32, m, n, k);
     const auto want = expected_product<float>(shape, values<float>, values<float>);
-    expect_elements(d, want, 1e-5, 1e-5);
+    const auto [relative, absolute] = gemm_tolerance<float>(shape);
+    expect_elements(d, want, relative, absolute);
   }
   // Of those in bf16, which `queue` launches.
   template <class Queue>
@@ -40,7 +42,8 @@ class GemmLadderRuns : public KernelTest {
     queue(a.data(), b.data(), d.data(), m, n, k);
     const GemmShape shape = GemmShape::dense(GemmType::bf16, m, n, k);
     const auto want = expected_product<element>(shape, values<element>, values<element>);
-    expect_elements(d, want, 0x1p-8, 1e-4);
+    const auto [relative, absolute] = gemm_tolerance<element>(shape);
+    expect_elements(d, want, relative, absolute);
   }
   static void by_mma(const element* a, const element* b, element* d, unsigned m, unsigned n,
                      unsigned k) {

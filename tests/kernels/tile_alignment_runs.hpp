@@ -21,7 +21,9 @@ class TileAlignmentRuns : public KernelTest {
     launch(multiply<width, true>, grid(m, n), threads, 0, nullptr, a.data(), b.data(), d.data(), m,
            n, k, k, k, n);
     const GemmShape shape = GemmShape::dense(GemmType::bf16, m, n, k);
-    expect_elements(d, expected_product<float>(shape, values<element>, values<element>), 1e-5);
+    const auto [relative, absolute] = gemm_tolerance<float>(shape);
+    expect_elements(d, expected_product<float>(shape, values<element>, values<element>), relative,
+                    absolute);
   }
 };
 

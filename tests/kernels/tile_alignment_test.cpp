@@ -28,8 +28,8 @@ template <class Dense>
 struct PaddedProduct {
   Dense dense;
   unsigned padded, columns;
-  __host__ __device__ float operator()(std::size_t i) const {
-    return i % padded < columns ? dense(i / padded * columns + i % padded) : 0.0f;
+  __host__ __device__ Unrounded operator()(std::size_t i) const {
+    return i % padded < columns ? dense(i / padded * columns + i % padded) : Unrounded(0);
   }
 };
 
@@ -44,7 +44,8 @@ TEST_F(TileAlignmentTest, PaddedWithZerosIsTheSameProduct) {
          rows, ld, ld, ld, rows);
   const GemmShape dense = GemmShape::dense(GemmType::bf16, m, n, k);
   const auto want = expected_product<float>(dense, Generator<element>{1}, Generator<element>{2});
-  expect_elements(d, PaddedProduct{want, rows, n}, 1e-5);
+  const auto [relative, absolute] = gemm_tolerance<float>(dense);
+  expect_elements(d, PaddedProduct{want, rows, n}, relative, absolute);
 }
 
 TEST_F(TileAlignmentTest, TheCheckOfLargeProductsFindsAWrongElement) {
@@ -54,7 +55,7 @@ TEST_F(TileAlignmentTest, TheCheckOfLargeProductsFindsAWrongElement) {
   const auto a = input<float>(shape.m * shape.lda), b = input<float>(shape.n * shape.ldb);
   const auto want = expected_product<float>(shape, values<float>, values<float>);
   std::vector<float> host(shape.m * shape.ldd);
-  for (std::size_t i = 0; i < host.size(); ++i) host[i] = want(i);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<float>(want(i).value);
   const auto check = [&] {
     const DeviceBuffer<float> d{std::span<const float>(host)};
     return check_product(shape, a.data(), b.data(), d.data(), values<float>, values<float>);

@@ -44,5 +44,11 @@ def stand_ins(tree: Path, script: str, program: str, rows: Sequence[dict[str, An
 
 
 def run_script(tree: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([f"scripts/{script}", *arguments], cwd=tree, capture_output=True,
-                          text=True, timeout=120, check=False)  # fmt: skip
+    return subprocess.run(
+        [f"scripts/{script}", *arguments],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

@@ -66,8 +66,10 @@ def test_on_a_gpu_it_measures_the_rules_rows_and_writes_the_device(tree: Path) -
     device, result = map(Path, done.stdout.splitlines()[-2:])
     assert device.parent == result.parent == tree / "results/local"
     assert floor_of(device) | {"source": ""} == {
-        "value": 2.5e-6, "from": "calibrated", "source": ""
-    }  # fmt: skip
+        "value": 2.5e-6,
+        "from": "calibrated",
+        "source": "",
+    }
 
 
 def test_a_model_calibrates_nothing_and_says_so(tree: Path) -> None:

@@ -46,8 +46,12 @@ def isolated(tree: Path, script: str, *pythons: Path) -> subprocess.CompletedPro
     namespace = ["unshare", "--user", "--map-root-user", "--mount", "--net"]
     return subprocess.run(
         [*namespace, "sh", "-c", COVER, "sh", str(tree), script],
-        env=environment, capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +67,11 @@ def bundle() -> Path:
         pytest.skip(f"there is no build folder {BUILD} for the bundle")
     done = subprocess.run(
         [ROOT / "scripts/bundle-offline", made],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     if done.returncode != 0:
         why = done.stderr.strip().splitlines()[-1]
         assert "apt-get" in why or "pip download" in why, done.stderr
@@ -81,8 +88,11 @@ def tree(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     git = ["git", "-c", f"safe.directory={ROOT}"]
     listed = subprocess.run(
         [*git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for name in listed.stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)

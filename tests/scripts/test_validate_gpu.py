@@ -16,14 +16,32 @@ from reports.profiles import metrics_of, ncu_csv
 
 from .conftest import ROOT, run_script, stand_ins
 
-FIGURES = {"blocks": 8, "traced_blocks": 8, "threads_per_block": 256, "registers": 20,
-           "shared_bytes": 0, "resident_blocks": 8, "occupancy": 1.0,
-           "global_load_requests": 64, "global_load_sectors": 256}  # fmt: skip
+FIGURES = {
+    "blocks": 8,
+    "traced_blocks": 8,
+    "threads_per_block": 256,
+    "registers": 20,
+    "shared_bytes": 0,
+    "resident_blocks": 8,
+    "occupancy": 1.0,
+    "global_load_requests": 64,
+    "global_load_sectors": 256,
+}
 LAUNCHES = [{"kernel": "stream::copy<float>", "times": 1, "figures": FIGURES}]
-FLOOR = make_row("launch_overhead/empty_row/by:stream/launches:1", 2.5e-6,
-                 empty_kernel_seconds=2.5e-6, model_seconds=2.4e-6)  # fmt: skip
-COPY = make_row("stream/copy/n:1", 1e-3, launches=LAUNCHES, model_seconds=1.1e-3,
-                ci_low_seconds=0.99e-3, ci_high_seconds=1.01e-3)  # fmt: skip
+FLOOR = make_row(
+    "launch_overhead/empty_row/by:stream/launches:1",
+    2.5e-6,
+    empty_kernel_seconds=2.5e-6,
+    model_seconds=2.4e-6,
+)
+COPY = make_row(
+    "stream/copy/n:1",
+    1e-3,
+    launches=LAUNCHES,
+    model_seconds=1.1e-3,
+    ci_low_seconds=0.99e-3,
+    ci_high_seconds=1.01e-3,
+)
 # Notes how it was called; lists two concepts; copies the result file, whatever was asked for.
 PROGRAM = """#!/bin/bash
 here="$(dirname "$0")"
@@ -432,8 +450,12 @@ def test_more_processes_and_other_sources_are_compared_anew(tree: Path) -> None:
 
 def test_an_edit_is_not_done(tree: Path) -> None:
     def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
-                       cwd=tree, check=True, capture_output=True)  # fmt: skip
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+            cwd=tree,
+            check=True,
+            capture_output=True,
+        )
 
     def folder() -> str:
         before = set((tree / "results/local").glob("*"))

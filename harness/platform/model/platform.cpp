@@ -12,6 +12,7 @@
 #include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/engine/emulator.hpp"
 #include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/moved_bytes.hpp"
 #include "harness/platform/model/profiled.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/records/tracks.hpp"
@@ -29,9 +30,9 @@ class ModelPlatform final : public Platform {
         emulator_(device_, memory_, settings(conditions_.ordering)) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
-    if (Processes::all().count() > 1) {
+    if (ProcessGroup::all().count() > 1) {
       model::set_collective_exchange(
-          [](const auto& mine) { return Processes::all().gather(mine); });
+          [](const auto& mine) { return ProcessGroup::all().gather(mine); });
     }
   }
   ~ModelPlatform() override { model::install_runtime(nullptr); }
@@ -218,6 +219,7 @@ Observation ModelPlatform::observe(Access access) const {
   }
   result.instructions = model::instructions_of(all);
   judge_counts(access, result);
+  if (model::current_runtime()->operations().empty()) result.moved = model::moved_bytes(runs);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;

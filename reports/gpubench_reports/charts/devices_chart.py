@@ -154,12 +154,12 @@ def _points(device: DeviceRoofs) -> tuple[np.ndarray, np.ndarray]:
         return np.array([]), np.array([])
     sweeps = find_sweeps(device.rows)
     return (
-        np.concatenate([sweep.intensity for sweep in sweeps] or [[]]),
-        np.concatenate([sweep.rate for sweep in sweeps] or [[]]),
+        np.concatenate([np.array([]), *(sweep.intensity for sweep in sweeps)]),
+        np.concatenate([np.array([]), *(sweep.rate for sweep in sweeps)]),
     )
 
 
-def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
+def _name(figure: Figure, axes: Axes, lines: Sequence[_Line]) -> None:
     """Names at the right, each at its peak's height or pushed clear of its neighbours."""
     height = axes.bbox.height / figure.dpi
     low, high = np.log(axes.get_ylim())
@@ -196,7 +196,7 @@ def _name(figure: Figure, axes, lines: Sequence[_Line]) -> None:
         )
 
 
-def _key(axes, dtypes: Sequence[str], has_rows: bool) -> None:
+def _key(axes: Axes, dtypes: Sequence[str], has_rows: bool) -> None:
     handles = [
         Line2D(
             [],

@@ -153,7 +153,7 @@ def _write_values(
         if np.isfinite(value) and widths[column] > 0.1 + _LETTER * len(text):
             shown = plot.text(
                 middles[column],
-                plane.y[row],
+                float(plane.y[row]),
                 text,
                 size=7,
                 ha="center",
@@ -209,9 +209,8 @@ def _edges(values: np.ndarray) -> np.ndarray:
     """Cell borders half-way between values, on a logarithmic axis."""
     logs = np.log(values)
     between = (logs[:-1] + logs[1:]) / 2
-    return np.exp(
-        np.concatenate([[2 * logs[0] - between[0]], between, [2 * logs[-1] - between[-1]]])
-    )
+    ends = [2 * logs[0] - between[0]], [2 * logs[-1] - between[-1]]
+    return np.asarray(np.exp(np.concatenate([ends[0], between, ends[1]])))
 
 
 def _shown(values: np.ndarray) -> list[float]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import textalloc
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -63,7 +64,7 @@ def points_of(rows: pd.DataFrame) -> list[Point]:
     return found
 
 
-def _in_short(arguments: dict) -> str:
+def _in_short(arguments: dict[str, Any]) -> str:
     return " ".join(argument_text(value) for value in arguments.values())
 
 
@@ -137,7 +138,7 @@ def _preferred(context: Context, kind: str) -> list[Roof]:
     return list(found.values())
 
 
-def _label(axes, points: list[Point]) -> None:
+def _label(axes: Axes, points: list[Point]) -> None:
     """Names of the ends and the knee of each kernel's rows, as many as have room."""
     kernels: list[list[Point]] = []
     for kernel in dict.fromkeys(point.kernel for point in points):
@@ -160,8 +161,8 @@ def _label(axes, points: list[Point]) -> None:
         [point.name for point in chosen],
         x_scatter=[x for x, _ in everything],
         y_scatter=[y for _, y in everything],
-        x_lines=[line.get_xdata() for line in lines],
-        y_lines=[line.get_ydata() for line in lines],
+        x_lines=[np.asarray(line.get_xdata()) for line in lines],
+        y_lines=[np.asarray(line.get_ydata()) for line in lines],
         textsize=7,
         linecolor=style.GREY,
         linewidth=0.5,

@@ -4,6 +4,9 @@ Matplotlib makes three lines and two texts for every tick, which is a third of t
 chart takes. The picture is the same. Asked for while a chart is built, done when it is complete.
 """
 
+from collections.abc import Mapping
+from typing import Any, cast
+
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.axes import Axes
@@ -14,6 +17,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 
 _ASKED_FOR, _DONE = "quick ticks", "quick ticks, drawn"
+# By names that are put together here.
+_settings = cast("Mapping[str, Any]", rcParams)
 
 
 def ask_for(axis: Axis) -> None:
@@ -31,17 +36,17 @@ def draw_in(figure: Figure) -> None:
 
 
 def _draw(axes: Axes, axis: Axis) -> None:
-    is_x = axis.axis_name == "x"
+    is_x = axis is axes.xaxis
     name, side = ("xtick", "bottom") if is_x else ("ytick", "left")
     places = _within(axis, axis.get_majorticklocs())
-    words = axis.get_major_formatter().format_ticks(places)
+    words = axis.get_major_formatter().format_ticks(list(places))
     minor = _within(axis, axis.get_minorticklocs())
     shown = axis.get_tick_params(which="major")
     axis.set_major_locator(NullLocator())
     axis.set_minor_locator(NullLocator())
     along = axes.get_xaxis_transform if is_x else axes.get_yaxis_transform
 
-    def add(data: np.ndarray, across: np.ndarray, **looks) -> None:
+    def add(data: np.ndarray, across: np.ndarray, **looks: Any) -> None:
         x, y = (data, across) if is_x else (across, data)
         axes.add_artist(Line2D(x, y, **looks))
 
@@ -50,9 +55,9 @@ def _draw(axes: Axes, axis: Axis) -> None:
         add(
             np.repeat(places, 3),
             ends,
-            color=rcParams["grid.color"],
+            color=_settings["grid.color"],
             zorder=0.5,
-            lw=rcParams["grid.linewidth"],
+            lw=_settings["grid.linewidth"],
             transform=along(which="grid"),
         )
     for at, kind in ((places, "major"), (minor, "minor")):
@@ -63,10 +68,10 @@ def _draw(axes: Axes, axis: Axis) -> None:
                 ls="none",
                 marker=3 if is_x else 0,
                 clip_on=False,
-                color=rcParams[f"{name}.color"],
-                ms=rcParams[f"{name}.{kind}.size"],
+                color=_settings[f"{name}.color"],
+                ms=_settings[f"{name}.{kind}.size"],
                 zorder=2.01,
-                mew=rcParams[f"{name}.{kind}.width"],
+                mew=_settings[f"{name}.{kind}.width"],
                 transform=along(which="tick1"),
             )
     if shown[f"label{side}"] and len(places):
@@ -75,21 +80,22 @@ def _draw(axes: Axes, axis: Axis) -> None:
 
 def _write(axes: Axes, axis: Axis, places: np.ndarray, words: list[str]) -> None:
     """The words at their places, and the axis's title clear of them."""
-    is_x = axis.axis_name == "x"
+    is_x = axis is axes.xaxis
     name = "xtick" if is_x else "ytick"
-    pad = rcParams[f"{name}.major.size"] + rcParams[f"{name}.major.pad"]
+    pad = _settings[f"{name}.major.size"] + _settings[f"{name}.major.pad"]
     label_place = axes.get_xaxis_text1_transform if is_x else axes.get_yaxis_text1_transform
     transform, va, ha = label_place(pad)
     texts = [
         Text(
-            *((at, 0) if is_x else (0, at)),
+            at if is_x else 0,
+            0 if is_x else at,
             word,
             transform=transform,
             va=va,
             ha=ha,
             clip_on=False,
-            size=rcParams[f"{name}.labelsize"],
-            color=rcParams[f"{name}.color"],
+            size=_settings[f"{name}.labelsize"],
+            color=_settings[f"{name}.color"],
         )
         for at, word in zip(places, words, strict=True)
     ]
@@ -111,4 +117,4 @@ def _within(axis: Axis, places: np.ndarray) -> np.ndarray:
     low, high = np.sort(to_scale(np.asarray(axis.get_view_interval(), dtype=float)))
     at = to_scale(places)
     slack = 1e-9 * (high - low)
-    return places[(at >= low - slack) & (at <= high + slack)]
+    return np.asarray(places[(at >= low - slack) & (at <= high + slack)])

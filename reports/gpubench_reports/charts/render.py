@@ -201,7 +201,7 @@ def _traces_beside(result: ResultFile) -> dict[str, list[Trace]]:
     return by_concept
 
 
-def save(figure, stem: Path) -> list[Path]:
+def save(figure: Figure, stem: Path) -> list[Path]:
     """Writes `figure` as stem.png and stem.svg; returns both paths."""
     paths = []
     for suffix, content in style.to_files(figure).items():

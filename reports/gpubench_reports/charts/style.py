@@ -75,9 +75,16 @@ _SETTINGS = {
 }
 
 
+def renderer_of(axes: Axes) -> Any:
+    """What measures texts, as every figure of new_figure() has it."""
+    canvas: Any = axes.figure.canvas
+    return canvas.get_renderer()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of that size [inches], with this module's settings in force."""
-    mpl.rcParams.update(_SETTINGS)
+    settings: Any = mpl.rcParams  # whose type knows no names but those written out
+    settings.update(_SETTINGS)
     figure = Figure(figsize=(width, height), dpi=DPI)
     FigureCanvasAgg(figure)
     return figure

@@ -1,6 +1,10 @@
 """Draws a validation: predicted over measured time, and the signed error by concept."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -30,7 +34,9 @@ def build(validation: Validation) -> Figure:
     return figure
 
 
-def _points(axes, validation: Validation, looks: dict, x, y) -> None:
+def _points(
+    axes: Axes, validation: Validation, looks: dict[str, Any], x: pd.Series, y: pd.Series
+) -> None:
     for concept, (colour, marker) in looks.items():
         for fitted in (False, True):
             chosen = (validation.rows["concept"] == concept) & (validation.rows["fitted"] == fitted)
@@ -48,7 +54,7 @@ def _points(axes, validation: Validation, looks: dict, x, y) -> None:
                 )
 
 
-def _scatter(axes, validation: Validation, looks: dict) -> None:
+def _scatter(axes: Axes, validation: Validation, looks: dict[str, Any]) -> None:
     rows = validation.rows
     times = rows[["measured", "predicted"]].to_numpy(float)
     low, high = times.min() / 2, times.max() * 2
@@ -72,7 +78,7 @@ def _scatter(axes, validation: Validation, looks: dict) -> None:
     style.log_si_axis(axes, "y", "predicted time", "s")
 
 
-def _errors(axes, validation: Validation, looks: dict) -> None:
+def _errors(axes: Axes, validation: Validation, looks: dict[str, Any]) -> None:
     rows = validation.rows
     places = {concept: place for place, concept in enumerate(looks)}
     axes.set_ylim(len(places) - 0.5, -0.5)

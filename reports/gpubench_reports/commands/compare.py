@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         directory = last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
     results = [read(path) for path in (options.a, *options.others)]
     if len(results) == 2 and not options.by and not options.of_roof:
-        _compare_two(*results, directory, options.everything)
+        _compare_two(results[0], results[1], directory, options.everything)
         return
     from gpubench_reports.comparisons import speedups
     from gpubench_reports.pages.terminal.comparison import print_speedups

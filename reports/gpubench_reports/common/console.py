@@ -1,6 +1,6 @@
 """How a program of this package ends: its exit code, and one line about what went wrong."""
 
-import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def run_guarded(program: str, call: Callable[[], int], line_buffering: bool = Fa
     # The arrays are small: a pool of threads would cost more to start than it could save.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
+        if isinstance(stream, io.TextIOWrapper):  # not what a test puts there
             # A terminal that cannot show a name shows "?".
             stream.reconfigure(errors="replace", line_buffering=line_buffering)
     try:

@@ -9,6 +9,6 @@ class ReportError(Exception):
         self.subject = str(subject)
         self.problem = problem
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type["ReportError"], tuple[str, str]]:
         # Exceptions are rebuilt from their arguments when they cross from a worker process.
         return type(self), (self.subject, self.problem)

@@ -139,7 +139,7 @@ class CountComparison:
     `alone`: launches that one side has and the other has not, in words."""
 
     launches: int = 0
-    equal: Counter = field(default_factory=Counter)
+    equal: Counter[str] = field(default_factory=Counter[str])
     differences: list[Difference] = field(default_factory=list)
     alone: list[str] = field(default_factory=list)
 
@@ -304,7 +304,7 @@ def _why(figure: str, launch: dict[str, Any], raw: dict[str, Any], whole: bool) 
     figures = launch["figures"]
     kind = " ".join(figure.split("_")[:2])
     if departure := launch.get("departures", {}).get(kind):
-        return departure
+        return str(departure)
     if kind in ("global load", "shared store", "shared load"):
         if figures.get("async_copies"):
             return "asynchronous copies are counted apart by the profiler"

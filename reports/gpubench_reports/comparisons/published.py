@@ -113,7 +113,7 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
         fields = {key: _text(path, entry, key) for key in ("unit", "waits_for")}
     if unknown := sorted(set(entry) - known):
         raise ReportError(path, f"point '{what}': unknown key {unknown[0]!r}")
-    return Point(**head, what=what, value=float(value), **fields)
+    return Point(**{**head, **fields, "what": what, "value": float(value)})
 
 
 def _text(path: Path, entry: dict[str, Any], key: str) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -109,7 +110,7 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
         if len(types) < 2:
             continue
         first = first or types[0]
-        by_key: dict[tuple, dict[str, pd.Series]] = {}
+        by_key: dict[tuple[Any, ...], dict[str, pd.Series]] = {}
         for _, row in rows.iterrows():
             others = {k: v for k, v in row["arguments"].items() if k != "dtype"}
             key = (row["concept"], row["kernel"], row["headline"], *sorted(others.items()))

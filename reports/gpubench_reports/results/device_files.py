@@ -44,7 +44,7 @@ class DeviceFile:
         return figure in self.document["figures"]
 
     def provenance(self, figure: str) -> str:
-        return self.document["figures"][figure]["from"]
+        return str(self.document["figures"][figure]["from"])
 
 
 @cache

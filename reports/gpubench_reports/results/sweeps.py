@@ -164,7 +164,7 @@ def _series(group: pd.DataFrame, x_name: str, others: list[str]) -> list[Series]
     order = {value: place for place, value in enumerate(axes(group)[x_name])}
     keys = [tuple(row[name] for name in others) for row in group["arguments"]]
     found = []
-    for key in distinct(keys) if len(others) != 1 else _single_axis_order(keys):
+    for key in list(dict.fromkeys(keys)) if len(others) != 1 else _single_axis_order(keys):
         rows = group[[key == other for other in keys]]
         places = [order[row[x_name]] for row in rows["arguments"]]
         rows = rows.iloc[sorted(range(len(places)), key=places.__getitem__)]

@@ -89,9 +89,9 @@ def _take(
             _trace(check, where, traces, process).tracks.setdefault(track, [])
     elif kind == "X":
         thread = int(check.number(event.get("tid"), "tid", where))
-        track = tracks.get((process, thread))
-        if track is None:
+        if (process, thread) not in tracks:
             raise check.fail(where, "its thread has no name yet")
+        track = tracks[process, thread]
         begin = check.number(event.get("ts"), "ts", where) * 1e-6
         length = check.number(event.get("dur"), "dur", where) * 1e-6
         if begin < 0 or length < 0:

@@ -68,8 +68,9 @@ def _series(check: Checker, where: str, entry: dict[str, Any]) -> Series:
     reasons = entry.get("reasons")
     if not isinstance(reasons, list) or not all(r is None or isinstance(r, str) for r in reasons):
         raise check.fail(where, "'reasons' must be a list of words")
-    for name, values in {**columns, "reasons": reasons}.items():
-        if len(values) != len(seconds):
+    lengths = {name: len(values) for name, values in columns.items()}
+    for name, length in {**lengths, "reasons": len(reasons)}.items():
+        if length != len(seconds):
             raise check.fail(where, f"'{name}' must be as long as 'seconds'")
     return Series(
         name=check.text(entry, "name", where),

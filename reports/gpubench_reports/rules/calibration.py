@@ -9,7 +9,7 @@ import statistics
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -241,10 +241,10 @@ class _Applied:
 
     def _value(self, rule: Rule, name: str, from_base: list[str]) -> float:
         row = self._rows.usable(name)
-        rows = {"row": lambda key: self._of_row(row, key, from_base)}
+        rows = {"row": partial(self._of_row, row, from_base)}
         for alias, pattern in rule.with_rows.items():
             other = self._rows.beside(row, pattern)
-            rows[alias] = lambda key, of=other: self._of_row(of, key, from_base)
+            rows[alias] = partial(self._of_row, other, from_base)
         named: dict[str, float] = {}
 
         def of_name(key: str) -> float:
@@ -274,7 +274,7 @@ class _Applied:
             from_base.append(figure)
         return value
 
-    def _of_row(self, row: dict[str, Any], key: str, from_base: list[str]) -> Any:
+    def _of_row(self, row: dict[str, Any], from_base: list[str], key: str) -> Any:
         name = row["name"]
         if key == "busy":
             busy = row["seconds"] - self._figure("kernel_floor_seconds", from_base)
@@ -283,7 +283,7 @@ class _Applied:
             return busy
         if key in ("bytes", "flops"):
             rate = "useful_bytes_per_second" if key == "bytes" else "flops_per_second"
-            return self._of_row(row, rate, from_base) * row["seconds"]
+            return self._of_row(row, from_base, rate) * row["seconds"]
         if key == "clock":
             if not math.isnan(row["sm_clock_hz"]):
                 return row["sm_clock_hz"]

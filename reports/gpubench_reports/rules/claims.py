@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -173,7 +173,7 @@ def claims_of(text: str) -> tuple[Claim, ...]:
 def _case(number: int, entry: dict[str, Any]) -> Case:
     name = f"claim {number}"
     shows = {key: Expression(text) for key, text in entry.get("shows", {}).items()}
-    case = made(Case, name, parsed(entry) | {"shows": shows})
+    case: Case = made(Case, name, parsed(entry) | {"shows": shows})
     if not case.least <= case.most:
         raise ValueError(f"{name}: no range in which it holds")
     known = {*case.with_rows, *_ROOFS, *(["row"] if case.rows else [])}
@@ -238,7 +238,7 @@ def _try(case: Case, where: str, name: str, context: Context, rows: RuleRows) ->
     used = rows.used(name, case.with_rows) if name else {}
     of_rows = figures_of(used)
     for alias, of_run in _ROOFS.items():
-        of_rows[alias] = lambda key, which=of_run: _roof(context, key, which)
+        of_rows[alias] = partial(_roof, context, of_run)
 
     value = figure(case.value, of_rows, name or where)
     shows = {key: figure(part, of_rows, name or where) for key, part in case.shows.items()}
@@ -248,7 +248,7 @@ def _try(case: Case, where: str, name: str, context: Context, rows: RuleRows) ->
     return Tried(case, where, value, holds, beside, names)
 
 
-def _roof(context: Context, name: str, of_run: bool) -> float:
+def _roof(context: Context, of_run: bool, name: str) -> float:
     for roof in context.roofs:
         if roof.name == name and (roof.provenance in PROVENANCES_OF_RUN) == of_run:
             return roof.value

@@ -19,7 +19,14 @@ _COMPARE = {
     ast.GtE: operator.ge,
     ast.Eq: operator.eq,
 }
-_FUNCTIONS = {"ceil": math.ceil, "min": min, "max": max, "sqrt": math.sqrt}
+_OfName = Callable[[str], Any]
+_OfRows = Mapping[str, Callable[[str], Any]]
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "ceil": math.ceil,
+    "min": min,
+    "max": max,
+    "sqrt": math.sqrt,
+}
 
 
 class Expression:
@@ -40,7 +47,7 @@ class Expression:
             n.id for n in ast.walk(self._tree) if isinstance(n, ast.Name) and id(n) not in called
         }
 
-    def value(self, of_name: Callable[[str], Any], of_rows: Mapping[str, Callable[[str], Any]]):
+    def value(self, of_name: _OfName, of_rows: _OfRows) -> Any:
         """`of_name(name)` is a bare name's value, `of_rows[name](key)` that of `name.key`. What
         they raise is passed on; ArithmeticError or ValueError where the figures have no result."""
         return self._value(self._tree, of_name, of_rows)
@@ -69,7 +76,7 @@ class Expression:
                 part = ast.unparse(node)
                 raise ValueError(f"{self.text!r}: {part!r} is not allowed in an expression")
 
-    def _value(self, node: ast.expr, of_name, of_rows) -> Any:
+    def _value(self, node: ast.expr, of_name: _OfName, of_rows: _OfRows) -> Any:
         def value(part: ast.expr) -> Any:
             return self._value(part, of_name, of_rows)
 

@@ -111,7 +111,7 @@ def goals_of(text: str) -> tuple[Goal, ...]:
 
 def _goal(entry: dict[str, Any]) -> Goal:
     name = f"goal {entry.get('what', '')!r}"
-    goal = made(Goal, name, parsed(entry))
+    goal: Goal = made(Goal, name, parsed(entry))
     if goal.of not in _FIGURES:
         raise ValueError(f"{name}: `of` is {goal.of!r}, not one of {', '.join(_FIGURES)}")
     if not goal.least <= goal.most or (math.isinf(goal.least) and math.isinf(goal.most)):
@@ -192,6 +192,8 @@ def hold(path: Path, by: tuple[Goal, ...] | None = None) -> tuple[Context, list[
 
 
 def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
+    assert goal.value is not None, "which is so of goals of rows"
+    value = goal.value
     best, names, left_out = [], set(), []
     for result in folder.suites:
         rows = RuleRows(result)
@@ -204,7 +206,7 @@ def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
         for name in matching:
             try:
                 used = rows.used(name, goal.with_rows)
-                values[name] = figure(goal.value, figures_of(used), name)
+                values[name] = figure(value, figures_of(used), name)
             except UnusableError as why:
                 left_out.append(str(why))
         if values:
@@ -224,7 +226,7 @@ def _of_peers(goal: Goal, folder: Folder) -> tuple[float, str]:
     if not found:
         raise UnusableError("no other program answered")
     best = max(found, key=lambda one: one.theirs.value)
-    if best.ratio is None:
+    if best.ratio is None or best.ours is None:
         raise UnusableError("gpubench has no such row")
     unit = best.what.unit
     return best.ratio, (

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from gpubench_reports.common.units import si
@@ -33,7 +34,7 @@ class RuleRows:
 
     def usable(self, name: str) -> dict[str, Any]:
         """The row of this name. Raises UnusableError where its figures say nothing."""
-        row = self._rows[name]
+        row: dict[str, Any] = self._rows[name]
         if row["status"] != "ok":
             raise UnusableError(f"{name} {row['status']}: {row['reason']}")
         # A modelled time has no noise: such a row only ran out of time on a busy host.
@@ -45,7 +46,8 @@ class RuleRows:
 
     def arguments(self, name: str) -> dict[str, float | str]:
         """The arguments of the row of this name, whatever became of it."""
-        return self._rows[name]["arguments"]
+        arguments: dict[str, float | str] = self._rows[name]["arguments"]
+        return arguments
 
     def used(self, name: str, beside: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """The row of this name as `row`, and by its alias the one beside it of each pattern. Raises
@@ -81,7 +83,7 @@ def plain_figure(row: dict[str, Any], key: str) -> Any:
 
 def figures_of(used: Mapping[str, dict[str, Any]]) -> dict[str, Callable[[str], Any]]:
     """What figure() takes: the plain figures of each row, by its alias."""
-    return {alias: lambda key, of=row: plain_figure(of, key) for alias, row in used.items()}
+    return {alias: partial(plain_figure, row) for alias, row in used.items()}
 
 
 def figure(expression: Expression, of: Mapping[str, Callable[[str], Any]], where: str) -> float:

@@ -14,9 +14,12 @@ namespace gpubench {
 template <class T, class Expected>
 __global__ void find_wrong_element(const T* got, unsigned long long n, Expected expected,
                                    double relative, double absolute, unsigned long long* first) {
+  using As = Compared<T, Expected>;
   for (unsigned long long i = blockIdx.x * 1ull * blockDim.x + threadIdx.x; i < n;
        i += gridDim.x * 1ull * blockDim.x) {
-    if (!is_right(got[i], static_cast<T>(expected(i)), relative, absolute)) atomicMin(first, i);
+    if (!is_right(static_cast<As>(got[i]), static_cast<As>(expected(i)), relative, absolute)) {
+      atomicMin(first, i);
+    }
   }
 }
 
@@ -32,7 +35,8 @@ std::string check_elements(const T* got, std::size_t n, Expected expected, doubl
   if (wrong == ~0ull) return {};
   T value{};
   CUDA_CHECK(cudaMemcpy(&value, got + wrong, sizeof(T), cudaMemcpyDeviceToHost));
-  return describe_wrong(wrong, value, static_cast<T>(expected(wrong)));
+  using As = Compared<T, Expected>;
+  return describe_wrong(wrong, static_cast<As>(value), static_cast<As>(expected(wrong)));
 }
 
 }  // namespace gpubench

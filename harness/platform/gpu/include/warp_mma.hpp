@@ -130,6 +130,16 @@ __host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {
   return row / 8 * 256 + k / 16 * 128 + row % 8 * 16 + k % 16;
 }
 
+// Whether this code has it, or traps. (Compiled for sm_90 and for sm_90a, a kernel has the same
+// attributes: only the code itself knows.)
+__device__ constexpr bool has_wgmma() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  return true;
+#else
+  return false;
+#endif
+}
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GPUBENCH_8(c, i) \
   c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), c(d[i + 7])

@@ -17,14 +17,15 @@ namespace gpubench {
 template <class T, class Expected>
 std::string check_elements(const T* got, std::size_t n, Expected expected, double relative,
                            double absolute, bool only_written) {
+  using As = Compared<T, Expected>;
   std::size_t checked = 0;
   const auto ranges = model::current_runtime()->memory().present_ranges(got, n * sizeof(T));
   for (const auto& [begin, bytes] : ranges) {
     const auto first = static_cast<std::size_t>(reinterpret_cast<const T*>(begin) - got);
     for (std::size_t i = first; i < first + bytes / sizeof(T); ++i) {
       if (only_written && is_poison(got[i])) continue;
-      const T want = static_cast<T>(expected(i));
-      if (!is_right(got[i], want, relative, absolute)) return describe_wrong(i, got[i], want);
+      const auto is = static_cast<As>(got[i]), want = static_cast<As>(expected(i));
+      if (!is_right(is, want, relative, absolute)) return describe_wrong(i, is, want);
       ++checked;
     }
   }

@@ -45,6 +45,7 @@ GPUBENCH_WGMMA(wgmma_m64n128_fp8, fp8, float)
 GPUBENCH_WGMMA(wgmma_m64n128_int8, int8, int)
 #undef GPUBENCH_WGMMA
 
+constexpr bool has_wgmma() { return true; }
 // Multiplications are made at once here, so there is nothing to begin or to wait for.
 __forceinline__ void wgmma_stored() {}
 template <class Sum, unsigned count>

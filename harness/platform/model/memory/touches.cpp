@@ -23,9 +23,9 @@ void add_touch(Touches& to, const DeviceMemory& memory, const void* begin, std::
       bytes > 0 && memory.in_range(begin) ? memory.find(begin) : nullptr;
   if (found == nullptr) return;
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(begin) - found->begin);
-  to.push_back(
-      {found->identity, found->bytes, how,
-       std::make_shared<const std::vector<ByteRange>>(1, ByteRange{offset, offset + bytes})});
+  const std::size_t end = std::min(offset + bytes, found->bytes);
+  to.push_back({found->identity, found->bytes, how,
+                std::make_shared<const std::vector<ByteRange>>(1, ByteRange{offset, end})});
 }
 
 std::optional<Conflict> conflict(const Touches& first, const Touches& second) {

@@ -150,16 +150,17 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   const double requests = loads.requests + stores.requests + atomics.requests + local_words;
   const double tags = tag_banks * (loads.tag_wavefronts + stores.tag_wavefronts +
                                    atomics.tag_wavefronts + local_words);
-  const double data = (loads.wavefronts + local_words) * line_bytes +
-                      (stores.sectors + atomics.sectors) * sector_bytes;
+  traffic.l1_bytes = (loads.wavefronts + local_words) * line_bytes +
+                     (stores.sectors + atomics.sectors) * sector_bytes;
   add("l1", sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
                                  tags / device["l1_tags_per_clock_per_sm"],
-                                 data / device["l1_bytes_per_clock_per_sm"]})));
+                                 traffic.l1_bytes / device["l1_bytes_per_clock_per_sm"]})));
   double wavefronts = 0;
   for (const Access o : {Access::load, Access::store, Access::atomic}) {
     wavefronts += counts.at(Space::shared, o).wavefronts;
   }
-  add("shared", sm_seconds(wavefronts * line_bytes / device["shared_bytes_per_clock_per_sm"]));
+  traffic.shared_bytes = wavefronts * line_bytes;
+  add("shared", sm_seconds(traffic.shared_bytes / device["shared_bytes_per_clock_per_sm"]));
   // Only what the source names can be counted: a lower bound of the instructions issued.
   double instructions = profile.local_words * scale;
   for (const auto& [name, of_class] : instructions_of(counts)) instructions += of_class;

@@ -1,6 +1,7 @@
 """The axes of a panel, and their ticks."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +12,10 @@ from gpubench_reports.charts.concept.names import are_slanted, category_names
 from gpubench_reports.charts.concept.scales import Scale
 from gpubench_reports.common.units import argument_text, axis_title
 from gpubench_reports.results.headlines import REQUEST_QUANTITIES
-from gpubench_reports.results.sweeps import Panel, distinct
+from gpubench_reports.results.sweeps import Argument, Panel, distinct
 
 
-def scale_x(axes: Axes, panel: Panel):
+def scale_x(axes: Axes, panel: Panel) -> Callable[[list[Argument]], np.ndarray]:
     """Scales the x axis; returns the function from swept values to positions."""
     values = distinct(x for series in panel.series for x in series.x)
     if not panel.numeric:
@@ -46,7 +47,7 @@ def scale_x(axes: Axes, panel: Panel):
         margin = 0.04 * (numbers.max() - numbers.min()) or 1.0
         axes.set_xlim(numbers.min() - margin, numbers.max() + margin)
         shown = _linear_ticks(numbers)
-    axes.xaxis.set_major_locator(FixedLocator(shown))
+    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: argument_text(float(value))))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -90,7 +91,7 @@ def scale_y(axes: Axes, panel: Panel, scale: Scale) -> None:
         top = 2.0 ** math.ceil(math.log2(max(scale.high, 2)))
         axes.set_yscale("log", base=2)
         axes.set_ylim(min(scale.low, 1) / 1.3, top * 1.3)
-        axes.yaxis.set_major_locator(FixedLocator(2.0 ** np.arange(math.log2(top) + 1)))
+        axes.yaxis.set_major_locator(FixedLocator(list(2.0 ** np.arange(math.log2(top) + 1))))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.set_ylabel(quantity.title)

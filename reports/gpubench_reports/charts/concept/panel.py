@@ -1,6 +1,7 @@
 """One panel: its series, their laws and predictions, and the roof that binds them."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from gpubench_reports.charts.concept.scales import Scale, claimed_columns
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.results.headlines import REQUEST_QUANTITIES
-from gpubench_reports.results.sweeps import Panel, Series
+from gpubench_reports.results.sweeps import Argument, Panel, Series
 
 _FEW = 2  # points, of which a panel has room to write the values
 MARK, RING = 5.2, 2.8  # points of print: a mark, and what it grows by for each one on it
@@ -181,7 +182,7 @@ def covered_by(panel: Panel, scale: Scale) -> list[np.ndarray]:
     ]
 
 
-def _spell_out(axes: Axes, panel: Panel, position) -> None:
+def _spell_out(axes: Axes, panel: Panel, position: Callable[[list[Argument]], np.ndarray]) -> None:
     """One point or two in an empty field: each gets a stem from zero, and its value beside it."""
     if sum(len(series.x) for series in panel.series) > _FEW or len(panel.series) > 1:
         return
@@ -221,7 +222,7 @@ def _draw_claimed(axes: Axes, x: np.ndarray, value: np.ndarray, colour: str, mar
 
 def doubtful_rows(rows: pd.DataFrame) -> np.ndarray:
     """Rows that did not converge or were throttled."""
-    return ((rows["converged"] == 0) | (rows["throttled"] > 0)).to_numpy()
+    return np.asarray((rows["converged"] == 0) | (rows["throttled"] > 0))
 
 
 def _roof_line(axes: Axes, panel: Panel, context: Context) -> None:

@@ -49,7 +49,7 @@ def scales_of(drawn: list[Panel]) -> list[Scale]:
 def _drawn_values(panel: Panel) -> np.ndarray:
     columns = ["value", "law_value", "predicted", "low", "high", *claimed_columns(panel)]
     values = np.concatenate([s.rows[columns].to_numpy(float).ravel() for s in panel.series])
-    return values[np.isfinite(values) & (values > 0)]
+    return np.asarray(values[np.isfinite(values) & (values > 0)])
 
 
 def claimed_columns(panel: Panel) -> list[str]:

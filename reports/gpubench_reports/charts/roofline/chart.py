@@ -40,8 +40,8 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     spelled = sum(len(sweep.numbers) for sweep in found) <= _SPELLED_OUT
     key = [key_entry(sweep, spelled) for sweep in found]
     if ridges:
-        names = "; ".join(name for _, _, name in ridges)
-        key.append((Sign(RIDGE, style.INK), wrapped(f"ridge points [FLOP per byte]  {names}")))
+        peaks_met = "; ".join(name for _, _, name in ridges)
+        key.append((Sign(RIDGE, style.INK), wrapped(f"ridge points [FLOP per byte]  {peaks_met}")))
     key_lines = math.ceil(sum(len(lines) for _, lines in key) / 2) + 1
     top, bottom = 0.95, 0.55
     height = top + _PLOT_HEIGHT + bottom + key_lines * KEY_LINE + 0.15

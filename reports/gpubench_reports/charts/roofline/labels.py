@@ -1,6 +1,7 @@
 """Which points are labelled, with what, and where."""
 
 import math
+from typing import Any
 
 import numpy as np
 import textalloc
@@ -98,15 +99,15 @@ def _place(
     gid: str,
 ) -> list[Text | None]:
     """Writes the labels where there is room, clear of `points` and `lines`."""
-    _, _, texts, _ = textalloc.allocate(
+    avoided: dict[str, Any] = {"x_lines": [x for x, _ in lines], "y_lines": [y for _, y in lines]}
+    placed: Any = textalloc.allocate(
         axes,
         [label[0] for label in labels],
         [label[1] for label in labels],
         [label[2] for label in labels],
         x_scatter=points[:, 0],
         y_scatter=points[:, 1],
-        x_lines=[x for x, _ in lines] or None,
-        y_lines=[y for _, y in lines] or None,
+        **(avoided if lines else {}),
         textsize=7.5,
         textcolor=[label[3] for label in labels],
         linecolor=[label[3] for label in labels],
@@ -120,7 +121,7 @@ def _place(
         gid=gid,
         zorder=8,
     )
-    return list(texts)
+    return list(placed[2])
 
 
 def _together(axes: Axes, labels: list[_Label]) -> list[_Label]:
@@ -170,7 +171,7 @@ def _bars(axes: Axes, text: Text) -> list[tuple[np.ndarray, np.ndarray]]:
 
     The placing library keeps labels clear of points and lines; it takes no slanted boxes.
     """
-    renderer = axes.figure.canvas.get_renderer()
+    renderer = style.renderer_of(axes)
     angle = math.radians(text.get_rotation())
     along = np.array([math.cos(angle), math.sin(angle)])
     across = np.array([-along[1], along[0]])

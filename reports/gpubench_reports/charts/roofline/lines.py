@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import si
@@ -72,7 +73,7 @@ def ridge_points(bandwidths: list[Line], peaks: list[Line]) -> list[tuple[float,
     return list(seen.values())
 
 
-def roof_style(line: Line) -> dict:
+def roof_style(line: Line) -> dict[str, Any]:
     return {
         "ls": style.ROOF_LINES[line.provenance],
         "lw": 1.5 if line.of_run else 1.0,

@@ -1,6 +1,7 @@
 """Names along the roofs, clear of each other."""
 
 import math
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,9 +20,9 @@ def name_slopes(axes: Axes, bandwidths: list[Line]) -> list[Text]:
     to_display = axes.transData.transform
     slope = to_display((10, 10)) - to_display((1, 1))
     angle = math.degrees(math.atan2(slope[1], slope[0]))
-    above = offset_copy(axes.transData, axes.figure, -1.5, 2.0, units="points")
+    above = offset_copy(axes.transData, axes.get_figure(root=True), -1.5, 2.0, units="points")
     placed: list[Text] = []
-    renderer = axes.figure.canvas.get_renderer()
+    renderer = style.renderer_of(axes)
     for group in sorted(by_name(bandwidths), key=lambda lines: -lines[0].value):
         upper = max(group, key=lambda line: line.value)
         start = max(left, low / upper.value) * 1.15
@@ -48,7 +49,7 @@ def name_slopes(axes: Axes, bandwidths: list[Line]) -> list[Text]:
     return placed
 
 
-def _cross(one: Text, other: Text, renderer) -> bool:
+def _cross(one: Text, other: Text, renderer: Any) -> bool:
     """Whether two labels of the same rotation overlap, as the slanted boxes that they are."""
     angle = math.radians(one.get_rotation())
 

@@ -27,11 +27,11 @@ class Sweep:
 
     @property
     def intensity(self) -> np.ndarray:
-        return self.series.rows["arithmetic_intensity"].to_numpy(float)
+        return np.asarray(self.series.rows["arithmetic_intensity"], dtype=float)
 
     @property
     def rate(self) -> np.ndarray:
-        return self.series.rows["flops_per_second"].to_numpy(float)
+        return np.asarray(self.series.rows["flops_per_second"], dtype=float)
 
 
 def find_sweeps(rows: pd.DataFrame) -> list[Sweep]:

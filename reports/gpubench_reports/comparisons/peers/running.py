@@ -64,7 +64,7 @@ def run_all(by: Settings) -> dict[str, str]:
             commands[peer.name] = (peer, [_filled(word, peer, by, arch) for word in peer.run])
     took: dict[str, float] = read_seconds(by.out)
     for run in range(1, by.runs + 1):
-        for name, (peer, command) in commands.items():
+        for name, (whose, command) in commands.items():
             key = f"{name}-{run}"
             if key in took or name in skipped:
                 continue
@@ -77,7 +77,7 @@ def run_all(by: Settings) -> dict[str, str]:
                 )
                 return skipped
             start = time.monotonic()
-            if why := _run_once(peer, command, by, key, left):
+            if why := _run_once(whose, command, by, key, left):
                 skipped[name] = why
                 continue
             took[key] = time.monotonic() - start

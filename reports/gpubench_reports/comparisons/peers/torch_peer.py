@@ -38,7 +38,7 @@ def sample(run: Callable[[], Any]) -> list[float]:
             run()
         end.record()
         end.synchronize()
-        return begin.elapsed_time(end) * 1e-3 / count
+        return float(begin.elapsed_time(end)) * 1e-3 / count
 
     batch(3)  # loads, chooses, allocates
     count = max(1, round(BATCH_SECONDS / batch(3)))

@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def call() -> int:
         options = _parser().parse_args(arguments)
-        return options.run(options)
+        return int(options.run(options))
 
     return run_guarded(PROGRAM, call, line_buffering=True)
 

@@ -25,4 +25,4 @@ def run(options: argparse.Namespace) -> int:
     print(text, end="")
     if options.out is not None:
         write_atomically(options.out, text.encode())
-    return result.exit_code
+    return int(result.exit_code)

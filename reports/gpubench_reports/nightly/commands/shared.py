@@ -4,13 +4,21 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpubench_reports.common.errors import ReportError
+
+if TYPE_CHECKING:
+    from gpubench_reports.nightly.gate.gate import Gate
+    from gpubench_reports.nightly.nights.running import Program
+    from gpubench_reports.nightly.rule.settings import Settings
+    from gpubench_reports.nightly.store.index import Index
+    from gpubench_reports.nightly.store.store import Store
 
 PROGRAM = "nightly"
 
 
-def opened(options: argparse.Namespace, create: bool = False):
+def opened(options: argparse.Namespace, create: bool = False) -> "tuple[Store, Index, Settings]":
     from gpubench_reports.nightly.rule.settings import load
     from gpubench_reports.nightly.store.index import Index
     from gpubench_reports.nightly.store.store import Store
@@ -26,7 +34,7 @@ def opened(options: argparse.Namespace, create: bool = False):
     return store, Index(store), settings
 
 
-def program_of(options: argparse.Namespace, path: Path, settings):
+def program_of(options: argparse.Namespace, path: Path, settings: "Settings") -> "Program":
     from gpubench_reports.nightly.nights.running import Program
 
     return Program(
@@ -39,7 +47,14 @@ def program_of(options: argparse.Namespace, path: Path, settings):
     )
 
 
-def conclude(options, store, index, settings, machine: str, aside: set) -> int:
+def conclude(
+    options: argparse.Namespace,
+    store: "Store",
+    index: "Index",
+    settings: "Settings",
+    machine: str,
+    aside: set[tuple[Path, str]],
+) -> int:
     """Judges what is new, writes what is derived, and prints the machine's standing.
 
     Of the files in quarantine those are named that are not in `aside`: that were not there before.
@@ -83,7 +98,7 @@ def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -
     return 0
 
 
-def gate_of(options: argparse.Namespace):
+def gate_of(options: argparse.Namespace) -> "Gate":
     from gpubench_reports.nightly.gate.gate import Gate
     from gpubench_reports.nightly.rule.settings import Settings, load
 

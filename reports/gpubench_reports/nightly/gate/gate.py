@@ -232,9 +232,11 @@ class Gate:
         length = min((len(s[name]) for s in sound for name in names), default=0)
         times = [np.array([s[name][:length] for name in names]) for s in sound]
         times = [t.reshape(len(names), length) for t in times]
-        comparison = statistics(*times, self.settings, self.seed)
+        comparison = statistics(times[0], times[1], self.settings, self.seed)
         medians = [np.median(t, axis=1) if names else np.empty(0) for t in times]
-        return GateResult(names, *medians, comparison, len(a), failed, notes, self.rehearsal)
+        return GateResult(
+            names, medians[0], medians[1], comparison, len(a), failed, notes, self.rehearsal
+        )
 
 
 def _sound(files: Sequence[ProcessFile], least: int) -> dict[str, list[float]]:

@@ -79,8 +79,8 @@ class Machine:
             " order by v.series, v.night",
             (machine, last - HORIZON, last),
         ):
-            point = Point(*(math.nan if column is None else column for column in columns))
-            self.points[device, mode, name].append(point)
+            known = [math.nan if column is None else column for column in columns]
+            self.points[device, mode, name].append(Point._make(known))
         self.events: dict[Key, list[dict[str, Any]]] = defaultdict(list)
         for (text,) in index.rows(
             "select verdict from night where machine = ? and number <= ? and verdict is not null"
@@ -90,7 +90,9 @@ class Machine:
             for event in json.loads(text).get("events", []):
                 self.events[event["device"], event["mode"], event["benchmark"]].append(event)
 
-    def standing(self, key: Key, environment: dict, decisions: Sequence[dict]) -> Standing:
+    def standing(
+        self, key: Key, environment: dict[str, Any], decisions: Sequence[dict[str, Any]]
+    ) -> Standing:
         """Where the series stands in that environment."""
         standing = Standing()
         for event in self.events.get(key, ()):
@@ -109,7 +111,7 @@ class Machine:
                     standing.acknowledged = decision
         return standing
 
-    def level(self, key: Key, environment: int, decisions: Sequence[dict]) -> list[Point]:
+    def level(self, key: Key, environment: int, decisions: Sequence[dict[str, Any]]) -> list[Point]:
         """The nights of the series' present level, oldest first."""
         start = self.standing(key, self.environments[environment], decisions).level_start
         return [

@@ -62,7 +62,11 @@ def judge_new(store: Store, index: Index, settings: Settings) -> list[tuple[Nigh
 
 
 def _judge_night(
-    index: Index, history: Machine, night: Night, settings: Settings, decisions: Sequence[dict]
+    index: Index,
+    history: Machine,
+    night: Night,
+    settings: Settings,
+    decisions: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     events: list[dict[str, Any]] = []
     provisional, learning, segments = [], 0, []
@@ -188,7 +192,7 @@ def suspicious(
     number: int,
     files: Sequence[ProcessFile],
     settings: Settings,
-    decisions: Sequence[dict],
+    decisions: Sequence[dict[str, Any]],
 ) -> list[Key]:
     """The series that night `number`, of which `files` are known so far, makes provisional."""
     history = Machine(index, machine, until=number - 1)

@@ -10,7 +10,11 @@ from gpubench_reports.nightly.store.store import Night
 
 
 def missing_series(
-    index: Index, history: Machine, tonight: set[Key], night: Night, decisions: Sequence[dict]
+    index: Index,
+    history: Machine,
+    tonight: set[Key],
+    night: Night,
+    decisions: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Series of tonight's devices that had a value once, have none tonight, and nobody retired."""
     problems = {
@@ -51,7 +55,9 @@ def missing_series(
     return found
 
 
-def is_retired(machine: str, key: Key, last_night: int, decisions: Sequence[dict]) -> bool:
+def is_retired(
+    machine: str, key: Key, last_night: int, decisions: Sequence[dict[str, Any]]
+) -> bool:
     """Whether somebody knows that the series ends with that night."""
     return any(
         decision["action"] == "retire"

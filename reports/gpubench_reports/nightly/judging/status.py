@@ -106,7 +106,9 @@ def decide(
         groups = [*one.regressions, *one.acknowledged]
         if action == "accept":
             groups += one.improvements
-        keys = [[s.event["device"], s.event["mode"], s.event["benchmark"]] for s in groups]
+        keys = [
+            [s.event["device"], s.event["mode"], s.event["benchmark"]] for s in groups if s.event
+        ]
         missing = [
             [entry["device"], entry["mode"], entry["benchmark"]]
             for entry in one.verdict.get("missing", [])

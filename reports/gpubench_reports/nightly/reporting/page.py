@@ -62,7 +62,7 @@ class _Card:
 
     key: Key
     kind: str  # css class and the reason for its place
-    order: tuple
+    order: tuple[Any, ...]
     caption: str
     points: list[Point]
     events: list[dict[str, Any]]
@@ -191,12 +191,12 @@ def _unrest(points: Sequence[Point]) -> float:
     return abs(math.log(float(np.median(seconds[-3:])) / float(np.median(seconds))))
 
 
-def _x(night: int, nights: Sequence[tuple]) -> float:
+def _x(night: int, nights: Sequence[tuple[Any, ...]]) -> float:
     first, last = nights[0][0], nights[-1][0]
-    return _MARGIN + (_WIDTH - 2 * _MARGIN) * (night - first + 0.5) / (last - first + 1)
+    return float(_MARGIN + (_WIDTH - 2 * _MARGIN) * (night - first + 0.5) / (last - first + 1))
 
 
-def _figure(card: _Card, history: Machine, nights: Sequence[tuple]) -> str:
+def _figure(card: _Card, history: Machine, nights: Sequence[tuple[Any, ...]]) -> str:
     points = card.points
     seconds = [point.seconds for point in points]
     base = float(np.median(seconds[:10]))
@@ -277,7 +277,7 @@ def _levels(card: _Card) -> Iterable[tuple[int, int, float]]:
 _Bars = dict[int, tuple[float, str]]
 
 
-def _strip(history: Machine, nights: Sequence[tuple]) -> str:
+def _strip(history: Machine, nights: Sequence[tuple[Any, ...]]) -> str:
     """The machine over the same nights: clock, temperature, throttling, nights not valid, commits.
 
     A bar's height is its share of the largest one; the darker commits take turns with the lighter.
@@ -316,7 +316,9 @@ def _strip(history: Machine, nights: Sequence[tuple]) -> str:
     return "".join(svg) + "</svg>"
 
 
-def _strip_rows(history: Machine, nights: Sequence[tuple]) -> dict[tuple[str, str], _Bars]:
+def _strip_rows(
+    history: Machine, nights: Sequence[tuple[Any, ...]]
+) -> dict[tuple[str, str], _Bars]:
     """By title and colour: a bar for each night, as its height and what it says."""
     first = nights[0][0]
     seen: dict[str, dict[int, list[float]]] = {"clock": {}, "temperature": {}, "throttled": {}}
@@ -349,7 +351,7 @@ def _strip_rows(history: Machine, nights: Sequence[tuple]) -> dict[tuple[str, st
     }
 
 
-def _changes(history: Machine, nights: Sequence[tuple]) -> list[str]:
+def _changes(history: Machine, nights: Sequence[tuple[Any, ...]]) -> list[str]:
     """New drivers, compilers and commits in words, the latest first: a phone shows no tooltips."""
     found: dict[tuple[int, str], int] = {}  # how many series, by night and what changed
     for points in history.points.values():

@@ -6,6 +6,7 @@ machine is.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -46,7 +47,7 @@ select machine, device, night, date, avg(clock_hz) as clock_hz, max(temperature_
 from nights where name like ? group by machine, device, night, date order by machine, night""",
 }
 
-Answer = tuple[list[str], Sequence[tuple]]
+Answer = tuple[list[str], Sequence[tuple[Any, ...]]]
 
 
 def names() -> list[str]:
@@ -80,7 +81,7 @@ def over_parquet(where: str, name: str, benchmark: str) -> Answer:
             raise ReportError(where, str(error).splitlines()[0]) from None
 
 
-def load_duckdb():
+def load_duckdb() -> Any:
     """The module, or a ReportError that says how to get it."""
     try:
         import duckdb

@@ -64,6 +64,10 @@ class Settings:
             raise ReportError("settings", "'min_nights' is above 'window'")
 
 
+def _name(kind: object) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
 def load(store: Path, **changes: Any) -> Settings:
     """The settings of the store in folder `store`; `changes` that are not None come on top.
 
@@ -87,6 +91,6 @@ def load(store: Path, **changes: Any) -> Settings:
         if wanted is float and type(value) is int:
             found[key] = float(value)
         elif type(value) is not wanted:
-            raise ReportError(path, f"'{key}' must be {wanted.__name__}, not {value!r}")
+            raise ReportError(path, f"'{key}' must be {_name(wanted)}, not {value!r}")
     found |= {key: value for key, value in changes.items() if value is not None}
     return Settings(**found)

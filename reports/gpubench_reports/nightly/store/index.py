@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
@@ -76,10 +77,12 @@ class Index:
             raise
         return database
 
-    def rows(self, query: str, arguments: Iterable = ()) -> list[tuple]:
+    def rows(self, query: str, arguments: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         return self.table(query, arguments)[1]
 
-    def table(self, query: str, arguments: Iterable = ()) -> tuple[list[str], list[tuple]]:
+    def table(
+        self, query: str, arguments: Iterable[Any] = ()
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The answer's columns, and its rows."""
         try:
             cursor = self._database.execute(query, tuple(arguments))
@@ -165,7 +168,8 @@ class Index:
     ) -> None:
         """Puts the night into the database, in place of what it holds of it."""
         self._forget(night.machine, night.number)
-        state, note, files = "ok", "", []
+        state, note = "ok", ""
+        files: list[ProcessFile] = []
         plan = self._document(night, "plan.json", put_aside) or {}
         done = self._document(night, "done.json", put_aside)
         if done is None:
@@ -207,7 +211,7 @@ class Index:
         if state in ("ok", "invalid"):
             self._insert(night, files, settings, valid=state == "ok")
 
-    def _document(self, night: Night, name: str, put_aside: list[str]) -> dict | None:
+    def _document(self, night: Night, name: str, put_aside: list[str]) -> dict[str, Any] | None:
         try:
             return night.document(name)
         except ReportError as error:
@@ -215,7 +219,7 @@ class Index:
             return None
 
     def _files(
-        self, night: Night, listed: dict[str, dict], put_aside: list[str]
+        self, night: Night, listed: dict[str, dict[str, Any]], put_aside: list[str]
     ) -> tuple[list[ProcessFile], int]:
         """The night's readable files, and how many of those in done.json may still be coming."""
         found, missing = [], 0
@@ -314,11 +318,12 @@ class Index:
             " flags) values(?, ?, ?, ?, ?, ?, ?)",
             fields,
         )
-        return run(
+        found = run(
             f"select id from {table} where device = ? and device_title = ? and mode = ?"
             " and driver = ? and cuda = ? and compiler = ? and flags = ?",
             fields,
-        ).fetchone()[0]
+        ).fetchone()
+        return int(found[0])
 
     def _series(self, machine: str, device: str, mode: str, name: str) -> int:
         run = self._database.execute
@@ -327,10 +332,9 @@ class Index:
             "select id from series where machine = ? and device = ? and mode = ? and name = ?", key
         ).fetchone()
         if found is None:
-            return run(
-                "insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key
-            ).lastrowid
-        return found[0]
+            made = run("insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key)
+            return int(made.lastrowid or 0)
+        return int(found[0])
 
 
 def _fingerprint(night: Night) -> str:

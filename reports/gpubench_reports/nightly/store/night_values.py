@@ -3,12 +3,15 @@
 import json
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from gpubench_reports.nightly.store.process_file import ProcessFile, Timing
 
 
-def night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timing]) -> tuple:
+def night_value(
+    first: list[Timing], rerun: list[Timing], all_first: list[Timing]
+) -> tuple[Any, ...]:
     """The columns of `value` behind `environment`."""
     sound = rerun or first
     medians = [timing.seconds for timing in first]
@@ -31,7 +34,9 @@ def night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timing
     )
 
 
-def _median(numbers: Iterable[float], of=statistics.median) -> float | None:
+def _median(
+    numbers: Iterable[float], of: Callable[[list[float]], float] = statistics.median
+) -> float | None:
     known = [number for number in numbers if not math.isnan(number)]
     return of(known) if known else None
 

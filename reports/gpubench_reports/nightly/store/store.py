@@ -165,7 +165,7 @@ class Store:
         if not marker.exists():
             raise ReportError(root, "is no store of nights: it has no store.json")
         document = parse(marker)
-        kind = document.get("kind") if isinstance(document, dict) else None
+        kind = document.get("kind", "") if isinstance(document, dict) else ""
         if kind not in KINDS or document.get("schema") != SCHEMA:
             raise ReportError(marker, "is not a store that this program knows")
         if (kind == "rehearsal") != rehearsal:

@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def noise_of(index: Index, settings: Settings) -> Noise | None:
     ones explain. Changes of level would count as noise, so nights are compared with their
     neighbours only. What a night measured first counts, since an outlier is measured again.
     """
-    series: dict[tuple, list[tuple[float, float, str]]] = {}
+    series: dict[tuple[Any, ...], list[tuple[float, float, str]]] = {}
     within: list[float] = []
     for number, environment, first, rerun, fine, medians in index.rows(
         "select series, environment, first, rerun, within, medians from value"
@@ -115,13 +116,13 @@ def _above_both_sides(logs: np.ndarray) -> np.ndarray:
     an outlier stands above both, the first night of a step does not."""
     around = np.lib.stride_tricks.sliding_window_view(logs, 3)
     before, after = np.median(around[:-4], axis=1), np.median(around[4:], axis=1)
-    return logs[3:-3] - np.maximum(before, after)
+    return np.asarray(logs[3:-3] - np.maximum(before, after))
 
 
 def _against_neighbours(logs: np.ndarray) -> np.ndarray:
     """Each inner night less the median of the two before and the two after it."""
     around = np.stack([logs[:-4], logs[1:-3], logs[3:-1], logs[4:]])
-    return logs[2:-2] - np.median(around, axis=0)
+    return np.asarray(logs[2:-2] - np.median(around, axis=0))
 
 
 @dataclass(frozen=True)

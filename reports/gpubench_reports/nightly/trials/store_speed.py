@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def make_night(store: Store, number: int, seconds: np.ndarray, verdict: bool) ->
         )
 
 
-def _row(index: int, seconds: float) -> dict:
+def _row(index: int, seconds: float) -> dict[str, Any]:
     """A row with as many keys as a measured one has."""
     rate = 1e9 / seconds
     name = f"concept{index % 20}/kernel{index % 7}/dtype:fp32/n:{index}"

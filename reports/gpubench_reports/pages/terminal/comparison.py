@@ -1,6 +1,7 @@
 """Comparisons in the terminal: of two files, and of many."""
 
 import math
+from typing import Any
 
 import pandas as pd
 from rich.table import Table
@@ -66,7 +67,7 @@ def print_speedups(table: Speedups) -> None:
     console.print(table_of(columns))
 
 
-def _mean(line: dict | None) -> str:
+def _mean(line: dict[str, Any] | None) -> str:
     if line is None:
         return NONE
     interval = ""

@@ -1,5 +1,6 @@
 """mixbench: what it prints, of which the lines of its CSV block are read."""
 
+import math
 import re
 from pathlib import Path
 
@@ -26,20 +27,18 @@ def read(path: Path) -> Imported:
                 continue
             intensity, milliseconds, rate, bandwidth = group
             seconds = milliseconds * 1e-3
-            if dtype == "int32":
-                judged_by, more = "items_per_second", {"items_per_second": rate * 1e9}
-            else:
-                judged_by = "useful_bytes_per_second"
-                more = {"flops_per_second": rate * 1e9, "arithmetic_intensity": intensity}
+            whole = dtype == "int32"  # no FLOPs
             found.rows.append(
                 row_of(
                     "roofline",
                     "mixbench",
                     {"dtype": dtype, "iterations": int(cells[0])},
                     seconds,
-                    judged_by=judged_by,
+                    judged_by="items_per_second" if whole else "useful_bytes_per_second",
                     useful_bytes_per_second=bandwidth * 1e9,
-                    **more,
+                    items_per_second=rate * 1e9 if whole else math.nan,
+                    flops_per_second=math.nan if whole else rate * 1e9,
+                    arithmetic_intensity=math.nan if whole else intensity,
                 )
             )
     return found

@@ -3,6 +3,7 @@
 import fnmatch
 import math
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -25,7 +26,7 @@ _DERIVED = (
     "slowdown",
     "zeros",
 )
-_TESTS = {
+_TESTS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda value, limit: value > limit,
     "below": lambda value, limit: value < limit,
     "equals": lambda value, limit: value == limit,
@@ -119,5 +120,5 @@ def _quoted(row: dict[str, Any], key: str) -> str:
         return f"{plain} {text}" if isinstance(text, str) else ""
     words = rules()["quoted"].get(key)
     if words:
-        return words.format(value, si=si(value, "s")).replace("%", " %")
+        return str(words).format(value, si=si(value, "s")).replace("%", " %")
     return f"{plain} {value * 100:.3g} %" if key.endswith("_share") else f"{plain} {value:.4g}"

@@ -1,0 +1,18 @@
+// How a bench function ends before its end.
+#pragma once
+
+#include <string>
+
+namespace gpubench {
+
+// What this device lacks for the row.
+struct Skipped {
+  std::string reason;
+};
+
+// The row has failed, and no time of it is worth anything.
+struct WrongResult {
+  std::string what;
+};
+
+}  // namespace gpubench

@@ -1,0 +1,22 @@
+#include "harness/platform/model/moved_bytes.hpp"
+
+namespace gpubench::model {
+
+MovedBytes moved_bytes(const std::vector<Emulator::Run>& runs) {
+  double dram = 0, l2 = 0, l1 = 0, shared = 0;
+  for (const auto& run : runs) {
+    const Traffic& traffic = run.prediction.traffic;
+    dram += traffic.dram_read_bytes + traffic.dram_write_bytes;
+    l2 += traffic.l2_sectors * sector_bytes;
+    l1 += traffic.l1_bytes;
+    shared += traffic.shared_bytes;
+  }
+  MovedBytes moved;
+  if (dram > 0) moved.dram = dram;
+  if (l2 > 0) moved.l2 = l2;
+  if (l1 > 0) moved.l1 = l1;
+  if (shared > 0) moved.shared = shared;
+  return moved;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,13 @@
+// What the launches of one run moved at each level of memory.
+#pragma once
+
+#include <vector>
+
+#include "harness/platform/model/engine/emulator.hpp"
+#include "harness/records/row.hpp"
+
+namespace gpubench::model {
+
+MovedBytes moved_bytes(const std::vector<Emulator::Run>& runs);
+
+}  // namespace gpubench::model

@@ -1,0 +1,154 @@
+#include "harness/program/console.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <map>
+#include <sstream>
+
+#include "harness/records/explanation.hpp"
+
+namespace gpubench {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string cell(const Row& row, const char* counter, const std::string& unit) {
+  const auto found = row.counters.find(counter);
+  return found == row.counters.end() ? "" : with_prefix(found->second, unit);
+}
+
+std::string percent(double ratio) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(2) << ratio * 100 << " %";
+  return text.str();
+}
+
+}  // namespace
+
+std::string with_prefix(double value, const std::string& unit) {
+  constexpr const char* prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P"};
+  int step = 4;
+  while (value != 0 && std::abs(value) < 0.9995 && step > 0) value *= 1000, --step;
+  while (std::abs(value) >= 999.5 && step < 9) value /= 1000, ++step;
+  std::ostringstream text;
+  text << std::setprecision(3) << value << ' ' << prefixes[step] << unit;
+  return text.str();
+}
+
+std::string headline_text(const ordered_json& context) {
+  const auto conditions = context.find("conditions");
+  return "gpubench: " + context.at("device_title").get<std::string>() +
+         (context.at("device_kind") == "model" ? ": MODELLED, nothing here was measured"
+                                               : ": measured") +
+         (conditions == context.end() ? "" : ", conditions: " + conditions->get<std::string>()) +
+         "\n";
+}
+
+std::string console_header(std::size_t width) {
+  std::ostringstream text;
+  text << std::left << std::setw(static_cast<int>(width)) << "row" << std::right << std::setw(11)
+       << "time" << std::setw(13) << "useful" << std::setw(15) << "arithmetic" << std::setw(10)
+       << "sect/req" << std::setw(10) << "bound by\n";
+  text << std::string(width + 58, '-') << '\n';
+  return text.str();
+}
+
+std::string console_line(const Row& row, std::size_t width) {
+  std::ostringstream text;
+  text << std::left << std::setw(static_cast<int>(width)) << row.name << std::right;
+  if (row.outcome == Outcome::skipped) {
+    text << "  skipped: " << row.reason << '\n';
+  } else if (row.outcome == Outcome::failed) {
+    text << "  FAILED: " << row.reason << '\n';
+  } else {
+    const auto sectors = row.counters.find("sectors_per_request");
+    const bool counts_items = row.headline.name == "items_per_second";
+    text << std::setw(11) << with_prefix(row.median_seconds, "s") << std::setw(13)
+         << (counts_items ? cell(row, "items_per_second", row.headline.unit)
+                          : cell(row, "useful_bytes_per_second", bytes_unit))
+         << std::setw(15) << cell(row, "flops_per_second", row.arithmetic_unit) << std::setw(10);
+    if (sectors == row.counters.end()) {
+      text << "";
+    } else {
+      text << std::setprecision(4) << sectors->second;
+    }
+    text << std::setw(9) << row.bound;
+    if (const auto ok = row.counters.find("converged");
+        ok != row.counters.end() && ok->second == 0) {
+      text << "  not converged";
+    }
+    text << '\n';
+  }
+  return text.str();
+}
+
+std::string terms_line(const Row& row) {
+  std::ostringstream text;
+  text << "    ";
+  for (const auto& [name, seconds] : row.terms) {
+    if (seconds >= 1e-12) text << name << ' ' << with_prefix(seconds, "s") << "  ";
+  }
+  text << '\n' << instructions_text("    instructions of warps:", row.instructions);
+  return text.str();
+}
+
+std::string console_aggregates(const Results& results, std::size_t width) {
+  const auto repeated = times_measured(results.rows);
+  const TimeUnit seconds{"s", 1};
+  std::ostringstream text;
+  for (const auto& run : results.aggregates) {
+    if (repeated.at(run.run_name.function_name) < 2) continue;
+    const double value = aggregate_time(run, seconds);
+    text << std::left << std::setw(static_cast<int>(width))
+         << run.run_name.function_name + "_" + run.aggregate_name << std::right << std::setw(11)
+         << (run.aggregate_unit == benchmark::kTime ? with_prefix(value, "s") : percent(value))
+         << '\n';
+  }
+  return text.str();
+}
+
+std::string console_text(const Results& results, const Options& options, std::size_t width) {
+  const auto repeated = times_measured(results.rows);
+  std::string text = headline_text(results.context) + console_header(width);
+  for (const Row& row : results.rows) {
+    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    text += console_line(row, width);
+  }
+  return text + console_aggregates(results, width);
+}
+
+std::string roofs_text(const std::vector<StatedRoof>& stated) {
+  // By name: what this run found, and what the device file says.
+  std::vector<std::string> names;
+  std::map<std::string, const StatedRoof*> found, filed;
+  for (const StatedRoof& roof : stated) {
+    if (std::ranges::find(names, roof.name) == names.end()) names.push_back(roof.name);
+    (roof.is_of_this_run() ? found : filed)[roof.name] = &roof;
+  }
+  std::ostringstream text;
+  text << std::left << std::setw(14) << "roof" << std::right << std::setw(14) << "here"
+       << "  " << std::left << std::setw(11) << "" << std::right << std::setw(14) << "device file"
+       << "  " << std::left << std::setw(11) << "" << std::right << std::setw(9) << "fraction"
+       << "  from\n"
+       << std::string(96, '-') << '\n';
+  for (const std::string& name : names) {
+    const auto ours = found.find(name), theirs = filed.find(name);
+    const auto cells = [&](const auto& which, const auto& none) {
+      const bool known = which != none.end();
+      text << std::right << std::setw(14)
+           << (known ? with_prefix(which->second->value, which->second->unit) : "-") << "  "
+           << std::left << std::setw(11) << (known ? which->second->provenance : "");
+    };
+    text << std::left << std::setw(14) << name;
+    cells(ours, found);
+    cells(theirs, filed);
+    const bool both = ours != found.end() && theirs != filed.end();
+    text << std::right << std::setw(9)
+         << (both ? percent(ours->second->value / theirs->second->value) : "") << "  "
+         << (ours != found.end() ? ours->second->source : "") << '\n';
+  }
+  return text.str();
+}
+
+}  // namespace gpubench

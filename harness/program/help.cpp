@@ -1,0 +1,58 @@
+#include "harness/program/options.hpp"
+
+namespace gpubench {
+
+const char* help_text() {
+  return R"(gpubench shows what your GPU actually delivers, concept by concept, and why.
+
+  ./gpubench --benchmark_filter='^coalescing/'            one concept, on the GPU or the model
+  ./gpubench --device=model:h100-sxm --terms              what an H100 would do, and why
+  ./gpubench --benchmark_out=run.json                     a result file; scripts/bench adds charts
+
+Where it runs
+  --device=auto|cuda[:N]|model:NAME   auto: the GPU if there is one, else model:h200-sxm;
+                                      model:FILE.json: a device file of your own
+  --conditions=FILE                   makes the model device less kind, as the JSON file says:
+                                      what comes late, out of order, slowly or never
+  --list_devices                      every GPU here and every device the model knows
+What it runs
+  --benchmark_filter=REGEX            rows whose name matches; a leading '-' excludes them
+  --benchmark_list_tests              print the names of the rows and run nothing
+  --suite=quick|default|full          quick: only the ends of every axis
+  --roofs                             only the rows that measure a roof (memory, caches, arithmetic),
+                                      and a table of the roofs beside the data sheet's
+How it measures
+  --mode=cold|hot                     cold: buffers evicted from cache; hot: back-to-back batches
+  --benchmark_min_time=SECONDS        time budget per row (0.5)
+  --benchmark_min_warmup_time=SECONDS warm-up per row, discarded (0.1)
+  --benchmark_repetitions=N           run each row N times; adds mean, median, stddev and cv
+  --benchmark_report_aggregates_only, --benchmark_display_aggregates_only
+                                      report only those four; display: but keep all in files
+  --profile                           one run per row without the start gate, for ncu and
+                                      compute-sanitizer
+  --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
+  --seed=N                            seed of the input data (42)
+What it writes
+  --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
+                                      raw samples go beside it, as NAME.samples.jsonl. Ctrl-C
+                                      ends a run early and keeps what was done
+  --benchmark_format=console|json|csv on standard output
+  --benchmark_time_unit=ns|us|ms|s    of real_time and cpu_time in files (us)
+  --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
+  --predict                           on a GPU: adds the model's prediction to each row
+  --terms                             the terms of the prediction below each row
+  --explain=ROW                       on the model: runs only that row and shows, for each line of
+                                      its kernels, which lane of a warp asks for which sector or
+                                      bank; --benchmark_out adds it as NAME.explain.json
+  --trace=FILE                        runs each row once more and writes a timeline for
+                                      ui.perfetto.dev or chrome://tracing; on a GPU, from events
+                                      around every operation
+  --whole_grids                       on the model: run every block of a kernel, not a sample
+  --version                           version, commit and compiler
+Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
+Exit code: 0 every row ran or was skipped with a reason, 1 a row or the run failed, 2 bad usage,
+130 interrupted.
+)";
+}
+
+}  // namespace gpubench

@@ -1,0 +1,103 @@
+#include <benchmark/benchmark.h>
+
+#include <ctime>
+#include <set>
+
+#include "harness/program/result_json.hpp"
+#include "harness/records/concepts.hpp"
+#include "harness/system/error.hpp"
+#include "harness/system/version.hpp"
+
+namespace gpubench {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string now() {
+  const std::time_t t = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&t, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &utc);
+  return text;
+}
+
+#ifdef NDEBUG
+constexpr bool optimised = true;
+#else
+constexpr bool optimised = false;
+#endif
+
+ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
+  ordered_json json = ordered_json::array();
+  for (const StatedRoof& roof : roofs) {
+    json.push_back({{"name", roof.name},
+                    {"kind", roof.is_bandwidth() ? "bandwidth" : "compute"},
+                    {"value", roof.value},
+                    {"unit", roof.unit},
+                    {"provenance", roof.provenance},
+                    {"source", roof.source}});
+  }
+  return json;
+}
+
+}  // namespace
+
+ordered_json context_json(const Options& options, Platform& platform, const char* executable) {
+  const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
+  const auto& device = platform.device();
+  const auto [major, minor] = device.compute_capability();
+  ordered_json json = {{"date", now()},
+                       {"host_name", benchmark::SystemInfo::Get().name},
+                       {"executable", executable},
+                       {"num_cpus", cpu.num_cpus},
+                       {"mhz_per_cpu", static_cast<int>(cpu.cycles_per_second / 1e6)},
+                       {"cpu_scaling_enabled", cpu.scaling == benchmark::CPUInfo::ENABLED},
+                       {"caches", ordered_json::array()},
+                       {"load_avg", cpu.load_avg},
+                       {"library_build_type", optimised ? "release" : "debug"},
+                       {"schema_version", result_schema_version},
+                       {"gpubench_version", version::number},
+                       {"device_kind", platform.kind() == DeviceKind::model ? "model" : "cuda"},
+                       {"device", device.name()},
+                       {"device_title", device.title()},
+                       {"compute_capability", std::to_string(major) + "." + std::to_string(minor)},
+                       {"compiler", version::compiler},
+                       {"compiler_flags", version::flags},
+                       {"git_commit", version::commit},
+                       {"git_dirty", version::dirty},
+                       {"suite", options.suite_name},
+                       {"mode", options.bench.mode == Mode::cold ? "cold" : "hot"},
+                       {"seed", options.bench.seed}};
+  if (const std::string cuda = platform.cuda_version(); !cuda.empty()) json["cuda_version"] = cuda;
+  if (const std::string name = platform.conditions(); !name.empty()) json["conditions"] = name;
+  if (platform.health() != nullptr) {
+    if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
+  }
+  // What not every run has, or has only at its end, is no less gpubench's own.
+  const std::set<std::string, std::less<>> not_always{
+      "axes", "concepts", "conditions", "cuda_version", "driver_version", "interrupted", "roofs"};
+  for (const auto& [key, value] : options.context) {
+    if (json.contains(key) || not_always.contains(key)) {
+      throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");
+    }
+    json[key] = value;
+  }
+  return json;
+}
+
+void complete_context(ordered_json& context, const std::vector<Row>& rows,
+                      const std::vector<StatedRoof>& roofs) {
+  context["roofs"] = roofs_json(roofs);
+  auto concepts = ordered_json::object(), axes = concepts;
+  for (const Row& row : rows) {
+    if (const std::string question = concept_question(row.topic); !question.empty()) {
+      concepts[row.topic] = question;
+    }
+    for (const auto& [axis, unit] : row.axis_units) axes.emplace(axis, unit);
+  }
+  context["concepts"] = std::move(concepts);
+  context["axes"] = std::move(axes);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,28 @@
+# Writes OUTPUT, the questions of all bench files: the first line of each is `// NAME: question?`.
+# Run at build time with BENCH_FILES, so that an edit of a head needs no new configure.
+set(entries "")
+foreach(file IN LISTS BENCH_FILES)
+  get_filename_component(name ${file} NAME_WE)
+  file(STRINGS ${file} head LIMIT_COUNT 1)
+  if(NOT head MATCHES "^// ${name}: (.+[?])$")
+    message(FATAL_ERROR "${file}:1 must be the question of the concept: // ${name}: ...?")
+  endif()
+  string(APPEND entries "    {R\"(${name})\", R\"(${CMAKE_MATCH_1})\"},\n")
+endforeach()
+file(WRITE ${OUTPUT}.new "// Written by harness/records/concepts.cmake.
+#include \"harness/records/concepts.hpp\"
+
+#include <map>
+
+namespace gpubench {
+
+std::string concept_question(const std::string& concept_name) {
+  static const std::map<std::string, std::string> questions = {
+${entries}  };
+  const auto found = questions.find(concept_name);
+  return found == questions.end() ? \"\" : found->second;
+}
+
+}  // namespace gpubench
+")
+file(COPY_FILE ${OUTPUT}.new ${OUTPUT} ONLY_IF_DIFFERENT)
