@@ -74,7 +74,7 @@ void mma_of(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();
   if (major < 8) bench.skip("mma.sync of these shapes begins at compute capability 8.0");
   if (std::is_same_v<Type, Fp8> && (major == 9 || major == 10)) {
-    bench.skip("here the compiler makes conversions and products of halves of mma.sync's fp8");
+    bench.skip("the compiler turns mma.sync's fp8 into conversions and products of halves here");
   }
   const double share =
       std::is_same_v<Type, TensorFp64> ? 1 : bench.device().find("mma_sync_efficiency").value_or(1);

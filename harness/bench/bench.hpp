@@ -41,10 +41,10 @@ struct Work {
   double flops = 0;       // an FMA is two
   bool integers = false;  // `flops` are operations on integers, and called OP
   double items = 0;       // steps, launches, ...: what a program of several operations gets done
-  Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
+  Access access = Access::global_load;  // whose sectors or wavefronts per request are given
   Law law{};                            // none: the concept makes no claim for this row
   double law_tolerance = 0.1;           // on the model, in the tests
-  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
+  double law_per_request = 0;  // sectors or wavefronts per request of `access`; 0: no claim
   // A counter of the row's own [counter()] by which it is judged instead.
   std::optional<Headline> headline{};
   std::string measures{};  // this row is a measurement of the roof of this name

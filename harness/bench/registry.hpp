@@ -60,7 +60,7 @@ class Registration {
   // From here on rows are in `suite`: their axes as they were at the beginning until they are given
   // anew, their numbers as given from here, and without the rows that there are already.
   Registration* Rest(Suite suite);
-  // Of the rows, --roofs runs those with these values; all of them where none are given.
+  // The rows that --roofs runs: those with these values, or all rows without any.
   Registration* ForRoofs(const std::vector<std::int64_t>& values = {});
 
   // For each value of the axis a bench function of its own.

@@ -80,7 +80,7 @@ Take sets_number(T& option) {
 Take sets_text(std::string& option) {
   return [&option](const std::string&, const std::string& v) { option = v; };
 }
-// `what` must be given: "FILE: takes the name of a file".
+// `what` must be given: "FILE: needs the name of a file".
 Take sets_given(std::string& option, const std::string& what) {
   return [&option, what](const std::string& f, const std::string& v) {
     if (v.empty()) throw UsageError("--" + f + "=" + what);
@@ -108,16 +108,16 @@ Flags own_flags(Options& o) {
       {"watch_seconds", sets_number(o.bench.watch_seconds)},
       {"profile", sets(o.bench.profile)},
       {"whole_grids", sets(o.bench.whole_grids)},
-      {"conditions", sets_given(o.conditions, "FILE: takes the name of a file")},
+      {"conditions", sets_given(o.conditions, "FILE: needs the name of a file")},
       {"predict", sets(o.predict)},
       {"roofs", sets(o.roofs)},
       {"terms", sets(o.terms)},
-      {"explain", sets_given(o.explain, "NAME: takes the name of a row")},
+      {"explain", sets_given(o.explain, "NAME: needs the name of a row")},
       {"list_devices", sets(o.list_devices)},
       {"help", sets(o.help)},
       {"version", sets(o.version)},
       {"trace",
-       [&o, take = sets_given(o.trace, "FILE: takes the name of a file to write")](auto& f,
+       [&o, take = sets_given(o.trace, "FILE: needs the name of a file to write")](auto& f,
                                                                                    auto& v) {
          take(f, v);
          o.bench.trace = true;

@@ -94,7 +94,9 @@ def test_kernels_of_some_length_hide_their_launches(
 def test_nothing_is_gated(rows: dict[str, dict]) -> None:
     measured = [r for r in rows.values() if not r.get("skipped")]
     assert len(measured) == len(rows) - 1  # all but the first launch
-    assert all(r["notes"] == ["timed without the start gate: the body blocks the host"] for r in measured)
+    assert all(
+        r["notes"] == ["timed without the start gate: the body blocks the host"] for r in measured
+    )
 
 
 def test_the_model_loads_no_code(rows: dict[str, dict]) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location("audit", ROOT / "harness/platform/model/audit/audit.py")
+spec = importlib.util.spec_from_file_location(
+    "audit", ROOT / "harness/platform/model/audit/audit.py"
+)
 assert spec is not None
 assert spec.loader is not None
 audit = importlib.util.module_from_spec(spec)
