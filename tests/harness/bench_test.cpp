@@ -201,7 +201,7 @@ TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
   for (int i = 0; i < 2; ++i) {
     const Row next = row();
     EXPECT_EQ(next.outcome, Outcome::skipped);
-    EXPECT_EQ(next.reason, "not run: test/faulty has left the device in an error");
+    EXPECT_EQ(next.reason, "not run: test/faulty left the device in an error state");
   }
   platform_.reset();
   platform_ = open_platform("h200-sxm");

@@ -31,8 +31,11 @@ def test_results_and_counts_do_not_depend_on_the_order(profile: str) -> None:
     done = subprocess.run(
         [program, "--gtest_brief=1", f"--gtest_filter={tests}:-{IN_ORDER}"],
         env=os.environ | {"GPUBENCH_TEST_CONDITIONS": str(PROFILES / f"{profile}.json")},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-4000:]
     passed = re.search(r"PASSED  \] (\d+) tests", done.stdout)
     assert passed is not None

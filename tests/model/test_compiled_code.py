@@ -3,7 +3,6 @@ architecture the code knows. One file at a time is compiled, so that it takes se
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+<<<<<<< HEAD
 spec = importlib.util.spec_from_file_location(
     "audit", ROOT / "harness/platform/model/audit/audit.py"
 )
@@ -20,6 +20,11 @@ assert spec.loader is not None
 audit = importlib.util.module_from_spec(spec)
 sys.modules["audit"] = audit
 spec.loader.exec_module(audit)
+=======
+sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
+
+from sites import AuditError, output_of, tool  # noqa: E402
+>>>>>>> refs/heads/reports
 
 INSTRUCTION = re.compile(
     r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_]*)", re.MULTILINE
@@ -32,8 +37,8 @@ MOST_BYTES = 16384
 
 def nvcc(source: Path, out: Path, *flags: str) -> Path:
     try:
-        compiler = audit.tool("nvcc")
-    except audit.AuditError:
+        compiler = tool("nvcc")
+    except AuditError:
         pytest.skip("there is no nvcc")
     include = [f"-I{ROOT}", f"-I{ROOT / 'harness/platform/gpu/include'}"]
     subprocess.run(
@@ -48,7 +53,7 @@ def test_all_paths_of_a_branch_fit_in_the_instruction_cache(
 ) -> None:
     kernels = ROOT / "kernels/divergence.cuh"
     cubin = nvcc(kernels, tmp_path / "kernels.cubin", "-cubin", f"-arch={architecture}")
-    listing = audit.output_of(audit.tool("cuobjdump"), "-sass", cubin)
+    listing = output_of(tool("cuobjdump"), "-sass", cubin)
     functions = re.split(r"Function : (\S+)", listing)[1:]
     code = dict(zip(functions[::2], functions[1::2], strict=True))
     (branches,) = [text for name, text in code.items() if "branches" in name]

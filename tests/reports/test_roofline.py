@@ -9,7 +9,7 @@ import pytest
 from gpubench_reports.charts import style
 from gpubench_reports.charts.roofline import chart as roofline
 from gpubench_reports.charts.roofline import names
-from gpubench_reports.charts.roofline.labels import knee
+from gpubench_reports.charts.roofline.labels import knee, spans
 from gpubench_reports.charts.roofline.lines import merged, ridge_points
 from gpubench_reports.charts.roofline.sweeps import find_sweeps
 from gpubench_reports.results.context import Roof
@@ -182,8 +182,8 @@ def test_points_on_each_other_share_a_label(load):
 
 
 def test_spans():
-    assert roofline.spans([1, 2, 3, 5]) == "1–3, 5"
-    assert roofline.spans([7]) == "7"
+    assert spans([1, 2, 3, 5]) == "1–3, 5"
+    assert spans([7]) == "7"
     assert numbers_in("1–3, 5") == [1, 2, 3, 5]
 
 
