@@ -11,20 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-<<<<<<< HEAD
-spec = importlib.util.spec_from_file_location(
-    "audit", ROOT / "harness/platform/model/audit/audit.py"
-)
-assert spec is not None
-assert spec.loader is not None
-audit = importlib.util.module_from_spec(spec)
-sys.modules["audit"] = audit
-spec.loader.exec_module(audit)
-=======
 sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
 
 from sites import AuditError, output_of, tool  # noqa: E402
->>>>>>> refs/heads/reports
 
 INSTRUCTION = re.compile(
     r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_]*)", re.MULTILINE
