@@ -63,7 +63,7 @@ void say_bandwidths(Bench& bench, Collective what, double size, double ranks) {
 
 // A collective over all ranks, with its buffers: `brought` and `taken` elements a rank.
 template <class T>
-class Rig {
+class RankedCollective {
   // Of all ranks of this process.
   struct Buffers {
     std::vector<DeviceBuffer<T>> all;
@@ -72,7 +72,8 @@ class Rig {
   };
 
  public:
-  Rig(Bench& bench, const GpuRanks& ranks, Collective what, std::size_t count, bool in_place)
+  RankedCollective(Bench& bench, const GpuRanks& ranks, Collective what, std::size_t count,
+                   bool in_place)
       : ranks_(ranks), what_(what), count_(count), communicator_(ranks) {
     const auto n = static_cast<std::size_t>(ranks.count());
     const std::size_t brought = what == Collective::reduce_scatter ? count * n : count;
@@ -166,10 +167,11 @@ void timed(Bench& bench) {
   const auto size = static_cast<std::size_t>(bench.arg("size"));
   const bool shares = what == Collective::reduce_scatter || what == Collective::all_gather;
   const std::size_t parts = shares ? static_cast<std::size_t>(ranks.count()) : 1;
-  const Rig<T> rig(bench, ranks, what, size / sizeof(T) / parts, bench.axis("place") == "in");
-  bench.check([&](bool) { return rig.wrong(bench.priced()); });
+  const RankedCollective<T> collective(bench, ranks, what, size / sizeof(T) / parts,
+                                       bench.axis("place") == "in");
+  bench.check([&](bool) { return collective.wrong(bench.priced()); });
   say_work(bench, what, static_cast<double>(size), ranks.count());
-  bench.run(std::ref(rig));
+  bench.run(std::ref(collective));
   say_bandwidths(bench, what, static_cast<double>(size), ranks.count());
 }
 
@@ -263,7 +265,8 @@ void overlap(Bench& bench) {
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"), 12e-3);
   const auto bucket = static_cast<std::size_t>(bench.arg("bucket"));
   const std::size_t buckets = gradient_bytes / bucket, count = bucket / sizeof(float);
-  const Rig<float> rig(bench, ranks, Collective::all_reduce, gradient_bytes / sizeof(float), true);
+  const RankedCollective<float> collective(bench, ranks, Collective::all_reduce,
+                                           gradient_bytes / sizeof(float), true);
   std::vector<DeviceBuffer<char>> pass;
   std::vector<gpubench::Stream> wires;
   std::vector<gpubench::Event> ready;
@@ -284,7 +287,7 @@ void overlap(Bench& bench) {
         ready[i].record(stream);
         ready[i].hold(wires[i]);
       });
-      if (send) rig.queue(b * count, count, [&](int i) -> cudaStream_t { return wires[i]; });
+      if (send) collective.queue(b * count, count, [&](int i) -> cudaStream_t { return wires[i]; });
     }
     ranks.each([&](int i) {
       if (!send) return;
@@ -293,14 +296,14 @@ void overlap(Bench& bench) {
     });
     ranks.join(s);
   };
-  bench.check([&](bool) { return rig.wrong(bench.priced()); });
+  bench.check([&](bool) { return collective.wrong(bench.priced()); });
   const auto law = std::make_shared<double>(0);  // of the parts, which are timed after the whole
   bench.work({.useful_bytes = gradient_bytes,
               .law = [law](const Roofs&) { return *law; },
               .law_tolerance = 0.1});
   bench.run([&](cudaStream_t s) { backward(s, true); });
   const double compute = bench.time([&](cudaStream_t s) { backward(s, false); });
-  const double send = bench.time([&](cudaStream_t s) { rig.queue(s, count); });
+  const double send = bench.time([&](cudaStream_t s) { collective.queue(s, count); });
   *law = gradient_bytes / overlapped_seconds(compute, send, static_cast<double>(buckets));
   bench.counter("compute_seconds", compute);
   bench.counter("exposed_seconds", std::max(0.0, bench.seconds() - compute));

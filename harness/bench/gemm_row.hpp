@@ -86,14 +86,14 @@ ExpectedProduct<Out, Source> expected_product(const GemmShape& s, Source a, Sour
 
 // Freivalds' verdict on a row of `n` elements whose squares add up to `squares`: "" or what is
 // wrong.
-inline std::string judge_row(std::size_t row, double is, double shall, double squares,
+inline std::string judge_row(std::size_t row, double measured, double wanted, double squares,
                              std::size_t n, const GemmTolerance& tolerance) {
   // The roundings of a row's elements, added up with random signs: eight standard deviations.
   const double allowed = 8 * (tolerance.relative * std::sqrt(squares) +
                               tolerance.absolute * std::sqrt(static_cast<double>(n)));
-  if (std::abs(is - shall) <= allowed) return "";
-  return "row " + std::to_string(row) + " fails Freivalds' check: " + std::to_string(is) +
-         ", expected " + std::to_string(shall);
+  if (std::abs(measured - wanted) <= allowed) return "";
+  return "row " + std::to_string(row) + " fails Freivalds' check: " + std::to_string(measured) +
+         ", expected " + std::to_string(wanted);
 }
 
 // "" or what is wrong. A and B were filled by `of_a` and `of_b`, and D, of m * ldd elements, was
@@ -113,10 +113,10 @@ std::string check_product(const GemmShape& s, const In* a, const In* b, const Ou
   const DeviceBuffer<double> got(samples), wanted(samples);
   launch(product::sample<Out, decltype(expected)>, (samples + threads - 1) / threads, threads, 0,
          nullptr, d, s.m, expected, std::uint64_t{1}, samples, got.data(), wanted.data());
-  const std::vector<double> is = got.download(), shall = wanted.download();
+  const std::vector<double> all_got = got.download(), all_wanted = wanted.download();
   for (unsigned i = 0; i < samples; ++i) {
-    if (!is_right(is[i], shall[i], tolerance.relative, tolerance.absolute)) {
-      return "sampled " + describe_wrong(i, is[i], shall[i]);
+    if (!is_right(all_got[i], all_wanted[i], tolerance.relative, tolerance.absolute)) {
+      return "sampled " + describe_wrong(i, all_got[i], all_wanted[i]);
     }
   }
 
@@ -143,71 +143,75 @@ std::string check_product(const GemmShape& s, const In* a, const In* b, const Ou
   return "";
 }
 
+// Part of D: its corner, and how much of it there is.
+struct ProductTile {
+  std::size_t row, column, rows, columns;
+};
+
+// Freivalds' verdict on a tile, whose corner in the host's copy of D is `corner`.
+template <class Out, class Expected, class Source>
+std::string judge_tile(const GemmShape& s, const ProductTile& tile, const Out* corner,
+                       const Expected& expected, Source of_a, Source of_b) {
+  constexpr std::uint64_t seeds[] = {11, 12};
+  const GemmTolerance tolerance = gemm_tolerance<Out>(s);
+  std::vector<double> combined[2] = {std::vector<double>(s.k), std::vector<double>(s.k)};
+  for (std::size_t j = 0; j < s.k; ++j) {
+    for (std::size_t column = 0; column < tile.columns; ++column) {
+      const auto b = static_cast<double>(
+          of_b((tile.column + column) * expected.b_column + j * expected.b_step));
+      for (int r : {0, 1}) combined[r][j] += product::sign(seeds[r], column) * b;
+    }
+  }
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    double measured[2] = {}, wanted[2] = {}, squares = 0;
+    for (std::size_t column = 0; column < tile.columns; ++column) {
+      const auto value = static_cast<double>(corner[row * s.ldd + column]);
+      for (int r : {0, 1}) measured[r] += product::sign(seeds[r], column) * value;
+      squares += value * value;
+    }
+    for (std::size_t j = 0; j < s.k; ++j) {
+      const auto a = static_cast<double>(of_a((tile.row + row) * s.lda + j));
+      for (int r : {0, 1}) wanted[r] += a * combined[r][j];
+    }
+    for (int r : {0, 1}) {
+      const std::string wrong =
+          judge_row(tile.row + row, measured[r], wanted[r], squares, tile.columns, tolerance);
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return "";
+}
+
 // The same of a D of which some blocks have made their tiles, of tile_m x tile_n elements: of four
 // of those of which a corner is not poison. (For the model, which runs a sample.)
 template <class Out, class Source>
 std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, Source of_b,
                                 std::size_t tile_m, std::size_t tile_n) {
-  const auto expected = expected_product<Out>(s, of_a, of_b);
-  const GemmTolerance tolerance = gemm_tolerance<Out>(s);
   std::vector<Out> all(s.m * s.ldd);
   CUDA_CHECK(cudaMemcpy(all.data(), d, all.size() * sizeof(Out), cudaMemcpyDeviceToHost));
-  constexpr std::uint64_t seeds[] = {11, 12};
   constexpr std::size_t enough = 4;
-  const std::size_t down = (s.m + tile_m - 1) / tile_m, across = (s.n + tile_n - 1) / tile_n;
-  struct Tile {
-    std::size_t row, column, rows, columns;  // its corner in D, and how much of it there is
-  };
-  const auto place_of = [&](std::size_t tile) {
-    const std::size_t row = tile / across * tile_m, column = tile % across * tile_n;
-    return Tile{row, column, std::min(tile_m, s.m - row), std::min(tile_n, s.n - column)};
-  };
-  std::vector<std::size_t> written;
-  for (std::size_t tile = 0; tile < down * across; ++tile) {
-    const auto [first_row, first, rows, columns] = place_of(tile);
-    const auto is_there = [&, corner = &all[first_row * s.ldd + first]](std::size_t row,
-                                                                        std::size_t column) {
-      return !is_poison(corner[row * s.ldd + column]);
-    };
-    if (is_there(0, 0) || is_there(0, columns - 1) || is_there(rows - 1, 0) ||
-        is_there(rows - 1, columns - 1)) {
-      written.push_back(tile);
+  std::vector<ProductTile> written;
+  for (std::size_t row = 0; row < s.m; row += tile_m) {
+    for (std::size_t column = 0; column < s.n; column += tile_n) {
+      const ProductTile tile{row, column, std::min(tile_m, s.m - row),
+                             std::min(tile_n, s.n - column)};
+      const auto is_there = [&](std::size_t down, std::size_t across) {
+        return !is_poison(all[(row + down) * s.ldd + column + across]);
+      };
+      if (is_there(0, 0) || is_there(0, tile.columns - 1) || is_there(tile.rows - 1, 0) ||
+          is_there(tile.rows - 1, tile.columns - 1)) {
+        written.push_back(tile);
+      }
     }
   }
   // Of more than enough the first, the last, and some between.
+  const auto expected = expected_product<Out>(s, of_a, of_b);
   const std::size_t checked = std::min(written.size(), enough);
   for (std::size_t i = 0; i < checked; ++i) {
-    const auto [first_row, first, rows, columns] =
-        place_of(written[checked == 1 ? 0 : i * (written.size() - 1) / (checked - 1)]);
-    const auto at = [&, corner = &all[first_row * s.ldd + first]](std::size_t row,
-                                                                  std::size_t column) {
-      return corner[row * s.ldd + column];
-    };
-    std::vector<double> combined[2] = {std::vector<double>(s.k), std::vector<double>(s.k)};
-    for (std::size_t j = 0; j < s.k; ++j) {
-      for (std::size_t column = 0; column < columns; ++column) {
-        const auto b =
-            static_cast<double>(of_b((first + column) * expected.b_column + j * expected.b_step));
-        for (int r : {0, 1}) combined[r][j] += product::sign(seeds[r], column) * b;
-      }
-    }
-    for (std::size_t row = 0; row < rows; ++row) {
-      double is[2] = {}, shall[2] = {}, squares = 0;
-      for (std::size_t column = 0; column < columns; ++column) {
-        const auto value = static_cast<double>(at(row, column));
-        for (int r : {0, 1}) is[r] += product::sign(seeds[r], column) * value;
-        squares += value * value;
-      }
-      for (std::size_t j = 0; j < s.k; ++j) {
-        const auto a = static_cast<double>(of_a((first_row + row) * s.lda + j));
-        for (int r : {0, 1}) shall[r] += a * combined[r][j];
-      }
-      for (int r : {0, 1}) {
-        const std::string wrong =
-            judge_row(first_row + row, is[r], shall[r], squares, columns, tolerance);
-        if (!wrong.empty()) return wrong;
-      }
-    }
+    const ProductTile& tile = written[checked == 1 ? 0 : i * (written.size() - 1) / (checked - 1)];
+    const std::string wrong =
+        judge_tile(s, tile, &all[tile.row * s.ldd + tile.column], expected, of_a, of_b);
+    if (!wrong.empty()) return wrong;
   }
   return written.empty() ? "nothing was written" : "";
 }

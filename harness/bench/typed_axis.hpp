@@ -38,7 +38,8 @@ Named<T> type(const char* name) {
   return {name};
 }
 
-// `Function` is a lambda without captures, to be called for a type T: []<class T>(Bench&).
+// `Function` is a lambda without captures, to be called for a type T:
+// []<class T>(Bench&, Named<T>). (nvcc warns of a T that no parameter has.)
 template <class Function>
 class TypedRegistration {
  public:
@@ -55,7 +56,7 @@ class TypedRegistration {
   template <class... T>
   Registration* Axis(const std::string& name, const Named<T>&... types) {
     return registration_->Functions(
-        name, {{types.name, [](Bench& bench) { Function{}.template operator()<T>(bench); }}...});
+        name, {{types.name, [](Bench& bench) { Function{}(bench, Named<T>{}); }}...});
   }
   // An axis of words whose place in the name is before that of the types.
   TypedRegistration* Axis(const std::string& name, const std::vector<std::string>& values) {
@@ -72,8 +73,10 @@ class TypedRegistration {
 
 // Registers what stands after the kernel's name, a bench function of a type T:
 // GPU_BENCHMARK_OF_TYPE(stream, triad, two_to_one<Triad, T>)->Axis<float, double>("dtype");
-#define GPU_BENCHMARK_OF_TYPE(topic, kernel, ...)                                       \
-  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN(gpu_benchmark_, \
-                                                                        __COUNTER__) =  \
-      ::gpubench::TypedRegistration(#topic, #kernel,                                    \
-                                    []<class T>(::gpubench::Bench& bench) { __VA_ARGS__(bench); })
+#define GPU_BENCHMARK_OF_TYPE(topic, kernel, ...)                                               \
+  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN(gpu_benchmark_,         \
+                                                                        __COUNTER__) =          \
+      ::gpubench::TypedRegistration(                                                            \
+          #topic, #kernel, []<class T>(::gpubench::Bench& bench, const ::gpubench::Named<T>&) { \
+            __VA_ARGS__(bench);                                                                 \
+          })

@@ -84,7 +84,7 @@ void of_type(Bench&) {
 }
 
 TEST(Registry, ATypedAxisInstantiatesTheBenchFunctionForEachType) {
-  const auto call = []<class T>(Bench& bench) { of_type<T>(bench); };
+  const auto call = []<class T>(Bench& bench, const Named<T>&) { of_type<T>(bench); };
   Registration* r = TypedRegistration("topic", "kernel", call).Axis<float, double>("dtype");
   const std::vector<Instance> rows = r->instances();
   ASSERT_EQ(rows.size(), 2u);
