@@ -173,7 +173,7 @@ TEST_F(BenchTest, ColdBuffersOfEveryKindGoRoundFiveTimesL2) {
   ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
   EXPECT_EQ(seen.operands.size(), 5u);
   EXPECT_EQ(seen.own.size(), 5u);
-  EXPECT_THAT(r.note, Not(HasSubstr("sets of buffers")));
+  EXPECT_THAT(r.notes, Not(Contains(HasSubstr("sets of buffers"))));
 }
 
 TEST_F(BenchTest, FurtherSetsTakeAQuarterOfTheFreeMemoryAndTheRowSaysSo) {
@@ -185,7 +185,7 @@ TEST_F(BenchTest, FurtherSetsTakeAQuarterOfTheFreeMemoryAndTheRowSaysSo) {
   const Row r = row(alternates);
   ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
   EXPECT_EQ(seen.operands.size(), 3u);
-  EXPECT_THAT(r.note, HasSubstr("L2 may remember: memory for 3 of 5 sets of buffers"));
+  EXPECT_THAT(r.notes, Contains(HasSubstr("L2 may remember: memory for 3 of 5 sets of buffers")));
 }
 
 TEST_F(BenchTest, HotBuffersStay) {
