@@ -105,6 +105,7 @@ bool Timeline::step(double until) {
   double seconds = 0;
   try {
     if (next->work.carry_out) seconds = next->work.carry_out();
+    if (lasting_ && next->work.engine == Engine::compute) seconds = lasting_(seconds, start);
   } catch (...) {
     finish(next, start, 0);
     throw;

@@ -86,9 +86,14 @@ class Timeline {
   // operation throws passes through; it then counts as finished.
   bool step(double until);
 
+  // Asked for what each operation of the compute engine takes instead of what it says itself.
+  using Lasting = std::function<double(double seconds, double start)>;
+  void set_lasting(Lasting lasting) { lasting_ = std::move(lasting); }
+
   // Nothing that could still be observed happens before `time`.
   void reach(double time) { now_ = std::max(now_, time); }
 
+  double now() const { return now_; }            // of what is carried out: its start
   bool idle() const { return ready_.empty(); }   // nothing is queued any more
   double last_end() const { return last_end_; }  // of everything that was carried out
 
@@ -110,6 +115,7 @@ class Timeline {
   void finish(const OperationPtr& operation, double start, double seconds);
 
   bool one_copy_engine_;
+  Lasting lasting_;
   double last_end_ = 0;
   double now_ = 0;  // nothing starts before this any more
   std::uint64_t next_number_ = 0;
