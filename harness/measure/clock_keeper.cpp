@@ -17,12 +17,14 @@ void ClockKeeper::warm(double seconds, double hz) {
   last_hz_ = hz;
 }
 
+bool ClockKeeper::has_fallen() const {
+  return std::any_of(readings_.begin(), readings_.end(), [&](const ClockReading& reading) {
+    return last_hz_ < (1 - tolerance) * reading.hz;
+  });
+}
+
 bool ClockKeeper::still_rises(double window_seconds, double limit_seconds) const {
-  if (readings_.empty()) return false;  // nobody can say
-  // Fallen from where it was: held back, and no load will raise it.
-  const auto lower = [](const ClockReading& a, const ClockReading& b) { return a.hz < b.hz; };
-  const double peak = std::max_element(readings_.begin(), readings_.end(), lower)->hz;
-  if (last_hz_ < (1 - tolerance) * peak) return false;
+  if (readings_.empty() || has_fallen()) return false;
   RampSettings settings;
   settings.window_seconds = window_seconds;
   settings.limit_seconds = limit_seconds;

@@ -17,7 +17,10 @@ class ClockKeeper {
 
   // Of the warm-up: a reading under load. Whether the clock may still rise.
   void warm(double seconds, double hz);
+  // False where nobody can say.
   bool still_rises(double window_seconds, double limit_seconds) const;
+  // Whether it is below where this warm-up has been: held back, and load makes it worse.
+  bool has_fallen() const;
 
   enum class Verdict {
     at_the_clock,

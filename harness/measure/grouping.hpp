@@ -26,7 +26,7 @@ class Grouping {
 
   const std::vector<double>& samples() const { return samples_; }
   std::size_t group() const { return group_; }  // runs in a sample; 0: not known yet
-  // How far a tick may move a sample, either way.
+  // How far ticks may move the median of the samples, either way.
   double resolution() const;
   std::size_t runs() const { return runs_; }        // since the last clear()
   double device_seconds() const { return seconds_; }  // likewise, of the runs
@@ -41,6 +41,7 @@ class Grouping {
   std::vector<double> pending_;
   std::vector<double> samples_;
   std::size_t runs_ = 0;
+  std::size_t just_beyond_ = 0;  // of them: too long for a group, by no more than a tick
   double seconds_ = 0;
 };
 

@@ -18,25 +18,27 @@ constexpr double shortest_stretch = 100e-6;
 constexpr double shortest_wait = 3e-6;
 constexpr double between_health_samples = 0.02;
 
-// What all of `seconds` are multiples of: their greatest common divisor, or 0 where that is no more
-// than the arithmetic's rounding.
-double tick_of(const std::vector<double>& seconds) {
-  constexpr double rounding = 1e-9;
+// The largest time of which all of `seconds` are multiples; 0 where there is none to speak of.
+double tick_of(std::vector<double> seconds) {
   constexpr double shortest_tick = 4e-9;
-  double tick = 0;
-  for (const double value : seconds) {
-    double larger = std::max(tick, value), smaller = std::min(tick, value);
-    while (smaller > rounding) {
-      double left = std::fmod(larger, smaller);
-      if (smaller - left < rounding) left = 0;
-      larger = std::exchange(smaller, left);
-    }
-    tick = larger;
+  constexpr int most_parts = 8;
+  std::sort(seconds.begin(), seconds.end());
+  const double longest = seconds.back();
+  double gap = longest;
+  for (std::size_t i = 1; i < seconds.size(); ++i) {
+    const double here = seconds[i] - seconds[i - 1];
+    if (here > shortest_tick / 4) gap = std::min(gap, here);
   }
-  if (tick < shortest_tick) return 0;
-  // Every step has rounded; the longest stretch tells the tick best.
-  const double longest = *std::max_element(seconds.begin(), seconds.end());
-  return longest / std::round(longest / tick);
+  // No two of them need be a single tick apart.
+  for (int parts = 1; parts <= most_parts && gap / parts >= shortest_tick; ++parts) {
+    // The longest stretch tells it best.
+    const double tick = longest / std::round(longest / (gap / parts));
+    const bool all = std::all_of(seconds.begin(), seconds.end(), [&](double s) {
+      return std::abs(s / tick - std::round(s / tick)) < 0.1;
+    });
+    if (all) return tick;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ double Sampler::find_tick(double clock_hz) {
   for (std::size_t i = 1; i <= waits; ++i) {
     seconds.push_back(seconds_between(events_[i - 1], events_[i]));
   }
-  tick_ = tick_of(seconds);
+  tick_ = tick_of(std::move(seconds));
   return tick_;
 }
 

@@ -34,7 +34,8 @@ constexpr double longest_warmup = 10;            // in warm-ups, while the clock
 // Clocks change: a batch that is longer says less about them.
 constexpr double watched_batch_seconds = 10e-3;
 constexpr double first_rest = 0.02, longest_rest = 0.32;
-constexpr double most_rest = 2;  // in budgets
+constexpr double most_rest = 3;  // in budgets
+constexpr double dip = 0.001;    // of the clock: too little to throw a batch away
 
 // What a profiler is to look at.
 class ProfiledRange {
@@ -62,9 +63,11 @@ class Timer {
   void sample(const Window& window);
   bool take_batch(const Window& window, std::size_t wanted);
   bool at_the_clock(const Batch& batch);
-  void rest();
+  void rest(double seconds);
+  void slow_down();
   void forget_samples();
   std::size_t wanted_windows(std::size_t samples) const;
+  double resolution() const;
   void conclude();
 
   Window hot_window(std::size_t batch);
@@ -80,8 +83,9 @@ class Timer {
   Grouping grouping_{0};
   bool capturable_ = false;     // known not to block the host
   std::size_t operations_ = 1;  // that one run queues
+  double window_seconds_ = 0;   // about; 0: not known
   double budget_from_ = 0;      // by the host's clock
-  double rest_ = first_rest;    // the next one, if it comes to that
+  double rest_ = 0;             // of a device that was held back, the latest
   std::vector<double> clocks_;  // of the batches that were kept
   Timing timing_;
 };
@@ -141,7 +145,7 @@ void Timer::warm_up() {
   const double began = settings_.now();
   std::size_t queue = 1;
   for (double spent = 0;
-       spent < warmup ||
+       (spent < warmup && !keeper_.has_fallen()) ||
        (warmup > 0 && keeper_.still_rises(warmup / 2, longest_warmup * warmup));
        spent = settings_.common(settings_.now() - began)) {
     const double queued_at = settings_.now();
@@ -154,6 +158,7 @@ void Timer::warm_up() {
     stream.synchronize();
     const double now = settings_.now();
     if (const auto hz = sampler_.clocks().hz()) keeper_.warm(now, *hz);
+    window_seconds_ = (now - queued_at) / static_cast<double>(queue);
     if (!watches) {
       queue = std::min(2 * queue, max_warmup_queue);
     } else if (now - queued_at < watched_queue_seconds) {
@@ -169,51 +174,58 @@ void Timer::forget_samples() {
   clocks_.clear();
 }
 
-void Timer::rest() {
-  settings_.rest(rest_);
+void Timer::rest(double seconds) {
+  settings_.rest(seconds);
   ++timing_.pauses;
-  timing_.paused_seconds += rest_;
-  budget_from_ += rest_;  // rest is not paid from the row's budget
-  rest_ = std::min(2 * rest_, longest_rest);
+  timing_.paused_seconds += seconds;
+  budget_from_ += seconds;  // rest is not paid from the row's budget
+}
+
+// The device was held back: longer rests, from now on after every batch; or none of it helps, and
+// what it does is what is measured.
+void Timer::slow_down() {
+  if (timing_.paused_seconds >= most_rest * settings_.stop.budget_seconds) {
+    keeper_.give_in();
+    timing_.held_back = true;
+    timing_.off_clock += grouping_.runs();
+    forget_samples();
+    budget_from_ = settings_.now();
+    rest_ = 0;
+    return;
+  }
+  rest_ = std::clamp(2 * rest_, first_rest, longest_rest);
+  rest(rest_);
 }
 
 // Whether the batch counts. What ran at another clock is taken again, after a rest where that can
-// help; a device that never gets back is measured as it is, and the row says so.
+// help.
 bool Timer::at_the_clock(const Batch& batch) {
+  ClockKeeper::Verdict verdict = keeper_.judge(batch.clock_hz);
   const bool invalid =
       batch.health && batch.health->reasons && invalidates(*batch.health->reasons);
-  ClockKeeper::Verdict verdict = keeper_.judge(batch.clock_hz);
   if (invalid && !keeper_.has_given_in()) verdict = ClockKeeper::Verdict::held;
-  if (verdict == ClockKeeper::Verdict::above) {
-    timing_.off_clock += grouping_.runs();
-    forget_samples();
+  switch (verdict) {
+    case ClockKeeper::Verdict::at_the_clock:
+      return true;
+    case ClockKeeper::Verdict::above:
+      timing_.off_clock += grouping_.runs();
+      forget_samples();
+      return true;
+    case ClockKeeper::Verdict::waking:
+    case ClockKeeper::Verdict::held:
+      timing_.off_clock += batch.windows;
+      timing_.discarded += batch.windows;
+      if (verdict == ClockKeeper::Verdict::held) slow_down();
+      return false;
   }
-  if (verdict == ClockKeeper::Verdict::at_the_clock || verdict == ClockKeeper::Verdict::above) {
-    rest_ = first_rest;
-    return true;
-  }
-  timing_.off_clock += batch.windows;
-  timing_.discarded += batch.windows;
-  if (verdict == ClockKeeper::Verdict::waking) return false;
-  if (timing_.paused_seconds < most_rest * settings_.stop.budget_seconds) {
-    rest();
-  } else {
-    keeper_.give_in();
-    timing_.off_clock += grouping_.runs();
-    timing_.held_back = true;
-    forget_samples();
-    budget_from_ = settings_.now();
-  }
-  return false;
+  return true;
 }
 
 // Windows for so many more samples, no more than a batch may last where the clock may change.
 std::size_t Timer::wanted_windows(std::size_t samples) const {
   const std::size_t windows = samples * std::max<std::size_t>(1, grouping_.group());
-  if (!sampler_.clocks().can_read() || grouping_.runs() == 0) return windows;
-  const double one = grouping_.device_seconds() / static_cast<double>(grouping_.runs());
-  if (one <= 0) return windows;
-  const double most = std::max(1.0, std::floor(watched_batch_seconds / one));
+  if (!sampler_.clocks().can_read() || window_seconds_ <= 0) return windows;
+  const double most = std::max(1.0, std::floor(watched_batch_seconds / window_seconds_));
   return std::min(windows, static_cast<std::size_t>(most));
 }
 
@@ -229,12 +241,19 @@ bool Timer::take_batch(const Window& window, std::size_t wanted) {
     budget_from_ = settings_.now();
     return false;
   }
+  window_seconds_ = median(batch.seconds);
   if (!at_the_clock(batch)) return false;
   if (batch.clock_hz) clocks_.push_back(*batch.clock_hz);
   if (batch.health) timing_.health.push_back(*batch.health);
   std::vector<double> seconds = batch.seconds;
   for (double& run : seconds) run /= static_cast<double>(timing_.batch);
   grouping_.add(seconds);
+  if (rest_ > 0 && timing_.paused_seconds < most_rest * settings_.stop.budget_seconds) {
+    // It got back after a rest; half of that may keep it there.
+    if (batch.clock_hz && *batch.clock_hz < (1 - dip) * keeper_.reference_hz()) rest_ *= 2;
+    rest_ = std::min(rest_, longest_rest);
+    rest(rest_ / 2);
+  }
   return true;
 }
 
@@ -258,8 +277,7 @@ void Timer::sample(const Window& window) {
     if (samples.size() < next && !out) continue;
     const Verdict verdict =
         decide(samples, spent, stop,
-               {grouping_.device_seconds() * static_cast<double>(timing_.batch),
-                grouping_.resolution()});
+               {grouping_.device_seconds() * static_cast<double>(timing_.batch), resolution()});
     confirmed = verdict == Verdict::converged ? confirmed + 1 : 0;
     timing_.converged = confirmed >= stop.confirmations;
     if (timing_.converged || out) return;
@@ -267,10 +285,21 @@ void Timer::sample(const Window& window) {
   }
 }
 
+// How far a sample may be off either way: by the events' tick, and because not all batches had the
+// same clock.
+double Timer::resolution() const {
+  double off = 0;
+  if (!clocks_.empty() && !grouping_.samples().empty()) {
+    const double highest = *std::max_element(clocks_.begin(), clocks_.end());
+    off = (highest / median(clocks_) - 1) * median(grouping_.samples());
+  }
+  return grouping_.resolution() + off;
+}
+
 void Timer::conclude() {
   timing_.seconds = grouping_.samples();
   timing_.group = std::max<std::size_t>(1, grouping_.group());
-  timing_.resolution_seconds = grouping_.resolution();
+  timing_.resolution_seconds = resolution();
   timing_.interval = interval_of(timing_.seconds, settings_.stop, timing_.resolution_seconds);
   timing_.device_seconds = grouping_.device_seconds() * static_cast<double>(timing_.batch);
   timing_.gated = sampler_.gated();
@@ -322,6 +351,7 @@ void Timer::sample_hot() {
     window = hot_window(batch);
   }
   timing_.batch = batch;
+  window_seconds_ = 0;  // the warm-up's were single runs
   sample(window);
   if (capturable_) measure_empty_graph();
 }

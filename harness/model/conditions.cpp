@@ -176,9 +176,8 @@ Conditions parse_conditions(std::string_view text, const std::string& origin) {
   const json file = json::parse(text, nullptr, false);
   if (file.is_discarded()) throw UsageError(origin + ": not valid JSON");
   Conditions conditions;
-  std::string about;  // for whoever opens the file
   Members members(file, origin, "");
-  members.words("about", about);
+  members.words("about", conditions.about);
   members.object("ordering", [&](Members& in) { read_ordering(in, conditions.ordering); });
   members.object("timing", [&](Members& in) { read_timing(in, conditions.timing); });
   members.refuse_others();

@@ -40,7 +40,8 @@ struct Ordering {
 };
 
 struct Conditions {
-  std::string name = "";  // the file's, without folder and ending
+  std::string name = "";   // the file's, without folder and ending
+  std::string about = "";  // for whoever opens the file
   Ordering ordering;
   TimingConditions timing;
 };

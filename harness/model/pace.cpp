@@ -15,7 +15,7 @@ constexpr double clock_step_hz = 15e6;       // clocks are multiples of it
 constexpr double longest_stride = 0.25e-3;   // between two looks at a clock that changes
 constexpr std::size_t most_stretches = 4096;
 constexpr double taken_back = 0.75;          // of the load at which a step was taken
-constexpr int phases = 2001;                 // of a tenant, for the truth
+constexpr int drawn_runs = 20001;            // beside a tenant, for the truth
 
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
@@ -44,20 +44,25 @@ Pace::Pace(const TimingConditions& conditions, double reference_hz)
 
 double Pace::noise(double start) {
   const NoiseConditions& noise = conditions_.noise;
-  double logarithm = 0;
-  if (noise.sigma > 0) logarithm += noise.sigma * normal_(random_);
   if (noise.drift_sigma > 0) {
     const double alike = std::exp(-(start - drift_at_) / noise.drift_seconds);
     drift_ = alike * drift_ + std::sqrt(1 - alike * alike) * normal_(random_);
     drift_at_ = start;
-    logarithm += noise.drift_sigma * drift_;
   }
+  return noise_with(drift_, random_) * process_;
+}
+
+// Of one run, while the slow part is `drift` sigmas off.
+double Pace::noise_with(double drift, std::mt19937_64& random) const {
+  const NoiseConditions& noise = conditions_.noise;
+  double logarithm = noise.drift_sigma * drift;
+  if (noise.sigma > 0) logarithm += std::normal_distribution<double>(0, noise.sigma)(random);
   double factor = std::exp(logarithm);
   if (noise.tail_probability > 0 &&
-      std::uniform_real_distribution<double>(0, 1)(random_) < noise.tail_probability) {
-    factor *= 1 + std::exponential_distribution<double>(1 / noise.tail_mean)(random_);
+      std::uniform_real_distribution<double>(0, 1)(random) < noise.tail_probability) {
+    factor *= 1 + std::exponential_distribution<double>(1 / noise.tail_mean)(random);
   }
-  return factor / median_ * process_;
+  return factor / median_;
 }
 
 // The median of a lognormal factor times one that is 1, or with `tail_probability` 1 plus an
@@ -241,14 +246,17 @@ double Pace::beside_tenant(double reference_seconds, double start) const {
 
 double Pace::true_seconds_of_all_processes(double reference_seconds) const {
   const double period = conditions_.tenant.period_seconds;
-  if (period == 0) return reference_seconds;
+  if (period == 0) return reference_seconds;  // the noise has a median of 1
+  std::mt19937_64 random(1);
   std::vector<double> seconds;
-  for (int i = 0; i < phases; ++i) {
-    // Bursts that jitter are no two alike: over as many of them as there are phases.
-    seconds.push_back(beside_tenant(reference_seconds, period * (i + (i + 0.5) / phases)));
+  for (int i = 0; i < drawn_runs; ++i) {
+    // One in each period, since bursts that jitter are no two alike, at moments spread evenly.
+    const double start = period * (i + (i + 0.5) / drawn_runs);
+    const double drift = std::normal_distribution<double>()(random);
+    seconds.push_back(beside_tenant(reference_seconds * noise_with(drift, random), start));
   }
-  std::nth_element(seconds.begin(), seconds.begin() + phases / 2, seconds.end());
-  return seconds[phases / 2];
+  std::nth_element(seconds.begin(), seconds.begin() + drawn_runs / 2, seconds.end());
+  return seconds[drawn_runs / 2];
 }
 
 double Pace::true_seconds(double reference_seconds) const {

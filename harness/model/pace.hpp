@@ -31,8 +31,8 @@ class Pace {
   std::uint64_t reasons(double at) const;   // a mask of clock_reason (evidence.hpp)
   double busy_seconds() const { return busy_seconds_; }  // of all kernels so far
 
-  // The truth that a measurement is held against: what most of a kernel's runs would take at the
-  // reference clock, beside the same tenant, in this process. Half of them take longer.
+  // The truth that a measurement is held against: the median of a kernel's runs at the reference
+  // clock, with this noise, beside this tenant, in this process.
   double true_seconds(double reference_seconds) const;
   // The same, had this process nothing of its own.
   double true_seconds_of_all_processes(double reference_seconds) const;
@@ -46,6 +46,7 @@ class Pace {
   };
 
   double noise(double start);
+  double noise_with(double drift, std::mt19937_64& random) const;
   double median_of_noise() const;
   bool has_changing_clock() const;
   void pass(double until, bool busy, bool heavy);
