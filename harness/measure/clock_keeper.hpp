@@ -1,5 +1,5 @@
-// Which clock a row is measured at: the highest that the device settles on under this load. What ran
-// at another clock is measured again.
+// Which clock a row is measured at: the highest that the device settles on under this load. What
+// ran at another clock is measured again.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ class ClockKeeper {
     waking,  // below it and rising: more load helps
     held,    // below it: rest helps
   };
-  // Of samples that ran at `hz` on average; absent: nobody knows, and nothing is to be said against.
+  // Of samples that ran at `hz` on average; absent: nobody knows, and nothing is to be said
+  // against.
   Verdict judge(std::optional<double> hz);
   // The device does not get back to it: from now on what it does is what is measured.
   void give_in() { given_in_ = true; }

@@ -13,8 +13,8 @@ struct ClockStamp {
   std::uint64_t nanoseconds = 0;  // 0: this SM has not written
 };
 
-// Whether kernels have clocks: on every GPU; on the model only where its conditions give it one. The
-// two below need it.
+// Whether kernels have clocks: on every GPU; on the model only where its conditions give it one.
+// The two below need it.
 bool device_has_clocks();
 
 // Queues a kernel of a block for each of `sms` SMs; each writes the stamp of the SM that it runs on

@@ -1,11 +1,11 @@
 // Samples from single runs: where the events' clock ticks too slowly for one run, a sample is the
 // mean of a group of runs that began at random moments of a tick.
 //
-// A run of 2.3 ticks reads 2 or 3, and 3 in three runs of ten if its beginning is spread evenly over
-// the tick: the mean of many is right although no reading is. So a group is large enough that one
-// reading more or less moves its mean by no more than a thousandth. Runs that are off by more than
-// ticks and ordinary noise explain (an interrupt, a tenant) are left out of their group's mean, as a
-// median would.
+// A run of 2.3 ticks reads 2 or 3, and 3 in three runs of ten if its beginning is spread evenly
+// over the tick: the mean of many is right although no reading is. So a group is large enough that
+// one reading more or less moves its mean by no more than a thousandth. Runs that are off by more
+// than ticks and ordinary noise explain (an interrupt, a tenant) are left out of their group's
+// mean, as a median would.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class Grouping {
   std::size_t group() const { return group_; }  // runs in a sample; 0: not known yet
   // How far ticks may move the median of the samples, either way.
   double resolution() const;
-  std::size_t runs() const { return runs_; }        // since the last clear()
+  std::size_t runs() const { return runs_; }          // since the last clear()
   double device_seconds() const { return seconds_; }  // likewise, of the runs
 
  private:

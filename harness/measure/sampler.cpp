@@ -161,8 +161,7 @@ Batch Sampler::take(const Window& window, std::size_t wanted) {
     return batch;
   }
   for (std::size_t i = 0; i < wanted; ++i) {
-    batch.seconds.push_back(
-        settings_.common(seconds_between(events_[2 * i], events_[2 * i + 1])));
+    batch.seconds.push_back(settings_.common(seconds_between(events_[2 * i], events_[2 * i + 1])));
   }
   if (reads_clocks) batch.clock_hz = clocks_.hz();
   return batch;

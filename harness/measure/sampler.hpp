@@ -29,9 +29,9 @@ struct Window {
 
 // What came of a gate's worth of windows.
 struct Batch {
-  std::size_t windows = 0;            // that ran
-  std::vector<double> seconds{};      // of each; none if the gate timed out
-  std::optional<double> clock_hz{};   // of an SM, on average over them
+  std::size_t windows = 0;           // that ran
+  std::vector<double> seconds{};     // of each; none if the gate timed out
+  std::optional<double> clock_hz{};  // of an SM, on average over them
   std::optional<HealthSample> health{};
   bool timed_out = false;  // the gate did; there is no gate any more
 };

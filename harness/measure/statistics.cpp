@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kStretches = 10;
 constexpr double kStudent = 2.262;  // 97.5 % of Student's t lie below, with kStretches - 1 degrees
-constexpr double kTail = 0.025;  // on each side of a 95 % interval
+constexpr double kTail = 0.025;     // on each side of a 95 % interval
 // 1 / Phi^-1(3/4), which makes the median absolute deviation of normal data their sigma.
 constexpr double kSigmaPerDeviation = 1.482602218505602;
 

@@ -22,8 +22,8 @@ Verdict decide(std::span<const double> samples, double spent_seconds, const Stop
   if (!samples.empty() && samples.size() >= settings.min_samples &&
       measured.device_seconds >= settings.min_device_seconds) {
     const auto interval = interval_of(samples, settings, measured.resolution_seconds);
-    if (interval && (interval->high - interval->low) / 2 <
-                        settings.relative_half_width * median(samples)) {
+    if (interval &&
+        (interval->high - interval->low) / 2 < settings.relative_half_width * median(samples)) {
       return Verdict::converged;
     }
   }

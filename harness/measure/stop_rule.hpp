@@ -52,7 +52,8 @@ enum class Verdict {
 Verdict decide(std::span<const double> samples, double spent_seconds, const StopSettings& settings,
                const Measured& measured = {});
 
-// The rule for a device whose time varies from run to run, from one moment to the next, and by ticks.
+// The rule for a device whose time varies from run to run, from one moment to the next, and by
+// ticks.
 StopSettings with_a_clock(StopSettings settings);
 
 // The same rule for times that do not depend on this machine: no clock, and a hundred samples.

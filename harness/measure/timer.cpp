@@ -26,7 +26,7 @@ constexpr std::size_t max_batch = 4096;
 constexpr std::size_t empty_graph_samples = 11;
 constexpr std::size_t operations_besides = 3;  // behind a gate: its own, and a window's two events
 
-constexpr std::size_t max_warmup_queue = 64;  // runs between two looks at the time,
+constexpr std::size_t max_warmup_queue = 64;     // runs between two looks at the time,
 constexpr std::size_t max_watched_queue = 1024;  // and where the SM clock is looked at too
 constexpr double watched_queue_seconds = 2e-3;   // that such a queue need not exceed
 constexpr double longest_warmup = 10;            // in warm-ups, while the clock rises
@@ -144,9 +144,8 @@ void Timer::warm_up() {
   const double warmup = settings_.warmup_seconds;
   const double began = settings_.now();
   std::size_t queue = 1;
-  for (double spent = 0;
-       (spent < warmup && !keeper_.has_fallen()) ||
-       (warmup > 0 && keeper_.still_rises(warmup / 2, longest_warmup * warmup));
+  for (double spent = 0; (spent < warmup && !keeper_.has_fallen()) ||
+                         (warmup > 0 && keeper_.still_rises(warmup / 2, longest_warmup * warmup));
        spent = settings_.common(settings_.now() - began)) {
     const double queued_at = settings_.now();
     sampler_.clocks().begin(stream);
@@ -201,8 +200,7 @@ void Timer::slow_down() {
 // help.
 bool Timer::at_the_clock(const Batch& batch) {
   ClockKeeper::Verdict verdict = keeper_.judge(batch.clock_hz);
-  const bool invalid =
-      batch.health && batch.health->reasons && invalidates(*batch.health->reasons);
+  const bool invalid = batch.health && batch.health->reasons && invalidates(*batch.health->reasons);
   if (invalid && !keeper_.has_given_in()) verdict = ClockKeeper::Verdict::held;
   switch (verdict) {
     case ClockKeeper::Verdict::at_the_clock:
@@ -339,7 +337,7 @@ void Timer::sample_hot() {
   for (;;) {
     const double seconds = take_one(window);
     const double run = seconds / static_cast<double>(batch);
-    const double wanted = timing_.tick_seconds > 0 ? hot_window_seconds_by_ticks
+    const double wanted = timing_.tick_seconds > 0  ? hot_window_seconds_by_ticks
                           : run < short_run_seconds ? hot_window_seconds_of_short_runs
                                                     : hot_window_seconds;
     if (seconds >= wanted || batch == max_batch) break;

@@ -66,17 +66,17 @@ struct Timing {
   std::optional<double> empty_seconds;
 
   // Where the device has a clock of its own (device_clocks.hpp):
-  double tick_seconds = 0;                // of the events; 0: none was found
-  double resolution_seconds = 0;          // of a sample, either way
-  std::optional<double> sm_clock_hz;      // at which the samples ran: the median of their batches
-  std::optional<double> reference_hz;     // the highest that was seen
-  std::size_t off_clock = 0;              // of the discarded: for their clock
-  std::size_t pauses = 0;                 // for a device that was held back
+  double tick_seconds = 0;             // of the events; 0: none was found
+  double resolution_seconds = 0;       // of a sample, either way
+  std::optional<double> sm_clock_hz;   // at which the samples ran: the median of their batches
+  std::optional<double> reference_hz;  // the highest that was seen
+  std::size_t off_clock = 0;           // of the discarded: for their clock
+  std::size_t pauses = 0;              // for a device that was held back
   double paused_seconds = 0;
-  bool held_back = false;                 // it stayed so, and was measured all the same
-  std::vector<HealthSample> health;       // while samples ran that were kept
-  double device_seconds = 0;              // of the samples
-  std::optional<double> cpu_seconds;      // the host's time to queue a run: the median
+  bool held_back = false;             // it stayed so, and was measured all the same
+  std::vector<HealthSample> health;   // while samples ran that were kept
+  double device_seconds = 0;          // of the samples
+  std::optional<double> cpu_seconds;  // the host's time to queue a run: the median
 };
 
 // Times `body` by events in a stream of its own; work that it queues in other streams is not

@@ -11,11 +11,11 @@
 namespace gpubench::model {
 namespace {
 
-constexpr double clock_step_hz = 15e6;       // clocks are multiples of it
-constexpr double longest_stride = 0.25e-3;   // between two looks at a clock that changes
+constexpr double clock_step_hz = 15e6;      // clocks are multiples of it
+constexpr double longest_stride = 0.25e-3;  // between two looks at a clock that changes
 constexpr std::size_t most_stretches = 4096;
-constexpr double taken_back = 0.75;          // of the load at which a step was taken
-constexpr int drawn_runs = 20001;            // beside a tenant, for the truth
+constexpr double taken_back = 0.75;  // of the load at which a step was taken
+constexpr int drawn_runs = 20001;    // beside a tenant, for the truth
 
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
@@ -33,8 +33,8 @@ Pace::Pace(const TimingConditions& conditions, double reference_hz)
     : conditions_(conditions), reference_hz_(reference_hz), random_(conditions.seed) {
   random_.discard(8);
   process_ = std::exp(conditions_.noise.process_sigma * normal_(random_));
-  event_phase_ = conditions_.event_tick_seconds *
-                 std::uniform_real_distribution<double>(0, 1)(random_);
+  event_phase_ =
+      conditions_.event_tick_seconds * std::uniform_real_distribution<double>(0, 1)(random_);
   drift_ = normal_(random_);
   median_ = median_of_noise();
   stretches_.push_back({0, clock_now(), 0, 0});
@@ -142,9 +142,7 @@ void Pace::pass(double until, bool busy, bool heavy) {
     const double stride = std::min(until - now_, busy ? longest_stride : 20 * longest_stride);
     now_ += stride;
     idle_ = busy ? 0 : idle_ + stride;
-    ramp_ = idle_ > clock.idle_after_seconds ? 0
-            : busy || ramp_ > 0              ? ramp_ + stride
-                                             : 0;
+    ramp_ = idle_ > clock.idle_after_seconds ? 0 : busy || ramp_ > 0 ? ramp_ + stride : 0;
     load_ += ((heavy ? 1 : 0) - load_) * -std::expm1(-stride / clock.load_seconds);
     take_steps();
     remember_clock();

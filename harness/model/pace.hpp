@@ -27,8 +27,8 @@ class Pace {
   // Nothing begins before `at` any more.
   void idle_until(double at);
   double clock_hz(double at) const;
-  double cycles(double at) const;           // that an SM has counted
-  std::uint64_t reasons(double at) const;   // a mask of clock_reason (evidence.hpp)
+  double cycles(double at) const;                        // that an SM has counted
+  std::uint64_t reasons(double at) const;                // a mask of clock_reason (evidence.hpp)
   double busy_seconds() const { return busy_seconds_; }  // of all kernels so far
 
   // The truth that a measurement is held against: the median of a kernel's runs at the reference
@@ -68,10 +68,10 @@ class Pace {
   double drift_ = 0, drift_at_ = 0;  // in units of its sigma, and when that was
 
   double now_ = 0;
-  double ramp_ = 0;   // seconds of load since the clock was idle
-  double idle_ = 0;   // seconds without work
+  double ramp_ = 0;  // seconds of load since the clock was idle
+  double idle_ = 0;  // seconds without work
   double load_ = 0;
-  int steps_ = 0;     // by which the clock is held back
+  int steps_ = 0;  // by which the clock is held back
   double busy_seconds_ = 0;
   std::deque<Stretch> stretches_;
 };

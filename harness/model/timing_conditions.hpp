@@ -27,7 +27,7 @@ struct ClockConditions {
 struct NoiseConditions {
   double sigma = 0;             // of the logarithm, anew for every kernel
   double tail_probability = 0;  // that a kernel takes longer still,
-  double tail_mean = 0;         // by this fraction on average (exponential)
+  double tail_mean = 0.3;       // by this fraction on average (exponential)
   double drift_sigma = 0;       // of a slow part, alike for kernels that are close in time:
   double drift_seconds = 0.01;  // its correlation falls to 1/e
   double process_sigma = 0;     // of a part that is drawn once and stays
@@ -37,8 +37,8 @@ struct NoiseConditions {
 struct TenantConditions {
   double period_seconds = 0;  // 0: nobody
   double burst_seconds = 0;
-  double slowdown = 2;     // of our kernels meanwhile
-  double jitter = 0;       // of a burst's beginning, as a fraction of the period
+  double slowdown = 2;  // of our kernels meanwhile
+  double jitter = 0;    // of a burst's beginning, as a fraction of the period
 };
 
 struct HostConditions {

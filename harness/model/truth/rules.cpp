@@ -11,7 +11,8 @@
 namespace gpubench::model::truth {
 namespace {
 
-// From one sample to the next: the host waits, queues a flush of L2, a blocking kernel and the rest.
+// From one sample to the next: the host waits, queues a flush of L2, a blocking kernel and the
+// rest.
 constexpr double between_samples = 40e-6;
 constexpr double between_queued = 60e-6;  // 256 MB are cleared, and the host is far ahead
 

@@ -1,5 +1,5 @@
-// How others decide when they have measured enough, written anew from what they publish, on a device
-// under conditions. The kernel's own time is all that they are charged for.
+// How others decide when they have measured enough, written anew from what they publish, on a
+// device under conditions. The kernel's own time is all that they are charged for.
 //
 //   nvbench  NVIDIA/nvbench at 66212f1 (August 2026): nvbench/detail/measure_cold.cu and
 //            stdrel_criterion.cxx, entropy_criterion.cxx; its defaults: 0.5 s and 0.5 % for stdrel,

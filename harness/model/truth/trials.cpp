@@ -83,8 +83,8 @@ Estimate time_by_gpubench(const DeviceSpec& device, const TimingConditions& cond
   settings.now = [] { return current_runtime()->host_seconds(); };
   settings.rest = [](double seconds) { current_runtime()->sleep(seconds); };
   settings.health = &driver;
-  const Timing timing = time_body([](cudaStream_t stream) { gpubench::launch(kernel, 1, 32, 0, stream); },
-                                  [] {}, settings);
+  const Timing timing = time_body(
+      [](cudaStream_t stream) { gpubench::launch(kernel, 1, 32, 0, stream); }, [] {}, settings);
   Estimate estimate{.seconds = median(timing.seconds),
                     .device_seconds = current_runtime()->pace()->busy_seconds()};
   // Without an interval a row claims nothing.
@@ -101,8 +101,8 @@ Score try_gpubench(const DeviceSpec& device, const TimingConditions& conditions,
   for (std::size_t row = 0; row < rows; ++row) {
     const TimingConditions own = of_row(conditions, row);
     const double length = length_in_row(kernel_seconds, row);
-    trials.push_back({Pace(own, reference).true_seconds(length),
-                      time_by_gpubench(device, own, length, mode)});
+    trials.push_back(
+        {Pace(own, reference).true_seconds(length), time_by_gpubench(device, own, length, mode)});
   }
   return score_of("gpubench", trials);
 }

@@ -3,8 +3,8 @@
 //   gpubench-timer-truth [--rows=N] [--kernels=2e-6,1e-3] CONDITIONS.json...
 //
 // One table per file, in Markdown: for each kernel length and rule the bias of the median row, the
-// error that 95 % of rows stay below, the coverage of the 95 % interval, and what the device worked.
-// docs/measuring.md is made of it by scripts/timer-truth.
+// error that 95 % of rows stay below, the coverage of the 95 % interval, and what the device
+// worked. docs/measurement-truth.md is made of it by scripts/timer-truth.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -80,7 +80,8 @@ std::string length(double seconds) {
 
 void print(const std::string& file, const Options& options, const DeviceSpec& device) {
   const Conditions conditions = load_conditions(file);
-  std::cout << "### " << conditions.name << "\n\n" << conditions.about << "\n\n"
+  std::cout << "### " << conditions.name << "\n\n"
+            << conditions.about << "\n\n"
             << "| kernel | rule | bias | 95 % within | coverage | half-width | device s |\n"
             << "|---|---|---:|---:|---:|---:|---:|\n";
   for (const double kernel : options.kernels) {
