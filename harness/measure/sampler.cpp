@@ -123,7 +123,7 @@ double Sampler::find_tick(double clock_hz) {
 std::size_t Sampler::fitting(const Window& window, std::size_t wanted) const {
   if (!gate_) return 1;  // a queue of samples would hide the latency of some and not of others
   const std::size_t each = window.operations + events_per_window + (dithers_ ? 1 : 0);
-  const std::size_t beside = 1 + (clocks_.can_read() ? 2 : 0);
+  const std::size_t beside = 1 + (clocks_.can_read() ? 3 : 0);  // the gate, clocks and a wait
   const std::size_t fit = (max_gated_operations - std::min(max_gated_operations, beside)) / each;
   return std::min(wanted, std::max<std::size_t>(fit, 1));
 }
@@ -145,7 +145,10 @@ Batch Sampler::take(const Window& window, std::size_t wanted) {
   while (events_.size() < events_per_window * wanted) events_.emplace_back();
   const bool reads_clocks = gate_.has_value() && clocks_.can_read();
   if (gate_) gate_->close(stream_);
-  if (reads_clocks) clocks_.begin(stream_);
+  if (reads_clocks) {
+    clocks_.begin(stream_);
+    if (clock_hz_ > 0) wait_for_a_moment(shortest_wait, shortest_wait);
+  }
   for (std::size_t i = 0; i < wanted; ++i) queue(window, i);
   if (reads_clocks) clocks_.end(stream_);
   batch.timed_out = gate_ && !gate_->open();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "harness/gpu/graph.hpp"
@@ -33,6 +34,7 @@ constexpr double longest_warmup = 10;            // in warm-ups, while the clock
 
 // Clocks change: a batch that is longer says less about them.
 constexpr double watched_batch_seconds = 10e-3;
+constexpr double long_batch_seconds = watched_batch_seconds / 2;
 constexpr double first_rest = 0.02, longest_rest = 0.32;
 constexpr double most_rest = 3;  // in budgets
 constexpr double dip = 0.001;    // of the clock: too little to throw a batch away
@@ -65,6 +67,7 @@ class Timer {
   bool at_the_clock(const Batch& batch);
   void rest(double seconds);
   void slow_down();
+  void keep_pace(const Batch& batch);
   void forget_samples();
   std::size_t wanted_windows(std::size_t samples) const;
   double resolution() const;
@@ -246,13 +249,21 @@ bool Timer::take_batch(const Window& window, std::size_t wanted) {
   std::vector<double> seconds = batch.seconds;
   for (double& run : seconds) run /= static_cast<double>(timing_.batch);
   grouping_.add(seconds);
-  if (rest_ > 0 && timing_.paused_seconds < most_rest * settings_.stop.budget_seconds) {
-    // It got back after a rest; half of that may keep it there.
-    if (batch.clock_hz && *batch.clock_hz < (1 - dip) * keeper_.reference_hz()) rest_ *= 2;
-    rest_ = std::min(rest_, longest_rest);
-    rest(rest_ / 2);
-  }
+  keep_pace(batch);
   return true;
+}
+
+// A device that got back after a rest: half of that after every long batch may keep it there.
+void Timer::keep_pace(const Batch& batch) {
+  if (rest_ == 0 || timing_.paused_seconds >= most_rest * settings_.stop.budget_seconds) return;
+  if (std::accumulate(batch.seconds.begin(), batch.seconds.end(), 0.0) < long_batch_seconds) {
+    rest_ = rest_ > first_rest ? rest_ / 2 : 0;
+    return;
+  }
+  if (batch.clock_hz && *batch.clock_hz < (1 - dip) * keeper_.reference_hz()) {
+    rest_ = std::min(2 * rest_, longest_rest);
+  }
+  rest(rest_ / 2);
 }
 
 void Timer::sample(const Window& window) {

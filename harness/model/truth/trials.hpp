@@ -25,7 +25,8 @@ struct Score {
   double device_seconds = 0;  // of the median row
 };
 
-// `rows` rows by each rule, ours first; row i is seeded with the conditions' seed and i.
+// `rows` rows by our rule, then a quarter as many by each of the others; row i is seeded with the
+// conditions' seed and i.
 std::vector<Score> try_rules(const DeviceSpec& device, const TimingConditions& conditions,
                              double kernel_seconds, std::size_t rows);
 Score try_gpubench(const DeviceSpec& device, const TimingConditions& conditions,
