@@ -1,4 +1,4 @@
-#include "harness/measure/clock_keeper.hpp"
+#include "harness/evidence/clock_keeper.hpp"
 
 #include <gtest/gtest.h>
 

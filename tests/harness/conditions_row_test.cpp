@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace gpubench {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/measure/grouping.hpp"
+#include "harness/statistics/grouping.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "harness/measure/statistics.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace gpubench {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "harness/gpu/launch.hpp"
-#include "harness/measure/statistics.hpp"
-#include "harness/measure/timer.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/timing/timer.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "harness/model/conditions.hpp"
-#include "harness/model/truth/trials.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/truth/trials.hpp"
 
 namespace gpubench::model::truth {
 namespace {

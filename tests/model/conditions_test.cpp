@@ -1,5 +1,5 @@
 // The file behind --conditions: what it says reaches the model, and what it cannot say is refused.
-#include "harness/model/conditions.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/error.hpp"
+#include "harness/system/error.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -32,7 +32,7 @@ TEST(Conditions, AreThoseOfTheFile) {
     "ordering": {"seed": 9, "hardware_queues": 8, "late_memsets": true,
                  "late_pageable_copies": true, "late_device_copies": true,
                  "host_call_seconds": 2e-6, "hang": {"kernel": "copy", "launch": 3},
-                 "fault": {}, "bulk_copies": "early", "random_blocks": true,
+                 "fault": {}, "late_bulk_copies": true, "random_blocks": true,
                  "random_warps": true},
     "timing": {}
   })",
@@ -41,7 +41,8 @@ TEST(Conditions, AreThoseOfTheFile) {
   EXPECT_EQ(ordering.seed, 9);
   EXPECT_EQ(ordering.hardware_queues, 8);
   EXPECT_TRUE(ordering.late_memsets && ordering.late_pageable_copies &&
-              ordering.late_device_copies && ordering.random_blocks && ordering.random_warps);
+              ordering.late_device_copies && ordering.late_bulk_copies && ordering.random_blocks &&
+              ordering.random_warps);
   EXPECT_EQ(ordering.host_call_seconds, 2e-6);
   ASSERT_TRUE(ordering.hang.has_value());
   EXPECT_EQ(ordering.hang->kernel, "copy");
@@ -49,15 +50,14 @@ TEST(Conditions, AreThoseOfTheFile) {
   ASSERT_TRUE(ordering.fault.has_value());
   EXPECT_EQ(ordering.fault->kernel, "");
   EXPECT_EQ(ordering.fault->launch, 1);
-  EXPECT_EQ(ordering.bulk_copies, Ordering::Arrival::early);
 }
 
 TEST(Conditions, LeaveTheModelAsItIsWhereTheySayNothing) {
   const Ordering ordering = parse_conditions("{}", "f.json").ordering;
   EXPECT_FALSE(ordering.late_memsets || ordering.late_pageable_copies ||
-               ordering.late_device_copies || ordering.random_blocks || ordering.random_warps);
+               ordering.late_device_copies || ordering.late_bulk_copies || ordering.random_blocks ||
+               ordering.random_warps);
   EXPECT_FALSE(ordering.hardware_queues || ordering.hang || ordering.fault);
-  EXPECT_EQ(ordering.bulk_copies, Ordering::Arrival::as_modelled);
 }
 
 TEST(Conditions, RefuseWhatTheyDoNotKnowInOneLine) {
@@ -75,8 +75,6 @@ TEST(Conditions, RefuseWhatTheyDoNotKnowInOneLine) {
   }
   EXPECT_THAT(refusal(R"({"ordering": {"host_call_seconds": -1}})"),
               testing::HasSubstr("'ordering.host_call_seconds' must be a number from 0"));
-  EXPECT_EQ(refusal(R"({"ordering": {"bulk_copies": "soon"}})"),
-            "f.json: 'ordering.bulk_copies' must be early or late");
   EXPECT_EQ(refusal(R"({"ordering": {"hang": {"row": ""}}})"),
             "f.json: 'ordering.hang.row' is no key that is known");
 }

@@ -1,4 +1,4 @@
-#include "harness/model/pace.hpp"
+#include "harness/platform/model/conditions/pace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/measure/evidence.hpp"
+#include "harness/evidence/evidence.hpp"
 
 namespace gpubench::model {
 namespace {
