@@ -11,10 +11,10 @@ namespace gpubench {
 namespace {
 
 constexpr std::size_t kStretches = 10;
-// 98.75 % of Student's t lie below, with kStretches - 1 degrees of freedom: a row that stops once its
-// interval is narrow, at the second look that says so, stops too often on one narrow by chance.
-constexpr double kStudent = 2.685;
-constexpr double kTail = 0.025;     // on each side of a 95 % interval
+// 98.3 % of Student's t lie below, with kStretches - 1 degrees of freedom: a row that stops once
+// its interval is narrow, at the second look that says so, stops too often on one narrow by chance.
+constexpr double kStudent = 2.5;
+constexpr double kTail = 0.025;  // on each side of a 95 % interval
 // 1 / Phi^-1(3/4), which makes the median absolute deviation of normal data their sigma.
 constexpr double kSigmaPerDeviation = 1.482602218505602;
 

@@ -17,7 +17,7 @@
 namespace gpubench {
 
 enum class Mode {
-  cold,  // a run at a time, on buffers that the caches have forgotten
+  cold,  // a run at a time, on buffers evicted from cache
   hot,   // a batch of runs at a time on the same buffers, long enough for the events' resolution
 };
 
