@@ -86,11 +86,10 @@ void print(const std::string& file, const Options& options, const DeviceSpec& de
             << "|---|---|---:|---:|---:|---:|---:|\n";
   for (const double kernel : options.kernels) {
     for (const Score& score : try_rules(device, conditions.timing, kernel, options.rows)) {
-      std::cout << "| " << length(kernel) << " | " << score.rule << " | " << std::showpos
-                << percent(score.bias, 2) << std::noshowpos << " | " << percent(score.worst, 2)
-                << " | " << percent(score.coverage, 1) << " | " << percent(score.half_width, 2)
-                << " | " << std::fixed << std::setprecision(3) << score.device_seconds
-                << std::defaultfloat << " |" << std::endl;
+      std::cout << "| " << length(kernel) << " | " << score.rule << " | " << percent(score.bias, 2)
+                << " | " << percent(score.worst, 2) << " | " << percent(score.coverage, 1) << " | "
+                << percent(score.half_width, 2) << " | " << std::fixed << std::setprecision(3)
+                << score.device_seconds << std::defaultfloat << " |" << std::endl;
     }
   }
   std::cout << '\n';
