@@ -24,9 +24,6 @@ constexpr double most_of_free_memory = 0.25;
 // A head start is so many bytes of this buffer, set once or more.
 constexpr std::size_t head_start_bytes = std::size_t{256} << 20;
 
-// What a profiler calls work that is timed beside a row.
-constexpr const char* beside_the_row = " (beside)";
-
 Headline headline_of(const Work& work) {
   if (work.headline) return *work.headline;
   if (work.flops > 0) return {"flops_per_second", work.integers ? integer_unit : flops_unit};
@@ -206,84 +203,6 @@ void Bench::take_counters(const Observation& observation) {
     work_.moved_bytes = moved.value_or(0);
   } else if (row_.moved_through == "dram" && !row_.moved.dram) {
     row_.moved.dram = work_.moved_bytes;
-  }
-}
-
-Timing Bench::take_samples(const Body& body, double budget_seconds, double warmup_seconds) {
-  TimerSettings timer;
-  timer.mode = settings_.mode;
-  timer.profile = settings_.profile;
-  timer.blocks_host = blocks_host_;
-  if (ranks_ != nullptr) {
-    timer.head_start = [this](cudaStream_t s) {
-      for (int i = 0; i < head_start_sets_; ++i) {
-        CUDA_CHECK(cudaMemsetAsync(head_start_.data(), 0, head_start_.bytes(), s));
-      }
-    };
-    timer.common = [](double mine) { return ProcessGroup::all().greatest(mine); };
-  }
-  timer.stop.budget_seconds = budget_seconds;
-  timer.warmup_seconds = warmup_seconds;
-  if (platform_.deterministic()) {
-    timer.warmup_seconds = 0;
-    // How busy this machine is has no say in what a modelled row looks like.
-    timer.stop = without_a_clock(timer.stop);
-  }
-  Timing timing;
-  const auto take = [&] {
-    timing = time_body(
-        body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
-  };
-  if (settings_.profile) {
-    // What is timed besides, once the row has its time, is not the row.
-    platform_.name_for_profiler(row_.name + (row_.samples.empty() ? "" : beside_the_row), take);
-  } else {
-    take();
-  }
-  if (timing.seconds.empty()) throw WrongResult{"no sample survived: " + timing.not_gated_because};
-  return timing;
-}
-
-void Bench::take_time(const Body& body) {
-  platform_.expect_timing();
-  std::vector<HealthSample> health;
-  if (platform_.health() != nullptr) health.push_back(platform_.health()->sample());
-  const Timing timing = take_samples(body, settings_.budget_seconds, settings_.warmup_seconds);
-  if (platform_.health() != nullptr) {
-    health.push_back(platform_.health()->sample());
-    const Health judged = judge(health);
-    if (judged.sm_clock_hz) row_.counters["sm_clock_hz"] = *judged.sm_clock_hz;
-    if (judged.power_w) row_.counters["power_w"] = *judged.power_w;
-    if (judged.temperature_c) row_.counters["temperature_c"] = *judged.temperature_c;
-    if (judged.throttled) row_.counters["throttled"] = *judged.throttled ? 1 : 0;
-    if (!judged.words.empty()) row_.notes.push_back(judged.words);
-  }
-  row_.samples = timing.seconds;
-  row_.discarded = timing.discarded;
-  if (!timing.gated) {
-    row_.notes.push_back("timed without the start gate: " + timing.not_gated_because);
-  }
-  const Summary summary = summarize(timing.seconds);
-  row_.median_seconds = summary.median;
-  auto& counters = row_.counters;
-  counters["min_seconds"] = summary.min;
-  if (summary.ci_low) counters["ci_low_seconds"] = *summary.ci_low;
-  if (summary.ci_high) counters["ci_high_seconds"] = *summary.ci_high;
-  counters["samples"] = static_cast<double>(timing.seconds.size());
-  counters["converged"] = timing.converged ? 1 : 0;
-  if (timing.empty_seconds) counters["empty_seconds"] = *timing.empty_seconds;
-  if (platform_.kind() == DeviceKind::model) counters["model_seconds"] = summary.median;
-  if (summary.median > 0) {
-    const auto rate = [&](const char* name, double amount) {
-      if (amount > 0) counters[name] = amount / summary.median;
-    };
-    rate("useful_bytes_per_second", work_.useful_bytes);
-    rate("moved_bytes_per_second", work_.moved_bytes);
-    rate("flops_per_second", work_.flops);
-    rate("items_per_second", work_.items);
-  }
-  if (work_.flops > 0 && dram_bytes_ > 0) {
-    counters["arithmetic_intensity"] = work_.flops / dram_bytes_;
   }
 }
 

@@ -307,6 +307,7 @@ class Bench {
   void add_cold_sets();
   void check_results(const Body& body);
   Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);
+  void note_evidence(const Timing& timing);
   void take_time(const Body& body);
   void take_counters(const Observation& observation);
 

@@ -3,6 +3,7 @@
 // model.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,6 +59,10 @@ class Platform {
   virtual int gpus() const = 0;
   virtual bool deterministic() const = 0;   // equal runs take equal time
   virtual double host_seconds() const = 0;  // the host's clock; virtual on the model
+  virtual void rest(double seconds) = 0;    // the host waits, by that clock, and queues nothing
+  // The highest SM clock that a row has reached so far; 0 where nobody has read one.
+  double known_clock_hz() const { return known_clock_hz_; }
+  void note_clock(double hz) { known_clock_hz_ = std::max(known_clock_hz_, hz); }
 
   // From now on launches are run for their results (the whole grid, or as much of it as is needed
   // to know what it does), or only to be timed.
@@ -82,6 +87,9 @@ class Platform {
   // an entry per launch. Only the model can.
   virtual void set_explaining(bool) {}
   virtual std::vector<Explanation> explanations() const { return {}; }
+
+ private:
+  double known_clock_hz_ = 0;
 };
 
 // Opens the device that `selector` names, without its "cuda" or "model": an ordinal, or a device

@@ -7,17 +7,35 @@
 
 namespace gpubench {
 
-Verdict decide(std::span<const double> samples, double spent_seconds,
-               const StopSettings& settings) {
-  if (!samples.empty() && samples.size() >= settings.min_samples) {
-    const Summary summary = summarize(samples);
-    if (summary.ci_low &&
-        (*summary.ci_high - *summary.ci_low) / 2 < settings.relative_half_width * summary.median) {
+std::optional<Interval> interval_of(std::span<const double> samples, const StopSettings& settings,
+                                    double resolution_seconds) {
+  auto interval = settings.serial ? serial_median_interval(samples) : median_interval(samples);
+  if (interval) {
+    interval->low -= resolution_seconds;
+    interval->high += resolution_seconds;
+  }
+  return interval;
+}
+
+Verdict decide(std::span<const double> samples, double spent_seconds, const StopSettings& settings,
+               const Measured& measured) {
+  if (!samples.empty() && samples.size() >= settings.min_samples &&
+      measured.device_seconds >= settings.min_device_seconds) {
+    const auto interval = interval_of(samples, settings, measured.resolution_seconds);
+    if (interval &&
+        (interval->high - interval->low) / 2 < settings.relative_half_width * median(samples)) {
       return Verdict::converged;
     }
   }
   return out_of_budget(samples.size(), spent_seconds, settings) ? Verdict::budget_spent
                                                                 : Verdict::more;
+}
+
+StopSettings with_a_clock(StopSettings settings) {
+  settings.min_device_seconds = 0.05;
+  settings.confirmations = 2;
+  settings.serial = true;
+  return settings;
 }
 
 StopSettings without_a_clock(StopSettings settings) {

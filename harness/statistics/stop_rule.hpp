@@ -10,7 +10,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+
+#include "harness/statistics/statistics.hpp"
 
 namespace gpubench {
 
@@ -19,7 +22,24 @@ struct StopSettings {
   std::size_t min_samples = 10;
   std::size_t max_samples = 10'000;
   double budget_seconds = 0.5;  // of the row, spent in any way: kernels, set-up of a sample, host
+  // A device whose time varies: not before so much of it has been measured,
+  double min_device_seconds = 0;
+  // and not before so many decisions in a row, each after new samples, have come to the same end.
+  std::size_t confirmations = 1;
+  bool serial = false;  // neighbouring samples may be alike: serial_median_interval()
 };
+
+// What the samples alone do not say.
+struct Measured {
+  double device_seconds = 0;
+  // Of a sample, either way: the events' tick, over as many runs as it is spread over.
+  double resolution_seconds = 0;
+};
+
+// The 95 % interval of the median by the settings' rule, wider by the resolution on both sides:
+// equal samples are no certainty where the clock that told them has a tick.
+std::optional<Interval> interval_of(std::span<const double> samples, const StopSettings& settings,
+                                    double resolution_seconds);
 
 enum class Verdict {
   more,
@@ -29,7 +49,12 @@ enum class Verdict {
 
 // Sorts the samples. Never stops at no samples at all; the budget may stop a row before
 // min_samples, convergence may not. A median of 0 never converges: nothing was resolved.
-Verdict decide(std::span<const double> samples, double spent_seconds, const StopSettings& settings);
+Verdict decide(std::span<const double> samples, double spent_seconds, const StopSettings& settings,
+               const Measured& measured = {});
+
+// The rule for a device whose time varies from run to run, from one moment to the next, and by
+// ticks.
+StopSettings with_a_clock(StopSettings settings);
 
 // The same rule for times that do not depend on this machine: no clock, and a hundred samples.
 StopSettings without_a_clock(StopSettings settings);

@@ -3,19 +3,22 @@
 
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "harness/evidence/evidence.hpp"
 #include "harness/statistics/stop_rule.hpp"
 
 namespace gpubench {
 
 enum class Mode {
-  cold,  // a sample is one run, on buffers that the caches have forgotten
-  hot,   // a sample is a batch of runs on the same buffers, long enough for the events' resolution
+  cold,  // a run at a time, on buffers evicted from cache
+  hot,   // a batch of runs at a time on the same buffers, long enough for the events' resolution
 };
 
 // Queues one run in the stream it is given, every time in the same way.
@@ -32,19 +35,48 @@ struct TimerSettings {
   // them decide alike. Called by all of them, in the same order.
   std::function<double(double)> common = [](double mine) { return mine; };
   StopSettings stop{};
-  double warmup_seconds = 0.1;      // real time; 0 for a device that has no clock to warm up
+  double warmup_seconds = 0.1;      // 0 for a device that has no clock to warm up
   double gate_timeout_seconds = 2;  // real time, see Gate
+
+  // The host's clock, by which warm-up, budget and pauses are counted, and a rest by it.
+  std::function<double()> now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  std::function<void(double)> rest = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
+  HealthMonitor* health = nullptr;  // asked while the device works
+  double known_clock_hz = 0;        // the highest SM clock that earlier rows have reached
 };
 
 struct Timing {
-  std::vector<double> seconds;  // a run, sample by sample
-  std::size_t discarded = 0;    // samples that were taken and thrown away
+  // A run, sample by sample: each a run of its own, the mean of a group of runs where the events'
+  // tick is coarse (grouping.hpp), or of a batch in hot mode.
+  std::vector<double> seconds;
+  std::optional<Interval> interval;  // 95 %, of the median, by the settings' rule
+  std::size_t discarded = 0;         // runs that were measured and thrown away
   bool converged = false;
   bool gated = false;
   std::string not_gated_because;  // empty when gated
-  std::size_t batch = 1;          // runs in a sample's window
+  std::size_t gate_timeouts = 0;
+  std::size_t batch = 1;  // hot: runs in a window
+  std::size_t group = 1;  // windows in a sample
   // Hot only: what launching an empty graph takes between the same two events. Not subtracted.
   std::optional<double> empty_seconds;
+
+  // Where the device has a clock of its own (device_clocks.hpp):
+  double tick_seconds = 0;             // of the events; 0: none was found
+  double resolution_seconds = 0;       // of a sample, either way
+  std::optional<double> sm_clock_hz;   // at which the samples ran: the median of their batches
+  std::optional<double> reference_hz;  // the highest that was seen
+  std::size_t off_clock = 0;           // of the discarded: for their clock
+  std::size_t pauses = 0;              // for a device that was held back
+  double paused_seconds = 0;
+  bool held_back = false;             // it stayed so, and was measured all the same
+  std::vector<HealthSample> health;   // while samples ran that were kept
+  double device_seconds = 0;          // of the samples
+  std::optional<double> cpu_seconds;  // the host's time to queue a run: the median
 };
 
 // Times `body` by events in a stream of its own; work that it queues in other streams is not
@@ -53,8 +85,9 @@ struct Timing {
 //
 // The body is called once, to run for the first time without a gate; then it may be called while
 // the stream is being captured, when nothing runs, to count what it queues: a body that cannot be
-// captured may block the host and is not gated. Then comes the warm-up, then the samples. The
-// budget counts real time from there, whatever it was spent on.
+// captured may block the host and is not gated. Then comes the warm-up, which lasts until the clock
+// no longer rises, then the samples. The budget counts time by the host's clock from there,
+// whatever it was spent on, except rest.
 // Errors: CudaError, and whatever the body throws.
 Timing time_body(const Body& body, const std::function<void()>& rotate,
                  const TimerSettings& settings);

@@ -182,5 +182,44 @@ TEST(Statistics, IntervalCoversTheMedianOfExponentialSamples) {
   EXPECT_LE(share, 0.975);
 }
 
+// How many of the intervals of `samples` random numbers hold their median, 0. `alike`: how much of
+// a number the next one keeps.
+double coverage(std::size_t samples, double alike, bool serial) {
+  constexpr int rows = 1000;
+  std::mt19937_64 generator(7);
+  std::normal_distribution<double> normal;
+  int held = 0;
+  for (int row = 0; row < rows; ++row) {
+    std::vector<double> values;
+    double state = normal(generator);
+    for (std::size_t i = 0; i < samples; ++i) {
+      values.push_back(state);
+      state = alike * state + std::sqrt(1 - alike * alike) * normal(generator);
+    }
+    const auto interval = serial ? serial_median_interval(values) : median_interval(values);
+    held += interval->low <= 0 && 0 <= interval->high;
+  }
+  return static_cast<double>(held) / rows;
+}
+
+TEST(Statistics, ASerialIntervalHoldsTheMedianOfSamplesThatAreAlike) {
+  EXPECT_GE(coverage(200, 0, true), 0.95);
+  EXPECT_GE(coverage(200, 0.8, true), 0.93);
+  EXPECT_LT(coverage(200, 0.8, false), 0.7) << "or the other would do";
+}
+
+TEST(Statistics, ASerialIntervalIsNeverNarrower) {
+  std::mt19937_64 generator(1);
+  std::normal_distribution<double> normal(1, 0.01);
+  for (const std::size_t n : {6U, 19U, 20U, 21U, 500U}) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < n; ++i) values.push_back(normal(generator));
+    const auto wide = serial_median_interval(values), narrow = median_interval(values);
+    EXPECT_LE(wide->low, narrow->low);
+    EXPECT_GE(wide->high, narrow->high);
+  }
+  EXPECT_FALSE(serial_median_interval(std::vector<double>(5, 1.0)).has_value());
+}
+
 }  // namespace
 }  // namespace gpubench

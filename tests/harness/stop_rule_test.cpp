@@ -125,6 +125,34 @@ TEST(StopRule, WithoutAClockOnlySamplesCount) {
   EXPECT_EQ(decide(two_modes, 0, unclocked), Verdict::budget_spent);
 }
 
+TEST(StopRule, EqualSamplesOfACoarseClockAreNoCertainty) {
+  const std::vector<double> equal(20, 3e-6);
+  EXPECT_EQ(decide(equal, in_time, settings, {.resolution_seconds = 0.01e-6}), Verdict::converged);
+  EXPECT_EQ(decide(equal, in_time, settings, {.resolution_seconds = 0.5e-6}), Verdict::more);
+  const auto interval = interval_of(equal, settings, 0.5e-6);
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_DOUBLE_EQ(interval->low, 2.5e-6);
+  EXPECT_DOUBLE_EQ(interval->high, 3.5e-6);
+}
+
+TEST(StopRule, ARealDeviceIsMeasuredForAWhile) {
+  const StopSettings real = with_a_clock(settings);
+  const std::vector<double> equal(20, 3e-6);
+  EXPECT_EQ(decide(equal, in_time, real, {.device_seconds = 60e-6}), Verdict::more);
+  EXPECT_EQ(decide(equal, in_time, real, {.device_seconds = 0.1}), Verdict::converged);
+  EXPECT_GT(real.confirmations, 1U);
+}
+
+TEST(StopRule, ADriftIsNotTakenForPrecision) {
+  std::vector<double> drifting;
+  for (int i = 0; i < 500; ++i) drifting.push_back(1 + (i / 50 % 2 == 0 ? 0.01 : -0.01));
+  for (int i = 0; i < 500; i += 5) drifting[static_cast<std::size_t>(i)] = 1;
+  StopSettings serial = settings;
+  EXPECT_EQ(decide(drifting, in_time, serial), Verdict::converged);
+  serial.serial = true;
+  EXPECT_EQ(decide(drifting, in_time, serial), Verdict::more);
+}
+
 TEST(StopRule, ChecksGrowByAFifth) {
   EXPECT_EQ(next_check(0, settings), 10u);
   EXPECT_EQ(next_check(10, settings), 12u);

@@ -366,6 +366,7 @@ TEST_F(TimerTest, TheWatchdogFreesAHostThatWaitsBehindTheGate) {
                                cudaMemcpyHostToDevice, stream));
   });
   EXPECT_FALSE(timing.gated);
+  EXPECT_EQ(timing.gate_timeouts, 1U);
   EXPECT_EQ(timing.discarded, settings_.stop.min_samples);
   EXPECT_NE(timing.not_gated_because.find("0.05 s"), std::string::npos);
   EXPECT_NE(timing.not_gated_because.find("never gated are the first run of a kernel"),

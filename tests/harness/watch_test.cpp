@@ -158,6 +158,7 @@ class WatchedPlatform final : public Platform {
   int gpus() const override { return 1; }
   bool deterministic() const override { return true; }
   double host_seconds() const override { return model_->host_seconds(); }
+  void rest(double seconds) override { model_->rest(seconds); }
   void expect_results(bool whole) override { model_->expect_results(whole); }
   void expect_timing() override { model_->expect_timing(); }
   std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }

@@ -79,6 +79,29 @@ TEST(Conditions, RefuseWhatTheyDoNotKnowInOneLine) {
             "f.json: 'ordering.hang.row' is no key that is known");
 }
 
+TEST(Conditions, OfTimingAreRead) {
+  EXPECT_FALSE(parse_conditions("{}", "f.json").timing.present);
+  const TimingConditions timing =
+      parse_conditions(R"({"timing": {"seed": 3, "event_tick_seconds": 5e-7,
+                          "clock": {"idle_hz": 3.45e8, "limit_steps": 4},
+                          "noise": {"drift_sigma": 0.01}, "tenant": {"period_seconds": 0.007},
+                          "host": {"jitter": 0.5}}})",
+                       "f.json")
+          .timing;
+  EXPECT_TRUE(timing.present);
+  EXPECT_EQ(timing.seed, 3U);
+  EXPECT_EQ(timing.event_tick_seconds, 5e-7);
+  EXPECT_EQ(timing.clock.idle_hz, 3.45e8);
+  EXPECT_EQ(timing.clock.limit_steps, 4);
+  EXPECT_EQ(timing.noise.drift_sigma, 0.01);
+  EXPECT_EQ(timing.tenant.period_seconds, 0.007);
+  EXPECT_EQ(timing.host.jitter, 0.5);
+  EXPECT_EQ(refusal(R"({"timing": {"clock": {"idle": 1}}})"),
+            "f.json: 'timing.clock.idle' is no key that is known");
+  EXPECT_THAT(refusal(R"({"timing": {"noise": {"sigma": -1}}})"),
+              testing::HasSubstr("'timing.noise.sigma' must be a number from 0"));
+}
+
 TEST(Conditions, AreNamedAsTheirFile) {
   const auto folder = std::filesystem::path(GPUBENCH_SOURCE_DIR) / "tests" / "data" / "conditions";
   EXPECT_EQ(load_conditions(folder / "kind.json").name, "kind");

@@ -41,6 +41,7 @@ LAYERS = [
     "harness/platform/model/rate",
     "harness/platform/model",
     "harness/timing",
+    "harness/platform/model/truth",
     "kernels/common",
     "kernels/gemm_ladder",
     "kernels",

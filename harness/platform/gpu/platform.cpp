@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <thread>
 
 #include "harness/cuda/attributes.hpp"
 #include "harness/cuda/check.hpp"
@@ -76,6 +77,9 @@ class GpuPlatform final : public Platform {
   double host_seconds() const override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
+  }
+  void rest(double seconds) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
   void expect_results(bool) override {}
   void expect_timing() override {}

@@ -21,6 +21,12 @@
 namespace gpubench {
 namespace {
 
+// What the driver would say of a device under conditions.
+class ModelHealth final : public HealthMonitor {
+ public:
+  HealthSample sample() override { return model::current_runtime()->health(); }
+};
+
 class ModelPlatform final : public Platform {
  public:
   ModelPlatform(DeviceSpec device, model::Conditions conditions)
@@ -47,10 +53,11 @@ class ModelPlatform final : public Platform {
                         model::current_runtime()->same_node(a, b);
     return linked ? "NVLink" : "";
   }
-  HealthMonitor* health() override { return nullptr; }
-  bool deterministic() const override { return true; }
+  HealthMonitor* health() override { return deterministic() ? nullptr : &health_; }
+  bool deterministic() const override { return !conditions_.timing.present; }
   int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
   double host_seconds() const override { return model::current_runtime()->host_seconds(); }
+  void rest(double seconds) override { model::current_runtime()->sleep(seconds); }
 
   void expect_results(bool whole_grids) override {
     model::current_runtime()->expect_results(true);
@@ -101,6 +108,7 @@ class ModelPlatform final : public Platform {
   model::Conditions conditions_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;
+  ModelHealth health_;
 };
 
 std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& run) {

@@ -111,7 +111,48 @@ void read_ordering(Members& in, Ordering& ordering) {
   in.flag("random_warps", ordering.random_warps);
 }
 
-void read_timing(Members&, Timing&) {}
+void read_clock(Members& in, ClockConditions& clock) {
+  constexpr double hertz = 1e11;
+  in.number("idle_hz", clock.idle_hz, 0, hertz);
+  in.number("ramp_seconds", clock.ramp_seconds, 1e-6, 100);
+  in.number("idle_after_seconds", clock.idle_after_seconds, 1e-6, 1e6);
+  in.number("share", clock.share, 0, 1);
+  in.number("load_seconds", clock.load_seconds, 1e-6, 1e3);
+  in.number("heavy_seconds", clock.heavy_seconds, 0, 1e3);
+  in.number("limit_hz", clock.limit_hz, 0, hertz);
+  in.number("limit_load", clock.limit_load, 0.01, 0.99);
+  in.integer("limit_steps", clock.limit_steps, 1, 100);
+  in.flag("limit_is_thermal", clock.limit_is_thermal);
+}
+
+void read_timing(Members& in, TimingConditions& timing) {
+  timing.present = true;
+  in.integer("seed", timing.seed, 0, most);
+  in.number("event_tick_seconds", timing.event_tick_seconds, 0, 1e-3);
+  in.object("clock", [&](Members& members) { read_clock(members, timing.clock); });
+  in.object("noise", [&](Members& members) {
+    NoiseConditions& noise = timing.noise;
+    members.number("sigma", noise.sigma, 0, 1);
+    members.number("tail_probability", noise.tail_probability, 0, 0.4);
+    members.number("tail_mean", noise.tail_mean, 1e-6, 1e3);
+    members.number("drift_sigma", noise.drift_sigma, 0, 1);
+    members.number("drift_seconds", noise.drift_seconds, 1e-6, 1e3);
+    members.number("process_sigma", noise.process_sigma, 0, 1);
+  });
+  in.object("tenant", [&](Members& members) {
+    TenantConditions& tenant = timing.tenant;
+    members.number("period_seconds", tenant.period_seconds, 1e-5, 1e3);
+    members.number("burst_seconds", tenant.burst_seconds, 0, 1e3);
+    members.number("slowdown", tenant.slowdown, 1, 1e3);
+    members.number("jitter", tenant.jitter, 0, 0.5);
+  });
+  in.object("host", [&](Members& members) {
+    HostConditions& host = timing.host;
+    members.number("jitter", host.jitter, 0, 2);
+    members.number("hiccup_probability", host.hiccup_probability, 0, 1);
+    members.number("hiccup_seconds", host.hiccup_seconds, 0, 1);
+  });
+}
 
 }  // namespace
 
@@ -119,9 +160,8 @@ Conditions parse_conditions(std::string_view text, const std::string& origin) {
   const json file = json::parse(text, nullptr, false);
   if (file.is_discarded()) throw UsageError(origin + ": not valid JSON");
   Conditions conditions;
-  std::string about;  // for whoever opens the file
   Members members(file, origin, "");
-  members.words("about", about);
+  members.words("about", conditions.about);
   members.object("ordering", [&](Members& in) { read_ordering(in, conditions.ordering); });
   members.object("timing", [&](Members& in) { read_timing(in, conditions.timing); });
   members.refuse_others();

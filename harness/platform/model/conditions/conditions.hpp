@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/platform/model/conditions/timing_conditions.hpp"
+
 namespace gpubench::model {
 
 // One launch of one kernel, to which something happens.
@@ -37,12 +39,11 @@ struct Ordering {
   bool random_warps = false;   // of a block, and their lanes, as far as they need not wait
 };
 
-struct Timing {};
-
 struct Conditions {
-  std::string name = "";  // the file's, without folder and ending
+  std::string name = "";   // the file's, without folder and ending
+  std::string about = "";  // for whoever opens the file
   Ordering ordering;
-  Timing timing;
+  TimingConditions timing;
 };
 
 // UsageError: one line that names the file and what is wrong in it.

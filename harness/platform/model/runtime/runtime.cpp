@@ -22,6 +22,11 @@ Runtime::Runtime(DeviceSpec device, DeviceMemory& memory, KernelExecutor& execut
     legacy_[static_cast<std::size_t>(i)].device = i;
     legacy_[static_cast<std::size_t>(i)].legacy = true;
   }
+  if (options_.conditions.timing.present) {
+    pace_.emplace(options_.conditions.timing, device_["sm_clock_hz"]);
+    timeline_.set_lasting(
+        [this](double seconds, double start) { return pace_->kernel_seconds(seconds, start); });
+  }
   if (const auto most = options_.conditions.ordering.hardware_queues) {
     hardware_queues_ = std::min(*most, wanted_connections());
   }

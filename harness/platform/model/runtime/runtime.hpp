@@ -30,7 +30,10 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/evidence/evidence.hpp"
+#include "harness/platform/device_clocks.hpp"
 #include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/conditions/pace.hpp"
 #include "harness/platform/model/include/cuda.h"
 #include "harness/platform/model/include/cuda_runtime.h"
 #include "harness/platform/model/launch/executor.hpp"
@@ -158,6 +161,14 @@ class Runtime {
   // with cudaMallocHost or cudaHostAlloc. Safe to call from an executor.
   bool is_mapped_host(const void* address, std::size_t bytes) const;
 
+  // --- under timing conditions ---
+  const std::optional<Pace>& pace() const { return pace_; }
+  // What the driver says of the device now; nothing without timing conditions. Takes host time.
+  HealthSample health();
+  void sleep(double seconds);  // of the host
+  cudaError_t read_clocks(ClockStamp* stamps, unsigned sms, cudaStream_t stream);
+  cudaError_t wait_cycles(std::uint64_t cycles, cudaStream_t stream);
+
   // Whether operations are to have results, from now on, or only a duration. Forgets those noted.
   void expect_results(bool results);
   bool expects_results() const { return results_; }  // for those who carry operations out
@@ -269,7 +280,7 @@ class Runtime {
   // nullptr: not a live stream. The null handle is the legacy default stream; the calling thread's
   // own default stream is made when it is first asked for.
   CUstream_st* find(cudaStream_t stream);
-  void pay(double seconds) { host_now_ += seconds; }
+  void pay(double seconds) { host_now_ += pace_ ? pace_->host_seconds(seconds) : seconds; }
   void pay_to_issue(const CUstream_st& stream) {
     if (stream.device < options_.node_devices) pay(device_["launch_host_seconds"]);
   }
@@ -317,6 +328,7 @@ class Runtime {
   mutable std::mutex mutex_;             // guards everything below but the host allocations
   std::condition_variable_any changed_;  // somebody called: what was waited for may have come
   Timeline timeline_;
+  std::optional<Pace> pace_;  // under timing conditions
   double host_now_ = 0;
   std::vector<CUstream_st> legacy_;  // by device
   std::map<std::thread::id, int> current_device_;

@@ -171,7 +171,10 @@ cudaError_t Runtime::event_elapsed(float* milliseconds, cudaEvent_t start, cudaE
     }
   }
   if (!has_ended(start->recorded) || !has_ended(end->recorded)) return cudaErrorNotReady;
-  *milliseconds = static_cast<float>((end->recorded->end - start->recorded->end) * 1e3);
+  const auto reading = [&](const CUevent_st& event) {
+    return pace_ ? pace_->event_reading(event.recorded->end) : event.recorded->end;
+  };
+  *milliseconds = static_cast<float>((reading(*end) - reading(*start)) * 1e3);
   return cudaSuccess;
 }
 

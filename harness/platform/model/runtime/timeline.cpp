@@ -136,6 +136,9 @@ bool Timeline::step(double until) {
   double seconds = 0;
   try {
     if (operation->work.carry_out) seconds = operation->work.carry_out();
+    if (lasting_ && operation->work.engine == Engine::compute && std::isfinite(seconds)) {
+      seconds = lasting_(seconds, start);
+    }
     if (operation->work.on_order) operation->work.on_order(operation->place);
     if (operation->work.touches != nullptr) {
       order_.carried_out(operation->place, operation->work.name, operation->stream,

@@ -106,6 +106,10 @@ class Timeline {
   // operation throws passes through; it then counts as finished.
   bool step(double until);
 
+  // Asked for what each operation of the compute engine takes instead of what it says itself.
+  using Lasting = std::function<double(double seconds, double start)>;
+  void set_lasting(Lasting lasting) { lasting_ = std::move(lasting); }
+
   // The host has waited for these since `time`: late operations that they come after are needed.
   void need(const std::vector<OperationPtr>& operations, double time);
   void need_all(double time) { need(late_, time); }
@@ -115,6 +119,7 @@ class Timeline {
   // Nothing that could still be observed happens before `time`.
   void reach(double time) { now_ = std::max(now_, time); }
 
+  double now() const { return now_; }  // of what is carried out: its start
   // Nothing is queued any more.
   bool idle() const { return ready_.empty() && endless_ == nullptr; }
   double last_end() const { return last_end_; }  // of everything that was carried out
@@ -147,6 +152,7 @@ class Timeline {
   void finish(const OperationPtr& operation, double start, double seconds);
 
   bool one_copy_engine_;
+  Lasting lasting_;
   double last_end_ = 0;
   double now_ = 0;  // nothing starts before this any more
   Order order_;

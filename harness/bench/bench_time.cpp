@@ -1,0 +1,134 @@
+// A row's time: how it is taken, and the evidence that comes with it.
+#include <iomanip>
+#include <sstream>
+#include <stdexcept>
+
+#include "harness/bench/bench.hpp"
+#include "harness/statistics/statistics.hpp"
+
+namespace gpubench {
+namespace {
+
+// What a profiler calls work that is timed beside a row.
+constexpr const char* beside_the_row = " (beside)";
+
+std::vector<std::string> notes_on(const Timing& timing) {
+  std::vector<std::string> notes;
+  if (timing.pauses > 0) {
+    std::ostringstream words;
+    words << "rested " << timing.pauses << " times for " << std::setprecision(2)
+          << timing.paused_seconds << " s, held back" << (timing.held_back ? " all the same" : "");
+    notes.push_back(words.str());
+  }
+  if (!timing.gated) {
+    notes.push_back("timed without the start gate: " + timing.not_gated_because);
+  }
+  return notes;
+}
+
+}  // namespace
+
+Timing Bench::take_samples(const Body& body, double budget_seconds, double warmup_seconds) {
+  TimerSettings timer;
+  timer.mode = settings_.mode;
+  timer.profile = settings_.profile;
+  timer.blocks_host = blocks_host_;
+  if (ranks_ != nullptr) {
+    timer.head_start = [this](cudaStream_t s) {
+      for (int i = 0; i < head_start_sets_; ++i) {
+        CUDA_CHECK(cudaMemsetAsync(head_start_.data(), 0, head_start_.bytes(), s));
+      }
+    };
+    timer.common = [](double mine) { return ProcessGroup::all().greatest(mine); };
+  }
+  timer.stop.budget_seconds = budget_seconds;
+  timer.warmup_seconds = warmup_seconds;
+  timer.now = [this] { return platform_.host_seconds(); };
+  timer.rest = [this](double seconds) { platform_.rest(seconds); };
+  timer.health = platform_.health();
+  timer.known_clock_hz = platform_.known_clock_hz();
+  if (platform_.deterministic()) {
+    timer.warmup_seconds = 0;
+    // How busy this machine is has no say in what a modelled row looks like.
+    timer.stop = without_a_clock(timer.stop);
+  } else {
+    timer.stop = with_a_clock(timer.stop);
+  }
+  Timing timing;
+  const auto take = [&] {
+    timing = time_body(
+        body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+  };
+  if (settings_.profile) {
+    // What is timed besides, once the row has its time, is not the row.
+    platform_.name_for_profiler(row_.name + (row_.samples.empty() ? "" : beside_the_row), take);
+  } else {
+    take();
+  }
+  if (timing.seconds.empty()) {
+    throw std::runtime_error("no sample survived: " + timing.not_gated_because);
+  }
+  return timing;
+}
+
+void Bench::note_evidence(const Timing& timing) {
+  auto& counters = row_.counters;
+  if (platform_.health() != nullptr) {
+    std::vector<HealthSample> health = timing.health;
+    // A row too short to have been looked at in between: the device has just stopped working.
+    if (health.empty()) health.push_back(platform_.health()->sample());
+    const Health judged = judge(health);
+    if (judged.sm_clock_hz) counters["sm_clock_hz"] = *judged.sm_clock_hz;
+    if (judged.power_w) counters["power_w"] = *judged.power_w;
+    if (judged.temperature_c) counters["temperature_c"] = *judged.temperature_c;
+    if (judged.throttled) counters["throttled"] = *judged.throttled ? 1 : 0;
+    if (!judged.words.empty()) row_.notes.push_back(judged.words);
+  }
+  // What the kernels themselves have seen is better than what the driver says.
+  if (timing.sm_clock_hz) counters["sm_clock_hz"] = *timing.sm_clock_hz;
+  if (timing.reference_hz) platform_.note_clock(*timing.reference_hz);
+  if (timing.held_back) counters["throttled"] = 1;
+  if (platform_.deterministic()) return;
+  counters["discarded"] = static_cast<double>(timing.discarded);
+  counters["off_clock"] = static_cast<double>(timing.off_clock);
+  counters["paused_seconds"] = timing.paused_seconds;
+  counters["gate_timeouts"] = static_cast<double>(timing.gate_timeouts);
+  counters["device_seconds"] = timing.device_seconds;
+  if (timing.tick_seconds > 0) counters["event_tick_seconds"] = timing.tick_seconds;
+  if (timing.cpu_seconds) counters["cpu_seconds"] = *timing.cpu_seconds;
+}
+
+void Bench::take_time(const Body& body) {
+  platform_.expect_timing();
+  const Timing timing = take_samples(body, settings_.budget_seconds, settings_.warmup_seconds);
+  note_evidence(timing);
+  row_.samples = timing.seconds;
+  row_.discarded = timing.discarded;
+  for (std::string& note : notes_on(timing)) row_.notes.push_back(std::move(note));
+  const Summary summary = summarize(timing.seconds);
+  row_.median_seconds = summary.median;
+  auto& counters = row_.counters;
+  counters["min_seconds"] = summary.min;
+  if (const auto& interval = timing.interval) {
+    counters["ci_low_seconds"] = interval->low;
+    counters["ci_high_seconds"] = interval->high;
+  }
+  counters["samples"] = static_cast<double>(timing.seconds.size());
+  counters["converged"] = timing.converged ? 1 : 0;
+  if (timing.empty_seconds) counters["empty_seconds"] = *timing.empty_seconds;
+  if (platform_.kind() == DeviceKind::model) counters["model_seconds"] = summary.median;
+  if (summary.median > 0) {
+    const auto rate = [&](const char* name, double amount) {
+      if (amount > 0) counters[name] = amount / summary.median;
+    };
+    rate("useful_bytes_per_second", work_.useful_bytes);
+    rate("moved_bytes_per_second", work_.moved_bytes);
+    rate("flops_per_second", work_.flops);
+    rate("items_per_second", work_.items);
+  }
+  if (work_.flops > 0 && dram_bytes_ > 0) {
+    counters["arithmetic_intensity"] = work_.flops / dram_bytes_;
+  }
+}
+
+}  // namespace gpubench
