@@ -148,6 +148,7 @@ class SitesPlatform final : public Platform {
   int gpus() const override { return ranks; }
   bool deterministic() const override { return true; }
   double host_seconds() const override { return current_runtime()->host_seconds(); }
+  void rest(double) override {}
   void expect_results(bool) override { recorder_.record(true); }
   void expect_timing() override { recorder_.record(false); }
   std::vector<TracedOperation> trace(const std::function<void()>& run) override {
