@@ -55,8 +55,9 @@ class TypedRegistration {
   // A concept's own: Axis("layout", type<Plain>("none"), type<Padded>("padded")).
   template <class... T>
   Registration* Axis(const std::string& name, const Named<T>&... types) {
-    return registration_->Functions(
-        name, {{types.name, [](Bench& bench) { Function{}(bench, Named<T>{}); }}...});
+    std::vector<std::pair<std::string, BenchFunction>> functions;
+    (add(functions, types), ...);
+    return registration_->Functions(name, functions);
   }
   // An axis of words whose place in the name is before that of the types.
   TypedRegistration* Axis(const std::string& name, const std::vector<std::string>& values) {
@@ -66,6 +67,13 @@ class TypedRegistration {
   TypedRegistration* operator->() { return this; }
 
  private:
+  // (A function of its own: nvcc expands no pack in a lambda.)
+  template <class T>
+  static void add(std::vector<std::pair<std::string, BenchFunction>>& functions,
+                  const Named<T>& type) {
+    functions.emplace_back(type.name, [](Bench& bench) { Function{}(bench, Named<T>{}); });
+  }
+
   Registration* registration_;
 };
 
