@@ -32,23 +32,35 @@ struct Blocks {
   unsigned count;
 };
 
+template <class T, class Vector, class KernelOf>
+auto by_unroll(const Bench& bench, KernelOf kernel_of) {
+  switch (bench.arg("unroll")) {
+    case 1:
+      return kernel_of(Tile<T, Vector, 1>{});
+    case 2:
+      return kernel_of(Tile<T, Vector, 2>{});
+    case 4:
+      return kernel_of(Tile<T, Vector, 4>{});
+    default:
+      return kernel_of(Tile<T, Vector, 8>{});
+  }
+}
+
 // The row's kernel, of those that `kernel_of` has for tiles of T: all else of a row is the same for
 // each of them.
 template <class T, class KernelOf>
 auto kernel(const Bench& bench, KernelOf kernel_of) {
-  using Vector = std::conditional_t<std::is_same_v<T, double>, double2,
-                                    std::conditional_t<std::is_same_v<T, float>, float4, T>>;
-  decltype(kernel_of(Tile<T, Vector, 1>{})) found = nullptr;
-  gpubench::with_constant<1, 2, 4, 8>(bench.arg("unroll"), [&](auto unroll) {
-    gpubench::with_constant<1, 2, 4, 8, 16>(bench.arg("bytes"), [&](auto bytes) {
-      if constexpr (bytes == sizeof(T)) found = kernel_of(Tile<T, T, unroll>{});
-      if constexpr (bytes == sizeof(Vector)) found = kernel_of(Tile<T, Vector, unroll>{});
-      if constexpr (bytes == 8 && std::is_same_v<T, float>) {
-        found = kernel_of(Tile<T, float2, unroll>{});
-      }
-    });
-  });
-  return found;
+  const auto bytes = bench.arg("bytes");
+  if constexpr (std::is_same_v<T, double>) {
+    return bytes == 8 ? by_unroll<T, double>(bench, kernel_of)
+                      : by_unroll<T, double2>(bench, kernel_of);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return bytes == 4   ? by_unroll<T, float>(bench, kernel_of)
+           : bytes == 8 ? by_unroll<T, float2>(bench, kernel_of)
+                        : by_unroll<T, float4>(bench, kernel_of);
+  } else {
+    return by_unroll<T, T>(bench, kernel_of);
+  }
 }
 
 // No FLOPs are told even where there are some: the headline of this concept is bytes per second.

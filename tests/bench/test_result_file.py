@@ -128,5 +128,5 @@ def test_a_grade_names_its_roof(several: dict, rows: dict[str, dict]) -> None:
 
 def test_notes_are_a_list(rows: dict[str, dict]) -> None:
     pageable = rows["transfer/h2d/memory:pageable/size:16777216"]
-    assert pageable["notes"] == ["not gated: the body blocks the host"]
+    assert pageable["notes"] == ["timed without the start gate: the body blocks the host"]
     assert "notes" not in rows["coalescing/strided_read/stride:1"]
