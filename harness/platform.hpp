@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/error.hpp"
 #include "harness/explanation.hpp"
 #include "harness/measure/evidence.hpp"
 #include "harness/row.hpp"
@@ -72,6 +73,12 @@ class Platform {
   virtual void name_for_profiler(const std::string& name, const std::function<void()>& run) {
     static_cast<void>(name);
     run();
+  }
+
+  // What runs the kernels from now on: "source", or "ptx" where this build has nvcc's PTX of them.
+  // UsageError where there is no such choice. Only the model has one.
+  virtual void use_engine(const std::string& name) {
+    throw UsageError("--engine=" + name + " needs the model device: add --device=model:NAME");
   }
 
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:

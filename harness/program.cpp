@@ -381,6 +381,7 @@ int run_program(int argc, char** argv) {
     }
   }
   const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
+  if (!options.engine.empty()) platform->use_engine(options.engine);
   platform->set_explaining(!options.explain.empty());
   const auto predicted = options.predict && speaks && platform->kind() == DeviceKind::cuda
                              ? predictions(options, *platform)

@@ -11,8 +11,10 @@
 #include "harness/model/compiled.hpp"
 #include "harness/model/emulator/emulator.hpp"
 #include "harness/model/profiled.hpp"
+#include "harness/model/ptx/engine.hpp"
 #include "harness/model/runtime/runtime.hpp"
 #include "harness/model/runtime/symbols.hpp"
+#include "harness/process.hpp"
 #include "harness/processes.hpp"
 #include "harness/tracks.hpp"
 
@@ -60,6 +62,7 @@ class ModelPlatform final : public Platform {
   std::vector<TracedOperation> trace(const std::function<void()>& run) override;
   Observation observe(Access access) const override;
   std::vector<Launched> launches() const override;
+  void use_engine(const std::string& name) override;
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
@@ -92,9 +95,20 @@ class ModelPlatform final : public Platform {
   void judge_counts(Access access, Observation& observation) const;
 
   DeviceSpec device_;
+  model::ptx::Library ptx_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;
 };
+
+void ModelPlatform::use_engine(const std::string& name) {
+  if (name == "source") return;
+  try {
+    ptx_.add_from(sibling_program("gpubench-cuda"));
+  } catch (const model::ptx::PtxError& error) {
+    throw UsageError(std::string("--engine=ptx: ") + error.what());
+  }
+  emulator_.use_engine(model::ptx::make_engine(ptx_, device_.compute_capability(), {}));
+}
 
 std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& run) {
   model::Runtime& runtime = *model::current_runtime();

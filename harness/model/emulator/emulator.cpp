@@ -61,13 +61,13 @@ std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned
 }
 
 std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& launch,
-                          const BlockRunner& runner) {
+                          const BlockEngine& engine) {
   const bool wrote = (race.mine.written & race.bytes) != 0;
   const Event access = wrote ? race.mine.first_write : race.mine.first_read;
   const auto first = static_cast<unsigned>(std::countr_zero(race.bytes));
   const auto last = 31 - static_cast<unsigned>(std::countl_zero(race.bytes));
   const std::uint64_t sector = race.mine.sector * sector_bytes;
-  const auto [home, begin] = runner.home_of(sector + first);
+  const auto [home, begin] = engine.home_of(sector + first);
   const dim3 at = block_at(race.block, launch.grid);
   std::ostringstream text;
   text << "race between blocks: bytes " << sector + first - begin << ".." << sector + last - begin
@@ -124,16 +124,7 @@ void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::ui
 
 // What one host thread keeps from block to block.
 struct Emulator::Worker {
-  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host) : runner(memory, is_mapped_host) {}
-
-  std::span<const LaneTrace> warp(std::size_t first) const {
-    return std::span(runner.traces())
-        .subspan(first, std::min<std::size_t>(warp_lanes, lanes - first));
-  }
-  // Must come before the other two, once for each block.
-  void learn() {
-    for (std::size_t first = 0; first < lanes; first += warp_lanes) zipper.learn(warp(first));
-  }
+  explicit Worker(std::unique_ptr<BlockEngine> of) : engine(std::move(of)) {}
 
   // The sectors of global memory that the block reads, by the warp that reads them first, in its
   // order.
@@ -141,14 +132,15 @@ struct Emulator::Worker {
     block_sectors.clear();
     std::vector<ReadSector> found;
     for (std::size_t first = 0; first < lanes; first += warp_lanes) {
-      zipper.zip(warp(first), [&](const WarpRequest& request) {
+      const auto note = [&](const WarpRequest& request) {
         const EventKind kind = kind_of(request.event);
         if (!is_access(request.event) || access_of(kind) != Access::load) return;
         const auto lane = static_cast<std::size_t>(std::countr_zero(request.lanes));
-        if (runner.is_shared(request.address[lane])) return;
+        if (engine->is_shared(request.address[lane])) return;
         const Sectors sectors = sectors_of(request);
         for (unsigned i = 0; i < sectors.count; ++i) block_sectors.at(sectors.id[i]);
-      });
+      };
+      engine->visit(first, note, [](Arithmetic, unsigned, std::uint32_t) {});
       for (std::size_t turn = 0; found.size() < block_sectors.touched().size(); ++turn) {
         found.push_back({block_sectors.touched()[found.size()].sector, turn});
       }
@@ -156,7 +148,7 @@ struct Emulator::Worker {
     return found;
   }
 
-  // Counts the block whose traces the runner holds.
+  // Counts the block that the engine has run.
   void count(std::uint64_t block, FootprintMap& map) {
     block_sectors.clear();
     ranges.clear();
@@ -172,7 +164,7 @@ struct Emulator::Worker {
         }
         const std::uint64_t address =
             request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
-        const Space space = runner.is_shared(address) ? Space::shared : Space::global;
+        const Space space = engine->is_shared(address) ? Space::shared : Space::global;
         // A lane's own instructions move no more than 16 bytes.
         const bool is_bulk = bytes_of(request.event) > 16;
         AccessCounts& sum = is_bulk && space == Space::global ? counts.bulk_loads
@@ -211,10 +203,11 @@ struct Emulator::Worker {
           waiting = false;
         }
       };
-      zipper.zip(warp(first), request_of, [&](Event e, std::uint32_t active) {
-        counts.add(unit_of(e), operations_of(e), static_cast<unsigned>(std::popcount(active)));
-        if (unit_of(e) == Arithmetic::fma_fp32) of_warp.fma_steps += operations_of(e);
-      });
+      engine->visit(first, request_of,
+                    [&](Arithmetic unit, unsigned operations, std::uint32_t active) {
+                      counts.add(unit, operations, static_cast<unsigned>(std::popcount(active)));
+                      if (unit == Arithmetic::fma_fp32) of_warp.fma_steps += operations;
+                    });
       add_lanes(first, of_warp);
       slowest.keep_longer(of_warp);
     }
@@ -235,13 +228,13 @@ struct Emulator::Worker {
     CopyWaits copies;
     double chain = 0, steps = 0;
     for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes); ++i) {
-      const LoadChain& loads = runner.load_chain(i);
-      warp.load_chain = std::max(warp.load_chain, static_cast<double>(loads.global()));
-      warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(loads.shared()));
-      copies.alone = std::max(copies.alone, runner.copy_waits(i).alone);
-      copies.beside = std::max(copies.beside, runner.copy_waits(i).beside);
-      chain = std::max(chain, static_cast<double>(runner.chain(i).longest()));
-      steps = std::max(steps, static_cast<double>(runner.chain(i).count()));
+      const LaneWaits lane = engine->waits_of(i);
+      warp.load_chain = std::max(warp.load_chain, static_cast<double>(lane.load_chain));
+      warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(lane.shared_chain));
+      copies.alone = std::max(copies.alone, lane.copies.alone);
+      copies.beside = std::max(copies.beside, lane.copies.beside);
+      chain = std::max(chain, static_cast<double>(lane.fma_chain));
+      steps = std::max(steps, static_cast<double>(lane.fma_steps));
     }
     warp.load_groups += copies.alone;
     warp.copy_waits = copies.beside;
@@ -250,12 +243,12 @@ struct Emulator::Worker {
 
   // Explains the first warp of the block that count() has just counted.
   std::vector<ExplainedAccess> explain() {
-    Explainer explainer([this](std::uint64_t address) { return runner.is_shared(address); },
-                        [this](std::uint64_t address) { return runner.home_of(address); });
-    zipper.zip(std::span(runner.traces()).first(std::min<std::size_t>(warp_lanes, lanes)),
-               [&](const WarpRequest& request) {
-                 if (is_access(request.event)) explainer.add(request);
-               });
+    Explainer explainer([this](std::uint64_t address) { return engine->is_shared(address); },
+                        [this](std::uint64_t address) { return engine->home_of(address); });
+    const auto add = [&](const WarpRequest& request) {
+      if (is_access(request.event)) explainer.add(request);
+    };
+    engine->visit(0, add, [](Arithmetic, unsigned, std::uint32_t) {});
     return std::move(explainer).accesses();
   }
 
@@ -330,8 +323,7 @@ struct Emulator::Worker {
     traced_blocks = 0;
     events = 0;
     footprints = {};
-    zipper = {};  // another kernel's control flow is of no use
-    runner.poison({});
+    engine->begin_kernel();
   }
 
   // Of one allocation's sectors, those between which the block's reads lie.
@@ -340,8 +332,7 @@ struct Emulator::Worker {
     std::uint64_t first, last;
   };
 
-  BlockRunner runner;
-  WarpZipper zipper;
+  std::unique_ptr<BlockEngine> engine;
   std::vector<Range> ranges;
   BlockSectors block_sectors;
   std::array<Footprint*, 4> footprints{};  // the last that were found
@@ -355,12 +346,18 @@ struct Emulator::Worker {
 
 Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings)
     : device_(device), memory_(memory), settings_(std::move(settings)) {
+  use_engine(make_source_engine);
+}
+
+void Emulator::use_engine(const MakeEngine& make) {
   const unsigned threads = settings_.threads != 0
                                ? settings_.threads
                                : std::max(1u, std::thread::hardware_concurrency());
+  workers_.clear();
   for (unsigned i = 0; i < threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(memory, settings_.is_mapped_host));
+    workers_.push_back(std::make_unique<Worker>(make(memory_, settings_.is_mapped_host)));
   }
+  measured_.clear();
 }
 
 Emulator::~Emulator() = default;
@@ -474,7 +471,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
 
   const auto run_one = [&](Worker& worker, std::uint64_t index, Watch watch) {
     const BlockResult result =
-        worker.runner.run(launch, block_at(index, launch.grid), watch != Watch::nothing);
+        worker.engine->run(launch, block_at(index, launch.grid), watch != Watch::nothing);
     worker.lanes = result.lanes;
     if (!result.fault.empty()) {
       const std::lock_guard lock(fault_mutex);
@@ -482,7 +479,6 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       return false;
     }
     if (watch != Watch::nothing) {
-      worker.learn();
       if (std::ranges::find(compared, index) != compared.end()) {
         auto found = worker.reads();
         const std::lock_guard lock(fault_mutex);
@@ -490,10 +486,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
       }
     }
     if (watch == Watch::counts) {
-      // A counted multiply-add is a call, and costs about what an event does.
-      for (const LaneTrace& trace : worker.runner.traces()) {
-        worker.events += trace.events.size() + trace.merged;
-      }
+      worker.events += worker.engine->events();
       for (std::size_t t = 0; t < tensor_types; ++t) {
         worker.events +=
             (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
@@ -521,7 +514,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   const auto run_all = [&](const std::vector<std::uint64_t>& blocks, Watch watch) {
     const std::size_t threads = std::min(workers_.size(), blocks.size());
     const auto work = [&](std::size_t me) {
-      workers_[me]->runner.attach();
+      workers_[me]->engine->attach();
       for (std::size_t i = me; i < blocks.size(); i += threads) {
         if (!run_one(*workers_[me], blocks[i], watch)) return;
       }
@@ -541,8 +534,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   std::vector<std::uint64_t> chosen = choose_blocks(grid_blocks, affordable);
   std::erase(chosen, grid_blocks - 1);
   // No block finds an earlier one's values in its static shared memory.
-  const std::vector<std::size_t> variables = workers_[0]->runner.written_variables();
-  for (const auto& worker : workers_) worker->runner.poison(variables);
+  const std::vector<std::size_t> variables = workers_[0]->engine->written_variables();
+  for (const auto& worker : workers_) worker->engine->poison(variables);
   if (fault.empty()) run_all(chosen, Watch::counts);
   // Those compared that were not chosen: they run, and are not counted.
   std::vector<std::uint64_t> beside;
@@ -598,7 +591,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   // A kernel with atomics may order its blocks by them.
   if (fault.empty() && map.race() &&
       profile.counts.at(Space::global, Access::atomic).requests == 0) {
-    fault = describe_race(*map.race(), launch, workers_[0]->runner);
+    fault = describe_race(*map.race(), launch, *workers_[0]->engine);
   }
   profile.device = launch.device;
   for (const FootprintSums& f : profile.footprints) {

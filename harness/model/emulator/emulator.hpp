@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "harness/explanation.hpp"
-#include "harness/model/emulator/block_runner.hpp"
+#include "harness/model/block_engine.hpp"
 #include "harness/model/emulator/footprint.hpp"
-#include "harness/model/emulator/warp_requests.hpp"
 #include "harness/model/executor.hpp"
 #include "harness/model/time_model.hpp"
 
@@ -44,6 +43,9 @@ class Emulator final : public KernelExecutor {
   ~Emulator() override;
 
   KernelOutcome execute(const KernelLaunch& launch) override;
+
+  // What runs blocks from now on; otherwise the source as the host's compiler made it.
+  void use_engine(const MakeEngine& make);
 
   void set_execution(Execution execution) { execution_ = execution; }
 
