@@ -77,10 +77,7 @@ Options parse_options(int argc, char** argv) {
   using Take = std::function<void(const std::string& flag, const std::string& value)>;
   const std::map<std::string, Take> ours = {
       {"device", [&](auto&, auto& v) { o.device = v; }},
-      {"engine",
-       [&](auto& f, auto& v) {
-         o.engine = one_of<std::string>(f, v, {{"source", "source"}, {"ptx", "ptx"}});
-       }},
+      {"engine", [&](auto&, auto& v) { o.engine = v; }},
       {"suite",
        [&](auto& f, auto& v) {
          o.suite_name = v;
@@ -211,7 +208,8 @@ What it says
                                       ui.perfetto.dev or chrome://tracing; on a GPU, by events
                                       around every operation
   --engine=source|ptx                 on the model: runs kernels as the host's compiler made them
-                                      (default), or nvcc's PTX of them, from gpubench-cuda
+                                      (default), or nvcc's PTX of them, from gpubench-cuda;
+                                      ptx:late,random=SEED,shift=BYTES as badly as CUDA allows
   --whole_grids                       on the model: run every block of a kernel, not a sample
   --version                           the program's number, commit and compiler
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.

@@ -20,7 +20,7 @@ struct TimeUnit {
 
 struct Options {
   std::string device = "auto";
-  std::string engine;  // of the model: "source" or "ptx"; "" for its own choice
+  std::string engine;  // of the model: "source" or "ptx[:CONDUCT]"; "" for its own choice
   Suite suite = Suite::standard;
   std::string suite_name = "default";
   BenchSettings bench;

@@ -102,12 +102,16 @@ class ModelPlatform final : public Platform {
 
 void ModelPlatform::use_engine(const std::string& name) {
   if (name == "source") return;
+  if (name != "ptx" && !name.starts_with("ptx:")) {
+    throw UsageError("--engine='" + name + "': takes source, ptx or ptx:late,random=SEED,shift=BYTES");
+  }
+  const auto conduct = model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));
   try {
     ptx_.add_from(sibling_program("gpubench-cuda"));
   } catch (const model::ptx::PtxError& error) {
     throw UsageError(std::string("--engine=ptx: ") + error.what());
   }
-  emulator_.use_engine(model::ptx::make_engine(ptx_, device_.compute_capability(), {}));
+  emulator_.use_engine(model::ptx::make_engine(ptx_, device_.compute_capability(), conduct));
 }
 
 std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& run) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace gpubench::model::ptx {
 
@@ -14,6 +15,9 @@ struct Conduct {
   // Of one block, in operations of a warp: who needs more is taken to run for ever.
   std::uint64_t most_operations = std::uint64_t{1} << 34;
 };
+
+// From words between commas: "late", "random=SEED", "shift=BYTES". UsageError names one that is none.
+Conduct conduct_named(const std::string& words);
 
 // xorshift64*: the same order for the same seed.
 class Dice {
