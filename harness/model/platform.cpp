@@ -103,9 +103,11 @@ class ModelPlatform final : public Platform {
 void ModelPlatform::use_engine(const std::string& name) {
   if (name == "source") return;
   if (name != "ptx" && !name.starts_with("ptx:")) {
-    throw UsageError("--engine='" + name + "': takes source, ptx or ptx:late,random=SEED,shift=BYTES");
+    throw UsageError("--engine='" + name +
+                     "': takes source, ptx or ptx:late,random=SEED,shift=BYTES");
   }
-  const auto conduct = model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));
+  const auto conduct =
+      model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));
   try {
     ptx_.add_from(sibling_program("gpubench-cuda"));
   } catch (const model::ptx::PtxError& error) {

@@ -56,7 +56,7 @@ def test_there_are_at_least_forty() -> None:
     assert len({(m.what, m.kernel) for m in MUTATIONS}) == len(MUTATIONS)
 
 
-@pytest.mark.parametrize("file, tests", sorted({(m.file, m.tests) for m in TOLD}))
+@pytest.mark.parametrize(("file", "tests"), sorted({(m.file, m.tests) for m in TOLD}))
 def test_without_an_error_all_is_well(file: str, tests: str, tmp_path: Path) -> None:
     (tmp_path / f"{file}.ptx").write_text(ptx_of(file))
     done = run(tmp_path, tests)

@@ -10,7 +10,7 @@ namespace gpubench::model::ptx {
 void AsyncUnit::begin(unsigned warps) {
   mbarriers_.clear();
   bulk_.clear();
-  copying_.assign(warps, {});
+  if (std::exchange(is_used_, false) || copying_.size() != warps) copying_.assign(warps, {});
   bulk_phases_ = bulk_phases_seen_ = 0;
 }
 
@@ -18,6 +18,7 @@ void AsyncUnit::begin(unsigned warps) {
 
 void AsyncUnit::copy(Warp& warp, Mask mask, const Addresses& to, const Addresses& from,
                      unsigned bytes, const std::array<unsigned, lanes>& exist) {
+  is_used_ = true;
   WarpCopies& mine = copying_[warp.number];
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = mine.by_lane[i];
@@ -42,6 +43,7 @@ void AsyncUnit::finish(const Copy& copy) {
 }
 
 void AsyncUnit::commit_copies(Warp& warp, Mask mask) {
+  is_used_ = true;
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = copying_[warp.number].by_lane[i];
     lane.groups = lane.groups << 1 | (std::exchange(lane.has_open, false) ? 1 : 0);
@@ -126,6 +128,7 @@ bool AsyncUnit::has_ended(std::uint64_t barrier, unsigned parity) {
 
 // A thread that sees a phase end which brought copies has waited for them.
 void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier) {
+  is_used_ = true;
   const Mbarrier& b = at(barrier);
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = copying_[warp.number].by_lane[i];

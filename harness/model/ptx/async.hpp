@@ -92,6 +92,7 @@ class AsyncUnit {
   std::map<std::uint64_t, Mbarrier> mbarriers_;
   std::vector<BulkCopy> bulk_;
   std::vector<WarpCopies> copying_;
+  bool is_used_ = false;  // by the last block's threads
   std::uint32_t bulk_phases_ = 0, bulk_phases_seen_ = 0;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <set>
+#include <utility>
 
 namespace gpubench::model::ptx {
 namespace {
@@ -23,20 +23,22 @@ void Block::begin(const Program& program, const KernelLaunch& launch, dim3 index
   result = {};
   operations_ = 0;
   const auto threads = static_cast<unsigned>(linear(launch.block));
-  result.lanes = threads;
+  result.lanes = live_ = threads;
   const unsigned warps = (threads + lanes - 1) / lanes;
+  const bool is_new = std::exchange(is_new_launch_, false);
   while (warps_.size() < warps) {
     warps_.push_back(std::make_unique<Warp>(*this, static_cast<unsigned>(warps_.size())));
   }
   warps_.resize(warps);
   memory.begin(program, launch, warps);
-  fill_parameters();
+  if (is_new) fill_parameters();
   async.begin(warps);
   barriers_.assign(16, {});
   for (unsigned w = 0; w < warps; ++w) {
     const unsigned here = std::min(lanes, threads - w * lanes);
-    warps_[w]->begin(program, here == lanes ? ~Mask{0} : (Mask{1} << here) - 1);
-    fill_specials(*warps_[w], index);
+    if (is_new) warps_[w]->prepare(program);
+    warps_[w]->begin(program, here == lanes ? ~Mask{0} : (Mask{1} << here) - 1, traced);
+    fill_specials(*warps_[w], index, is_new);
   }
 }
 
@@ -59,37 +61,55 @@ void Block::fill_parameters() {
   }
 }
 
-void Block::fill_specials(Warp& warp, dim3 index) {
-  const dim3 block = launch_->block, grid = launch_->grid;
-  using Value = std::uint64_t (*)(unsigned thread, dim3 block, dim3 index, dim3 grid);
-  static const std::map<std::string, Value> values{
-      {"%tid.x", [](unsigned t, dim3 b, dim3, dim3) -> std::uint64_t { return t % b.x; }},
-      {"%tid.y", [](unsigned t, dim3 b, dim3, dim3) -> std::uint64_t { return t / b.x % b.y; }},
-      {"%tid.z", [](unsigned t, dim3 b, dim3, dim3) -> std::uint64_t { return t / b.x / b.y; }},
-      {"%ntid.x", [](unsigned, dim3 b, dim3, dim3) -> std::uint64_t { return b.x; }},
-      {"%ntid.y", [](unsigned, dim3 b, dim3, dim3) -> std::uint64_t { return b.y; }},
-      {"%ntid.z", [](unsigned, dim3 b, dim3, dim3) -> std::uint64_t { return b.z; }},
-      {"%ctaid.x", [](unsigned, dim3, dim3 i, dim3) -> std::uint64_t { return i.x; }},
-      {"%ctaid.y", [](unsigned, dim3, dim3 i, dim3) -> std::uint64_t { return i.y; }},
-      {"%ctaid.z", [](unsigned, dim3, dim3 i, dim3) -> std::uint64_t { return i.z; }},
-      {"%nctaid.x", [](unsigned, dim3, dim3, dim3 g) -> std::uint64_t { return g.x; }},
-      {"%nctaid.y", [](unsigned, dim3, dim3, dim3 g) -> std::uint64_t { return g.y; }},
-      {"%nctaid.z", [](unsigned, dim3, dim3, dim3 g) -> std::uint64_t { return g.z; }},
-      {"%laneid", [](unsigned t, dim3, dim3, dim3) -> std::uint64_t { return t % lanes; }},
-      {"%lanemask_lt",
-       [](unsigned t, dim3, dim3, dim3) -> std::uint64_t { return (1u << t % lanes) - 1; }},
-      {"%lanemask_eq",
-       [](unsigned t, dim3, dim3, dim3) -> std::uint64_t { return 1u << t % lanes; }},
-  };
-  for (const auto& [name, place] : program_->specials) {
-    const auto found = values.find(name);
-    if (found == values.end()) {
-      throw PtxError(program_->kernel->name + " reads " + name + ", which the model does not have");
-    }
+namespace {
+
+std::uint64_t special_value(Special what, unsigned thread, dim3 block, dim3 index, dim3 grid) {
+  switch (what) {
+    case Special::tid_x:
+      return thread % block.x;
+    case Special::tid_y:
+      return thread / block.x % block.y;
+    case Special::tid_z:
+      return thread / block.x / block.y;
+    case Special::ntid_x:
+      return block.x;
+    case Special::ntid_y:
+      return block.y;
+    case Special::ntid_z:
+      return block.z;
+    case Special::ctaid_x:
+      return index.x;
+    case Special::ctaid_y:
+      return index.y;
+    case Special::ctaid_z:
+      return index.z;
+    case Special::nctaid_x:
+      return grid.x;
+    case Special::nctaid_y:
+      return grid.y;
+    case Special::nctaid_z:
+      return grid.z;
+    case Special::laneid:
+      return thread % lanes;
+    case Special::lanemask_lt:
+      return (std::uint64_t{1} << thread % lanes) - 1;
+    case Special::lanemask_eq:
+      return std::uint64_t{1} << thread % lanes;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Block::fill_specials(Warp& warp, dim3 index, bool all) {
+  for (const auto& [what, place] : program_->specials) {
+    const bool is_index = what >= Special::ctaid_x && what <= Special::ctaid_z;
+    if (!all && !is_index) continue;  // as they were in the launch's last block
     for (unsigned i = 0; i < lanes; ++i) {
-      warp.set_value(place, i, found->second(warp.number * lanes + i, block, index, grid));
+      warp.set_value(
+          place, i,
+          special_value(what, warp.number * lanes + i, launch_->block, index, launch_->grid));
     }
-    warp.defined(place.number) = ~Mask{0};
   }
 }
 
@@ -106,6 +126,7 @@ BlockResult Block::run(const Program& program, const KernelLaunch& launch, dim3 
     }
     if (!result.fault.empty()) break;
   }
+  if (!traced) return result;
   for (const auto& warp : warps_) {
     const auto issued = [&](Tally what) {
       const auto& by_lanes = warp->tallies[static_cast<std::size_t>(what)];
@@ -316,6 +337,7 @@ void Block::arrive(Warp& warp, std::uint32_t number) {
 
 void Block::leave(Warp& warp, std::uint32_t number, Mask mask) {
   warp.live &= ~mask;
+  live_ -= static_cast<unsigned>(std::popcount(mask));
   for (std::uint32_t at = number; at != never; at = warp.fragments[at].parent) {
     warp.fragments[at].mask &= ~mask;
   }
@@ -324,14 +346,8 @@ void Block::leave(Warp& warp, std::uint32_t number, Mask mask) {
 
 // --- the block's barriers ---
 
-unsigned Block::live_threads() const {
-  unsigned live = 0;
-  for (const auto& warp : warps_) live += static_cast<unsigned>(std::popcount(warp->live));
-  return live;
-}
-
 void Block::release(Barrier& barrier) {
-  const unsigned needed = barrier.needed != 0 ? barrier.needed : live_threads();
+  const unsigned needed = barrier.needed != 0 ? barrier.needed : live_;
   if (barrier.threads < needed) return;
   ++barrier.generation;
   barrier.threads = 0;
@@ -340,8 +356,9 @@ void Block::release(Barrier& barrier) {
 bool Block::meet(Warp& warp, unsigned number, unsigned threads, Mask mask) {
   if (number >= barriers_.size()) throw Fault{"barrier of a number beyond 15", mask};
   Barrier& barrier = barriers_[number];
-  const auto waiting = barrier.waiting.find(warp.number);
-  if (waiting == barrier.waiting.end()) {
+  barrier.waiting.resize(warps_.size(), 0);
+  std::uint32_t& waiting = barrier.waiting[warp.number];
+  if (waiting == 0) {
     if (mask != warp.live) throw Fault{"barrier that only some lanes of a warp come to", mask};
     if (threads % lanes != 0) throw Fault{"barrier of threads that are no whole warps", mask};
     if (barrier.threads > 0 && barrier.needed != threads) {
@@ -349,46 +366,13 @@ bool Block::meet(Warp& warp, unsigned number, unsigned threads, Mask mask) {
     }
     barrier.needed = threads;
     barrier.threads += static_cast<unsigned>(std::popcount(threads != 0 ? warp.exists : mask));
-    barrier.waiting.emplace(warp.number, barrier.generation + 1);
+    waiting = barrier.generation + 1;
     ++result.barriers;
   }
   release(barrier);
-  const auto mine = barrier.waiting.find(warp.number);
-  if (barrier.generation < mine->second) return false;
-  barrier.waiting.erase(mine);
+  if (barrier.generation < waiting) return false;
+  waiting = 0;
   return true;
-}
-
-// --- what went wrong ---
-
-std::string Block::thread_name(unsigned thread) const {
-  const dim3 b = launch_->block;
-  return "thread (" + std::to_string(thread % b.x) + ',' + std::to_string(thread / b.x % b.y) +
-         ',' + std::to_string(thread / b.x / b.y) + ") of block (" + std::to_string(index_.x) +
-         ',' + std::to_string(index_.y) + ',' + std::to_string(index_.z) + ')';
-}
-
-std::string Block::describe_fault(const Fault& fault, const Warp& warp, const Op& op) const {
-  const Mask who = fault.lanes != 0 ? fault.lanes : warp.running;
-  const unsigned thread = warp.number * lanes + static_cast<unsigned>(std::countr_zero(who));
-  return std::string(launch_->name) + ": " + fault.what + " at " + program_->describe(op) + " by " +
-         thread_name(thread);
-}
-
-std::string Block::describe_deadlock() const {
-  std::set<std::string> places;
-  unsigned first = never;
-  for (const auto& warp : warps_) {
-    for (const Fragment& part : warp->fragments) {
-      if (part.state != Fragment::State::waiting) continue;
-      places.insert(program_->describe(program_->ops[part.pc]));
-      first = std::min(first,
-                       warp->number * lanes + static_cast<unsigned>(std::countr_zero(part.mask)));
-    }
-  }
-  std::string text = std::string(launch_->name) + ": threads wait for ever at ";
-  for (const std::string& place : places) text += (text.back() == ')' ? ", " : "") + place;
-  return text + "; the first is " + thread_name(first);
 }
 
 }  // namespace gpubench::model::ptx

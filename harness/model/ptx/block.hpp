@@ -23,6 +23,8 @@ class Block {
   Block(DeviceMemory& device, const MappedHost& is_mapped_host, const Conduct& how)
       : memory(device, is_mapped_host), conduct(how), dice(how.seed) {}
 
+  // The next block is another launch's than the last: nothing of that one holds any more.
+  void begin_launch() { is_new_launch_ = true; }
   // Runs block `index` of the launch to its end.
   BlockResult run(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
 
@@ -46,12 +48,12 @@ class Block {
     unsigned threads = 0;  // arrived
     unsigned needed = 0;   // 0: all that are there
     std::uint32_t generation = 0;
-    std::map<unsigned, std::uint32_t> waiting;  // by warp: the generation that lets it go
+    std::vector<std::uint32_t> waiting;  // by warp: the generation that lets it go, or 0
   };
 
   void begin(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
   void fill_parameters();
-  void fill_specials(Warp& warp, dim3 index);
+  void fill_specials(Warp& warp, dim3 index, bool all);
   bool run_once();  // gives every warp a turn; false if none could do anything
   bool run_warp(Warp& warp);
   bool run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns);
@@ -61,7 +63,6 @@ class Block {
   void arrive(Warp& warp, std::uint32_t number);
   void leave(Warp& warp, std::uint32_t number, Mask mask);
   void release(Barrier& barrier);
-  unsigned live_threads() const;
   std::string describe_fault(const Fault& fault, const Warp& warp, const Op& op) const;
   std::string describe_deadlock() const;
   std::string thread_name(unsigned linear) const;
@@ -72,6 +73,8 @@ class Block {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
   std::uint64_t operations_ = 0;
+  unsigned live_ = 0;  // threads
+  bool is_new_launch_ = true;
   const Op* current_ = nullptr;
 };
 

@@ -18,15 +18,38 @@ std::size_t aligned(std::size_t at, std::size_t alignment) {
 const std::map<std::string_view, Build>& opcodes() {
   static const auto all = [] {
     std::map<std::string_view, Build> table;
-    for (const auto& family : {integer_opcodes(), float_opcodes(), compare_opcodes(),
-                               convert_opcodes(), memory_opcodes(), warp_opcodes(), async_opcodes(),
-                               matrix_opcodes(), warpgroup_opcodes()}) {
+    for (const auto& family :
+         {integer_opcodes(), float_opcodes(), compare_opcodes(), convert_opcodes(),
+          memory_opcodes(), atomic_opcodes(), copy_opcodes(), warp_opcodes(), async_opcodes(),
+          matrix_opcodes(), warpgroup_opcodes()}) {
       for (const Opcode& opcode : family) table.emplace(opcode.name, opcode.build);
     }
     return table;
   }();
   return all;
 }
+
+struct SpecialName {
+  std::string_view name;
+  Special what;
+};
+constexpr SpecialName specials[] = {
+    {"%tid.x", Special::tid_x},
+    {"%tid.y", Special::tid_y},
+    {"%tid.z", Special::tid_z},
+    {"%ntid.x", Special::ntid_x},
+    {"%ntid.y", Special::ntid_y},
+    {"%ntid.z", Special::ntid_z},
+    {"%ctaid.x", Special::ctaid_x},
+    {"%ctaid.y", Special::ctaid_y},
+    {"%ctaid.z", Special::ctaid_z},
+    {"%nctaid.x", Special::nctaid_x},
+    {"%nctaid.y", Special::nctaid_y},
+    {"%nctaid.z", Special::nctaid_z},
+    {"%laneid", Special::laneid},
+    {"%lanemask_lt", Special::lanemask_lt},
+    {"%lanemask_eq", Special::lanemask_eq},
+};
 
 // What symbols an operand names.
 void visit_symbols(const Operand& o, const auto& visit) {
@@ -144,9 +167,10 @@ Register Builder::source(const Operand& o, unsigned bytes) {
     case Operand::Kind::reg: {
       const auto found = registers_.find(o.name);
       if (found != registers_.end()) return found->second;
-      if (o.name[0] != '%') break;
+      const auto special = std::ranges::find(specials, o.name, &SpecialName::name);
+      if (special == std::end(specials)) break;
       const Register r = add_register(bytes);
-      program_->specials.push_back({o.name, r});
+      program_->specials.push_back({special->what, r});
       registers_.emplace(o.name, r);
       return r;
     }
@@ -169,7 +193,8 @@ Register Builder::source(const Operand& o, unsigned bytes) {
     default:
       break;
   }
-  refuse("has an operand that is neither register nor number");
+  refuse(o.name.starts_with('%') ? "reads " + o.name + ", which the model does not have"
+                                 : "has an operand that is neither register nor number");
 }
 
 Register Builder::destination(const Operand& o, unsigned bytes) {

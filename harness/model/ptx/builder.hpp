@@ -81,6 +81,8 @@ std::span<const Opcode> float_opcodes();
 std::span<const Opcode> compare_opcodes();
 std::span<const Opcode> convert_opcodes();
 std::span<const Opcode> memory_opcodes();
+std::span<const Opcode> atomic_opcodes();
+std::span<const Opcode> copy_opcodes();
 std::span<const Opcode> warp_opcodes();
 std::span<const Opcode> async_opcodes();
 std::span<const Opcode> matrix_opcodes();

@@ -16,7 +16,8 @@ struct Conduct {
   std::uint64_t most_operations = std::uint64_t{1} << 34;
 };
 
-// From words between commas: "late", "random=SEED", "shift=BYTES". UsageError names one that is none.
+// From words between commas: "late", "random=SEED", "shift=BYTES". UsageError names one that is
+// none.
 Conduct conduct_named(const std::string& words);
 
 // xorshift64*: the same order for the same seed.

@@ -16,7 +16,10 @@ class Engine final : public BlockEngine {
       : library_(library), capability_(capability), block_(memory, mapped, conduct) {}
 
   void attach() override {}
-  void begin_kernel() override { program_ = nullptr; }
+  void begin_kernel() override {
+    program_ = nullptr;
+    block_.begin_launch();
+  }
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced) override;
   void visit(std::size_t first, const RequestSink& request,
              const ArithmeticSink& arithmetic) override;

@@ -78,6 +78,36 @@ void BlockMemory::check_global(Mask mask, const Addresses& addresses, unsigned b
   for_lanes(mask, [&](unsigned i) { check_global_lane(i, addresses[i], bytes, host); });
 }
 
+void BlockMemory::check_written(Mask mask, const Addresses& addresses, unsigned bytes,
+                                bool writes) {
+  const auto each_word = [&]<class Word>(Word ones) {
+    Mask unwritten = 0;
+    for_lanes(mask, [&](unsigned i) {
+      Word word;
+      std::uint8_t* const at = &written_[addresses[i]];
+      for (unsigned done = 0; done < bytes; done += sizeof(Word)) {
+        if (writes) {
+          std::memcpy(at + done, &ones, sizeof ones);
+        } else {
+          std::memcpy(&word, at + done, sizeof word);
+          if (word != ones) unwritten |= Mask{1} << i;
+        }
+      }
+    });
+    if (unwritten != 0) throw Fault{"read of shared memory that nobody has written", unwritten};
+  };
+  switch (bytes) {
+    case 1:
+      return each_word(std::uint8_t{1});
+    case 2:
+      return each_word(std::uint16_t{0x0101});
+    case 4:
+      return each_word(std::uint32_t{0x01010101});
+    default:
+      return each_word(std::uint64_t{0x0101010101010101});
+  }
+}
+
 void BlockMemory::check_shared(Mask mask, const Addresses& addresses, unsigned bytes, bool writes) {
   std::uint64_t low = ~std::uint64_t{0}, high = 0, bits = 0;
   for_lanes(mask, [&](unsigned i) {
@@ -98,17 +128,7 @@ void BlockMemory::check_shared(Mask mask, const Addresses& addresses, unsigned b
                     std::to_string(shared_end_ - shared_begin_) + " bytes",
                 wrong};
   }
-  if (writes) {
-    for_lanes(mask, [&](unsigned i) { std::memset(&written_[addresses[i]], 1, bytes); });
-  } else {
-    Mask unwritten = 0;
-    for_lanes(mask, [&](unsigned i) {
-      std::uint8_t all = 1;
-      for (unsigned b = 0; b < bytes; ++b) all &= written_[addresses[i] + b];
-      if (all == 0) unwritten |= Mask{1} << i;
-    });
-    if (unwritten != 0) throw Fault{"read of shared memory that nobody has written", unwritten};
-  }
+  check_written(mask, addresses, bytes, writes);
   for (const std::uint64_t object : guarded) {
     if (high + bytes <= object || low >= object + 8) continue;
     for_lanes(mask, [&](unsigned i) {

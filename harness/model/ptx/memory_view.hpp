@@ -59,6 +59,7 @@ class BlockMemory {
   void check_global(Mask mask, const Addresses& addresses, unsigned bytes, bool writes, Mask* host);
   void check_global_lane(unsigned lane, std::uint64_t address, unsigned bytes, Mask* host);
   void check_shared(Mask mask, const Addresses& addresses, unsigned bytes, bool writes);
+  void check_written(Mask mask, const Addresses& addresses, unsigned bytes, bool writes);
   Allocation* allocation(std::uint64_t address, std::size_t bytes);
 
   DeviceMemory& device_;

@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/model/ptx/block.hpp"
+#include "harness/model/ptx/access.hpp"
 #include "harness/model/ptx/handlers.hpp"
-#include "harness/model/ptx/windows.hpp"
 #include "harness/model/tensor_map.hpp"
 
 namespace gpubench::model::ptx {
-Addresses addresses_of(Warp& w, const Op& op, Mask mask);  // ops_memory.cpp
-
 namespace {
 
 std::uint64_t operand_of(Warp& w, const Register& r, unsigned lane) {
@@ -215,7 +212,7 @@ constexpr Opcode opcodes[] = {
 
 // "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
 // [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]".
-void build_bulk_copy_of(Builder& b) {
+void build_bulk_copy(Builder& b) {
   const Instruction& i = b.instruction();
   const bool is_box = i.has("tensor");
   const bool to_shared = (i.has("shared::cluster") || i.has("shared::cta")) &&

@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/model/ptx/block.hpp"
+#include "harness/model/ptx/access.hpp"
 #include "harness/model/ptx/handlers.hpp"
 #include "harness/model/ptx/matrix_elements.hpp"
 
 namespace gpubench::model::ptx {
-Addresses addresses_of(Warp& w, const Op& op, Mask mask);  // ops_memory.cpp
-void note_shared_request(Warp& w, const Op& op, unsigned bytes, Mask mask, const Addresses& at);
-
 namespace {
 
 constexpr unsigned rows = 16, columns = 8;
@@ -148,7 +145,7 @@ void load_matrices(Warp& w, const Op& op, Mask mask) {
   const Addresses at = addresses_of(w, op, named);
   constexpr unsigned bytes = 16;
   const View view = w.block.memory.view(Space::shared, named, at, bytes, false, w.number);
-  if (w.block.is_traced) note_shared_request(w, op, bytes, named, at);
+  note_access(w, op, Space::shared, EventKind::load, bytes, named, at, 0);
   for (unsigned m = 0; m < matrices; ++m) {
     for (unsigned lane = 0; lane < lanes; ++lane) {
       std::uint16_t pair[2];

@@ -84,8 +84,25 @@ enum class Tally : std::uint8_t {
   vote,
 };
 
+enum class Special : std::uint8_t {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  lanemask_lt,
+  lanemask_eq,
+};
 struct SpecialRegister {
-  std::string name;
+  Special what;
   Register place;
 };
 

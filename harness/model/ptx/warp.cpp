@@ -6,26 +6,34 @@
 
 namespace gpubench::model::ptx {
 
-void Warp::begin(const Program& program, Mask exists_) {
-  exists = live = exists_;
+void Warp::prepare(const Program& program) {
   constexpr std::size_t alignment = 64;
-  if (storage_.size() < program.file_bytes + alignment)
+  if (storage_.size() < program.file_bytes + alignment) {
     storage_.resize(program.file_bytes + alignment);
+  }
   const auto begin = reinterpret_cast<std::uintptr_t>(storage_.data());
   file_ = storage_.data() + (alignment - begin % alignment) % alignment;
-  defined_.assign(program.registers, 0);
-  defined_[always_defined] = ~Mask{0};
+  defined_before_.assign(program.registers, 0);
+  defined_before_[always_defined] = ~Mask{0};
   for (const auto& [place, bits] : program.constants) {
     for (unsigned i = 0; i < lanes; ++i) set_value(place, i, bits);
-    defined_[place.number] = ~Mask{0};
+    defined_before_[place.number] = ~Mask{0};
   }
+  for (const auto& [what, place] : program.specials) defined_before_[place.number] = ~Mask{0};
+}
+
+void Warp::begin(const Program& program, Mask exists_, bool traced) {
+  exists = live = exists_;
+  defined_ = defined_before_;
   fragments.assign(1, {exists, 0, never, never, 0, Fragment::State::ready});
   requests.clear();
-  tallies = {};
   fma_steps = 0;
-  load_chains.fill({});
-  fma_chains.fill({});
   clock = fenced_at = 0;
+  if (traced) {
+    tallies = {};
+    load_chains.fill({});
+    fma_chains.fill({});
+  }
   if (program.uses_warpgroups) {
     touched_at.assign(program.registers, 0);
     pending.assign(program.registers, 0);
@@ -37,16 +45,6 @@ void Warp::begin(const Program& program, Mask exists_) {
 void Warp::require(std::uint32_t number_of_register, Mask mask, const char* what) {
   const Mask lacking = mask & ~defined_[number_of_register];
   if (lacking != 0) throw Fault{std::string(what) + " that was never computed", lacking};
-}
-
-std::uint64_t Warp::value(const Register& r, unsigned lane) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, file_ + r.offset + lane * r.bytes, r.bytes);
-  return bits;
-}
-
-void Warp::set_value(const Register& r, unsigned lane, std::uint64_t bits) {
-  std::memcpy(file_ + r.offset + lane * r.bytes, &bits, r.bytes);
 }
 
 void Warp::note_load(bool shared, unsigned bytes, Mask mask,

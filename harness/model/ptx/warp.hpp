@@ -47,8 +47,10 @@ class Warp {
  public:
   Warp(Block& of, unsigned index) : block(of), number(index) {}
 
-  // Ready for a block of `program`; `exists`: its lanes.
-  void begin(const Program& program, Mask exists);
+  // Has the program's constants from now on.
+  void prepare(const Program& program);
+  // Ready for a block of it; `exists`: its lanes.
+  void begin(const Program& program, Mask exists, bool traced);
 
   template <class T>
   T* row(std::uint32_t offset) {
@@ -66,8 +68,28 @@ class Warp {
   // A fault if a lane of the mask has nothing there; `what` says what it was to be.
   void require(std::uint32_t number_of_register, Mask mask, const char* what);
   // A lane's value, whatever the register's width.
-  std::uint64_t value(const Register& r, unsigned lane);
-  void set_value(const Register& r, unsigned lane, std::uint64_t bits);
+  std::uint64_t value(const Register& r, unsigned lane) {
+    switch (r.bytes) {
+      case 2:
+        return row<std::uint16_t>(r.offset)[lane];
+      case 4:
+        return row<std::uint32_t>(r.offset)[lane];
+      default:
+        return row<std::uint64_t>(r.offset)[lane];
+    }
+  }
+  void set_value(const Register& r, unsigned lane, std::uint64_t bits) {
+    switch (r.bytes) {
+      case 2:
+        row<std::uint16_t>(r.offset)[lane] = static_cast<std::uint16_t>(bits);
+        break;
+      case 4:
+        row<std::uint32_t>(r.offset)[lane] = static_cast<std::uint32_t>(bits);
+        break;
+      default:
+        row<std::uint64_t>(r.offset)[lane] = bits;
+    }
+  }
 
   void tally(Tally what, Mask mask) {
     ++tallies[static_cast<std::size_t>(what)][static_cast<unsigned>(std::popcount(mask))];
@@ -108,7 +130,7 @@ class Warp {
  private:
   std::vector<std::byte> storage_;
   std::byte* file_ = nullptr;
-  std::vector<Mask> defined_;
+  std::vector<Mask> defined_, defined_before_;
 };
 
 }  // namespace gpubench::model::ptx
