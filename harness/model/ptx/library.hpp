@@ -13,7 +13,7 @@
 
 namespace gpubench::model::ptx {
 
-// The PTX in a program that nvcc compiled with -Xfatbin -no-compress. PtxError: there is none.
+// The PTX in a program that nvcc compiled with --no-compress. PtxError: there is none.
 std::vector<std::string> texts_of_program(const std::string& path);
 
 class Library {
