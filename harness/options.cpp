@@ -209,7 +209,8 @@ What it says
                                       around every operation
   --engine=source|ptx                 on the model: runs kernels as the host's compiler made them
                                       (default), or nvcc's PTX of them, from gpubench-cuda;
-                                      ptx:late,random=SEED,shift=BYTES as badly as CUDA allows
+                                      ptx:late,slow,random=SEED,shift=BYTES: as badly as
+                                      CUDA allows
   --whole_grids                       on the model: run every block of a kernel, not a sample
   --version                           the program's number, commit and compiler
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.

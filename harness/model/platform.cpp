@@ -104,7 +104,7 @@ void ModelPlatform::use_engine(const std::string& name) {
   if (name == "source") return;
   if (name != "ptx" && !name.starts_with("ptx:")) {
     throw UsageError("--engine='" + name +
-                     "': takes source, ptx or ptx:late,random=SEED,shift=BYTES");
+                     "': takes source, ptx or ptx:late,slow,random=SEED,shift=BYTES");
   }
   const auto conduct =
       model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));

@@ -39,13 +39,17 @@ std::vector<Iteration> iterations(model::ptx::Library& library, bool all) {
       {"ptx", with({})},
       {"ptx, copies late, shared memory 128 bytes up, random order",
        with({.late_copies = true, .random_order = true, .shared_shift = 128, .seed = 1})},
+      {"ptx, wgmma late, random order",
+       with({.late_products = true, .random_order = true, .seed = 2})},
   };
   if (!all) return chosen;
   chosen.push_back({"ptx, copies late", with({.late_copies = true})});
   chosen.push_back({"ptx, shared memory 640 bytes up", with({.shared_shift = 640})});
-  for (const std::uint64_t seed : {2, 3, 4}) {
-    chosen.push_back(
-        {"ptx, random order " + std::to_string(seed), with({.random_order = true, .seed = seed})});
+  for (const std::uint64_t seed : {3, 4, 5}) {
+    chosen.push_back({"ptx, random order " + std::to_string(seed), with({.late_copies = seed == 3,
+                                                                         .late_products = seed != 4,
+                                                                         .random_order = true,
+                                                                         .seed = seed})});
   }
   return chosen;
 }

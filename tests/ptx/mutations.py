@@ -127,7 +127,7 @@ INDICES = [
         (
             "an element stored for its neighbour",
             r"(st\.shared\.v4\.u32\s+\[%r\d+\], \{%r\d+), (%r\d+), (%r\d+)",
-            r"\1, \3, \2",
+            r"\1, \3, \3",
         ),
         ("a tile that is too small", r"(E4tile\[)19968", r"\g<1>16384"),
     ),

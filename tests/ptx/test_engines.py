@@ -10,9 +10,9 @@ import pytest
 
 from .conftest import BUILD, EVERYTHING, ROOT
 
-CONDUCTS = ["ptx", "ptx:late,random=1,shift=128"]
+CONDUCTS = ["ptx", "ptx:late,random=1,shift=128", "ptx:slow,random=2"]
 if EVERYTHING:
-    CONDUCTS += ["ptx:late", "ptx:shift=640", "ptx:random=2", "ptx:random=3,late"]
+    CONDUCTS += ["ptx:late", "ptx:shift=640", "ptx:random=3", "ptx:random=4,late,slow"]
 COUNTED = ("requests", "bytes", "sectors", "wavefronts")
 # What nvcc's PTX does to the source's accesses and ptxas undoes: kernel and kind of access.
 PTX_ALONE = {
@@ -122,7 +122,7 @@ def test_a_kernel_without_ptx_fails_its_row(tmp_path: Path) -> None:
     ("engine", "said"),
     [
         ("sass", "takes source, ptx or"),
-        ("ptx:never", "takes late, random=SEED and shift=BYTES"),
+        ("ptx:never", "takes late, slow, random=SEED and shift=BYTES"),
         ("ptx:shift=100", "takes a multiple of 128"),
         ("ptx:random=x", "takes a whole number"),
     ],

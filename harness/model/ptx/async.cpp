@@ -11,7 +11,7 @@ void AsyncUnit::begin(unsigned warps) {
   mbarriers_.clear();
   bulk_.clear();
   if (std::exchange(is_used_, false) || copying_.size() != warps) copying_.assign(warps, {});
-  bulk_phases_ = bulk_phases_seen_ = 0;
+  bulk_phases_ = bulk_phases_seen_ = vain_waits_ = 0;
 }
 
 // --- cp.async ---
@@ -22,13 +22,12 @@ void AsyncUnit::copy(Warp& warp, Mask mask, const Addresses& to, const Addresses
   WarpCopies& mine = copying_[warp.number];
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = mine.by_lane[i];
-    std::byte* const target = block_.memory.shared_piece(to[i], bytes, bytes);
+    block_.memory.shared_piece(to[i], bytes, bytes);
     if (from[i] % bytes != 0) throw Fault{"cp.async from a misaligned address", Mask{1} << i};
     const std::byte* const source =
         exist[i] == 0 ? nullptr : block_.memory.global_piece(from[i], exist[i]);
-    const Copy copy{i, lane.commits, target, source, bytes, exist[i]};
+    const Copy copy{i, lane.commits, to[i], source, bytes, exist[i]};
     lane.has_open = lane.has_open || exist[i] > 0;
-    block_.memory.note_written(to[i], bytes);
     if (block_.conduct.late_copies) {
       mine.pending.push_back(copy);
     } else {
@@ -38,8 +37,10 @@ void AsyncUnit::copy(Warp& warp, Mask mask, const Addresses& to, const Addresses
 }
 
 void AsyncUnit::finish(const Copy& copy) {
-  if (copy.exist > 0) std::memcpy(copy.to, copy.from, copy.exist);
-  std::memset(copy.to + copy.exist, 0, copy.bytes - copy.exist);
+  std::byte* const to = block_.memory.shared_piece(copy.to, copy.bytes, copy.bytes);
+  if (copy.exist > 0) std::memcpy(to, copy.from, copy.exist);
+  std::memset(to + copy.exist, 0, copy.bytes - copy.exist);
+  block_.memory.note_written(copy.to, copy.bytes);
 }
 
 void AsyncUnit::commit_copies(Warp& warp, Mask mask) {
@@ -126,6 +127,12 @@ bool AsyncUnit::has_ended(std::uint64_t barrier, unsigned parity) {
   return at(barrier).phase % 2 != parity;
 }
 
+bool AsyncUnit::gives_up_waiting() {
+  constexpr unsigned most = 1000;
+  return block_.conduct.random_order && vain_waits_ < most && block_.dice.below(4) == 0 &&
+         ++vain_waits_ > 0;
+}
+
 // A thread that sees a phase end which brought copies has waited for them.
 void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier) {
   is_used_ = true;
@@ -147,7 +154,6 @@ void AsyncUnit::copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std:
   at(barrier);
   for (const Piece& piece : pieces) {
     block_.memory.shared_piece(piece.to, piece.bytes, 16);
-    block_.memory.note_written(piece.to, piece.bytes);
   }
   BulkCopy copy{std::move(pieces), barrier, bytes};
   if (block_.conduct.late_copies) {
@@ -162,6 +168,7 @@ void AsyncUnit::finish(const BulkCopy& copy) {
     std::byte* const to = block_.memory.shared_piece(piece.to, piece.bytes, 16);
     if (piece.exist > 0) std::memcpy(to, piece.from, piece.exist);
     std::memset(to + piece.exist, 0, piece.bytes - piece.exist);
+    block_.memory.note_written(piece.to, piece.bytes);
   }
   Mbarrier& b = at(copy.barrier);
   b.bytes -= copy.bytes;

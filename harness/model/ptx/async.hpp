@@ -33,6 +33,8 @@ class AsyncUnit {
   // Whether the phase of that parity has ended.
   bool has_ended(std::uint64_t barrier, unsigned parity);
   void note_wait(Warp& warp, Mask mask, std::uint64_t barrier);
+  // Whether a wait ends before its phase has, as one may; not for ever.
+  bool gives_up_waiting();
 
   // --- bulk copies: pieces of global memory to pieces of shared memory ---
   struct Piece {
@@ -65,7 +67,7 @@ class AsyncUnit {
   struct Copy {  // a lane's
     unsigned lane = 0;
     std::uint32_t group = 0;
-    std::byte* to = nullptr;
+    std::uint64_t to = 0;
     const std::byte* from = nullptr;
     unsigned bytes = 0, exist = 0;
   };
@@ -86,12 +88,13 @@ class AsyncUnit {
   Mbarrier& at(std::uint64_t barrier);
   void end_phase(Mbarrier& barrier);
   void finish(const BulkCopy& copy);
-  static void finish(const Copy& copy);
+  void finish(const Copy& copy);
 
   Block& block_;
   std::map<std::uint64_t, Mbarrier> mbarriers_;
   std::vector<BulkCopy> bulk_;
   std::vector<WarpCopies> copying_;
+  unsigned vain_waits_ = 0;
   bool is_used_ = false;  // by the last block's threads
   std::uint32_t bulk_phases_ = 0, bulk_phases_seen_ = 0;
 };

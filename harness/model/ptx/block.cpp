@@ -118,6 +118,8 @@ BlockResult Block::run(const Program& program, const KernelLaunch& launch, dim3 
   begin(program, launch, index, traced);
   const auto is_live = [](const auto& warp) { return warp->live != 0; };
   while (std::ranges::any_of(warps_, is_live)) {
+    // Not later than all waits: some are vain.
+    if (conduct.random_order && dice.below(8) == 0) async.finish_one();
     if (!run_once() && result.fault.empty() && !async.finish_one()) {
       result.fault = describe_deadlock();
     }
@@ -218,6 +220,22 @@ void run_fma(Warp& warp, const Op& op, Mask active) {
 
 }  // namespace
 
+template <bool with_warpgroups>
+void Block::perform(Warp& warp, const Op& op, Mask active) {
+  if constexpr (with_warpgroups) touch(warp, op);
+  if (is_traced && op.count_as == static_cast<std::uint8_t>(Tally::fma_fp32)) {
+    run_fma(warp, op, active);
+  } else {
+    op.run(warp, op, active);
+  }
+  if (!op.defines_itself) {
+    const Mask known = warp.defined(op.an) & warp.defined(op.bn) & warp.defined(op.cn);
+    Mask& defined = warp.defined(op.dn);
+    defined = (defined & ~active) | (known & active);
+  }
+  if (op.count_as != 0 && is_traced) warp.tally(static_cast<Tally>(op.count_as), active);
+}
+
 // Runs a part of a warp for so many turns, until it waits, splits, meets the others or ends. False
 // if it could do nothing.
 template <bool with_warpgroups>
@@ -252,22 +270,9 @@ bool Block::step(Warp& warp, std::uint32_t number, std::uint64_t turns) {
     }
     if constexpr (with_warpgroups) ++warp.clock;
     switch (op.flow) {
-      case Flow::next: {
-        if (active == 0) break;
-        if constexpr (with_warpgroups) touch(warp, op);
-        if (is_traced && op.count_as == static_cast<std::uint8_t>(Tally::fma_fp32)) {
-          run_fma(warp, op, active);
-        } else {
-          op.run(warp, op, active);
-        }
-        if (!op.defines_itself) {
-          const Mask known = warp.defined(op.an) & warp.defined(op.bn) & warp.defined(op.cn);
-          Mask& defined = warp.defined(op.dn);
-          defined = (defined & ~active) | (known & active);
-        }
-        if (op.count_as != 0 && is_traced) warp.tally(static_cast<Tally>(op.count_as), active);
+      case Flow::next:
+        if (active != 0) perform<with_warpgroups>(warp, op, active);
         break;
-      }
       case Flow::wait:
         if (active != 0 && !op.wait(warp, op, active)) {
           save(Fragment::State::waiting, done);

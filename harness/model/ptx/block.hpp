@@ -59,6 +59,8 @@ class Block {
   bool run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns);
   template <bool with_warpgroups>
   bool step(Warp& warp, std::uint32_t number, std::uint64_t turns);
+  template <bool with_warpgroups>
+  void perform(Warp& warp, const Op& op, Mask active);
   void split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t pc, Mask taken);
   void arrive(Warp& warp, std::uint32_t number);
   void leave(Warp& warp, std::uint32_t number, Mask mask);

@@ -26,6 +26,8 @@ Conduct conduct_named(const std::string& words) {
   for (std::string word; std::getline(all, word, ',');) {
     if (word == "late") {
       conduct.late_copies = true;
+    } else if (word == "slow") {
+      conduct.late_products = true;
     } else if (word.starts_with("random=")) {
       conduct.random_order = true;
       conduct.seed = number_of(word, 7);
@@ -35,7 +37,7 @@ Conduct conduct_named(const std::string& words) {
         throw UsageError("--engine=ptx:" + word + ": takes a multiple of 128 up to 4096");
       }
     } else {
-      throw UsageError("--engine=ptx:" + word + ": takes late, random=SEED and shift=BYTES");
+      throw UsageError("--engine=ptx:" + word + ": takes late, slow, random=SEED and shift=BYTES");
     }
   }
   return conduct;

@@ -8,6 +8,7 @@
 namespace gpubench::model::ptx {
 
 struct Conduct {
+  bool late_products = false;  // wgmma when it is waited for, not at once
   bool late_copies = false;   // asynchronous copies and wgmma when they are waited for, not at once
   bool random_order = false;  // of warps, and of a split warp's parts
   std::size_t shared_shift = 0;  // [bytes] where static shared memory begins, a multiple of 128
@@ -16,8 +17,8 @@ struct Conduct {
   std::uint64_t most_operations = std::uint64_t{1} << 34;
 };
 
-// From words between commas: "late", "random=SEED", "shift=BYTES". UsageError names one that is
-// none.
+// From words between commas: "late", "slow", "random=SEED", "shift=BYTES". UsageError names one
+// that is none.
 Conduct conduct_named(const std::string& words);
 
 // xorshift64*: the same order for the same seed.

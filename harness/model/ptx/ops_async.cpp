@@ -45,8 +45,7 @@ bool wait_at_mbarrier(Warp& w, const Op& op, Mask mask) {
     const auto parity = static_cast<unsigned>(operand_of(w, e.sources[0], i)) & 1;
     ended |= Mask{w.block.async.has_ended(at[i], parity)} << i;
   });
-  const bool comes_again = w.block.conduct.random_order && w.block.dice.below(4) == 0;
-  if (ended != mask && !(comes_again && ended != 0)) return false;
+  if (ended != mask && !w.block.async.gives_up_waiting()) return false;
   for_lanes(ended, [&](unsigned i) { w.block.async.note_wait(w, Mask{1} << i, at[i]); });
   Mask& p = w.predicate(e.destinations[0].offset);
   p = (p & ~mask) | ended;
@@ -111,7 +110,8 @@ void copy_bulk(Warp& w, const Op& op, Mask mask) {
   for_lanes(mask, [&](unsigned i) {
     const std::uint64_t from = operand_of(w, e.sources[0], i) + e.mask;
     const auto bytes = static_cast<std::uint32_t>(operand_of(w, e.sources[1], i));
-    const std::uint64_t barrier = operand_of(w, e.sources[2], i);
+    const std::uint64_t barrier =
+        operand_of(w, e.sources[2], i) + static_cast<std::uint64_t>(e.barrier_offset);
     if (bytes == 0 || bytes % 16 != 0 || from % 16 != 0 || to[i] % 16 != 0) {
       throw Fault{"bulk copy of " + std::to_string(bytes) +
                       " bytes whose size or addresses are no multiples of 16",
@@ -147,7 +147,8 @@ void copy_box_of(Warp& w, const Op& op, unsigned lane, std::uint64_t to) {
   const TensorMap map = tensor_map(w, operand_of(w, e.sources[0], lane));
   const auto column = static_cast<std::int32_t>(operand_of(w, e.sources[1], lane));
   const auto row = static_cast<std::int32_t>(operand_of(w, e.sources[2], lane));
-  const std::uint64_t barrier = operand_of(w, e.sources[3], lane);
+  const std::uint64_t barrier =
+      operand_of(w, e.sources[3], lane) + static_cast<std::uint64_t>(e.barrier_offset);
   const std::uint32_t row_bytes = map.box_columns * map.element_bytes;
   const bool swizzles = map.swizzle != CU_TENSOR_MAP_SWIZZLE_NONE;
   const std::uint32_t span = swizzles ? 16u << map.swizzle : row_bytes;
@@ -237,7 +238,8 @@ void build_bulk_copy(Builder& b) {
     extra.sources = {b.address(b.operand(1), Space::global, offset), b.source(b.operand(2), 4)};
     extra.mask = static_cast<std::uint64_t>(offset);
   }
-  extra.sources.push_back(b.address(b.operand(is_box ? 2 : 3), Space::shared, offset));
+  extra.sources.push_back(
+      b.address(b.operand(is_box ? 2 : 3), Space::shared, extra.barrier_offset));
 }
 
 std::span<const Opcode> async_opcodes() { return opcodes; }

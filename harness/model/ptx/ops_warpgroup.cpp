@@ -123,7 +123,7 @@ void multiply(Warp& w, const Op& op, Mask mask) {
     w.pending[r.number] = 1;
     w.define(r, mask);
   }
-  if (!w.block.conduct.late_copies) compute(w, product);
+  if (!w.block.conduct.late_products) compute(w, product);
   w.products.push_back(product);
   BlockResult& result = w.block.result;
   ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];

@@ -45,6 +45,7 @@ struct Extra {
   unsigned bytes = 0;                  // a lane's access, all elements
   unsigned address_bytes = 8;          // of the register that holds it
   std::uint64_t mask = 0;              // bits that mean what the operation says
+  std::int64_t barrier_offset = 0;     // added to an mbarrier's address
   std::vector<Register> destinations;  // of vectors
   std::vector<Register> sources, more, sums;
   unsigned columns = 0, depth = 0;  // of matrices
