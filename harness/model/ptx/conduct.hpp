@@ -8,9 +8,9 @@
 namespace gpubench::model::ptx {
 
 struct Conduct {
-  bool late_products = false;  // wgmma when it is waited for, not at once
-  bool late_copies = false;   // asynchronous copies and wgmma when they are waited for, not at once
-  bool random_order = false;  // of warps, and of a split warp's parts
+  bool late_copies = false;      // asynchronous copies when they are waited for, not at once
+  bool late_products = false;    // wgmma likewise
+  bool random_order = false;     // of warps, and of a split warp's parts
   std::size_t shared_shift = 0;  // [bytes] where static shared memory begins, a multiple of 128
   std::uint64_t seed = 1;
   // Of one block, in operations of a warp: who needs more is taken to run for ever.
