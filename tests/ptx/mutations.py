@@ -274,9 +274,14 @@ WARPGROUPS = [
         ("a and b exchanged", r"(wgmma\.mma_async[^;]*\}, )(%rd\d+), (%rd\d+)", r"\1\3, \2"),
         ("readers that are one too few", r"mov\.u32(\s+%r83), 8;", r"mov.u32\1, 7;"),
         ("readers that are one too many", r"mov\.u32(\s+%r83), 8;", r"mov.u32\1, 9;"),
-        ("row and column of a box exchanged", r"(tensor\.2d[^;]*\{)(%r\d+), (%r\d+)", r"\1\3, \2"),
-        ("a box for another stage", r"(tensor\.2d\S+ \[%r\d+)\]", r"\1+1024]"),
-        ("a box that is not aligned", r"(tensor\.2d\S+ \[%r\d+)\]", r"\1+64]"),
+        (
+            "row and column of a box exchanged",
+            r"(tensor\.2d[^;]*\{)(%r\d+), (%r\d+)",
+            r"\1\3, \2",
+            -1,
+        ),
+        ("a box for another stage", r"(tensor\.2d\S+ \[%r\d+)\]", r"\1+1024]", -1),
+        ("a box that is not aligned", r"(tensor\.2d\S+ \[%r\d+)\]", r"\1+64]", -1),
         ("a's map for b's", r"mov\.b64(\s+%rd7, \S+)_param_1;", r"mov.b64\1_param_0;"),
         ("another swizzle in the descriptor", r"4611686293305294848", "9223372311732682752"),
         (
