@@ -115,7 +115,7 @@ def test_a_kernel_without_ptx_fails_its_row(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "no PTX of coalescing::vector_read" in done.stdout
+    assert "no PTX of coalescing::vector_read" in done.stderr
 
 
 @pytest.mark.parametrize(
