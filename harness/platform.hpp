@@ -75,8 +75,8 @@ class Platform {
     run();
   }
 
-  // What runs the kernels from now on: "source", or "ptx[:CONDUCT]" where this build has nvcc's PTX.
-  // UsageError where there is no such choice. Only the model has one.
+  // What runs the kernels from now on: "source", or "ptx[:CONDUCT]" where this build has nvcc's
+  // PTX. UsageError where there is no such choice. Only the model has one.
   virtual void use_engine(const std::string& name) {
     throw UsageError("--engine=" + name + " needs the model device: add --device=model:NAME");
   }
