@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/gpu/listener.hpp"
+#include "harness/cuda/listener.hpp"
 
 namespace lab {
 

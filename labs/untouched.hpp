@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace lab {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/error.hpp"
+#include "harness/system/error.hpp"
 
 namespace gpubench {
 

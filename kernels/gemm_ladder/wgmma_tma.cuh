@@ -7,9 +7,9 @@
 #include <dynamic_shared.hpp>
 #include <warp_mma.hpp>
 
-#include "harness/matrix_descriptor.hpp"
 #include "kernels/gemm_ladder/bf16.cuh"
 #include "kernels/gemm_ladder/fp32.cuh"
+#include "matrix_descriptor.hpp"
 
 namespace gemm_ladder {
 
@@ -32,7 +32,7 @@ __device__ inline std::uint64_t rows_at(const unsigned char* place) {
 }  // namespace wgmma_tma_parts
 
 // Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
-// of 128 and 256 rows (harness/gpu/tensor_map.hpp).
+// of 128 and 256 rows (harness/cuda/tensor_map.hpp).
 static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
     wgmma_tma(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,
               element* d, unsigned m, unsigned n, unsigned k) {

@@ -1,5 +1,5 @@
 // Checks lab 01: right at every shape, words read once, and how fast.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/01-coalescing/interface.cuh"
 #include "labs/untouched.hpp"
 

@@ -1,5 +1,5 @@
 // Checks lab 03: right at every length, how many lanes work at a time, and how fast.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/03-divergence/given.cuh"
 #include "labs/03-divergence/interface.cuh"
 #include "labs/untouched.hpp"

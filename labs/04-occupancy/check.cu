@@ -1,5 +1,5 @@
 // Checks lab 04: right at every length, by whole sectors, and how much of the latency is hidden.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/04-occupancy/interface.cuh"
 #include "labs/untouched.hpp"
 

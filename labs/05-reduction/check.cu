@@ -1,7 +1,7 @@
 // Checks lab 05: right at every length, no bank conflicts, little shared memory, and how fast.
 #include <algorithm>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/05-reduction/interface.cuh"
 #include "labs/untouched.hpp"
 

@@ -1,5 +1,5 @@
 // Checks lab 06: right at every shape, how often global memory is asked, and how fast.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/06-tiled-gemm/interface.cuh"
 #include "labs/untouched.hpp"
 

@@ -1,5 +1,5 @@
 // Checks lab 07: right at every shape, each word crosses the bus once, and how fast.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/07-fusion/given.cuh"
 #include "labs/07-fusion/interface.cuh"
 #include "labs/untouched.hpp"

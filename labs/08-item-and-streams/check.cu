@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/lanes.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/lanes.hpp"
 #include "kernels/common/paced_work.cuh"
 #include "labs/08-item-and-streams/given.cuh"
 #include "labs/08-item-and-streams/interface.cuh"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/09-online-softmax/interface.cuh"
 #include "labs/untouched.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "labs/10-flash-attention/interface.cuh"
 #include "labs/untouched.hpp"
 

@@ -2,7 +2,7 @@
 // nothing, how wide the loads are, and how fast.
 #include <cuda_bf16.h>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 #include "kernels/tile_alignment.cuh"
 #include "labs/11-tensor-core-alignment/interface.cuh"
 #include "labs/untouched.hpp"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/bench.hpp"
-#include "harness/gpu/lanes.hpp"
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/lanes.hpp"
 #include "kernels/all_reduce.cuh"
 #include "kernels/common/paced_work.cuh"
 #include "labs/12-all-reduce/given.cuh"
@@ -86,7 +86,7 @@ class Fleet {
   }
   void poison() const {
     each([&](unsigned i) {
-      CUDA_CHECK(cudaMemset(gpus_[i].data, gpubench::poison_byte, n_ * sizeof(float)));
+      gpubench::set_memory(gpus_[i].data, gpubench::poison_byte, n_ * sizeof(float));
     });
   }
 

@@ -86,7 +86,7 @@ def test_a_copied_pair_needs_no_other_edit(tree: Path, tmp_path: Path) -> None:
 
 
 def test_a_bench_file_without_kernels_stops_the_build(tree: Path, tmp_path: Path) -> None:
-    (tree / "bench" / "lonely.cu").write_text('#include "harness/bench.hpp"\n')
+    (tree / "bench" / "lonely.cu").write_text('#include "harness/bench/bench.hpp"\n')
     done = subprocess.run(
         configure(tree, tmp_path / "build"), capture_output=True, text=True, timeout=120,
         check=False,

@@ -1,6 +1,6 @@
 // The gate in a real stream of whatever device there is, and the timer that rests on it. (What a
 // sample holds and what it does not: tests/harness/timer_test.cpp, where durations are known.)
-#include "harness/measure/gate.hpp"
+#include "harness/timing/gate.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/gpu/event.hpp"
-#include "harness/measure/timer.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/timing/timer.hpp"
 #include "tests/device/waiting.hpp"
 #include "tests/kernels/kernel_test.hpp"
 

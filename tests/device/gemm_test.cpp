@@ -1,5 +1,5 @@
 // cuBLASLt's results at ragged shapes, or on the model those of the operation in its place.
-#include "harness/gpu/gemm.hpp"
+#include "harness/platform/gemm.hpp"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "harness/gpu/buffer.hpp"
-#include "harness/gpu/check.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/graph.hpp"
-#include "harness/gpu/launch.hpp"
-#include "harness/gpu/managed.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/cuda/check.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/graph.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/cuda/managed.hpp"
+#include "harness/cuda/stream.hpp"
 #include "tests/device/waiting.hpp"
 #include "tests/kernels/kernel_test.hpp"
 

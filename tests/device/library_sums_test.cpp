@@ -1,8 +1,8 @@
 // CUB's and Thrust's sums against a plain loop. Inputs are multiples of 2^-10, so that no order of
 // adding them rounds.
-#include "harness/gpu/library_sums.hpp"
+#include "harness/platform/library_sums.hpp"
 
-#include "harness/gpu/stream.hpp"
+#include "harness/cuda/stream.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {

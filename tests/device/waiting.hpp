@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "harness/gpu/launch.hpp"
+#include "harness/cuda/launch.hpp"
 #include "kernels/common/fma_step.cuh"
 
 namespace gpubench {

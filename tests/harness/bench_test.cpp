@@ -1,5 +1,5 @@
 // The bench layer on the model device, with programs of copies only: what they cost is known.
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -121,6 +121,16 @@ TEST_F(BenchTest, WhatComesBackToTheHostIsChecked) {
   EXPECT_EQ(r.outcome, Outcome::failed);
   EXPECT_THAT(r.reason, HasSubstr("element 131072 is 1, expected 0"));
   EXPECT_TRUE(r.samples.empty()) << "wrong results are not timed";
+}
+
+TEST_F(BenchTest, WhatIsPreparedIsThereBeforeTheBodyWhateverTheDeviceMayDo) {
+  for (const char* name : {"kind", "late", "one-queue", "slow-host", "all-at-once"}) {
+    platform_.reset();
+    platform_ = open_platform(
+        "h200-sxm", std::string(GPUBENCH_SOURCE_DIR "/tests/data/conditions/") + name + ".json");
+    const Row r = row();
+    EXPECT_EQ(r.outcome, Outcome::measured) << name << ": " << r.reason;
+  }
 }
 
 TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {

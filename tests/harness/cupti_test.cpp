@@ -1,4 +1,4 @@
-#include "harness/measure/cupti.hpp"
+#include "harness/evidence/cupti.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "harness/gpu/attributes.hpp"
+#include "harness/cuda/attributes.hpp"
 
 namespace gpubench {
 namespace {

@@ -1,5 +1,5 @@
 // Traces by events, on the model device, whose own timeline says what really happened.
-#include "harness/gpu/event_trace.hpp"
+#include "harness/cuda/event_trace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "harness/demangle.hpp"
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/graph.hpp"
-#include "harness/gpu/launch.hpp"
-#include "harness/gpu/listener.hpp"
-#include "harness/gpu/stream.hpp"
-#include "harness/model/runtime/runtime.hpp"
-#include "harness/model/runtime/symbols.hpp"
-#include "harness/tracks.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/graph.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/cuda/listener.hpp"
+#include "harness/cuda/stream.hpp"
+#include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
+#include "harness/records/tracks.hpp"
+#include "harness/system/demangle.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench {
@@ -120,8 +120,10 @@ TEST_F(EventTraceTest, OverlapShows) {
   const Stream one, other;
   const auto traced = trace([&] {
     launch(long_kernel, 1, 1, 0, one, to_);
-    CUDA_CHECK(cudaMemcpyAsync(host_, to_, words * sizeof(int), cudaMemcpyDeviceToHost, other));
-    CUDA_CHECK(cudaMemsetAsync(to_, 0, 64, one));
+    constexpr std::size_t set = 64;
+    CUDA_CHECK(cudaMemcpyAsync(host_, to_ + set / sizeof(int), words * sizeof(int) - set,
+                               cudaMemcpyDeviceToHost, other));
+    CUDA_CHECK(cudaMemsetAsync(to_, 0, set, one));
     CUDA_CHECK(cudaDeviceSynchronize());
   });
   const auto kernels = on_track(traced, "stream 1"), copies = on_track(traced, "stream 2");

@@ -1,4 +1,4 @@
-#include "harness/measure/evidence.hpp"
+#include "harness/evidence/evidence.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/measure/nvml.hpp"
+#include "harness/evidence/nvml.hpp"
 #include "tests/harness/fake_nvml.hpp"
 
 namespace gpubench {

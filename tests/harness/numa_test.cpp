@@ -1,4 +1,4 @@
-#include "harness/gpu/numa.hpp"
+#include "harness/cuda/numa.hpp"
 
 #include <cuda_runtime.h>
 #include <gmock/gmock.h>
@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "harness/error.hpp"
-#include "harness/platform.hpp"
+#include "harness/platform/platform.hpp"
+#include "harness/system/error.hpp"
 
 namespace gpubench {
 namespace {

@@ -1,5 +1,5 @@
 // Steps in synthetic curves: found where they are, and not where there are none.
-#include "harness/measure/plateaus.hpp"
+#include "harness/statistics/plateaus.hpp"
 
 #include <gtest/gtest.h>
 

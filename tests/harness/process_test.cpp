@@ -1,8 +1,8 @@
-#include "harness/process.hpp"
+#include "harness/system/child_process.hpp"
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "harness/system/error.hpp"
 
 namespace gpubench {
 namespace {

@@ -1,5 +1,5 @@
 // GPUs that share a row's work: who they are, and that their streams wait for each other.
-#include "harness/gpu/ranks.hpp"
+#include "harness/cuda/ranks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/gpu/launch.hpp"
-#include "harness/measure/timer.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
+#include "harness/timing/timer.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench {

@@ -1,4 +1,4 @@
-"""SciPy's and NumPy's answers for the order statistics of harness/measure/statistics.hpp.
+"""SciPy's and NumPy's answers for the order statistics of harness/statistics/statistics.hpp.
 
 Run it to rewrite tests/data/statistics_reference.json, which the C++ tests read.
 """

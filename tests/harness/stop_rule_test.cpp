@@ -1,4 +1,4 @@
-#include "harness/measure/stop_rule.hpp"
+#include "harness/statistics/stop_rule.hpp"
 
 #include <gtest/gtest.h>
 

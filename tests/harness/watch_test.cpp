@@ -1,5 +1,5 @@
 // What is made of a program that was watched: planted series, and a GPU with a planted monitor.
-#include "harness/measure/watch.hpp"
+#include "harness/evidence/watch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench.hpp"
+#include "harness/bench/bench.hpp"
 
 namespace gpubench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/gpu/gemm.hpp"
+#include "harness/platform/gemm.hpp"
 #include "tests/kernels/attention_runs.hpp"
 
 namespace gpubench {

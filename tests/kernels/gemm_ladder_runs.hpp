@@ -1,7 +1,7 @@
 #pragma once
 
-#include "harness/gemm_row.hpp"
-#include "harness/gpu/tensor_map.hpp"
+#include "harness/bench/gemm_row.hpp"
+#include "harness/cuda/tensor_map.hpp"
 #include "kernels/gemm_ladder.cuh"
 #include "tests/kernels/kernel_test.hpp"
 

@@ -13,10 +13,10 @@
 #include "device_check.hpp"
 #include "device_fill.hpp"
 #include "device_under_test.hpp"  // model/ or gpu/, by the include path
-#include "harness/gpu/buffer.hpp"
-#include "harness/gpu/launch.hpp"
-#include "harness/gpu/residency.hpp"
-#include "harness/random.hpp"
+#include "harness/contents/random.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/cuda/residency.hpp"
 
 namespace gpubench {
 
@@ -38,7 +38,7 @@ class KernelTest : public DeviceUnderTest {
   template <class T>
   static DeviceBuffer<T> output(std::size_t elements) {
     DeviceBuffer<T> buffer(elements);
-    if (elements > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
+    if (elements > 0) buffer.set(poison_byte);
     return buffer;
   }
 

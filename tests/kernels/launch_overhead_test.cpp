@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "harness/gpu/graph.hpp"
+#include "harness/cuda/graph.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {

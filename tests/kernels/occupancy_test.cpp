@@ -1,4 +1,4 @@
-#include "harness/gpu/residency.hpp"
+#include "harness/cuda/residency.hpp"
 #include "tests/kernels/occupancy_runs.hpp"
 
 namespace gpubench {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "harness/gemm_row.hpp"
+#include "harness/bench/gemm_row.hpp"
 #include "kernels/tile_alignment.cuh"
 #include "tests/kernels/kernel_test.hpp"
 

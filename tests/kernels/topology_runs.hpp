@@ -1,6 +1,6 @@
 #pragma once
 
-#include "harness/gpu/device.hpp"
+#include "harness/cuda/device.hpp"
 #include "kernels/topology.cuh"
 #include "tests/kernels/kernel_test.hpp"
 

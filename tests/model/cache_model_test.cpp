@@ -1,5 +1,5 @@
 // What caches that replace at random serve, against a simulation of one and by hand.
-#include "harness/model/cache_model.hpp"
+#include "harness/platform/model/time/cache_model.hpp"
 
 #include <gtest/gtest.h>
 

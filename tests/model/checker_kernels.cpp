@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "harness/gpu/launch.hpp"
+#include "harness/cuda/launch.hpp"
 
 namespace gpubench::kernels {
 namespace {

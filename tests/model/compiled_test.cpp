@@ -1,5 +1,5 @@
 // What is known of the compiled kernels without a compiler.
-#include "harness/model/compiled.hpp"
+#include "harness/platform/model/compiled/compiled.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Sectors, lines and wavefronts of random requests, against counts made from the definitions.
-#include "harness/model/emulator/counts.hpp"
+#include "harness/platform/model/emulator/counts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "harness/model/emulator/explain.hpp"
+#include "harness/platform/model/emulator/explain.hpp"
 
 namespace gpubench::model {
 namespace {

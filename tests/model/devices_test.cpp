@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "harness/model/emulator/emulator.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/platform/model/engine/emulator.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench::model {

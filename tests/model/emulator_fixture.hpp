@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/emulator/emulator.hpp"
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/platform/model/engine/emulator.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 
 namespace gpubench::model {
 

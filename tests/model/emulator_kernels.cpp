@@ -1,6 +1,6 @@
 #include "tests/model/emulator_kernels.hpp"
 
-#include "harness/gpu/launch.hpp"
+#include "harness/cuda/launch.hpp"
 
 namespace gpubench::kernels {
 namespace {

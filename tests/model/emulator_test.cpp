@@ -1,5 +1,5 @@
 // Kernels whose every count follows from arithmetic, run through the model's CUDA runtime.
-#include "harness/model/emulator/emulator.hpp"
+#include "harness/platform/model/engine/emulator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What --explain says of kernels whose every lane is known by arithmetic.
-#include "harness/model/emulator/explain.hpp"
+#include "harness/platform/model/emulator/explain.hpp"
 
 #include <gtest/gtest.h>
 

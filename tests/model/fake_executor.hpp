@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "harness/model/executor.hpp"
+#include "harness/platform/model/launch/executor.hpp"
 
 namespace gpubench::model {
 

@@ -1,6 +1,6 @@
 // Random structured programs, interpreted twice: lane by lane, as traces for the zipper to put
 // together, and by warps with masks, as the source is to be understood.
-#include "harness/model/emulator/flow_graph.hpp"
+#include "harness/platform/model/emulator/flow_graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/emulator/warp_requests.hpp"
+#include "harness/platform/model/emulator/warp_requests.hpp"
 
 namespace gpubench::model {
 namespace {

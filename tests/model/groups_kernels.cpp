@@ -3,7 +3,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
-#include "harness/gpu/launch.hpp"
+#include "harness/cuda/launch.hpp"
 
 namespace gpubench::kernels {
 namespace {

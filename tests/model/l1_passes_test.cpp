@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/model/emulator/counts.hpp"
-#include "harness/model/time_model.hpp"
+#include "harness/platform/model/emulator/counts.hpp"
+#include "harness/platform/model/time/time_model.hpp"
 
 namespace gpubench::model {
 namespace {

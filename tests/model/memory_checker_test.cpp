@@ -1,6 +1,6 @@
 // Races and reads of what nobody wrote: kernels with one mistake each and their twins without it,
 // and random programs against happens-before by reachability.
-#include "harness/model/emulator/memory_checker.hpp"
+#include "harness/platform/model/emulator/memory_checker.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/model/memory.hpp"
+#include "harness/platform/model/memory/memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/model/time_model.hpp"
+#include "harness/platform/model/time/time_model.hpp"
 
 namespace gpubench::model {
 namespace {

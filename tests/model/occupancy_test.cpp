@@ -1,5 +1,5 @@
 // The occupancy rules against NVIDIA's own, where the toolkit's header is at hand.
-#include "harness/model/occupancy.hpp"
+#include "harness/platform/model/time/occupancy.hpp"
 
 #include <gtest/gtest.h>
 

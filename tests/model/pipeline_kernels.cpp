@@ -3,7 +3,7 @@
 #include <cuda_pipeline_primitives.h>
 
 #include "bulk_copy.hpp"
-#include "harness/gpu/launch.hpp"
+#include "harness/cuda/launch.hpp"
 
 namespace gpubench::kernels {
 namespace {

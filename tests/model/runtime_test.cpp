@@ -1,6 +1,6 @@
 // The model's CUDA runtime against CUDA's documented semantics, with kernels of known durations.
 // Times are virtual: every expectation is exact arithmetic on the device file's figures.
-#include "harness/model/runtime/runtime.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 
 #include <cuda.h>
 #include <cuda_profiler_api.h>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/runtime/symbols.hpp"
+#include "harness/platform/model/launch/symbols.hpp"
 #include "tests/model/fake_executor.hpp"
 
 namespace gpubench::model {
@@ -217,10 +217,13 @@ TEST_F(RuntimeTest, PrioritiesDoNotReorderCopies) {
   cudaStream_t urgent = nullptr;
   ASSERT_EQ(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, -1), cudaSuccess);
   constexpr std::size_t bytes = std::size_t{8} << 20;
-  void *device = nullptr, *pinned = nullptr;
-  ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  void* pinned = nullptr;
   ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+  std::array<void*, 3> devices{};
+  for (void*& device : devices) ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  std::size_t next = 0;
   for (const cudaStream_t s : {stream(), stream(), urgent}) {
+    void* const device = devices[next++];
     ASSERT_EQ(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, s), cudaSuccess);
   }
   EXPECT_EQ(named("copy to device")[2].stream, 1) << "the first that was made, the last to copy";
@@ -1174,9 +1177,10 @@ TEST_F(RuntimeTest, RegisteredMemoryIsPinnedUntilItIsNot) {
   std::vector<char> pageable(2 * bytes);
   void* device = nullptr;
   ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  const cudaStream_t s = stream();
   const auto blocks_for = [&](char* from) {
     const double before = runtime().host_seconds();
-    EXPECT_EQ(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, stream()), cudaSuccess);
+    EXPECT_EQ(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, s), cudaSuccess);
     return runtime().host_seconds() - before;
   };
   ASSERT_EQ(cudaHostRegister(pageable.data(), bytes, cudaHostRegisterDefault), cudaSuccess);
@@ -1220,6 +1224,7 @@ class EveryCallTest : public RuntimeTest {
  protected:
   EveryCallTest() {
     device_place_ = device_int(0);
+    legacy_place_ = device_int(0);
     EXPECT_EQ(cudaMallocHost(&pinned_, 64), cudaSuccess);
     stream_ = stream();
     event_ = event();
@@ -1263,10 +1268,10 @@ class EveryCallTest : public RuntimeTest {
          [this] {
            return cudaMemPrefetchAsync(managed_, 4, {cudaMemLocationTypeDevice, 0}, 0, stream_);
          }},
-        {"cudaMemcpy", [this] { return cudaMemcpy(device_place_, pinned_, 4, cudaMemcpyDefault); }},
+        {"cudaMemcpy", [this] { return cudaMemcpy(legacy_place_, pinned_, 4, cudaMemcpyDefault); }},
         {"cudaMemcpyAsync",
          [this] { return cudaMemcpyAsync(device_place_, pinned_, 4, cudaMemcpyDefault, stream_); }},
-        {"cudaMemset", [this] { return cudaMemset(device_place_, 0, 4); }},
+        {"cudaMemset", [this] { return cudaMemset(legacy_place_, 0, 4); }},
         {"cudaMemsetAsync", [this] { return cudaMemsetAsync(device_place_, 0, 4, stream_); }},
         {"cudaStreamCreate", [this] { return cudaStreamCreate(&new_stream_); }},
         {"cudaStreamCreateWithFlags",
@@ -1333,6 +1338,7 @@ class EveryCallTest : public RuntimeTest {
   std::array<char, 32> text_{};
   cudaDeviceProp properties_{};
   int* device_place_ = nullptr;
+  int* legacy_place_ = nullptr;  // for calls in the legacy default stream
   void* pinned_ = nullptr;
   void* pointer_ = nullptr;
   void* managed_ = nullptr;

@@ -1,6 +1,6 @@
 // The small formats against an independent reference: a search among all numbers of a format, by
 // exact integer comparison.
-#include "harness/model/include/small_float.h"
+#include "harness/platform/model/include/small_float.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include "harness/model/include/cuda_bf16.h"
-#include "harness/model/include/cuda_fp16.h"
-#include "harness/model/include/cuda_fp8.h"
+#include "harness/platform/model/include/cuda_bf16.h"
+#include "harness/platform/model/include/cuda_fp16.h"
+#include "harness/platform/model/include/cuda_fp8.h"
 
 namespace gpubench::model {
 namespace {

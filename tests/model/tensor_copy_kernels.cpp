@@ -4,8 +4,8 @@
 #include <dynamic_shared.hpp>
 #include <warp_mma.hpp>
 
-#include "harness/gpu/launch.hpp"
-#include "harness/gpu/tensor_map.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/cuda/tensor_map.hpp"
 
 namespace gpubench::kernels {
 namespace {

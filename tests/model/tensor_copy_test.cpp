@@ -7,10 +7,10 @@
 #include <random>
 #include <utility>
 
-#include "harness/gpu/check.hpp"
-#include "harness/gpu/tensor_map.hpp"
-#include "harness/matrix_descriptor.hpp"
-#include "harness/model/emulator/matrices.hpp"
+#include "harness/cuda/check.hpp"
+#include "harness/cuda/tensor_map.hpp"
+#include "harness/platform/model/emulator/matrices.hpp"
+#include "matrix_descriptor.hpp"
 #include "tests/model/emulator_fixture.hpp"
 #include "tests/model/tensor_copy_kernels.hpp"
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
-AUDIT = ROOT / "harness/model/audit/audit.py"
+AUDIT = ROOT / "harness/platform/model/audit/audit.py"
 
 spec = importlib.util.spec_from_file_location("audit", AUDIT)
 assert spec is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_audit import audit
 
-HEADER = Path(__file__).resolve().parents[2] / "harness/model/include/special_functions.h"
+HEADER = Path(__file__).resolve().parents[2] / "harness/platform/model/include/special_functions.h"
 NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 KERNEL = """
 extern "C" __global__ void k{number}(float* out, float x, float y) {{ *out = {call}; }}

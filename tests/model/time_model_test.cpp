@@ -1,5 +1,5 @@
 // The time model on profiles written down by hand: which term binds, and what it comes to.
-#include "harness/model/time_model.hpp"
+#include "harness/platform/model/time/time_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // ptx_tests: every test of kernels' results on both engines, the source's and nvcc's PTX, and the
 // latter in every conduct that CUDA allows. Each must pass on each, and count the same where the
-// audit says that the compiled code keeps the source's accesses (harness/model/compiled.json), but
-// for what PTX alone does to them (ptx_alone.json).
+// audit says that the compiled code keeps the source's accesses
+// (harness/platform/model/compiled/compiled.json), but for what PTX alone does to them
+// (ptx_alone.json).
 //
 //   ptx_tests [--conducts=all] [--ptx=FOLDER] and GoogleTest's own flags
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@
 #include <vector>
 
 #include "device_under_test.hpp"
-#include "harness/model/compiled.hpp"
-#include "harness/model/ptx/engine.hpp"
+#include "harness/platform/model/compiled/compiled.hpp"
+#include "harness/platform/model/ptx/engine.hpp"
 
 namespace gpubench {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "harness/gpu/check.hpp"
+#include "harness/cuda/check.hpp"
 
 namespace gpubench {
 

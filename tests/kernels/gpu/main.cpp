@@ -6,8 +6,8 @@
 #include <iostream>
 #include <string>
 
-#include "harness/error.hpp"
-#include "harness/platform.hpp"
+#include "harness/platform/platform.hpp"
+#include "harness/system/error.hpp"
 
 namespace {
 

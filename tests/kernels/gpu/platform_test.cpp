@@ -1,5 +1,5 @@
 // Whether the device file and the driver speak of the same GPU.
-#include "harness/platform.hpp"
+#include "harness/platform/platform.hpp"
 
 #include "harness/devices/derive.hpp"
 #include "tests/kernels/kernel_test.hpp"

@@ -1,5 +1,5 @@
 // The gate of devices whose driver has no stream memory operations, which others never come by.
-#include "harness/measure/spin_gate.hpp"
+#include "harness/platform/spin_gate.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
-#include "harness/gpu/event.hpp"
-#include "harness/gpu/stream.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/stream.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {

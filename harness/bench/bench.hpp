@@ -1,0 +1,273 @@
+// The one header a bench file includes: how a concept says what it runs, checks and expects.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device_check.hpp"
+#include "device_fill.hpp"
+#include "harness/bench/registry.hpp"
+#include "harness/bench/run_row.hpp"
+#include "harness/contents/random.hpp"
+#include "harness/cuda/buffer.hpp"
+#include "harness/cuda/launch.hpp"
+#include "harness/cuda/ranks.hpp"
+#include "harness/cuda/residency.hpp"
+#include "harness/platform/platform.hpp"
+#include "harness/records/row.hpp"
+#include "harness/timing/timer.hpp"
+
+namespace gpubench {
+
+// What one run of the body amounts to.
+struct Work {
+  double useful_bytes = 0;  // that the computation needs, whatever the device moves for them
+  double moved_bytes = 0;   // through the memory that the law speaks of; 0: what the device tells
+  double flops = 0;         // an FMA is two
+  double items = 0;         // steps, launches, ...: what a program of several operations gets done
+  Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
+  Law law{};                            // none: the concept makes no claim for this row
+  double law_tolerance = 0.1;           // on the model, in the tests
+  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
+  // A counter of the row's own [counter()], lower is better, by which it is judged instead.
+  std::string headline{};
+  std::string measures{};  // this row is a measurement of the roof of this name
+  // What binds a program of several operations; empty: what binds its longest kernel.
+  std::string bound{};
+  // What happens when is worth a picture: the reports draw it from the file of --trace.
+  bool show_trace = false;
+};
+
+// How far from the expected a result may be: |difference| <= absolute + relative * |expected|.
+struct Tolerance {
+  double relative = 0, absolute = 0;
+};
+
+class Bench;
+
+// Of no type: what a row does to its buffers is the same for all of them, and compiled once.
+struct OperandMemory {
+  std::shared_ptr<std::vector<DeviceBuffer<std::byte>>> sets;
+  const std::size_t* turn = nullptr;
+
+  void* of(std::size_t set) const { return (*sets)[set].data(); }
+  void* data() const { return of(*turn % sets->size()); }
+};
+
+// `size()` elements on the device. In cold mode there are several sets of all buffers, and data()
+// is the one whose turn it is: take it anew in the body, every time.
+template <class T>
+class Operand {
+ public:
+  T* data() const { return static_cast<T*>(memory_.data()); }
+  operator T*() const { return data(); }
+  std::size_t size() const { return size_; }
+
+ protected:
+  friend class Bench;
+  T* of(std::size_t set) const { return static_cast<T*>(memory_.of(set)); }
+  OperandMemory memory_;
+  std::size_t size_ = 0;
+};
+
+// Seeded random contents, equal in all sets; a value can be asked for without the memory.
+template <class T>
+class Input : public Operand<T> {
+ public:
+  Generator<T> values() const { return {seed_}; }
+
+ private:
+  friend class Bench;
+  std::uint64_t seed_ = 0;
+};
+
+// Poisoned: what the kernel does not write is NaN (integers: -1). Where the model runs only a
+// sample of the blocks, elements that still hold the poison pass for another block's; --whole_grids
+// checks all.
+template <class T>
+class Output : public Operand<T> {};
+
+// One row while it runs: a bench function asks it for arguments and buffers and hands it work.
+class Bench {
+ public:
+  Bench(const Instance& instance, Platform& platform, const BenchSettings& settings);
+
+  std::int64_t arg(std::string_view name) const;         // an integer axis
+  const std::string& axis(std::string_view name) const;  // an axis of words
+  const DeviceSpec& device() const { return platform_.device(); }
+  bool modelled() const { return platform_.kind() == DeviceKind::model; }
+
+  template <class T>
+  Input<T> input(std::size_t elements) {
+    Input<T> in = operand<Input<T>, T>(elements);
+    in.seed_ = settings_.seed + ++inputs_;
+    prepare([in](std::size_t set) {
+      if (in.size() > 0) fill_random(in.of(set), in.size(), in.values());
+    });
+    return in;
+  }
+
+  // Contents of the concept's own: element i is values(i), a function object that runs on host and
+  // device.
+  template <class T, class Values>
+  Operand<T> input(std::size_t elements, Values values) {
+    Operand<T> in = operand<Operand<T>, T>(elements);
+    prepare([in, values](std::size_t set) {
+      if (in.size() > 0) fill_random(in.of(set), in.size(), values);
+    });
+    return in;
+  }
+
+  template <class T>
+  Output<T> output(std::size_t elements) {
+    Output<T> out = operand<Output<T>, T>(elements);
+    poison(out.memory_);
+    return out;
+  }
+
+  // `expected(i)` is what element i must be after one run of the body: a function object that runs
+  // on host and device and does not look at the device's buffers.
+  template <class T, class Expected>
+  void verify(const Output<T>& out, Expected expected, Tolerance tolerance = {}) {
+    check([=](bool only_written) {
+      return out.size() == 0 ? std::string()
+                             : check_elements(out.data(), out.size(), expected, tolerance.relative,
+                                              tolerance.absolute, only_written);
+    });
+  }
+
+  // The same for what one run of the body brings back to the host, which is poisoned here.
+  // `complete`: blocks that the model always runs have written all of it.
+  template <class T, class Expected>
+  void verify_host(std::span<T> got, Expected expected, Tolerance tolerance = {},
+                   bool complete = false) {
+    std::memset(got.data(), poison_byte, got.size_bytes());
+    check([=](bool only_written) {
+      return check_on_host(got, expected, tolerance.relative, tolerance.absolute,
+                           only_written && !complete);
+    });
+  }
+
+  // `got`, on the host and poisoned here, must after one run of the body hold what `from` holds.
+  template <class T>
+  void verify_copy(std::span<T> got, const Operand<T>& from) {
+    std::memset(got.data(), poison_byte, got.size_bytes());
+    check([=](bool) -> std::string {
+      std::vector<T> want(from.size());
+      CUDA_CHECK(
+          cudaMemcpy(want.data(), from.data(), want.size() * sizeof(T), cudaMemcpyDeviceToHost));
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
+        return "on the host, " + describe_wrong(i, got[i], want[i]);
+      }
+      return "";
+    });
+  }
+  // A check of another kind, made after one run of the body: "" or what is wrong.
+  void check(std::function<std::string(bool only_written)> wrong);
+  // In a check: the model has only priced what the body did; there are no results of it.
+  bool priced() const { return priced_; }
+
+  // The row is judged by the first of FLOP/s, items/s and useful bytes/s whose amount is given.
+  void work(const Work& work);
+  // What the compiler gave the kernel, which the row notes as `registers` and `local_bytes`. Where
+  // nobody knows, the row ends, or, if it is not `required`, there are zeros and no notes.
+  template <class... P>
+  cudaFuncAttributes compiled(void (*kernel)(P...), bool required = true) {
+    cudaFuncAttributes attributes{};
+    note_compiled(cudaFuncGetAttributes(&attributes, kernel), attributes, required);
+    return attributes;
+  }
+  // A key of this row's own in the result file, in words or as a number in SI units; its name must
+  // be none that every row has, and stands in the README.
+  void note(const std::string& key, const std::string& words);
+  void note(const std::string& key, double number);
+  // Runs the body once and notes, as `kernels`, which ones it launches: for libraries, whose choice
+  // is the evidence. Absent where nobody can tell.
+  void note_kernels(const Body& body);
+  // Calls `contents` once for every set of buffers, when data() is that set's and before it is
+  // used: for what has to know addresses, such as a graph.
+  void each_set(std::function<void()> contents);
+  // GPUs that share the row's work; the row is skipped where there are too few. It is then timed
+  // without a gate, behind other work that gives the host a head start, and the slowest process
+  // counts. Valid as long as this; its first device is the current one. `head_start` [s]: what the
+  // host needs to queue one run.
+  const GpuRanks& ranks(std::int64_t count, double head_start = 0.3e-3);
+  // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
+  void blocks_host() { blocks_host_ = true; }
+  // Ends the row with a reason that names what this device lacks.
+  [[noreturn]] void skip(const std::string& reason) const;
+
+  // Runs the body once, checks its results, then times it.
+  void run(const Body& body);
+
+  // --- after run() ---
+
+  double seconds() const;  // the row's median
+  // The median of another program, timed in the same way: what the row is compared with. In a time
+  // budget of its own [s] where the row takes many.
+  double time(const Body& body, std::optional<double> budget_seconds = {});
+  // A further counter of the row, in SI units; one that is not finite stays absent.
+  void counter(const std::string& name, double value);
+  // Runs the body over and over for --watch_seconds, or until somebody interrupts, and notes the
+  // row's headline figure and the driver's evidence on the way; says as `verdict` what to make of
+  // them. The model keeps its pace by definition: there it is only said so.
+  void watch(const Body& body);
+  // What connects two GPUs of this machine, as the driver says ("NVLink"); "" where it does not.
+  std::string connection(int a, int b) const { return platform_.connection(a, b); }
+  // The host's clock, for programs that look at it [s]; virtual on the model.
+  double host_seconds() const { return platform_.host_seconds(); }
+
+  const Row& row() const { return row_; }
+
+ private:
+  template <class Buffer, class T>
+  Buffer operand(std::size_t elements) {
+    Buffer b;
+    b.memory_ = memory(elements, sizeof(T));
+    b.size_ = elements;
+    return b;
+  }
+  OperandMemory memory(std::size_t elements, std::size_t size);
+  void poison(const OperandMemory& memory);
+  void prepare(std::function<void(std::size_t set)> contents);
+  void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
+  void add_cold_sets();
+  void check_results(const Body& body);
+  Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);
+  void take_time(const Body& body);
+  void take_counters(const Observation& observation);
+
+  Platform& platform_;
+  const BenchSettings& settings_;
+  Row row_;
+  Work work_;
+  double dram_bytes_ = 0;  // 0: not known
+  std::unique_ptr<GpuRanks> ranks_;
+  DeviceBuffer<char> head_start_;
+  int head_start_sets_ = 0;
+  bool priced_ = false;
+  bool blocks_host_ = false;
+  std::size_t turn_ = 0;
+  std::size_t sets_ = 1;
+  std::size_t set_bytes_ = 0;
+  std::uint64_t inputs_ = 0;
+  std::vector<std::function<void()>> add_set_;
+  std::vector<std::function<void(std::size_t set)>> prepare_;
+  std::vector<std::function<std::string(bool only_written)>> checks_;
+};
+
+}  // namespace gpubench
+
+// Bench files are outside the namespace and use a handful of its names.
+using gpubench::launch;

@@ -1,0 +1,266 @@
+// What a row that multiplies matrices by cuBLASLt needs: to be skipped where that does not go, to
+// say what the library chose, and to check what it left on the device. Small results are checked
+// element by element, large ones by Freivalds' two random vectors and 1000 elements in fp64.
+// Kernels of our own are checked in the same way.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/bench/bench.hpp"
+#include "harness/platform/gemm.hpp"
+#include "kernels/common/product.cuh"
+
+namespace gpubench {
+
+// Multiplications up to which every element is compared.
+inline constexpr double compared_whole = 1 << 24;
+
+// How far a sum of k products of numbers up to 1 may be off: it is rounded to D's type once, and on
+// the way, in fp32, by an amount that grows as a random walk does. (The sums of fp8 keep fewer
+// bits.)
+struct GemmTolerance {
+  double relative, absolute;
+};
+inline GemmTolerance gemm_tolerance(const GemmShape& shape) {
+  const double walk = std::sqrt(static_cast<double>(shape.k));
+  switch (shape.type) {
+    case GemmType::bf16:
+      return {0x1p-8, 1e-4 * walk};
+    case GemmType::fp16:
+      return {0x1p-10, 1e-4 * walk};
+    case GemmType::tf32:
+      return {1e-6, 1e-4 * walk};
+    case GemmType::fp8:
+      return {0x1p-8, 2e-2 * walk};
+    case GemmType::fp32:
+      return {1e-6, 1e-5 * walk};
+    case GemmType::int8:
+      break;
+  }
+  return {0, 0};
+}
+
+template <class Out, class Source>
+product::Expected<Out, Source> expected_product(const GemmShape& s, Source a, Source b) {
+  const std::size_t b_column = s.b_is_k_by_n ? 1 : s.ldb, b_step = s.b_is_k_by_n ? s.ldb : 1;
+  product::Expected<Out, Source> expected{a, b, s.n, s.k, s.lda, b_column, b_step, s.ldd, {}};
+  std::memset(static_cast<void*>(&expected.gap), poison_byte, sizeof expected.gap);
+  return expected;
+}
+
+// Freivalds' verdict on a row of `n` elements whose squares add up to `squares`: "" or what is
+// wrong.
+inline std::string judge_row(std::size_t row, double is, double shall, double squares,
+                             std::size_t n, const GemmTolerance& tolerance) {
+  // The roundings of a row's elements, added up with random signs: eight standard deviations.
+  const double allowed = 8 * (tolerance.relative * std::sqrt(squares) +
+                              tolerance.absolute * std::sqrt(static_cast<double>(n)));
+  if (std::abs(is - shall) <= allowed) return "";
+  return "row " + std::to_string(row) + " fails Freivalds' check: " + std::to_string(is) +
+         ", expected " + std::to_string(shall);
+}
+
+// "" or what is wrong. A and B were filled by `of_a` and `of_b`, and D, of m * ldd elements, was
+// poisoned before.
+template <class In, class Out, class Source>
+std::string check_product(const GemmShape& s, const In* a, const In* b, const Out* d, Source of_a,
+                          Source of_b) {
+  using product::threads;
+  if (s.m == 0 || s.n == 0) return "";
+  const auto expected = expected_product<Out>(s, of_a, of_b);
+  const GemmTolerance tolerance = gemm_tolerance(s);
+  if (s.flops() / 2 <= compared_whole) {
+    return check_elements(d, s.m * s.ldd, expected, tolerance.relative, tolerance.absolute, false);
+  }
+
+  constexpr unsigned samples = 1000;
+  const DeviceBuffer<double> got(samples), wanted(samples);
+  launch(product::sample<Out, decltype(expected)>, (samples + threads - 1) / threads, threads, 0,
+         nullptr, d, s.m, expected, std::uint64_t{1}, samples, got.data(), wanted.data());
+  const std::vector<double> is = got.download(), shall = wanted.download();
+  for (unsigned i = 0; i < samples; ++i) {
+    if (!is_right(is[i], shall[i], tolerance.relative, tolerance.absolute)) {
+      return "sampled " + describe_wrong(i, is[i], shall[i]);
+    }
+  }
+
+  const DeviceBuffer<double> combined(s.k), left(s.m), right(s.m), squares(s.m),
+      unused(std::max(s.m, s.k));
+  for (const std::uint64_t seed : {11u, 12u}) {
+    if (s.b_is_k_by_n) {
+      launch(product::weigh_columns<In, product::BySigns>, static_cast<unsigned>(s.k), threads, 0,
+             nullptr, b, s.n, s.ldb, product::BySigns{seed}, combined.data(), unused.data());
+    } else {
+      launch(product::combine_rows<In>, static_cast<unsigned>((s.k + threads - 1) / threads),
+             threads, 0, nullptr, b, s.n, s.k, s.ldb, seed, combined.data());
+    }
+    launch(product::weigh_columns<In, product::ByVector>, static_cast<unsigned>(s.m), threads, 0,
+           nullptr, a, s.k, s.lda, product::ByVector{combined.data()}, right.data(), unused.data());
+    launch(product::weigh_columns<Out, product::BySigns>, static_cast<unsigned>(s.m), threads, 0,
+           nullptr, d, s.n, s.ldd, product::BySigns{seed}, left.data(), squares.data());
+    const std::vector<double> y = left.download(), z = right.download(), d2 = squares.download();
+    for (std::size_t row = 0; row < s.m; ++row) {
+      const std::string wrong = judge_row(row, y[row], z[row], d2[row], s.n, tolerance);
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return "";
+}
+
+// The same of a D of which some blocks have made their tiles, of tile_m x tile_n elements: of four
+// of those of which a corner is not poison. (For the model, which runs a sample.)
+template <class Out, class Source>
+std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, Source of_b,
+                                std::size_t tile_m, std::size_t tile_n) {
+  const auto expected = expected_product<Out>(s, of_a, of_b);
+  const GemmTolerance tolerance = gemm_tolerance(s);
+  std::vector<Out> all(s.m * s.ldd);
+  CUDA_CHECK(cudaMemcpy(all.data(), d, all.size() * sizeof(Out), cudaMemcpyDeviceToHost));
+  constexpr std::uint64_t seeds[] = {11, 12};
+  constexpr std::size_t enough = 4;
+  const std::size_t down = (s.m + tile_m - 1) / tile_m, across = (s.n + tile_n - 1) / tile_n;
+  struct Tile {
+    std::size_t row, column, rows, columns;  // its corner in D, and how much of it there is
+  };
+  const auto place_of = [&](std::size_t tile) {
+    const std::size_t row = tile / across * tile_m, column = tile % across * tile_n;
+    return Tile{row, column, std::min(tile_m, s.m - row), std::min(tile_n, s.n - column)};
+  };
+  std::vector<std::size_t> written;
+  for (std::size_t tile = 0; tile < down * across; ++tile) {
+    const auto [first_row, first, rows, columns] = place_of(tile);
+    const auto is_there = [&, corner = &all[first_row * s.ldd + first]](std::size_t row,
+                                                                        std::size_t column) {
+      return !is_poison(corner[row * s.ldd + column]);
+    };
+    if (is_there(0, 0) || is_there(0, columns - 1) || is_there(rows - 1, 0) ||
+        is_there(rows - 1, columns - 1)) {
+      written.push_back(tile);
+    }
+  }
+  // Of more than enough the first, the last, and some between.
+  const std::size_t checked = std::min(written.size(), enough);
+  for (std::size_t i = 0; i < checked; ++i) {
+    const auto [first_row, first, rows, columns] =
+        place_of(written[checked == 1 ? 0 : i * (written.size() - 1) / (checked - 1)]);
+    const auto at = [&, corner = &all[first_row * s.ldd + first]](std::size_t row,
+                                                                  std::size_t column) {
+      return corner[row * s.ldd + column];
+    };
+    std::vector<double> combined[2] = {std::vector<double>(s.k), std::vector<double>(s.k)};
+    for (std::size_t j = 0; j < s.k; ++j) {
+      for (std::size_t column = 0; column < columns; ++column) {
+        const auto b =
+            static_cast<double>(of_b((first + column) * expected.b_column + j * expected.b_step));
+        for (int r : {0, 1}) combined[r][j] += product::sign(seeds[r], column) * b;
+      }
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      double is[2] = {}, shall[2] = {}, squares = 0;
+      for (std::size_t column = 0; column < columns; ++column) {
+        const auto value = static_cast<double>(at(row, column));
+        for (int r : {0, 1}) is[r] += product::sign(seeds[r], column) * value;
+        squares += value * value;
+      }
+      for (std::size_t j = 0; j < s.k; ++j) {
+        const auto a = static_cast<double>(of_a((first_row + row) * s.lda + j));
+        for (int r : {0, 1}) shall[r] += a * combined[r][j];
+      }
+      for (int r : {0, 1}) {
+        const std::string wrong =
+            judge_row(first_row + row, is[r], shall[r], squares, columns, tolerance);
+        if (!wrong.empty()) return wrong;
+      }
+    }
+  }
+  return written.empty() ? "nothing was written" : "";
+}
+
+// The multiplication, or the row is skipped with the reason.
+inline Gemm gemm_of(const Bench& bench, const GemmShape& shape) {
+  try {
+    return Gemm(shape);
+  } catch (const GemmUnavailable& why) {
+    bench.skip(why.what());
+  }
+}
+
+// What the library decided, as keys of the row.
+inline void note(Bench& bench, const GemmChoice& choice) {
+  bench.note("algorithm", choice.algorithm);
+  if (!choice.unit.empty()) bench.note("unit", choice.unit);
+  if (choice.tile_m > 0) {
+    bench.note("tile", std::to_string(choice.tile_m) + "x" + std::to_string(choice.tile_n));
+  }
+  bench.note("workspace_bytes", choice.workspace_bytes);
+  bench.note("split_k", choice.split_k);
+  if (choice.waves > 0) bench.note("waves", choice.waves);
+  if (choice.candidates > 1) {
+    bench.note("algorithm_place", choice.place);
+    bench.note("algorithms_tried", choice.candidates);
+  }
+}
+
+// Has the library's fastest algorithm found on the row's own operands, before anything is checked.
+template <class In, class Out>
+void tune_first(Bench& bench, Gemm& gemm, const Input<In>& a, const Input<In>& b,
+                const Output<Out>& d) {
+  bench.each_set([=, &gemm, tuned = false]() mutable {
+    if (tuned) return;
+    gemm.tune(a.data(), b.data(), d.data());
+    set_memory(d.data(), poison_byte, d.size() * sizeof(Out));
+    tuned = true;
+  });
+}
+
+// Multiplies and checks a shape that the model computes, not only prices: every dimension as far
+// beyond a multiple of 64 as of `shape`. "" or what is wrong.
+template <class In, class Out>
+std::string check_in_small(const GemmShape& shape) {
+  const auto small = [](std::size_t n) { return 64 + n % 64; };
+  const auto same = shape.b_is_k_by_n ? GemmShape::textbook : GemmShape::dense;
+  GemmShape s = same(shape.type, small(shape.m), small(shape.n), small(shape.k));
+  s.lda += shape.lda - shape.k;
+  s.ldb += shape.ldb - (shape.b_is_k_by_n ? shape.n : shape.k);
+  s.ldd += shape.ldd - shape.n;
+  const DeviceBuffer<In> a(s.m * s.lda), b(s.b_elements());
+  const DeviceBuffer<Out> d(s.m * s.ldd);
+  const Generator<In> of_a{1}, of_b{2};
+  fill_random(a.data(), a.size(), of_a);
+  fill_random(b.data(), b.size(), of_b);
+  d.set(poison_byte);
+  Gemm(s).queue(nullptr, a.data(), b.data(), d.data());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  return check_product(s, a.data(), b.data(), d.data(), of_a, of_b);
+}
+
+// Has `gemm` checked after one run of the body.
+template <class In, class Out>
+void verify_product(Bench& bench, const GemmShape& shape, const Input<In>& a, const Input<In>& b,
+                    const Output<Out>& d) {
+  bench.check([=, &bench](bool) {
+    return bench.priced()
+               ? check_in_small<In, Out>(shape)
+               : check_product(shape, a.data(), b.data(), d.data(), a.values(), b.values());
+  });
+}
+
+// The same of a kernel of ours, whose blocks make tiles of tile_m x tile_n elements.
+template <class In, class Out>
+void verify_own_product(Bench& bench, const GemmShape& shape, const Input<In>& a,
+                        const Input<In>& b, const Output<Out>& d, std::size_t tile_m,
+                        std::size_t tile_n) {
+  bench.check([=](bool only_written) {
+    return only_written
+               ? check_written_tiles(shape, d.data(), a.values(), b.values(), tile_m, tile_n)
+               : check_product(shape, a.data(), b.data(), d.data(), a.values(), b.values());
+  });
+}
+
+}  // namespace gpubench

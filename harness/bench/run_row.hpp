@@ -1,0 +1,27 @@
+// Runs one benchmark row; what the main program needs of the bench layer.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/bench/registry.hpp"
+#include "harness/platform/platform.hpp"
+#include "harness/records/row.hpp"
+#include "harness/timing/timer.hpp"
+
+namespace gpubench {
+
+struct BenchSettings {
+  Mode mode = Mode::cold;
+  bool profile = false;
+  bool whole_grids = false;  // execute every block where only a sample would do
+  bool trace = false;        // one more run, and what happened in it
+  std::uint64_t seed = 42;
+  double budget_seconds = 0.5;  // of a row
+  double watch_seconds = 30;    // of a row that is watched
+  double warmup_seconds = 0.1;  // on a device that has a clock to warm up
+};
+
+// Runs one instance to its end, whatever happens in it.
+Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings);
+
+}  // namespace gpubench

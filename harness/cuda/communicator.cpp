@@ -1,0 +1,93 @@
+#include "harness/cuda/communicator.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#ifdef GPUBENCH_NCCL
+
+#include <nccl.h>
+
+namespace gpubench {
+namespace {
+
+void check(ncclResult_t result, const char* call) {
+  if (result == ncclSuccess) return;
+  throw std::runtime_error(std::string(call) + ": " + ncclGetErrorString(result));
+}
+
+#define NCCL_CHECK(...) check((__VA_ARGS__), #__VA_ARGS__)
+
+ncclDataType_t nccl_type(Number type) {
+  return type == Number::fp32 ? ncclFloat32 : type == Number::fp16 ? ncclFloat16 : ncclBfloat16;
+}
+
+}  // namespace
+
+struct Communicator::Handles {
+  std::vector<ncclComm_t> of;  // by local rank
+};
+
+bool Communicator::is_built() { return true; }
+
+Communicator::Communicator(const GpuRanks& ranks)
+    : ranks_(ranks), handles_(std::make_unique<Handles>()) {
+  ncclUniqueId id{};
+  if (Processes::all().index() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
+  Processes::all().broadcast(&id, sizeof id);
+  handles_->of.resize(static_cast<std::size_t>(ranks.local()), nullptr);
+  NCCL_CHECK(ncclGroupStart());
+  ranks.each([&](int i) {
+    NCCL_CHECK(ncclCommInitRank(&handles_->of[static_cast<std::size_t>(i)], ranks.count(), id,
+                                ranks.rank(i)));
+  });
+  NCCL_CHECK(ncclGroupEnd());
+}
+
+Communicator::~Communicator() {
+  for (const ncclComm_t handle : handles_->of) static_cast<void>(ncclCommDestroy(handle));
+}
+
+void Communicator::queue(Collective what, Number type, std::size_t count,
+                         const std::vector<Ends>& ends,
+                         const std::function<cudaStream_t(int)>& stream) const {
+  const ncclDataType_t t = nccl_type(type);
+  NCCL_CHECK(ncclGroupStart());
+  ranks_.each([&](int i) {
+    const ncclComm_t handle = handles_->of[static_cast<std::size_t>(i)];
+    const auto& [send, receive] = ends[static_cast<std::size_t>(i)];
+    switch (what) {
+      case Collective::all_reduce:
+        return NCCL_CHECK(ncclAllReduce(send, receive, count, t, ncclSum, handle, stream(i)));
+      case Collective::reduce_scatter:
+        return NCCL_CHECK(ncclReduceScatter(send, receive, count, t, ncclSum, handle, stream(i)));
+      case Collective::all_gather:
+        return NCCL_CHECK(ncclAllGather(send, receive, count, t, handle, stream(i)));
+      case Collective::broadcast:
+        return NCCL_CHECK(ncclBroadcast(send, receive, count, t, 0, handle, stream(i)));
+    }
+  });
+  NCCL_CHECK(ncclGroupEnd());
+}
+
+}  // namespace gpubench
+
+#else
+
+namespace gpubench {
+
+struct Communicator::Handles {};
+
+bool Communicator::is_built() { return false; }
+
+Communicator::Communicator(const GpuRanks& ranks) : ranks_(ranks) {
+  throw std::logic_error("built without NCCL");
+}
+
+Communicator::~Communicator() = default;
+
+void Communicator::queue(Collective, Number, std::size_t, const std::vector<Ends>&,
+                         const std::function<cudaStream_t(int)>&) const {}
+
+}  // namespace gpubench
+
+#endif

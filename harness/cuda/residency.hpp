@@ -1,0 +1,48 @@
+// How many blocks of a kernel live on one SM at once, and how to have fewer of them.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "harness/cuda/launch.hpp"
+
+namespace gpubench {
+
+// An attribute of the current device.
+inline int device_attribute(cudaDeviceAttr name) {
+  int device = 0, value = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&value, name, device));
+  return value;
+}
+
+struct Residency {
+  unsigned blocks = 0;   // an SM, by the runtime's own calculator
+  double occupancy = 0;  // their warps, over the most that fit
+};
+
+template <class... P>
+Residency residency(void (*kernel)(P...), unsigned block_threads, std::size_t shared_bytes) {
+  constexpr int warp = 32;
+  allow_shared_bytes(kernel, shared_bytes);
+  const auto threads = static_cast<int>(block_threads);
+  int blocks = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes));
+  const int most = device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / warp;
+  return {static_cast<unsigned>(blocks),
+          static_cast<double>(blocks) * ((threads + warp - 1) / warp) / most};
+}
+
+// Dynamic shared memory a block, so much that an SM has room for no more than `blocks` blocks.
+inline std::size_t shared_bytes_for(unsigned blocks) {
+  constexpr int unit = 256;  // what architectures allocate in, or a multiple of it
+  const int share =
+      device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / static_cast<int>(blocks) -
+      device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return static_cast<std::size_t>(std::max(std::min(share, most), 0) / unit * unit);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,60 @@
+#include "harness/evidence/cupti.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace gpubench {
+namespace {
+
+constexpr int kSuccess = 0;    // CUPTI_SUCCESS
+constexpr int kDriverApi = 1;  // CUPTI_CB_DOMAIN_DRIVER_API
+constexpr int kEnter = 0;      // CUPTI_API_ENTER
+
+// The beginning of CUpti_CallbackData.
+struct CallbackData {
+  int site;
+  const char* function;
+  const void* parameters;
+  const void* returned;
+  const char* symbol;  // of a launch: its kernel
+};
+
+using Subscriber = struct OpaqueCuptiSubscriber*;
+using Callback = void (*)(void* user, int domain, std::uint32_t id, const void* data);
+
+void note_launch(void* user, int, std::uint32_t, const void* data) {
+  const auto& call = *static_cast<const CallbackData*>(data);
+  const bool launch = std::string_view(call.function).starts_with("cuLaunch");
+  if (launch && call.site == kEnter && call.symbol != nullptr) {
+    static_cast<std::vector<std::string>*>(user)->emplace_back(call.symbol);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> launched_kernels(const std::function<void()>& run,
+                                          const std::string& library) {
+  std::vector<std::string> names;
+  // Never unloaded: the driver may hold on to what it has been given of it.
+  void* const cupti = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (cupti == nullptr) return names;
+  const auto subscribe =
+      reinterpret_cast<int (*)(Subscriber*, Callback, void*)>(dlsym(cupti, "cuptiSubscribe"));
+  const auto enable =
+      reinterpret_cast<int (*)(std::uint32_t, Subscriber, int)>(dlsym(cupti, "cuptiEnableDomain"));
+  const auto unsubscribe = reinterpret_cast<int (*)(Subscriber)>(dlsym(cupti, "cuptiUnsubscribe"));
+  Subscriber subscriber = nullptr;
+  if (subscribe == nullptr || enable == nullptr || unsubscribe == nullptr ||
+      subscribe(&subscriber, note_launch, &names) != kSuccess) {
+    return names;
+  }
+  const auto leave = [&](Subscriber s) { unsubscribe(s); };
+  const std::unique_ptr<OpaqueCuptiSubscriber, decltype(leave)> subscribed(subscriber, leave);
+  if (enable(1, subscriber, kDriverApi) == kSuccess) run();
+  return names;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,77 @@
+// gpubench: looks at --device and at the machine, and becomes gpubench-cuda or gpubench-model.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "harness/system/child_process.hpp"
+#include "harness/system/error.hpp"
+
+namespace {
+
+// The driver is asked directly: a program that links the CUDA runtime would not start without it
+// being installed, and this one must.
+bool has_gpu(std::string& why_not) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) {
+    why_not = "no CUDA driver";
+    return false;
+  }
+  using Init = int (*)(unsigned int);
+  using Count = int (*)(int*);
+  const auto init = reinterpret_cast<Init>(dlsym(driver, "cuInit"));
+  const auto count = reinterpret_cast<Count>(dlsym(driver, "cuDeviceGetCount"));
+  int devices = 0;
+  if (init == nullptr || count == nullptr || init(0) != 0 || count(&devices) != 0 || devices == 0) {
+    why_not = "no CUDA device";
+    return false;
+  }
+  return true;
+}
+
+int become(int argc, char** argv) {
+  std::string device = "auto";
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--device=", 9) == 0) device = argv[i] + 9;
+  }
+  unsetenv(gpubench::modelled_because);
+  std::string program;
+  if (device.starts_with("model:")) {
+    program = gpubench::sibling_program("gpubench-model");
+  } else if (device == "cuda" || device.starts_with("cuda:")) {
+    program = gpubench::sibling_program("gpubench-cuda");
+  } else {
+    // "auto"; anything else is refused by the program itself, with its list of devices.
+    std::string why_not;
+    bool gpu = has_gpu(why_not);
+    if (gpu && device == "auto" && !gpubench::has_sibling_program("gpubench-cuda")) {
+      gpu = false;
+      why_not = "there is a GPU, but gpubench-cuda was not built (no nvcc)";
+    }
+    if (gpu) {
+      program = gpubench::sibling_program("gpubench-cuda");
+    } else {
+      program = gpubench::sibling_program("gpubench-model");
+      // The program says it, once it knows that it has something to run.
+      if (device == "auto") setenv(gpubench::modelled_because, why_not.c_str(), 1);
+    }
+  }
+  execv(program.c_str(), argv);
+  std::cerr << "gpubench: cannot start " << program << ": " << std::strerror(errno) << '\n';
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return become(argc, argv);
+  } catch (const gpubench::UsageError& error) {
+    std::cerr << "gpubench: " << error.what() << '\n';
+    return 2;
+  }
+}

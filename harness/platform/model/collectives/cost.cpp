@@ -1,0 +1,157 @@
+#include "harness/platform/model/collectives/cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace gpubench::model {
+namespace {
+
+// --- what NCCL's tuning table holds ---
+//
+// All from NVIDIA/nccl, src/graph/tuning.cc, at commit 5067397 (2.30): ncclTunerConstantsDefaults,
+// treeCorrectionFactor, getNetOverhead. Published by the maker as what NCCL chooses by, not as a
+// measurement of any one machine.
+
+enum Protocol { ll, ll128, simple };
+constexpr std::array protocol_names{"LL", "LL128", "Simple"};
+
+using ByProtocol = std::array<double, 3>;  // [s] unless it says otherwise
+
+constexpr ByProtocol ring_base{6.6e-6, 14.0e-6, 8.4e-6};
+constexpr ByProtocol tree_base{6.8e-6, 14.0e-6, 8.4e-6};
+// A step over NVLink, and one over the network.
+constexpr ByProtocol ring_nvlink_step{0.6e-6, 1.9e-6, 3.4e-6};
+constexpr ByProtocol tree_nvlink_step{0.6e-6, 1.25e-6, 4.0e-6};
+constexpr ByProtocol ring_network_step{2.7e-6, 4.0e-6, 14.0e-6};
+constexpr ByProtocol tree_network_step{5.0e-6, 8.5e-6, 14.0e-6};
+constexpr double nvls_latency = 25e-6;
+
+// LL sends a flag with every 4 bytes, and is limited by the CPU's or GPU's generation [B/s]: on one
+// node, on two, on more. The nodes of record, DGX A100 and DGX H100 / H200, have CPUs of AMD and of
+// Intel, which also decides the network's overhead a step.
+struct Generation {
+  std::array<double, 3> most_ll;
+  double network_overhead;
+};
+constexpr Generation ampere{{87.7e9, 22.5e9, 19.0e9}, 2e-6};
+constexpr Generation hopper{{141.0e9, 39.0e9, 20.4e9}, 1e-6};
+
+// What of its bandwidth a tree really reaches, by size: powers of two from 64 B on [1].
+constexpr std::array<std::array<double, 24>, 3> tree_correction{{
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
+     .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
+}};
+
+constexpr double ll128_payload = 0.92;      // 120 of 128 bytes, as the table rounds it
+constexpr double ring_plateau = 1.4;        // latency of Simple rings across nodes
+constexpr double nvls_published_ranks = 8;  // of the device files' figure
+
+// --- the formulas ---
+
+struct Group {
+  Collective what;
+  double bytes, ranks, nodes, node_ranks;
+  double wire;  // [B/s] that a ring puts through its narrowest link, all channels together
+  Generation generation;
+  double most_ll() const {
+    return generation.most_ll[nodes <= 2 ? static_cast<std::size_t>(nodes) - 1 : 2];
+  }
+};
+
+// Steps from rank to rank, and those of them between nodes.
+double steps_of(Collective what, double members) {
+  switch (what) {
+    case Collective::all_reduce:
+      return 2 * (members - 1);
+    case Collective::broadcast:
+      return members;
+    default:
+      return members - 1;
+  }
+}
+
+CollectiveCost ring(const Group& g, Protocol protocol) {
+  double bus = g.wire;
+  if (protocol == ll) bus = std::min(g.most_ll(), bus * 0.5);
+  if (protocol == ll128) bus *= ll128_payload;
+  const double steps = steps_of(g.what, g.ranks);
+  double latency = ring_base[protocol];
+  if (g.what == Collective::broadcast) {  // its chunks follow each other: one step is seen
+    latency += (g.nodes > 1 ? ring_network_step : ring_nvlink_step)[protocol];
+  } else {
+    double within = ring_nvlink_step[protocol];
+    if (g.nodes > 1) {
+      within = std::max(within, g.generation.network_overhead * (protocol == simple ? 3 : 1));
+    }
+    const double between = g.nodes > 1 ? steps_of(g.what, g.nodes) : 0;
+    latency += (steps - between) * within + between * ring_network_step[protocol];
+  }
+  if (protocol == simple && g.nodes > 1 && g.what == Collective::all_reduce) {
+    latency *= ring_plateau;
+  }
+  return {latency, g.bytes * steps / (bus * g.ranks), g.nodes > 1,
+          std::string("ring ") + protocol_names[protocol]};
+}
+
+// Only of an all-reduce: up to the root and down again.
+CollectiveCost tree(const Group& g, Protocol protocol) {
+  double bus = g.wire * 0.92;
+  if (protocol == ll) bus = std::min(bus / 3.8, g.most_ll());
+  if (protocol == ll128) bus *= g.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0;
+  const double size = std::floor(std::log2(std::max(g.bytes / 64, 1.0)));
+  if (size < 23) bus *= tree_correction[protocol][static_cast<std::size_t>(size)];
+  const double latency =
+      tree_base[protocol] + 2 * ((g.node_ranks - 1) * tree_nvlink_step[protocol] +
+                                 std::floor(std::log2(g.nodes)) * tree_network_step[protocol]);
+  return {latency, g.bytes / (bus * 0.5), g.nodes > 1,
+          std::string("tree ") + protocol_names[protocol]};
+}
+
+}  // namespace
+
+std::string CollectiveCost::bound() const {
+  return latency_seconds > transfer_seconds ? "latency" : network ? "network" : "link";
+}
+
+bool has_collectives(const DeviceSpec& device) {
+  return device.find("node_gpus") && device.find("nvlink_ring_bytes_per_second") &&
+         device.find("network_bytes_per_second");
+}
+
+CollectiveCost collective_cost(Collective what, double bytes, int ranks, const DeviceSpec& device) {
+  const double nodes = std::ceil(ranks / device["node_gpus"]);
+  const double node_ranks = ranks / nodes;
+  // Every GPU of a node has its own way to the network, and a ring's channels use them all.
+  const double nvlink = device["nvlink_ring_bytes_per_second"];
+  const double wire =
+      nodes > 1 ? std::min(nvlink, node_ranks * device["network_bytes_per_second"]) : nvlink;
+  const Group g{what,
+                bytes,
+                static_cast<double>(ranks),
+                nodes,
+                node_ranks,
+                wire,
+                device.compute_capability().first >= 9 ? hopper : ampere};
+
+  CollectiveCost best = ring(g, ll);
+  const auto offer = [&](CollectiveCost other) {
+    if (other.seconds() < best.seconds()) best = std::move(other);
+  };
+  for (const Protocol protocol : {ll, ll128, simple}) {
+    offer(ring(g, protocol));
+    if (what == Collective::all_reduce) offer(tree(g, protocol));
+  }
+  // The switch adds what the GPUs send it (NVLS): a byte crosses each GPU's link once in each
+  // direction, whatever the number of ranks.
+  const auto nvls = device.find("nvlink_sharp_bytes_per_second");
+  if (what == Collective::all_reduce && nodes == 1 && nvls) {
+    const double seconds_a_byte = 2 * (nvls_published_ranks - 1) / nvls_published_ranks / *nvls;
+    offer({nvls_latency, bytes * seconds_a_byte, false, "NVLS"});
+  }
+  return best;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,39 @@
+// One warp's requests, by the line of source that made them: what --explain shows.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/platform/model/emulator/warp_requests.hpp"
+#include "harness/records/explanation.hpp"
+
+namespace gpubench::model {
+
+// Fewest sectors that could hold the distinct bytes a request asks for.
+unsigned ideal_sectors_of(const WarpRequest& request);
+// Which lane each bank serves in each of the request's wavefronts, as wavefronts_of() counts them.
+// Banks are counted from address `begin`, where in the hardware's memory that may lie.
+std::vector<ExplainedAccess::Wavefront> wavefront_table(const WarpRequest& request,
+                                                        std::uint64_t begin);
+
+class Explainer {
+ public:
+  // What an address belongs to, and where that begins.
+  using Home = std::function<std::pair<std::string, std::uint64_t>(std::uint64_t address)>;
+
+  Explainer(std::function<bool(std::uint64_t)> is_shared, Home home)
+      : is_shared_(std::move(is_shared)), home_(std::move(home)) {}
+
+  void add(const WarpRequest& request);
+  std::vector<ExplainedAccess> accesses() && { return std::move(accesses_); }
+
+ private:
+  std::function<bool(std::uint64_t)> is_shared_;
+  Home home_;
+  std::vector<Event> sites_;
+  std::vector<ExplainedAccess> accesses_;  // one a site
+};
+
+}  // namespace gpubench::model

@@ -1,0 +1,157 @@
+#include "harness/platform/model/emulator/footprint.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace gpubench::model {
+namespace {
+
+void* lazy_zeros(std::size_t bytes) {
+  void* range = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) throw std::bad_alloc();
+  return range;
+}
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
+    : begin_(reinterpret_cast<std::uint64_t>(allocation.begin)),
+      fetch_sectors_(fetch_sectors),
+      sectors_((allocation.bytes + sector_bytes - 1) / sector_bytes + 64) {
+  sums_.identity = allocation.identity;
+  sums_.device = allocation.device;
+  sums_.allocation_bytes = allocation.bytes;
+  seen_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
+  touched_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ * 8));
+}
+
+Footprint::~Footprint() {
+  munmap(seen_, sectors_ / 8);
+  munmap(touched_, sectors_ * 8);
+}
+
+void Footprint::extend(std::uint64_t index) {
+  for (auto low = first_.load(relaxed);
+       index < low && !first_.compare_exchange_weak(low, index, relaxed);) {
+  }
+  for (auto high = last_.load(relaxed);
+       index > high && !last_.compare_exchange_weak(high, index, relaxed);) {
+  }
+}
+
+void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
+  read_requests_.fetch_add(1, relaxed);
+  if (distance > 0) {
+    const auto kind = std::min<std::size_t>(std::bit_width(distance) - 1, reuse_classes - 1);
+    reuse_counts_[kind].fetch_add(1, relaxed);
+    reuse_distances_[kind].fetch_add(distance, relaxed);
+    return;
+  }
+  read_by_block_.fetch_add(1, relaxed);
+  const std::uint64_t index = sector - begin_ / sector_bytes;
+  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+  const std::uint64_t before = seen_[index / 64].fetch_or(bit, relaxed);
+  if (before & bit) return;
+  read_distinct_.fetch_add(1, relaxed);
+  // A fetch and a line are aligned groups of sectors; the first of its sectors brings one in.
+  const auto is_first_of = [&](unsigned sectors) {
+    const std::uint64_t group = ((std::uint64_t{1} << sectors) - 1)
+                                << (index % 64 / sectors * sectors);
+    return (before & group) == 0;
+  };
+  if (is_first_of(fetch_sectors_)) read_fetches_.fetch_add(1, relaxed);
+  if (is_first_of(line_bytes / sector_bytes)) read_lines_.fetch_add(1, relaxed);
+  extend(index);
+}
+
+std::uint32_t Footprint::add(const BlockSector& done) {
+  const std::uint64_t index = done.sector - begin_ / sector_bytes;
+  const std::uint64_t before =
+      touched_[index].fetch_or(static_cast<std::uint64_t>(done.read) << 32 | done.written, relaxed);
+  const auto written = static_cast<std::uint32_t>(before);
+  const auto read = static_cast<std::uint32_t>(before >> 32);
+  if (done.written != 0) {
+    if (written == 0) {
+      write_distinct_.fetch_add(1, relaxed);
+      extend(index);
+    }
+    if (written != ~0u && (written | done.written) == ~0u) write_full_.fetch_add(1, relaxed);
+  }
+  return (done.written & (written | read)) | (done.read & written);
+}
+
+FootprintSums Footprint::sums() const {
+  FootprintSums sums = sums_;
+  sums.read_requests = read_requests_;
+  sums.read_by_block = read_by_block_;
+  sums.read_distinct = read_distinct_;
+  sums.read_fetches = read_fetches_;
+  sums.read_lines = read_lines_;
+  sums.read_extents = read_extents_;
+  for (std::size_t i = 0; i < reuse_classes; ++i) {
+    sums.reuses[i] = {static_cast<double>(reuse_counts_[i]),
+                      static_cast<double>(reuse_distances_[i])};
+  }
+  sums.read_beside_new = read_beside_new_;
+  sums.write_requests = write_requests_;
+  sums.write_distinct = write_distinct_;
+  sums.write_full = write_full_;
+  sums.extent = first_ <= last_ ? last_ - first_ + 1 : 0;
+  return sums;
+}
+
+Footprint* FootprintMap::at(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& footprint : footprints_) {
+    if (footprint->holds(address)) return footprint.get();
+  }
+  const Allocation* allocation = memory_.find(reinterpret_cast<const void*>(address));
+  if (allocation == nullptr) return nullptr;
+  footprints_.push_back(std::make_unique<Footprint>(*allocation, fetch_sectors_));
+  return footprints_.back().get();
+}
+
+void FootprintMap::note(const Race& race) {
+  const std::lock_guard lock(mutex_);
+  if (!race_ || race.mine.sector < race_->mine.sector) race_ = race;
+}
+
+std::vector<FootprintSums> FootprintMap::sums() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<FootprintSums> all;
+  for (const auto& footprint : footprints_) all.push_back(footprint->sums());
+  // In the order of allocation, whichever thread met one first.
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.identity < b.identity; });
+  return all;
+}
+
+BlockSectors::Slot& BlockSectors::slot_of(std::uint64_t sector) {
+  std::size_t at = (sector * 0x9e3779b97f4a7c15u) >> 20 & (slots_.size() - 1);
+  while (slots_[at].epoch == epoch_ && slots_[at].sector != sector) {
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  return slots_[at];
+}
+
+BlockSector& BlockSectors::at(std::uint64_t sector) {
+  Slot& slot = slot_of(sector);
+  if (slot.epoch == epoch_) return touched_[slot.place];
+  slot = {sector, epoch_, touched_.size()};
+  touched_.push_back({sector, 0, 0, {}, {}, 0});
+  if (2 * touched_.size() >= slots_.size()) {
+    slots_.assign(2 * slots_.size(), Slot{});
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+      slot_of(touched_[i].sector) = {touched_[i].sector, epoch_, i};
+    }
+  }
+  return touched_.back();
+}
+
+}  // namespace gpubench::model

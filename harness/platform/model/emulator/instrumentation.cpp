@@ -1,0 +1,160 @@
+// The instrumentation's entry points. Kernels are compiled with -fsanitize=thread and
+// -fsanitize-coverage=trace-pc, which call these at every access, function and basic block; no
+// sanitizer runtime is linked. Host code of the same files calls them too and is let through.
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/matrices.hpp"
+
+using gpubench::model::Arithmetic;
+using gpubench::model::BlockRunner;
+using gpubench::model::EventKind;
+using gpubench::model::running_block;
+
+namespace {
+
+__attribute__((always_inline)) inline void access(const void* address, unsigned bytes,
+                                                  EventKind kind, const void* code) {
+  if (BlockRunner* block = running_block) block->on_access(address, bytes, kind, code);
+}
+
+inline void access_pieces(const void* address, unsigned long bytes, EventKind kind,
+                          const void* code) {
+  const auto piece = static_cast<unsigned>(std::gcd(bytes, 4ul));
+  for (unsigned long i = 0; i < bytes; i += piece) {
+    access(static_cast<const char*>(address) + i, piece, kind, code);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+void __sanitizer_cov_trace_pc() {
+  if (BlockRunner* block = running_block) {
+    block->on_block(__builtin_return_address(0), __builtin_frame_address(0));
+  }
+}
+
+void __tsan_init() {}
+void __tsan_func_entry(void* call) {
+  if (BlockRunner* block = running_block) block->on_enter(call);
+}
+void __tsan_func_exit() {
+  if (BlockRunner* block = running_block) block->on_leave(__builtin_frame_address(0));
+}
+
+#define GPUBENCH_ACCESS(prefix, bytes)                                     \
+  void __tsan_##prefix##read##bytes(void* address) {                       \
+    access(address, bytes, EventKind::load, __builtin_return_address(0));  \
+  }                                                                        \
+  void __tsan_##prefix##write##bytes(void* address) {                      \
+    access(address, bytes, EventKind::store, __builtin_return_address(0)); \
+  }
+GPUBENCH_ACCESS(, 1)
+GPUBENCH_ACCESS(, 2)
+GPUBENCH_ACCESS(, 4)
+GPUBENCH_ACCESS(, 8)
+GPUBENCH_ACCESS(, 16)
+// The compiler cannot prove these aligned; the emulator checks whether they are.
+GPUBENCH_ACCESS(unaligned_, 2)
+GPUBENCH_ACCESS(unaligned_, 4)
+GPUBENCH_ACCESS(unaligned_, 8)
+GPUBENCH_ACCESS(unaligned_, 16)
+#undef GPUBENCH_ACCESS
+
+// Copies of whole structs; as the hardware has no such access, one of each 4-byte word, or of what
+// divides a smaller or odd struct: its size is a multiple of its alignment.
+void __tsan_read_range(void* address, unsigned long bytes) {
+  access_pieces(address, bytes, EventKind::load, __builtin_return_address(0));
+}
+void __tsan_write_range(void* address, unsigned long bytes) {
+  access_pieces(address, bytes, EventKind::store, __builtin_return_address(0));
+}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+// The compiler turns host code's atomics (shared pointers, guards of statics) into these.
+#define GPUBENCH_ATOMICS(bits)                                                                     \
+  std::uint##bits##_t __tsan_atomic##bits##_load(const volatile std::uint##bits##_t* p, int) {     \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##bits##_store(volatile std::uint##bits##_t* p, std::uint##bits##_t v, int) {  \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                \
+  std::uint##bits##_t __tsan_atomic##bits##_exchange(volatile std::uint##bits##_t* p,              \
+                                                     std::uint##bits##_t v, int) {                 \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                                \
+  std::uint##bits##_t __tsan_atomic##bits##_fetch_add(volatile std::uint##bits##_t* p,             \
+                                                      std::uint##bits##_t v, int) {                \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                \
+  std::uint##bits##_t __tsan_atomic##bits##_fetch_sub(volatile std::uint##bits##_t* p,             \
+                                                      std::uint##bits##_t v, int) {                \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                \
+  bool __tsan_atomic##bits##_compare_exchange_strong(volatile std::uint##bits##_t* p,              \
+                                                     std::uint##bits##_t* expected,                \
+                                                     std::uint##bits##_t v, int, int) {            \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }
+GPUBENCH_ATOMICS(8)
+GPUBENCH_ATOMICS(32)
+GPUBENCH_ATOMICS(64)
+#undef GPUBENCH_ATOMICS
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// Fused multiply-adds reach libm as calls (no builtin, no FMA instruction in kernel files) and are
+// counted on their way.
+float __real_fmaf(float a, float b, float c);
+double __real_fma(double a, double b, double c);
+float __wrap_fmaf(float a, float b, float c) {
+  const float result = __real_fmaf(a, b, c);
+  if (BlockRunner* block = running_block) {
+    block->on_fma(a, b, c, result, __builtin_return_address(0));
+  }
+  return result;
+}
+double __wrap_fma(double a, double b, double c) {
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::fma_fp64, __builtin_return_address(0));
+  }
+  return __real_fma(a, b, c);
+}
+
+}  // extern "C"
+
+namespace gpubench::model {
+namespace {
+
+#ifdef __x86_64__
+[[gnu::target("avx2,fma"), gnu::optimize("O3")]] void multiply_add_in_vectors(
+    float* sums, const float* a, unsigned rows, const float* b, unsigned columns) {
+  for (unsigned i = 0; i < rows; ++i) {
+    float* const row = sums + std::size_t{i} * columns;
+    const float factor = a[i];
+    for (unsigned j = 0; j < columns; ++j) row[j] = __builtin_fmaf(factor, b[j], row[j]);
+  }
+}
+#endif
+
+}  // namespace
+
+void multiply_add_outer(float* sums, const float* a, unsigned rows, const float* b,
+                        unsigned columns) {
+#ifdef __x86_64__
+  static const bool has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_fma) return multiply_add_in_vectors(sums, a, rows, b, columns);
+#endif
+  for (unsigned i = 0; i < rows; ++i) {
+    for (unsigned j = 0; j < columns; ++j) {
+      float& sum = sums[i * columns + j];
+      sum = __real_fmaf(a[i], b[j], sum);
+    }
+  }
+}
+
+}  // namespace gpubench::model

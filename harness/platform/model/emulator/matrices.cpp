@@ -1,0 +1,267 @@
+#include "harness/platform/model/emulator/matrices.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "harness/platform/model/include/small_float.h"
+
+namespace gpubench::model {
+namespace {
+
+constexpr unsigned most_depth = 32;
+
+constexpr unsigned bytes_of_element(Tensor type) {
+  switch (type) {
+    case Tensor::fp8:
+    case Tensor::int8:
+      return 1;
+    case Tensor::fp16:
+    case Tensor::bf16:
+      return 2;
+    case Tensor::tf32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+template <class T>
+T read(const void* elements, unsigned i) {
+  T value;
+  std::memcpy(&value, static_cast<const std::byte*>(elements) + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+// The i-th factor of a lane.
+[[gnu::always_inline]] inline double factor(Tensor type, const void* elements, unsigned i) {
+  switch (type) {
+    case Tensor::fp16:
+      return decode(half_format, read<std::uint16_t>(elements, i));
+    case Tensor::bf16:  // the upper half of a float
+      return double{std::bit_cast<float>(std::uint32_t{read<std::uint16_t>(elements, i)} << 16)};
+    case Tensor::tf32:  // the hardware looks at no more than ten bits of mantissa
+      return double{std::bit_cast<float>(read<std::uint32_t>(elements, i) & ~0x1fffu)};
+    case Tensor::fp8:
+      return decode(e4m3_format, read<std::uint8_t>(elements, i));
+    case Tensor::int8:
+      return read<std::int8_t>(elements, i);
+    default:
+      return read<double>(elements, i);
+  }
+}
+
+[[gnu::always_inline]] inline double summand(Tensor type, const void* elements, unsigned i) {
+  return type == Tensor::int8   ? static_cast<double>(read<std::int32_t>(elements, i))
+         : type == Tensor::fp64 ? read<double>(elements, i)
+                                : double{read<float>(elements, i)};
+}
+[[gnu::always_inline]] inline void store(Tensor type, void* elements, unsigned i, double sum) {
+  const auto write = [&](auto value) {
+    std::memcpy(static_cast<std::byte*>(elements) + i * sizeof(value), &value, sizeof(value));
+  };
+  if (type == Tensor::int8) {  // exact in double, and wraps around
+    write(static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(sum))));
+  } else if (type == Tensor::fp64) {
+    write(sum);
+  } else {
+    write(static_cast<float>(sum));
+  }
+}
+
+[[gnu::always_inline]] inline Place place_in_a(Tensor type, unsigned lane, unsigned i) {
+  switch (bytes_of_element(type)) {
+    case 1:
+      return place_in_a8(lane, i);
+    case 2:
+      return place_in_a16(lane, i);
+    case 4:
+      return place_in_a32(lane, i);
+    default:
+      return place_in_a64(lane, i);
+  }
+}
+[[gnu::always_inline]] inline Place place_in_b(Tensor type, unsigned lane, unsigned i) {
+  switch (bytes_of_element(type)) {
+    case 1:
+      return place_in_b8(lane, i);
+    case 2:
+      return place_in_b16(lane, i);
+    case 4:
+      return place_in_b32(lane, i);
+    default:
+      return place_in_b64(lane, i);
+  }
+}
+
+}  // namespace
+
+unsigned depth_of(Tensor type) { return type == Tensor::fp64 ? 16 : 32 / bytes_of_element(type); }
+
+namespace {
+
+// By type, since kernels make millions of these.
+template <Tensor type>
+void multiply_fragments_of(const WarpElements& lanes) {
+  const unsigned depth = depth_of(type);
+  double a[16][most_depth];
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < depth / 2; ++i) {
+      const Place at = place_in_a(type, lane, i);
+      a[at.row][at.column] = factor(type, lanes[lane]->a, i);
+    }
+  }
+  for (unsigned product = 0; product < lanes[0]->products; ++product) {
+    double b[most_depth][8], d[16][8];
+    const unsigned of_b = product * depth / 4, of_d = product * 4;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      for (unsigned i = 0; i < depth / 4; ++i) {
+        const Place at = place_in_b(type, lane, i);
+        b[at.row][at.column] = factor(type, lanes[lane]->b, of_b + i);
+      }
+      for (unsigned i = 0; i < 4; ++i) {
+        const Place at = place_in_c(lane, i);
+        d[at.row][at.column] = summand(type, lanes[lane]->c, of_d + i);
+      }
+    }
+    for (unsigned row = 0; row < 16; ++row) {
+      for (unsigned k = 0; k < depth; ++k) {
+        for (unsigned column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
+      }
+    }
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      for (unsigned i = 0; i < 4; ++i) {
+        const Place at = place_in_c(lane, i);
+        store(type, lanes[lane]->d, of_d + i, d[at.row][at.column]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void multiply_fragments(Tensor type, const WarpElements& lanes) {
+  switch (type) {
+    case Tensor::fp16:
+      return multiply_fragments_of<Tensor::fp16>(lanes);
+    case Tensor::bf16:
+      return multiply_fragments_of<Tensor::bf16>(lanes);
+    case Tensor::tf32:
+      return multiply_fragments_of<Tensor::tf32>(lanes);
+    case Tensor::fp8:
+      return multiply_fragments_of<Tensor::fp8>(lanes);
+    case Tensor::int8:
+      return multiply_fragments_of<Tensor::int8>(lanes);
+    case Tensor::fp64:
+      return multiply_fragments_of<Tensor::fp64>(lanes);
+  }
+}
+
+void multiply_tiles(Tensor type, const WarpElements& lanes, unsigned warp) {
+  const unsigned depth = depth_of(type), bytes = bytes_of_element(type);
+  // Where an element stands in its tile, in elements.
+  const auto in_tile = [&](unsigned row, unsigned k) {
+    return tile_offset(row, k * bytes) / bytes;
+  };
+  static thread_local double a[16][most_depth], b[most_depth][warpgroup_columns],
+      d[16][warpgroup_columns];
+  for (unsigned k = 0; k < depth; ++k) {
+    for (unsigned row = 0; row < 16; ++row) {
+      a[row][k] = factor(type, lanes[0]->a, in_tile(16 * warp + row, k));
+    }
+    for (unsigned column = 0; column < warpgroup_columns; ++column) {
+      b[k][column] = factor(type, lanes[0]->b, in_tile(column, k));
+    }
+  }
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < warpgroup_columns / 2; ++i) {
+      const Place at = place_in_c(lane, i % 4);
+      d[at.row][at.column + i / 4 * 8] = summand(type, lanes[lane]->c, i);
+    }
+  }
+  for (unsigned row = 0; row < 16; ++row) {
+    for (unsigned k = 0; k < depth; ++k) {
+      for (unsigned column = 0; column < warpgroup_columns; ++column) {
+        d[row][column] += a[row][k] * b[k][column];
+      }
+    }
+  }
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < warpgroup_columns / 2; ++i) {
+      const Place at = place_in_c(lane, i % 4);
+      store(type, lanes[lane]->d, i, d[at.row][at.column + i / 4 * 8]);
+    }
+  }
+}
+
+SharedMatrix::SharedMatrix(std::uint64_t descriptor) {
+  // Bits 13-0, 29-16, 45-32: an address or a distance without its lowest four bits; 51-49: the base
+  // offset; 63-62: the swizzling mode.
+  const auto field = [&](unsigned lowest) {
+    return static_cast<std::uint32_t>(descriptor >> lowest & 0x3fff) << 4;
+  };
+  start = field(0);
+  leading = field(16);
+  stride = field(32);
+  base_offset = static_cast<unsigned>(descriptor >> 49 & 7);
+  swizzle = static_cast<unsigned>(descriptor >> 62);
+}
+
+std::uint32_t SharedMatrix::offset(unsigned row, unsigned piece) const {
+  // Core matrices of eight rows of 16 bytes. Without a swizzle they are compact, and the next one
+  // along k is `leading` on; with one, rows are as long as its span, and hold their pieces in
+  // order.
+  constexpr std::uint32_t piece_bytes = 16;
+  const std::uint32_t row_bytes = swizzle == 0 ? piece_bytes : 256u >> swizzle;
+  const std::uint32_t along_k = swizzle == 0 ? leading : piece_bytes;
+  return row / 8 * stride + row % 8 * row_bytes + piece * along_k;
+}
+
+std::uint64_t swizzled(std::uint64_t address, unsigned swizzle) {
+  // 128 bytes: bits 4-6 of the address change by its bits 7-9; 64: 4-5 by 7-8; 32: 4 by 7.
+  if (swizzle == 0) return address;
+  const std::uint64_t mask = (std::uint64_t{1} << (4 - swizzle)) - 1;
+  return address ^ (address >> 7 & mask) << 4;
+}
+
+#ifdef __x86_64__
+[[gnu::target_clones("avx2", "default")]]
+#endif
+void add_scaled(double* sums, const double* values, double factor, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += factor * values[i];
+}
+
+void multiply_pieces(Tensor type, std::span<const std::byte* const> a,
+                     std::span<const std::byte* const> b, const std::array<float*, warp_lanes>& d,
+                     bool adds) {
+  constexpr unsigned most_columns = 256, rows = 16;
+  const unsigned depth = depth_of(type), in_piece = depth / 2;
+  const auto columns = static_cast<unsigned>(b.size() / 2);
+  const auto element = [&](std::span<const std::byte* const> pieces, unsigned row, unsigned k) {
+    return factor(type, pieces[2 * row + k / in_piece], k % in_piece);
+  };
+  static thread_local double of_b[most_depth][most_columns], sums[rows][most_columns];
+  for (unsigned k = 0; k < depth; ++k) {
+    for (unsigned column = 0; column < columns; ++column) of_b[k][column] = element(b, column, k);
+  }
+  // A lane's elements, as of mma.sync, eight columns after another.
+  const auto each = [&](auto&& use) {
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      for (unsigned i = 0; i < columns / 2; ++i) {
+        const Place at = place_in_c(lane, i % 4);
+        use(d[lane][i], sums[at.row][at.column + i / 4 * 8]);
+      }
+    }
+  };
+  each([&](float mine, double& sum) { sum = adds ? double{mine} : 0.0; });
+  for (unsigned row = 0; row < rows; ++row) {
+    for (unsigned k = 0; k < depth; ++k) {
+      add_scaled(sums[row], of_b[k], element(a, row, k), columns);
+    }
+  }
+  each([](float& mine, double sum) { mine = static_cast<float>(sum); });
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,53 @@
+// What the Tensor Cores compute: products of small matrices, of which each lane holds a part.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "harness/platform/model/emulator/warp_requests.hpp"
+#include "harness/platform/model/include/warp_matrix.h"
+
+namespace gpubench::model {
+
+// sums[i * columns + j] += a[i] * b[j] by one lane, each rounded once.
+void multiply_add_outer(float* sums, const float* a, unsigned rows, const float* b,
+                        unsigned columns);
+
+using WarpElements = std::array<const MatrixElements*, warp_lanes>;
+
+// How long the rows of a and the columns of b are.
+unsigned depth_of(Tensor type);
+
+// d = a * b + c by one warp: 16 rows, 8 columns (mma.sync); as many of those as lanes have
+// products.
+void multiply_fragments(Tensor type, const WarpElements& lanes);
+
+// d += a * b by one of a warpgroup's four warps (wgmma): a has 64 rows, of which `warp`'s are the
+// sixteen from 16 * warp on, b has `warpgroup_columns` columns.
+void multiply_tiles(Tensor type, const WarpElements& lanes, unsigned warp);
+
+// Where a matrix lies in shared memory, by its descriptor's 64 bits as the PTX ISA lays them out
+// ("Matrix Descriptor Format", "Strides", "Shared Memory Matrix Layout", for rows along k).
+struct SharedMatrix {
+  std::uint32_t start = 0;  // [bytes], the lowest 18 bits of the address
+  std::uint32_t leading = 0, stride = 0;
+  unsigned base_offset = 0;
+  unsigned swizzle = 0;  // 0: none, 1: of 128 bytes, 2: of 64, 3: of 32
+
+  explicit SharedMatrix(std::uint64_t descriptor);
+  // How far from an address of shared memory in whose bits the start's are, 16-byte piece `piece`
+  // of row `row` lies, before the swizzle.
+  std::uint32_t offset(unsigned row, unsigned piece) const;
+};
+// Where what would lie at `address` lies in rows that are swizzled so.
+std::uint64_t swizzled(std::uint64_t address, unsigned swizzle);
+
+// d = a * b or d += a * b by one of a warpgroup's four warps: its sixteen rows of a and all of b's
+// columns are given as the addresses of their 16-byte pieces, two each.
+void multiply_pieces(Tensor type, std::span<const std::byte* const> a,
+                     std::span<const std::byte* const> b, const std::array<float*, warp_lanes>& d,
+                     bool adds);
+
+}  // namespace gpubench::model

@@ -1,0 +1,113 @@
+// Runs kernels for the model device: executes blocks on the host's cores, counts what the hardware
+// would, and says how long the kernel would take.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/platform/model/emulator/block_engine.hpp"
+#include "harness/platform/model/emulator/footprint.hpp"
+#include "harness/platform/model/emulator/touched_bytes.hpp"
+#include "harness/platform/model/launch/executor.hpp"
+#include "harness/platform/model/time/time_model.hpp"
+#include "harness/records/explanation.hpp"
+
+namespace gpubench::model {
+
+// How much of a grid is run.
+enum class Execution {
+  sampled,  // up to a budget of work; blocks at both ends, and some of all between
+  whole,    // every block; a sample of them is traced
+  timing,   // nothing that was run before with arguments of the same shape: only its duration
+};
+
+struct EmulatorSettings {
+  unsigned threads = 0;  // of the host; 0: all cores
+  std::size_t most_sampled_blocks = 32;
+  std::size_t event_budget =
+      1'500'000;                // events and multiply-adds a kernel, after which sampling stops
+  MappedHost is_mapped_host{};  // default: no host memory may be accessed
+  // Whether kernels of a device may access a peer's memory. Default: none may.
+  std::function<bool(int device, int peer)> may_access{};
+  Ordering ordering{};  // of blocks, lanes and copies
+};
+
+class Emulator final : public KernelExecutor {
+ public:
+  // `device` and `memory` must outlive the emulator.
+  Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings = {});
+  ~Emulator() override;
+
+  KernelOutcome execute(const KernelLaunch& launch) override;
+
+  // What runs blocks from now on; otherwise the source as the host's compiler made it.
+  void use_engine(const MakeEngine& make);
+
+  void set_execution(Execution execution) { execution_ = execution; }
+
+  // One launch as it was predicted.
+  struct Run {
+    KernelProfile profile;
+    Prediction prediction;
+    bool whole = false;  // every block was executed
+  };
+  // The launches since the last call of forget_runs(), in order.
+  const std::vector<Run>& runs() const { return runs_; }
+  void forget_runs() {
+    runs_.clear();
+    explanations_.clear();
+    sampled_.clear();
+    compared_.clear();
+  }
+
+  // Whether launches are explained as well: what the first warp of their first block accesses.
+  void set_explaining(bool explaining) { explaining_ = explaining; }
+  // Of the launches since the last call of forget_runs(), in order.
+  const std::vector<Explanation>& explanations() const { return explanations_; }
+
+ private:
+  struct Worker;
+  struct Measured {
+    KernelProfile profile;
+    bool whole = false;
+    std::vector<std::uint64_t> identities;  // of the allocations it was measured on
+    Touches touches;                        // of these and others
+    // Of a kernel that touches none: it does not depend on what the caches hold.
+    std::optional<Prediction> settled{};
+  };
+
+  std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
+  Measured run_blocks(const KernelLaunch& launch, std::string& fault);
+  Held held(const FootprintSums& f) const;
+  std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count);
+  // Two neighbours or more, the first of which is next to each of the others; or none.
+  std::vector<std::uint64_t> blocks_to_compare(const KernelLaunch& launch);
+  const Allocation* allocation_at(std::uint64_t word) const;
+  void remember_traffic(const KernelProfile& profile);
+
+  const DeviceSpec& device_;
+  DeviceMemory& memory_;
+  EmulatorSettings settings_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Execution execution_ = Execution::sampled;
+  std::vector<Run> runs_;
+  bool explaining_ = false;
+  std::vector<Explanation> explanations_;
+  std::map<std::string, Measured> measured_;
+  // The blocks that the last kernel with so many blocks ran, since the last call of forget_runs().
+  std::map<std::uint64_t, std::vector<std::uint64_t>> sampled_;
+  // Those that the first of these kernels compared with each other, by the extents of the grid.
+  std::map<std::array<unsigned, 3>, std::vector<std::uint64_t>> compared_;
+  // What went through each device's L2, in bytes since the start, now and when each allocation was
+  // last begun to be used.
+  std::map<int, double> l2_traffic_;
+  std::map<std::uint64_t, double> last_use_;
+};
+
+}  // namespace gpubench::model

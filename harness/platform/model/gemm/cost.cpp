@@ -1,0 +1,130 @@
+#include "harness/platform/model/gemm/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace gpubench::model {
+namespace {
+
+struct Tile {
+  unsigned m, n;
+};
+// The guide's list, section 2.3, from the most efficient on.
+constexpr Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 256},
+                          {256, 64},  {64, 128},  {128, 64},  {64, 64}};
+
+constexpr unsigned whole_alignment = 16;  // bytes
+constexpr double lanes = 32;
+// What a block takes of the sum at a time: 32 elements of 16 bits, the least of CUTLASS's kernels
+// for Tensor Cores. (Assumed: the library does not say.)
+constexpr double step_bytes = 64;
+
+// In fp32 a thread makes 8 x 8 elements and takes four loads of 16 bytes from shared memory for its
+// 64 multiply-adds, each of which is an instruction. (Assumed: as CUTLASS's kernels without Tensor
+// Cores; larger tiles they do not have.)
+constexpr double fma_share = 64.0 / 68;
+constexpr unsigned largest_fma_tile = 128 * 128;
+
+double rounded_up(std::size_t n, double step) {
+  return std::ceil(static_cast<double>(n) / step) * step;
+}
+
+unsigned alignment(std::initializer_list<std::size_t> bytes) {
+  std::size_t common = whole_alignment;
+  for (const std::size_t b : bytes) common = std::gcd(common, b);
+  return static_cast<unsigned>(common);
+}
+
+// The share of what the best kernels reach that those for this alignment do.
+double kernel_efficiency(const GemmShape& shape, const DeviceSpec& device) {
+  if (shape.type == GemmType::fp32) return fma_share;
+  if (operand_alignment(shape) < whole_alignment) return device["gemm_unaligned_efficiency"];
+  // Without whole rows of D, TMA cannot store it (CUDA driver API, cuTensorMapEncodeTiled: strides
+  // are multiples of 16 bytes); taken to mean a kernel of the generation before. (Assumed.)
+  return result_alignment(shape) < whole_alignment ? device["mma_sync_efficiency"] : 1;
+}
+
+// Rows of A and B that a block's step brings in from L2, of tile_m + tile_n. On Hopper two blocks
+// of a cluster share what one of them asked for (TMA multicast), on Blackwell a pair of SMs both.
+double fetched_rows(Tile tile, bool aligned, int generation) {
+  const double longer = std::max(tile.m, tile.n), shorter = std::min(tile.m, tile.n);
+  if (!aligned || generation < 9) return longer + shorter;
+  return longer / 2 + (generation < 10 ? shorter : shorter / 2);
+}
+
+GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, Tile tile) {
+  const double sms = device["sm_count"], clock = device["sm_clock_hz"];
+  const auto operand_bytes = static_cast<double>(gemm_operand_bytes(shape.type));
+  const auto result_bytes = static_cast<double>(gemm_result_bytes(shape.type));
+  const bool by_tensor_cores = shape.type != GemmType::fp32;
+  const double rate = device[gemm_roof(shape.type) + "_flops_per_clock_per_sm"] *
+                      (by_tensor_cores ? device["gemm_efficiency"] : 1) *
+                      kernel_efficiency(shape, device);
+  const double depth = rounded_up(shape.k, step_bytes / operand_bytes);
+  GemmCost cost;
+  cost.tile_m = tile.m;
+  cost.tile_n = tile.n;
+  cost.tiles = std::ceil(static_cast<double>(shape.m) / tile.m) *
+               std::ceil(static_cast<double>(shape.n) / tile.n) * batch;
+  cost.waves = std::ceil(cost.tiles / sms);
+
+  const double elements = static_cast<double>(tile.m) * tile.n;
+  // D is written when the sums are complete, and nothing is left to do beside it.
+  const double stores = elements * result_bytes / (lanes * result_alignment(shape));
+  const double tile_cycles =
+      2 * elements * depth / rate + stores / device["global_requests_per_clock_per_sm"];
+  const bool aligned = by_tensor_cores && operand_alignment(shape) == whole_alignment &&
+                       result_alignment(shape) == whole_alignment;
+  const double fetched = cost.waves * sms * depth * operand_bytes *
+                         fetched_rows(tile, aligned, device.compute_capability().first);
+  const double dram = device["dram_bytes_per_second"] * device["dram_mixed_efficiency"];
+  cost.terms = {{by_tensor_cores ? "tensor" : "fp32", cost.waves * tile_cycles / clock},
+                {"l2", fetched / device["l2_bytes_per_second"]},
+                {"dram", batch * shape.bytes() / dram},
+                {"launch", device["kernel_floor_seconds"]}};
+  const auto largest = std::max_element(
+      cost.terms.begin(), cost.terms.end(),
+      [](const auto& one, const auto& other) { return one.second < other.second; });
+  cost.bound = largest->first;
+  // As of kernels: filling and draining the machine cannot be hidden.
+  cost.seconds = largest->second + (cost.bound == "launch" ? 0 : device["kernel_floor_seconds"]);
+  return cost;
+}
+
+}  // namespace
+
+unsigned operand_alignment(const GemmShape& s) {
+  const std::size_t bytes = gemm_operand_bytes(s.type);
+  return alignment(
+      {s.k * bytes, (s.b_is_k_by_n ? s.n : s.k) * bytes, s.lda * bytes, s.ldb * bytes});
+}
+
+unsigned result_alignment(const GemmShape& s) {
+  const std::size_t bytes = gemm_result_bytes(s.type);
+  return alignment({s.n * bytes, s.ldd * bytes});
+}
+
+std::string why_no_gemm(const GemmShape& s) {
+  const unsigned operands = operand_alignment(s), result = result_alignment(s);
+  if (s.type == GemmType::fp8 && (operands < whole_alignment || result < whole_alignment)) {
+    return "cuBLASLt multiplies fp8 only if all rows begin at multiples of 16 bytes";
+  }
+  if (s.type == GemmType::int8 && (operands < 4 || result < whole_alignment)) {
+    return "cuBLASLt multiplies int8 only if n, k and all rows are multiples of 4 elements";
+  }
+  return "";
+}
+
+GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch) {
+  std::optional<GemmCost> best;
+  for (const Tile tile : tiles) {
+    if (shape.type == GemmType::fp32 && tile.m * tile.n > largest_fma_tile) continue;
+    GemmCost other = cost_of(shape, device, static_cast<double>(batch), tile);
+    if (!best || other.seconds < best->seconds) best = std::move(other);
+  }
+  return *best;
+}
+
+}  // namespace gpubench::model

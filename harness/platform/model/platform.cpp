@@ -1,0 +1,271 @@
+// The model device as the harness sees it: harness/platform/platform.hpp.
+#include "harness/platform/platform.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "harness/platform/model/collectives/cost.hpp"
+#include "harness/platform/model/collectives/nccl.hpp"
+#include "harness/platform/model/compiled/compiled.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/engine/emulator.hpp"
+#include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/profiled.hpp"
+#include "harness/platform/model/ptx/engine.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
+#include "harness/records/tracks.hpp"
+#include "harness/system/child_process.hpp"
+#include "harness/system/process_group.hpp"
+
+namespace gpubench {
+namespace {
+
+class ModelPlatform final : public Platform {
+ public:
+  ModelPlatform(DeviceSpec device, model::Conditions conditions)
+      : device_(std::move(device)),
+        conditions_(std::move(conditions)),
+        memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
+        emulator_(device_, memory_, settings(conditions_.ordering)) {
+    model::install_runtime(
+        std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
+    if (Processes::all().count() > 1) {
+      model::set_collective_exchange(
+          [](const auto& mine) { return Processes::all().gather(mine); });
+    }
+  }
+  ~ModelPlatform() override { model::install_runtime(nullptr); }
+
+  DeviceKind kind() const override { return DeviceKind::model; }
+  const DeviceSpec& device() const override { return device_; }
+  bool has_device_file() const override { return true; }
+  std::string cuda_version() const override { return {}; }
+  std::string conditions() const override { return conditions_.name; }
+  std::string connection(int a, int b) const override {
+    const bool linked = device_.find("nvlink_bytes_per_second").has_value() &&
+                        model::current_runtime()->same_node(a, b);
+    return linked ? "NVLink" : "";
+  }
+  HealthMonitor* health() override { return nullptr; }
+  bool deterministic() const override { return true; }
+  int gpus() const override { return model::has_collectives(device_) ? most_gpus : 1; }
+  double host_seconds() const override { return model::current_runtime()->host_seconds(); }
+
+  void expect_results(bool whole_grids) override {
+    model::current_runtime()->expect_results(true);
+    emulator_.forget_runs();
+    emulator_.set_execution(whole_grids ? model::Execution::whole : model::Execution::sampled);
+  }
+  void expect_timing() override {
+    emulator_.set_execution(model::Execution::timing);
+    model::current_runtime()->expect_results(false);
+  }
+  std::vector<TracedOperation> trace(const std::function<void()>& run) override;
+  Observation observe(Access access) const override;
+  std::vector<Launched> launches() const override;
+  void use_engine(const std::string& name) override;
+  void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
+  std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
+
+ private:
+  static constexpr int most_gpus = 64;  // on as many nodes as that takes
+
+  static model::EmulatorSettings settings(const model::Ordering& ordering) {
+    model::EmulatorSettings settings;
+    settings.ordering = ordering;
+    settings.may_access = [](int device, int peer) {
+      return model::current_runtime()->may_access(device, peer);
+    };
+    settings.is_mapped_host = [](const void* address, std::size_t bytes) {
+      return model::current_runtime()->is_mapped_host(address, bytes);
+    };
+    return settings;
+  }
+
+  model::RuntimeOptions runtime_options() const {
+    model::RuntimeOptions options;
+    options.kernel_resources = [this](const void* function) -> model::KernelResources {
+      const auto* kernel = model::compiled_kernel(device_, model::readable_name(function));
+      if (kernel == nullptr || !kernel->knows_local_bytes) return {};
+      return {kernel->registers, kernel->static_shared_bytes, kernel->local_bytes};
+    };
+    options.conditions = conditions_;
+    options.devices = gpus();
+    options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
+    return options;
+  }
+  // What is known of the compiled code of all kernels that ran.
+  void judge_counts(Access access, Observation& observation) const;
+
+  DeviceSpec device_;
+  model::Conditions conditions_;
+  model::ptx::Library ptx_;
+  model::DeviceMemory memory_;
+  model::Emulator emulator_;
+};
+
+void ModelPlatform::use_engine(const std::string& name) {
+  if (name == "source") return;
+  if (name != "ptx" && !name.starts_with("ptx:")) {
+    throw UsageError("--engine='" + name +
+                     "': takes source, ptx or ptx:late,slow,random=SEED,shift=BYTES");
+  }
+  const auto conduct =
+      model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));
+  try {
+    ptx_.add_from(sibling_program("gpubench-cuda"));
+  } catch (const model::ptx::PtxError& error) {
+    throw UsageError(std::string("--engine=ptx: ") + error.what());
+  }
+  emulator_.use_engine(model::ptx::make_engine(ptx_, device_.compute_capability(), conduct));
+}
+
+std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& run) {
+  model::Runtime& runtime = *model::current_runtime();
+  runtime.clear_records();
+  const double begin = runtime.host_seconds();
+  run();
+  std::vector<TracedOperation> operations;
+  for (const model::HostRecord& call : runtime.host_records()) {
+    const std::string times = call.calls > 1 ? " x " + std::to_string(call.calls) : "";
+    operations.push_back(
+        {host_track, call.name + times, "", 0, call.start - begin, call.end - begin});
+  }
+  // Streams count from the first that this program uses.
+  std::map<int, std::string> streams{{0, legacy_track}};
+  const auto records = runtime.records();
+  for (const model::Record& r : records) {
+    streams.try_emplace(r.stream, "stream " + std::to_string(streams.size()));
+    operations.push_back(
+        {streams.at(r.stream), r.name, "", r.bytes, r.start - begin, r.end - begin});
+  }
+  for (const model::Record& r : records) {
+    if (r.engine == model::Engine::none) continue;
+    operations.push_back({model::engine_name(r.engine), r.name, streams.at(r.stream), r.bytes,
+                          r.start - begin, r.end - begin});
+  }
+  return operations;
+}
+
+void ModelPlatform::judge_counts(Access access, Observation& observation) const {
+  std::set<std::string> worth;
+  for (const auto& run : emulator_.runs()) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
+    if (kernel == nullptr) {
+      observation.assuming = "no register limit";
+      return;
+    }
+    if (!kernel->has_local_price) observation.assuming = "local memory costs nothing";
+    // Nobody compared the compiled code's arithmetic with the source's.
+    if (access != Access::arithmetic) worth.insert(model::worth_of_counts(*kernel, access));
+  }
+  if (worth.size() > 1) worth.erase("exact");
+  for (const std::string& words : worth) {
+    observation.counts += (observation.counts.empty() ? "" : "; ") + words;
+  }
+}
+
+std::vector<Launched> ModelPlatform::launches() const {
+  std::vector<Launched> launches;
+  for (const auto& run : emulator_.runs()) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
+    Launched one = model::as_profiled(run.profile, run.prediction.occupancy);
+    if (kernel == nullptr) {  // then what the profile says of the compiled code is not known
+      for (const char* name : {"local_bytes", "shared_bytes", "local_moved_bytes"}) {
+        one.figures.erase(name);
+      }
+    } else {
+      if (!kernel->has_local_price) one.figures.erase("local_moved_bytes");
+      if (!kernel->knows_local_bytes) one.figures.erase("local_bytes");
+      one.departures = kernel->counts;
+    }
+    if (!launches.empty()) {
+      one.times = launches.back().times;
+      if (one == launches.back()) {
+        ++launches.back().times;
+        continue;
+      }
+      one.times = 1;
+    }
+    launches.push_back(std::move(one));
+  }
+  return launches;
+}
+
+Observation ModelPlatform::observe(Access access) const {
+  const auto& runs = emulator_.runs();
+  Observation result;
+  double longest_operation = 0;
+  for (const model::PricedOperation& operation : model::current_runtime()->operations()) {
+    result.priced = result.priced || !operation.computed;
+    if (operation.seconds <= longest_operation) continue;
+    longest_operation = operation.seconds;
+    result.bound = operation.bound;
+    result.roof = operation.bound == "tensor" ? operation.roof : operation.bound;
+    result.terms = operation.terms;
+  }
+  if (runs.empty()) return result;
+  const bool shared = access == Access::shared_load || access == Access::shared_store;
+  const bool load = access == Access::global_load || access == Access::shared_load;
+  model::AccessCounts studied;
+  model::Counts all;
+  double dram = 0, wavefronts = 0;
+  const model::Emulator::Run* longest = &runs.front();
+  for (const auto& run : runs) {
+    const auto counts = run.profile.counts.scaled(run.profile.scale());
+    studied += counts.at(shared ? model::Space::shared : model::Space::global,
+                         load ? model::Access::load : model::Access::store);
+    all += counts;
+    dram += run.prediction.traffic.dram_read_bytes + run.prediction.traffic.dram_write_bytes;
+    for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
+      wavefronts += counts.at(model::Space::shared, kind).wavefronts;
+    }
+    result.whole = result.whole && run.whole;
+    if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
+  }
+  if (access == Access::arithmetic) {
+    const double issued = std::accumulate(all.issued.begin(), all.issued.end(), 0.0);
+    if (issued > 0) result.active_lanes = all.arithmetic_lanes() / issued;
+  } else if (studied.requests > 0) {
+    if (shared) {
+      result.wavefronts_per_request = studied.wavefronts / studied.requests;
+    } else {
+      result.sectors_per_request = studied.sectors / studied.requests;
+    }
+    result.active_lanes = studied.lanes / studied.requests;
+  }
+  result.instructions = model::instructions_of(all);
+  judge_counts(access, result);
+  if (dram > 0) result.dram_bytes = dram;
+  if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
+  result.occupancy = longest->prediction.occupancy.fraction;
+  if (longest->prediction.seconds < longest_operation) return result;
+  result.bound = longest->prediction.bound;
+  result.roof = longest->prediction.roof;
+  result.terms.clear();
+  for (const auto& term : longest->prediction.terms) {
+    result.terms.emplace_back(term.name, term.seconds);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Platform> open_platform(const std::string& selector,
+                                        const std::string& conditions_file) {
+  DeviceSpec device = device_spec(selector);
+  if (device.kind() != "gpu") {
+    throw UsageError("device '" + device.name() +
+                     "' is a data-sheet roof only: the model cannot run it");
+  }
+  return std::make_unique<ModelPlatform>(
+      std::move(device),
+      conditions_file.empty() ? model::Conditions{} : model::load_conditions(conditions_file));
+}
+
+DeviceKind program_kind() { return DeviceKind::model; }
+std::vector<std::string> list_gpus() { return {}; }
+
+}  // namespace gpubench

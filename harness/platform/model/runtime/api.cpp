@@ -1,0 +1,423 @@
+// The API's functions: each finds the runtime, and says there what it is called.
+#include <cuda.h>
+#include <cuda_profiler_api.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/memory/tensor_map.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
+
+namespace gpubench::model {
+namespace {
+
+std::unique_ptr<Runtime> installed;
+
+template <class F>
+cudaError_t call(const char* function, F&& body) {
+  if (installed == nullptr) return cudaErrorNoDevice;
+  return installed->call(function, [&] { return body(*installed); });
+}
+
+// Numeric values agree between the runtime's and the driver's errors.
+CUresult driver_error(cudaError_t error) { return static_cast<CUresult>(error); }
+
+CUresult stream_wait_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                           unsigned int flags) {
+  return driver_error(call("cuStreamWaitValue32", [&](Runtime& r) {
+    return r.wait_value(stream, address, value, flags);
+  }));
+}
+
+CUresult stream_write_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                            unsigned int flags) {
+  return driver_error(call("cuStreamWriteValue32", [&](Runtime& r) {
+    return flags == CU_STREAM_WRITE_VALUE_DEFAULT ? r.write_value(stream, address, value)
+                                                  : cudaErrorInvalidValue;
+  }));
+}
+
+}  // namespace
+
+std::unique_ptr<Runtime> install_runtime(std::unique_ptr<Runtime> runtime) {
+  return std::exchange(installed, std::move(runtime));
+}
+
+Runtime* current_runtime() { return installed.get(); }
+
+cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
+                   void (*invoke)(const void*), std::shared_ptr<const void> arguments,
+                   const std::uint64_t* argument_words, std::size_t argument_word_count) {
+  return call("cudaLaunchKernelEx", [&](Runtime& r) {
+    if (config == nullptr) return cudaErrorInvalidValue;
+    bool programmatic = false;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const cudaLaunchAttribute& attribute = config->attrs[i];
+      if (attribute.id != cudaLaunchAttributeProgrammaticStreamSerialization) {
+        return cudaErrorInvalidValue;
+      }
+      programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
+    }
+    return r.launch({.function = function,
+                     .name = readable_name(function),
+                     .grid = config->gridDim,
+                     .block = config->blockDim,
+                     .shared_bytes = config->dynamicSmemBytes,
+                     .programmatic = programmatic,
+                     .invoke = invoke,
+                     .arguments = std::move(arguments),
+                     .argument_words = {argument_words, argument_word_count}},
+                    config->stream);
+  });
+}
+
+}  // namespace gpubench::model
+
+using gpubench::model::call;
+using gpubench::model::Runtime;
+
+// --- errors ---
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+#define GPUBENCH_NAME(name, value, text) \
+  case name:                             \
+    return #name;
+    GPUBENCH_CUDA_ERRORS(GPUBENCH_NAME)
+#undef GPUBENCH_NAME
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+#define GPUBENCH_TEXT(name, value, text) \
+  case name:                             \
+    return text;
+    GPUBENCH_CUDA_ERRORS(GPUBENCH_TEXT)
+#undef GPUBENCH_TEXT
+  }
+  return "unrecognized error code";
+}
+
+cudaError_t cudaGetLastError() {
+  Runtime* const r = gpubench::model::current_runtime();
+  return r == nullptr ? cudaErrorNoDevice : r->take_last_error();
+}
+
+cudaError_t cudaPeekAtLastError() {
+  Runtime* const r = gpubench::model::current_runtime();
+  return r == nullptr ? cudaErrorNoDevice : r->peek_last_error();
+}
+
+// --- device ---
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  return call(__func__, [&](Runtime& r) {
+    if (count == nullptr) return cudaErrorInvalidValue;
+    *count = r.device_count();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return call(__func__, [&](Runtime& r) { return r.set_device(device); });
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return call(__func__, [&](Runtime& r) {
+    if (device == nullptr) return cudaErrorInvalidValue;
+    *device = r.current_device();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return call(__func__, [&](Runtime& r) { return r.properties(properties, device); });
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return call(__func__, [&](Runtime& r) { return r.attribute(value, attribute, device); });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  return call(__func__, [&](Runtime&) {
+    constexpr std::string_view id = "0000:00:00.0";  // the model sits on no bus
+    if (device != 0) return cudaErrorInvalidDevice;
+    if (text == nullptr || length <= static_cast<int>(id.size())) return cudaErrorInvalidValue;
+    std::memcpy(text, id.data(), id.size() + 1);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                      int peer) {
+  return call(__func__,
+              [&](Runtime& r) { return r.peer_attribute(value, attribute, device, peer); });
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call(__func__, [&](Runtime& r) { return r.can_access_peer(can, device, peer); });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.enable_peer_access(peer) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return call(__func__, [&](Runtime& r) { return r.device_synchronize(); });
+}
+
+// The two that need no device.
+cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  if (version == nullptr) return cudaErrorInvalidValue;
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+// --- memory ---
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  return call(__func__, [&](Runtime& r) { return r.memory_info(free, total); });
+}
+
+cudaError_t cudaMalloc(void** device, std::size_t bytes) {
+  return call(__func__, [&](Runtime& r) { return r.malloc_device(device, bytes); });
+}
+
+cudaError_t cudaFree(void* device) {
+  return call(__func__, [&](Runtime& r) { return r.free_device(device); });
+}
+
+cudaError_t cudaMallocHost(void** host, std::size_t bytes) {
+  return call(__func__, [&](Runtime& r) { return r.malloc_host(host, bytes); });
+}
+
+cudaError_t cudaHostAlloc(void** host, std::size_t bytes, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    constexpr unsigned known =
+        cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    return (flags & ~known) == 0 ? r.malloc_host(host, bytes) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.host_device_pointer(device, host) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaFreeHost(void* host) {
+  return call(__func__, [&](Runtime& r) { return r.free_host(host); });
+}
+
+cudaError_t cudaHostRegister(void* host, std::size_t bytes, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == cudaHostRegisterDefault ? r.host_register(host, bytes) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaHostUnregister(void* host) {
+  return call(__func__, [&](Runtime& r) { return r.host_unregister(host); });
+}
+
+cudaError_t cudaMallocManaged(void** managed, std::size_t bytes, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == cudaMemAttachGlobal ? r.malloc_managed(managed, bytes) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* managed, std::size_t bytes, cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.prefetch(managed, bytes, location, stream) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return call(__func__, [&](Runtime& r) { return r.copy(to, from, bytes, kind, nullptr, false); });
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.copy(to, from, bytes, kind, stream, true); });
+}
+
+cudaError_t cudaMemset(void* device, int byte, std::size_t bytes) {
+  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, nullptr, false); });
+}
+
+cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes, cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, stream, true); });
+}
+
+// --- streams and events ---
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, cudaStreamDefault, 0); });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags, 0); });
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags, priority); });
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call(__func__, [&](Runtime& r) { return r.priority_range(least, greatest); });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.stream_destroy(stream); });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.stream_synchronize(stream); });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.stream_query(stream); });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.stream_wait_event(stream, event) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return call(__func__, [&](Runtime& r) { return r.event_create(event, cudaEventDefault); });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  return call(__func__, [&](Runtime& r) { return r.event_create(event, flags); });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.event_record(event, stream); });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return call(__func__, [&](Runtime& r) { return r.event_synchronize(event); });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call(__func__, [&](Runtime& r) { return r.event_query(event); });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  return call(__func__, [&](Runtime& r) { return r.event_elapsed(milliseconds, start, end); });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return call(__func__, [&](Runtime& r) { return r.event_destroy(event); });
+}
+
+// --- capture and graphs ---
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  return call(__func__, [&](Runtime& r) { return r.begin_capture(stream, mode); });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return call(__func__, [&](Runtime& r) { return r.end_capture(stream, graph); });
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return call(__func__, [&](Runtime& r) { return r.is_capturing(stream, status); });
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
+  return call(__func__, [&](Runtime& r) { return r.graph_nodes(graph, nodes, count); });
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long flags) {
+  return call(__func__, [&](Runtime& r) {
+    return flags == 0 ? r.graph_instantiate(executable, graph) : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  return call(__func__, [&](Runtime& r) { return r.graph_launch(executable, stream); });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  return call(__func__, [&](Runtime& r) { return r.graph_exec_destroy(executable); });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return call(__func__, [&](Runtime& r) { return r.graph_destroy(graph); });
+}
+
+// --- driver entry points ---
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function,
+                                             unsigned int version, unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* status) {
+  return call(__func__, [&](Runtime& r) {
+    if (symbol == nullptr || function == nullptr || flags != cudaEnableDefault ||
+        version > CUDART_VERSION) {
+      return cudaErrorInvalidValue;
+    }
+    *function = nullptr;
+    const std::string_view wanted = symbol;
+    if (wanted == "cuTensorMapEncodeTiled") {
+      *function = reinterpret_cast<void*>(&gpubench::model::encode_tensor_map);
+    }
+    if (r.stream_memory_operations()) {
+      if (wanted == "cuStreamWaitValue32") {
+        *function = reinterpret_cast<void*>(&gpubench::model::stream_wait_value);
+      } else if (wanted == "cuStreamWriteValue32") {
+        *function = reinterpret_cast<void*>(&gpubench::model::stream_write_value);
+      }
+    }
+    if (status != nullptr) {
+      *status =
+          *function == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
+    }
+    return cudaSuccess;
+  });
+}
+
+// --- kernels ---
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  return call(__func__, [&](Runtime& r) { return r.function_attributes(attributes, function); });
+}
+
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  return call(__func__, [&](Runtime& r) {
+    return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize
+               ? r.set_max_dynamic_shared(function, value)
+               : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
+                                                          int block_threads,
+                                                          std::size_t dynamic_shared_bytes) {
+  return call(__func__, [&](Runtime& r) {
+    return r.occupancy_blocks(blocks, function, block_threads, dynamic_shared_bytes);
+  });
+}
+
+// --- profiler ---
+
+cudaError_t cudaProfilerStart() {
+  return call(__func__, [](Runtime&) { return cudaSuccess; });
+}
+
+cudaError_t cudaProfilerStop() {
+  return call(__func__, [](Runtime&) { return cudaSuccess; });
+}

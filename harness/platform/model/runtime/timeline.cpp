@@ -1,0 +1,236 @@
+#include "harness/platform/model/runtime/timeline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "harness/records/tracks.hpp"
+
+namespace gpubench::model {
+
+const char* engine_name(Engine engine) {
+  switch (engine) {
+    case Engine::none:
+      return "none";
+    case Engine::compute:
+      return compute_track;
+    case Engine::copy_to_device:
+      return to_device_track;
+    case Engine::copy_to_host:
+      return to_host_track;
+  }
+  return "none";
+}
+
+OperationPtr Timeline::add(Work work, int stream, double earliest,
+                           const std::vector<OperationPtr>& after, std::int64_t branch) {
+  auto operation = std::make_shared<Operation>();
+  operation->marker = work.marker;
+  operation->early = work.early;
+  operation->place = order_.issue(chain_of(work.device, stream, branch));
+  operation->work = std::move(work);
+  operation->stream = stream;
+  operation->branch = branch;
+  operation->ready = earliest;
+  for (const OperationPtr& first : after) {
+    if (first->finished) {
+      come_after(*operation, *first);
+    } else {
+      first->before.push_back(operation);
+      ++operation->waits_for;
+    }
+  }
+  if (operation->work.late) late_.push_back(operation);
+  if (operation->waits_for == 0) ready_.push_back(operation);
+  return operation;
+}
+
+OperationPtr Timeline::add_to_queue(int queue, Work work, int stream, double earliest,
+                                    const std::vector<OperationPtr>& after) {
+  const bool late = work.late;
+  OperationPtr operation = add(std::move(work), stream, earliest, after);
+  if (late) return operation;  // it is as if it were put into the queue when it is needed
+  OperationPtr& last = last_in_queue_[queue];
+  operation->queued_behind = std::exchange(last, operation);
+  return operation;
+}
+
+void Timeline::come_after(Operation& later, const Operation& finished) {
+  later.place.come_after(finished.place);
+  const bool marks = later.marker && !finished.marker;
+  const double release = later.early ? finished.early_release : finished.release;
+  later.ready = std::max(later.ready, marks ? finished.end : release);
+  if (marks) later.held_until = std::max(later.held_until, finished.release);
+}
+
+std::vector<Timeline::Running>& Timeline::running(const Work& work) {
+  std::array<std::vector<Running>, 3>& engines = running_[work.device];
+  if (work.engine == Engine::compute) return engines[0];
+  return engines[work.engine == Engine::copy_to_device || one_copy_engine_ ? 1 : 2];
+}
+
+// The first moment at which the operation's engine has room for it.
+double Timeline::start_of(const Operation& operation) {
+  double start = operation.ready;
+  if (operation.work.engine == Engine::none) return start;
+
+  std::vector<Running>& busy = running(operation.work);
+  std::sort(busy.begin(), busy.end(),
+            [](const Running& a, const Running& b) { return a.end < b.end; });
+  double taken = 0;
+  for (const Running& other : busy) {
+    if (other.end > start) taken += other.share;
+  }
+  constexpr double rounding = 1e-9;
+  for (const Running& other : busy) {
+    if (taken + operation.work.share <= 1 + rounding) break;
+    if (other.end <= start) continue;
+    start = other.end;
+    taken -= other.share;
+  }
+  return start;
+}
+
+Timeline::Next Timeline::next() {
+  Next next;
+  for (const OperationPtr& operation : ready_) {
+    if (operation->work.condition && !operation->work.condition()) {
+      operation->blocked = true;
+      continue;
+    }
+    if (std::exchange(operation->blocked, false)) {
+      operation->ready = std::max(operation->ready, now_);
+    }
+    if (operation->work.late && !operation->needed) continue;
+    if (operation->queued_behind != nullptr) {
+      if (!operation->queued_behind->finished && operation->queued_behind != endless_) continue;
+      operation->ready = std::max(operation->ready, operation->queued_behind->start);
+      operation->queued_behind = nullptr;
+    }
+    const double candidate = start_of(*operation);
+    const auto earlier = [&] {
+      if (candidate != next.start) return candidate < next.start;
+      if (operation->work.priority != next.operation->work.priority) {
+        return operation->work.priority < next.operation->work.priority;
+      }
+      if (operation->ready != next.operation->ready) {
+        return operation->ready < next.operation->ready;
+      }
+      return operation->place.number < next.operation->place.number;
+    };
+    if (next.operation == nullptr || earlier()) next = {operation, candidate};
+  }
+  return next;
+}
+
+bool Timeline::step(double until) {
+  if (!late_.empty()) look_at_late();
+  const auto [operation, start] = next();
+  if (operation == nullptr || start > until || std::isinf(start)) return false;
+
+  std::erase(ready_, operation);
+  if (operation->work.late) std::erase(late_, operation);
+  reach(start);
+  operation->start = start;
+  double seconds = 0;
+  try {
+    if (operation->work.carry_out) seconds = operation->work.carry_out();
+    if (operation->work.on_order) operation->work.on_order(operation->place);
+    if (operation->work.touches != nullptr) {
+      order_.carried_out(operation->place, operation->work.name, operation->stream,
+                         *operation->work.touches);
+    }
+  } catch (...) {
+    finish(operation, start, 0);
+    throw;
+  }
+  if (std::isinf(seconds)) {
+    endless_ = operation;
+    if (operation->work.engine != Engine::none) {
+      running(operation->work).push_back({seconds, operation->work.share});
+    }
+  } else {
+    finish(operation, start, seconds);
+  }
+  return true;
+}
+
+void Timeline::need(const std::vector<OperationPtr>& operations, double time) {
+  for (const OperationPtr& late : late_) {
+    std::set<const Operation*> seen;
+    std::vector<const Operation*> rest{late.get()};  // of what comes after it
+    while (!rest.empty() && !late->needed) {
+      const Operation* const each = rest.back();
+      rest.pop_back();
+      late->needed =
+          std::ranges::any_of(operations, [=](const auto& o) { return o.get() == each; });
+      for (const OperationPtr& later : each->before) {
+        if (seen.insert(later.get()).second) rest.push_back(later.get());
+      }
+    }
+    if (late->needed) late->ready = std::max(late->ready, time);
+  }
+}
+
+// Whether it leads, by late operations alone, to one that could start if it were not for them.
+bool Timeline::is_wanted(const Operation& late) {
+  return std::ranges::any_of(late.before, [](const OperationPtr& later) {
+    return later->waits_for == 1 && (!later->work.late || is_wanted(*later));
+  });
+}
+
+void Timeline::look_at_late() {
+  for (const OperationPtr& late : late_) {
+    if (late->needed || late->waits_for > 0 || !is_wanted(*late)) continue;
+    late->needed = true;
+    for (const OperationPtr& later : late->before)
+      late->ready = std::max(late->ready, later->ready);
+  }
+}
+
+void Timeline::host_may_have_written(double time) {
+  for (const OperationPtr& operation : ready_) {
+    if (!operation->blocked || !operation->work.condition()) continue;
+    operation->blocked = false;
+    operation->ready = std::max(operation->ready, time);
+  }
+}
+
+void Timeline::finish(const OperationPtr& operation, double start, double seconds) {
+  operation->finished = true;
+  operation->end = start + seconds;
+  const Work& work = operation->work;
+  const auto release = [&](double hold, double lead) {
+    return std::max(start + std::max(seconds - lead, hold), operation->held_until);
+  };
+  operation->release = release(work.hold_seconds, work.lead_seconds);
+  operation->early_release = work.early_hold_seconds > 0
+                                 ? release(work.early_hold_seconds, work.early_lead_seconds)
+                                 : operation->release;
+  last_end_ = std::max(last_end_, operation->end);
+  if (work.engine != Engine::none) {
+    std::vector<Running>& busy = running(work);
+    std::erase_if(busy, [&](const Running& other) { return other.end <= now_; });
+    busy.push_back({operation->end - work.lead_seconds, work.share});
+  }
+  if (records_.size() == max_records) records_.pop_front();
+  records_.push_back(
+      {operation->stream, work.engine, work.name, work.bytes, start, operation->end});
+
+  for (const OperationPtr& later : operation->before) {
+    come_after(*later, *operation);
+    if (--later->waits_for == 0) ready_.push_back(later);
+  }
+  operation->before.clear();
+  operation->work = {};  // lets go of what the effect held
+}
+
+OperationPtr Timeline::blocked() const {
+  for (const OperationPtr& operation : ready_) {
+    if (operation->work.condition && !operation->work.condition()) return operation;
+  }
+  return nullptr;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,239 @@
+#include "harness/platform/model/time/cache_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gpubench::model {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// What one allocation's reads amount to, in sectors.
+struct Population {
+  double of_block = 0;     // distinct, an average block
+  double drawn_from = 0;   // that blocks share; infinite where each has its own
+  double of_grid = 0;      // distinct
+  double working_set = 0;  // between two uses of a sector by different blocks
+  double room = 1;         // in a cache, whose lines are of four sectors, for each one
+  bool is_swept = false;   // blocks read all of what they range over
+
+  double met_by(double blocks) const {
+    const double draws = blocks * of_block;
+    return std::isinf(drawn_from) ? draws : std::min(draws, expected_distinct(draws, drawn_from));
+  }
+};
+
+// From the first to the last sector of what all blocks sweep over, each over a part. The n traced
+// parts lie anywhere, so that on average 2 / (n + 1) of the places lie beyond the outermost of
+// them, and 6 / n once in sixty times: if the allocation is no larger, it is taken to be all of
+// that.
+double swept_extent(const FootprintSums& f, double traced_blocks) {
+  const auto seen = static_cast<double>(f.extent);
+  const double of_a_block = static_cast<double>(f.read_extents) / traced_blocks;
+  if (traced_blocks < 2 || of_a_block >= seen) return seen;
+  const double between = seen - of_a_block;
+  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
+  if (allocated <= of_a_block + between * (1 + 8 / traced_blocks)) return std::max(seen, allocated);
+  return of_a_block + between * (traced_blocks + 1) / (traced_blocks - 1);
+}
+
+Population population_of(const FootprintSums& f, const CachedGrid& grid) {
+  const auto by_block = static_cast<double>(f.read_by_block);
+  const auto distinct = static_cast<double>(f.read_distinct);
+  auto extent = static_cast<double>(f.extent);
+  Population p;
+  p.of_block = by_block / grid.traced_blocks;
+  // Blocks that met sectors of other blocks draw from one population; else each has its own.
+  p.drawn_from = estimated_population(by_block, distinct);
+  p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
+  // They have to share what the grid reads many times over, though those traced did not meet.
+  const double drawn = by_block * grid.scale;
+  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
+  if (std::isinf(p.drawn_from) && allocated > 0 && drawn > 4 * allocated) {
+    p.drawn_from = p.is_swept ? distinct : allocated;
+  }
+  // What is swept over in parts is taken to be all that lies between; few parts of it were traced,
+  // and whether two of those are the same says little.
+  if (p.is_swept && grid.scale > 1.5 && !std::isinf(p.drawn_from)) {
+    extent = swept_extent(f, grid.traced_blocks);
+    p.drawn_from = std::max(p.drawn_from, extent);
+  }
+  p.of_grid = std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from),
+                       std::max(extent, distinct));
+  p.working_set = std::isinf(p.drawn_from) ? p.of_grid : std::min(p.drawn_from, extent);
+  if (distinct > 0) {
+    const double sectors_a_line = double{line_bytes} / sector_bytes;
+    p.room = std::min(sectors_a_line * static_cast<double>(f.read_lines) / distinct,
+                      std::max(1.0, extent / p.working_set));
+  }
+  return p;
+}
+
+// Distinct sectors that a wave of blocks reads: a block's, and of each further neighbour what it
+// does not share. One pair of neighbours speaks for all along its axis: where blocks take their
+// tiles in an order of their own, by a number along x, what some of them share is taken to be
+// everybody's, or nobody's.
+double read_by_wave(const FootprintSums& f, double of_block, const CachedGrid& grid) {
+  double blocks = grid.wave(), distinct = of_block;
+  const auto shares = [](const Shared& shared) { return shared.fraction > 0; };
+  if (std::ranges::none_of(f.shared, shares)) return distinct * blocks;
+  for (std::size_t axis = 0; axis < grid.extent.size(); ++axis) {
+    const double along = std::clamp(blocks, 1.0, grid.extent[axis]);
+    distinct *= 1 + (along - 1) * (1 - f.shared[axis].fraction);
+    blocks /= along;
+  }
+  return distinct;
+}
+
+// How far apart in time neighbours come by what they share: in sectors that a warp reads, a mean.
+double mean_skew(const FootprintSums& f) {
+  double skew = 0, weight = 0;
+  for (const Shared& shared : f.shared) {
+    skew += shared.fraction * shared.skew;
+    weight += shared.fraction;
+  }
+  return weight > 0 ? skew / weight : 0;
+}
+
+// The share of a kernel's reads that L1 misses, for what blocks read again themselves: the largest
+// fixed point, since the misses between two uses decide whether the second one hits. `stretch`:
+// reads of all blocks of an SM for each of one block that bring in something new.
+double miss_rate(std::span<const FootprintSums> footprints, double stretch, double capacity) {
+  double reads = 0, first = 0;
+  for (const FootprintSums& f : footprints) {
+    reads += static_cast<double>(f.read_requests);
+    first += static_cast<double>(f.read_by_block);
+  }
+  if (reads == 0) return 1;
+  double rate = 1;
+  for (int i = 0; i < 200; ++i) {
+    double missed = first;
+    for (const FootprintSums& f : footprints) {
+      for (const Reuse& reuse : f.reuses) {
+        missed += reuse.count * -std::expm1(-reuse.mean() * stretch * rate / capacity);
+      }
+    }
+    rate = missed / reads;
+  }
+  return rate;
+}
+
+}  // namespace
+
+double expected_distinct(double draws, double population) {
+  return population <= 0 ? 0 : population * -std::expm1(-draws / population);
+}
+
+double estimated_population(double draws, double distinct) {
+  // Fewer repeats than this are taken for chance at the edges of blocks.
+  constexpr double fewest_repeats = 1e-3;
+  if (draws <= 0 || distinct <= 0 || draws - distinct < fewest_repeats * draws) return infinity;
+  // expected_distinct grows with the population, from 0 to `draws`: bisect between bounds.
+  double low = distinct, high = 2 * distinct;
+  while (expected_distinct(draws, high) < distinct) high *= 2;
+  if (expected_distinct(draws, low) > distinct) return low;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (expected_distinct(draws, middle) < distinct ? low : high) = middle;
+  }
+  return high;
+}
+
+double swept_hits(double ratio) {
+  if (ratio <= 1) return 1;
+  double hits = 0;  // below the fixed point, which it approaches from there
+  for (int i = 0; i < 200; ++i) hits = std::exp(-ratio * (1 - hits));
+  return hits;
+}
+
+double random_hits(double ratio) { return ratio <= 1 ? 1 : 1 / ratio; }
+
+L2Shares l2_shares(double hits, double partitions) {
+  const double elsewhere = 1 - 1 / partitions;  // belongs to another partition
+  L2Shares shares;
+  shares.near = hits;
+  shares.far = (1 - hits) * elsewhere * hits;
+  shares.missed = 1 - shares.near - shares.far;
+  return shares;
+}
+
+std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
+                                std::span<const Held> held, const CachedGrid& grid,
+                                const DeviceSpec& device) {
+  const double fetch_bytes = device["dram_fetch_bytes"];
+  const double partitions = device.find("l2_partitions").value_or(1);
+  const double l1_sectors = grid.l1_bytes / sector_bytes;
+  const double l2_sectors = device["l2_bytes"] / partitions / sector_bytes;  // that an SM asks
+
+  std::vector<Population> populations;
+  double of_block = 0, at_once = 0, of_wave = 0;  // sectors
+  for (const FootprintSums& f : footprints) {
+    populations.push_back(population_of(f, grid));
+    of_block += populations.back().of_block;
+    at_once += populations.back().room * populations.back().met_by(grid.blocks_at_once);
+    of_wave += read_by_wave(f, populations.back().of_block, grid);
+  }
+  const double stretch = of_block > 0 ? at_once / of_block : 1;
+  const double misses = at_once <= l1_sectors ? 0 : miss_rate(footprints, stretch, l1_sectors);
+
+  std::vector<Reads> all;
+  for (std::size_t i = 0; i < footprints.size(); ++i) {
+    const FootprintSums& f = footprints[i];
+    const Population& p = populations[i];
+    Reads reads;
+    if (f.read_requests == 0) {
+      all.push_back(reads);
+      continue;
+    }
+    const auto hits = [&](double capacity) {
+      const double ratio = p.room * p.working_set / capacity;
+      return p.is_swept ? swept_hits(ratio) : random_hits(ratio);
+    };
+    // A block's own repeats, then what its SM's other blocks read before.
+    double again = 0;
+    for (const Reuse& reuse : f.reuses) {
+      again += reuse.count * -std::expm1(-reuse.mean() * stretch * misses / l1_sectors);
+    }
+    const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
+    const double an_sm_distinct =
+        std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
+    const double first_leaving =
+        grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - hits(l1_sectors)));
+    reads.leaving_l1 = again * grid.scale + first_leaving;
+    // A request is served when its slowest sector is.
+    const auto by_block = static_cast<double>(f.read_by_block);
+    const double repeated = static_cast<double>(f.read_requests) - by_block;
+    const double beside_new = static_cast<double>(f.read_beside_new);
+    reads.waiting_beyond_l1 =
+        reads.leaving_l1 +
+        (beside_new > 0 ? beside_new * (first_leaving / by_block - again * grid.scale / repeated)
+                        : 0);
+
+    // Each distinct sector is fetched once unless it is still there; then it is read again.
+    const double fetches =
+        static_cast<double>(f.read_fetches) / static_cast<double>(f.read_distinct);
+    const L2Shares shares = l2_shares(hits(l2_sectors), partitions);
+    const double first = std::min(reads.leaving_l1, p.of_grid);
+    // What several blocks of a wave read: the first of them brings it in for the others, unless too
+    // much is read before they come by.
+    const double waves = std::max(1.0, grid.traced_blocks * grid.scale / grid.wave());
+    const double by_waves = std::max(p.of_grid, waves * read_by_wave(f, p.of_block, grid));
+    const double meanwhile = of_block > 0 ? mean_skew(f) * grid.warps * of_wave / of_block : 0;
+    const double beside =
+        std::max(0.0, first_leaving - by_waves) * std::exp(-meanwhile / l2_sectors);
+    const double repeats = reads.leaving_l1 - first - beside;
+    const double kept = first * held[i].fraction;
+    reads.l2_near = kept * held[i].near + beside + repeats * shares.near;
+    reads.l2_far = kept * (1 - held[i].near) + repeats * shares.far;
+    reads.l2_missed = first - kept + repeats * shares.missed;
+    // Sectors that are swept over find their neighbours fetched; others are fetched each for
+    // itself.
+    reads.dram_bytes = fetch_bytes * ((first - kept) * fetches +
+                                      repeats * shares.missed * (p.is_swept ? fetches : 1));
+    all.push_back(reads);
+  }
+  return all;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,102 @@
+// What the two kinds of device answer differently, apart from CUDA itself. Declared once; defined
+// in harness/platform/gpu/platform.cpp for a GPU and in harness/platform/model/platform.cpp for the
+// model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+#include "harness/evidence/evidence.hpp"
+#include "harness/records/explanation.hpp"
+#include "harness/records/row.hpp"
+#include "harness/system/error.hpp"
+
+namespace gpubench {
+
+enum class DeviceKind { cuda, model };
+
+// Which accesses a row is about; or the arithmetic that its kernels call by name.
+enum class Access { global_load, global_store, shared_load, shared_store, arithmetic };
+
+// What the device knows of the kernels that one run of a body launched. A GPU knows nothing by
+// itself: counters need a profiler.
+struct Observation {
+  std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
+  std::optional<double> occupancy;
+  std::optional<double> dram_bytes, shared_bytes;
+  std::string bound;   // empty: not known
+  std::string roof;    // that this bound is about, if the two have different names
+  std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
+  std::string assuming;  // what occupancy takes for granted; empty: nothing
+  std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
+  std::vector<std::pair<std::string, double>> instructions;  // of warps, by class, of all kernels
+  bool whole = true;    // false: only a sample of the blocks was executed
+  bool priced = false;  // some of it has a duration but no results: a large collective
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual const DeviceSpec& device() const = 0;
+  virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
+  virtual std::string cuda_version() const = 0;  // "" on the model
+  // Under which conditions the model runs, by name; "" for none.
+  virtual std::string conditions() const { return {}; }
+  // What connects two GPUs of this machine, as the driver says: "NVLink", "PCIe (one switch)", ...;
+  // "" where nobody can say.
+  virtual std::string connection(int, int) const { return {}; }
+  // Clock, power and temperature; nullptr where nobody can say.
+  virtual HealthMonitor* health() = 0;
+  // GPUs that one process can make a collective's ranks of, this one included.
+  virtual int gpus() const = 0;
+  virtual bool deterministic() const = 0;   // equal runs take equal time
+  virtual double host_seconds() const = 0;  // the host's clock; virtual on the model
+
+  // From now on launches are run for their results (the whole grid, or as much of it as is needed
+  // to know what it does), or only to be timed.
+  virtual void expect_results(bool whole_grids) = 0;
+  virtual void expect_timing() = 0;
+  // What happened when while `run` ran: on a GPU as far as events can know (gpu/event_trace.hpp).
+  virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
+  // Names of the kernels that `run` launches, by itself or through libraries, where a profiler's
+  // library can tell; else none. The model's libraries launch none.
+  virtual std::vector<std::string> kernels(const std::function<void()>&) { return {}; }
+  // Of what was launched since expect_results().
+  virtual Observation observe(Access access) const = 0;
+  // The same launch by launch, in order, as a profiler would list them. Only the model counts.
+  virtual std::vector<Launched> launches() const { return {}; }
+  // Tells a profiler, where there is one, that what `run` launches belongs to `name`.
+  virtual void name_for_profiler(const std::string& name, const std::function<void()>& run) {
+    static_cast<void>(name);
+    run();
+  }
+
+  // What runs the kernels from now on: "source", or "ptx[:CONDUCT]" where this build has nvcc's
+  // PTX. UsageError where there is no such choice. Only the model has one.
+  virtual void use_engine(const std::string& name) {
+    throw UsageError("--engine=" + name + " needs the model device: add --device=model:NAME");
+  }
+
+  // Whether the launches that expect_results() precedes are explained as well, and what came of it:
+  // an entry a launch. Only the model can.
+  virtual void set_explaining(bool) {}
+  virtual std::vector<Explanation> explanations() const { return {}; }
+};
+
+// Opens the device that `selector` names, without its "cuda" or "model": an ordinal, or a device
+// file's name or path; on the model, under the conditions in the file of that name ("": none).
+// UsageError when there is none such.
+std::unique_ptr<Platform> open_platform(const std::string& selector,
+                                        const std::string& conditions_file = "");
+DeviceKind program_kind();
+// One line for each GPU that this program could measure; empty on the model.
+std::vector<std::string> list_gpus();
+
+}  // namespace gpubench

@@ -1,0 +1,56 @@
+// gpubench's own flags, and those of Google Benchmark's that it answers itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/bench/run_row.hpp"
+
+namespace gpubench {
+
+enum class Format { console, json, csv };
+
+// The unit of the times that Google Benchmark's own keys hold.
+struct TimeUnit {
+  std::string name = "us";
+  double in_a_second = 1e6;
+};
+
+struct Options {
+  std::string device = "auto";
+  std::string engine;      // of the model: "source" or "ptx[:CONDUCT]"; "" for its own choice
+  std::string conditions;  // the file of that name; "" for none
+  Suite suite = Suite::standard;
+  std::string suite_name = "default";
+  BenchSettings bench;
+  bool predict = false;
+  bool terms = false;
+  bool roofs = false;   // only what measures a roof, and a table of them
+  std::string explain;  // the one row to run and to explain; "" for none
+  bool list_devices = false;
+  bool list_tests = false;
+  bool help = false;
+  bool version = false;
+  std::string filter;  // a regular expression; a leading '-' takes what does not match
+  std::string out;     // "" for none
+  std::string trace;   // "" for none
+  Format format = Format::console;
+  Format out_format = Format::json;
+  TimeUnit time_unit;
+  int repetitions = 1;
+  bool report_aggregates_only = false;   // of repeated rows: in files and on the console
+  bool display_aggregates_only = false;  // on the console alone
+  std::vector<std::pair<std::string, std::string>> context;  // the user's own keys
+  std::vector<std::string> rest;                             // for Google Benchmark itself
+};
+
+// UsageError names the flag and what it takes.
+Options parse_options(int argc, char** argv);
+const char* help_text();
+
+// Whether the filter lets `name` through. UsageError: not a regular expression.
+std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter);
+
+}  // namespace gpubench
