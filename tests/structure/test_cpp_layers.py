@@ -41,6 +41,7 @@ LAYERS = [
     "harness/platform/model",
     "harness/timing",
     "kernels/common",
+    "kernels/attention",
     "kernels/gemm_ladder",
     "kernels",
     "harness/bench",
