@@ -17,9 +17,9 @@
 namespace {
 
 using namespace coalescing;
-using gpubench::Access;
 using gpubench::Bench;
 using gpubench::Roofs;
+using gpubench::RowAccess;
 
 constexpr std::size_t n = std::size_t{1} << 25;  // useful words
 constexpr unsigned blocks = n / words_a_block;
@@ -57,7 +57,7 @@ void strided_write(Bench& bench) {
   const auto out = bench.output<word>(n * stride);
   bench.verify(out, ExpectedStrided{stride, NAN});
   // A sector of which only some words are written is first read: a price the law leaves out.
-  bench.work({.useful_bytes = n * sizeof(word), .access = Access::global_store});
+  bench.work({.useful_bytes = n * sizeof(word), .access = RowAccess::global_store});
   bench.run([&](cudaStream_t s) {
     launch(coalescing::strided_write, blocks, threads, 0, s, out.data(), stride);
   });

@@ -20,17 +20,17 @@
 namespace {
 
 using namespace divergence;
-using gpubench::Access;
 using gpubench::Bench;
 using gpubench::Law;
 using gpubench::Roofs;
+using gpubench::RowAccess;
 using gpubench::Suite;
 
 constexpr std::size_t n = std::size_t{1} << 21;  // threads
 constexpr auto blocks = static_cast<unsigned>(n / threads);
 
 gpubench::Work work(const Law& law) {
-  return {.flops = 2.0 * n * steps, .access = Access::arithmetic, .law = law};
+  return {.flops = 2.0 * n * steps, .access = RowAccess::arithmetic, .law = law};
 }
 Law share_of_peak(double share) {
   return [=](const Roofs& roofs) { return roofs.at("fp32") * share; };

@@ -19,10 +19,10 @@
 namespace {
 
 using namespace reduction;
-using gpubench::Access;
 using gpubench::Bench;
 using gpubench::DeviceBuffer;
 using gpubench::Roofs;
+using gpubench::RowAccess;
 using gpubench::Work;
 
 constexpr std::size_t n = std::size_t{1} << 26;
@@ -114,7 +114,7 @@ void levels(Bench& bench, Kernel kernel, unsigned words_a_block, double loads_la
         return ExpectedSideBySide<Words>{words, n, words_a_block};
       },
       {.useful_bytes = n * sizeof(float),
-       .access = loads_law > 0 ? Access::shared_load : Access::global_load,
+       .access = loads_law > 0 ? RowAccess::shared_load : RowAccess::global_load,
        .law_per_request = loads_law},
       by_levels(kernel, blocks));
 }

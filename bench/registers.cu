@@ -21,10 +21,10 @@
 namespace {
 
 using namespace registers;
-using gpubench::Access;
 using gpubench::Bench;
 using gpubench::Law;
 using gpubench::Roofs;
+using gpubench::RowAccess;
 using gpubench::Suite;
 
 constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
@@ -67,7 +67,7 @@ void tile_row(Bench& bench) {
   const auto out = bench.output<float>(n);
   bench.verify(out, ExpectedTile{edge});
   bench.work({.flops = 2.0 * outputs * steps,
-              .access = Access::shared_load,
+              .access = RowAccess::shared_load,
               .law = tile_law(bench, edge, static_cast<double>(compiled.localSizeBytes) / 4,
                               double{threads} * found.blocks,
                               static_cast<double>(compiled.sharedSizeBytes) * found.blocks),

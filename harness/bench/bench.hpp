@@ -35,10 +35,11 @@ struct Work {
   double moved_bytes = 0;   // through the memory that the law speaks of; 0: what the device tells
   double flops = 0;         // an FMA is two
   double items = 0;         // steps, launches, ...: what a program of several operations gets done
-  Access access = Access::global_load;  // the one that sectors or wavefronts a request are told of
-  Law law{};                            // none: the concept makes no claim for this row
-  double law_tolerance = 0.1;           // on the model, in the tests
-  double law_per_request = 0;           // sectors or wavefronts a request of `access`; 0: no claim
+  // The one that sectors or wavefronts a request are told of.
+  RowAccess access = RowAccess::global_load;
+  Law law{};                   // none: the concept makes no claim for this row
+  double law_tolerance = 0.1;  // on the model, in the tests
+  double law_per_request = 0;  // sectors or wavefronts a request of `access`; 0: no claim
   // A counter of the row's own [counter()], lower is better, by which it is judged instead.
   std::string headline{};
   std::string measures{};  // this row is a measurement of the roof of this name
