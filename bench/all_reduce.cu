@@ -1,16 +1,17 @@
 // all_reduce: what do gradients cost on the wire?
 //
-// Expected  alpha + beta * size. Small ones cost latency, which grows with the ranks; large ones
-//           reach the link: busbw = algbw x f is its bandwidth whatever the number of ranks, with f
-//           = 2(n-1)/n for an all-reduce, (n-1)/n for a reduce-scatter or an all-gather of the
-//           whole size, 1 for a broadcast. Beyond a node the narrower of NVLink and network. Where
-//           the switch adds (NVLS), an all-reduce of 8 reads up to a fifth above the wire: each
-//           byte crosses it once, not f times. In buckets behind a backward pass only the last is
-//           seen.
-// Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Sums of small integers
-//           are exact in any order. Rows are timed in one process unless mpirun starts more.
-// Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm;
-//           nccl-tests shows the same figures
+// Expected  alpha + beta x size. Small messages cost latency, which grows with the number of ranks.
+//           Large ones reach the link: busbw = algbw x f is its bandwidth at any number of ranks,
+//           where f is 2(n-1)/n for an all-reduce, (n-1)/n for a reduce-scatter or an all-gather of
+//           the whole size, and 1 for a broadcast. Beyond a node the narrower of NVLink and network
+//           decides. Where the switch adds (NVLS), an all-reduce over 8 GPUs reads up to a fifth
+//           above the wire, because each byte crosses it once, not f times. Of the buckets behind a
+//           backward pass only the last one shows.
+// Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Inputs are small
+//           integers, whose sums are exact in any order. Rows run in one process unless mpirun
+//           starts more.
+// Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests reports the
+//           same figures
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -195,7 +196,7 @@ void two_step(Bench& bench) {
     in.emplace_back(n);
     out.emplace_back(n);
     gpubench::fill_random(in.back().data(), n, Contribution<float>{static_cast<unsigned>(i)});
-    CUDA_CHECK(cudaMemset(out.back().data(), gpubench::poison_byte, size));
+    out.back().set(gpubench::poison_byte);
     inputs.of[i] = in.back().data();
     sums.of[i] = out.back().data();
   });

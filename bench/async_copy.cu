@@ -1,15 +1,15 @@
 // async_copy: does the next tile load while this one is computed?
 //
-// Expected  Little's law, with tiles for loads: tiles under way x their bytes = latency x
-//           bandwidth. Plain loads have none under way while they compute: a tile takes a latency
-//           and its arithmetic. Two stages hide the shorter under the longer. Of more, S - 1 are
-//           under way, until their bytes cover the latency of DRAM: an H200 needs 12 KB an SM,
-//           four stages of 4 KiB or two of 16. That is the knee, where loads queue for a memory
-//           that is nearly busy: a third of the bandwidth is lost there, a fifth with twice as much
-//           under way. cp.async and bulk copies differ in who copies (every thread its share, or
-//           one engine), not in the law.
-// Units     tile [bytes], stages [tiles that fit in shared memory]. One block of 128 threads an SM,
-//           so that nothing else hides the latency. Bytes and FLOPs are the same in every row.
+// Expected  Little's law, with tiles instead of loads: tiles in flight x bytes per tile = latency x
+//           bandwidth. Plain loads have none in flight while they compute, so each tile costs a
+//           latency plus its arithmetic. Two stages hide the shorter of the two behind the longer.
+//           With S stages, S - 1 tiles are in flight, until their bytes cover the latency of DRAM:
+//           an H200 needs 12 KB per SM, which is four stages of 4 KiB or two of 16. That is the
+//           knee. Loads queue there because the memory is nearly busy: a third of the bandwidth is
+//           lost, and a fifth with twice as much in flight. cp.async and bulk copies differ in who
+//           copies (every thread its share, or one engine), not in the law.
+// Units     tile [bytes], stages [tiles that fit in shared memory]. One block of 128 threads per
+//           SM, so nothing else hides the latency. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics dram__bytes_read.sum.per_second,smsp__inst_executed_op_ldgsts.sum
 #include "kernels/async_copy.cuh"
 

@@ -1,12 +1,12 @@
 // atomics: what do atomic additions to the same words cost?
 //
-// Expected  Keys that are counted in shared memory first cost their reading: a block's own words
-//           are near, and only their sums go further. Counted one by one in global memory they are
-//           bound by the atomic unit of L2, the more so the fewer the words: equal ones take turns.
-//           What a turn costs stands in no device file, since no figure was found for these GPUs:
-//           such rows have no law, and the model skips them. (It knows no turns in shared memory
-//           either.)
-// Units     bins [words that 2^26 random keys of 4 bytes are counted in].
+// Expected  Counting in shared memory first costs no more than reading the keys: each block updates
+//           its own words, and only their sums go further. Counting one by one in global memory is
+//           bound by the atomic unit of L2, the more so the fewer the words, because additions to
+//           one word take turns. No published cost of a turn was found for these GPUs, so these
+//           rows have no law and the model skips them. (It has no model for contention in shared
+//           memory either.)
+// Units     bins [words that 2^26 random 4-byte keys are counted into].
 // Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/stream.hpp"

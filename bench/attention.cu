@@ -1,20 +1,20 @@
-// attention: why FlashAttention? What does the matrix between cost?
+// attention: what does FlashAttention save by never writing the score matrix?
 //
-// Expected  The standard way (a multiplication, softmax, a multiplication) writes the N x N scores
-//           and reads them, and the same again as weights: 8 N^2 bytes of DRAM a head for 4 N^2
-//           head_dim FLOPs, so that memory binds it at any length. The tiled way never writes them:
-//           from a few hundred tokens on the Tensor Cores bind it, as far as mma.sync reaches. (It
-//           reads tiles as fast as it multiplies them: shared memory is as busy.) So it is faster
-//           by 2 x tensor / (head_dim x dram), on an H200 2.5 times at 128 and 5 times at 64, at
-//           any length that fills the GPU, and by more where Q, K and V are much of the bytes. Its
-//           memory grows with N, not N^2. Causal: half of the multiplications; the library makes
-//           them all, so that the standard way only reads less.
-// Units     seq [tokens of a sequence], batch x seq = 16 Ki tokens (one sequence where it is
-//           longer), 2048 / head_dim heads. So bytes of Q, K, V and the result are the same in all
-//           rows up to there; FLOPs (4 N^2 head_dim a head, of causal ones half) grow with seq, as
-//           is attention's nature. memory_bytes: of all buffers, without the library's own
-//           workspace. Moved bytes: what the model or a profiler finds; of `standard` the passes
-//           counted, as if L2 kept nothing from one to the next.
+// Expected  The standard way (multiply, softmax, multiply) writes the N x N scores and reads them,
+//           then does the same with the weights: 8 N^2 bytes of DRAM per head for 4 N^2 head_dim
+//           FLOPs, so memory binds it at any length. The tiled way never writes them: from a few
+//           hundred tokens on, the Tensor Cores bind it, as far as mma.sync reaches. (It reads
+//           tiles as fast as it multiplies them, so shared memory is just as busy.) So it is faster
+//           by 2 x tensor / (head_dim x dram): on an H200 2.5 times at head_dim 128 and 5 times at
+//           64, at any length that fills the GPU, and by more where Q, K and V are a large part of
+//           the bytes. Its memory grows with N, not N^2. Causal: half of the multiplications are
+//           not needed. The library makes them all, so the standard way only reads less.
+// Units     seq [tokens of a sequence]; batch x seq = 16 Ki tokens (one sequence where it is
+//           longer); 2048 / head_dim heads. So the bytes of Q, K, V and the result are the same in
+//           all rows up to 16 Ki tokens, while FLOPs (4 N^2 head_dim per head, half if causal) grow
+//           with seq. memory_bytes: all buffers, without the library's own workspace. Moved bytes:
+//           what the model or a profiler finds; of `standard`, the passes counted as if L2 kept
+//           nothing from one to the next.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 
@@ -193,7 +193,7 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
   gpubench::fill_random(q.data(), q.size(), of_q);
   gpubench::fill_random(k.data(), k.size(), of_k);
   gpubench::fill_random(v.data(), v.size(), of_v);
-  CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.bytes()));
+  out.set(gpubench::poison_byte);
   Standard(p).queue(nullptr, q.data(), k.data(), v.data(), weights.data(), out.data());
   CUDA_CHECK(cudaDeviceSynchronize());
   return check_rows(p, out.data(), of_q, of_k, of_v, false);
@@ -232,7 +232,7 @@ void standard(Bench& bench) {
   bench.each_set([=, &way, tuned = false]() mutable {  // as gemm_ladder's library rows
     if (tuned) return;
     way.tune(q.data(), k.data(), v.data(), weights.data(), out.data());
-    CUDA_CHECK(cudaMemset(out.data(), gpubench::poison_byte, out.size() * sizeof(element)));
+    gpubench::set_memory(out.data(), gpubench::poison_byte, out.size() * sizeof(element));
     tuned = true;
   });
   bench.check([=, &bench](bool) {

@@ -1,11 +1,12 @@
-// compute_peak: what is the flat roof?
+// compute_peak: how high is the roof of arithmetic?
 //
-// Expected  operations a clock and SM x SMs x the observed clock, at least 98 % of it: there is
+// Expected  At least 98 % of operations per clock and SM x SMs x the observed clock: there is
 //           nothing to wait for but arithmetic, and a loop of hundreds of multiply-adds has three
-//           other instructions. The sheet's peak may be another one, at another clock. Hopper's
-//           Tensor Cores give mma.sync about two thirds of what they give wgmma.
-// Units     dtype of the factors; sums are fp32, of int8 int32, of fp64 fp64. A multiply-add is two
-//           operations, of int32 (IMAD) one. 128 blocks of 256 threads an SM (`fma`), 64 of 128.
+//           other instructions. The data sheet's peak may be another one, at another clock. On
+//           Hopper mma.sync gets about two thirds of what wgmma gets from the same Tensor Cores.
+// Units     dtype of the factors; sums are fp32, for int8 int32, for fp64 fp64. A multiply-add is
+//           two operations, for int32 (IMAD) one. 128 blocks of 256 threads per SM for `fma`, 64
+//           blocks of 128 for the others.
 // Confirm   ncu --metrics sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active (fp64, fp16,
 //           alu; tensor: sm__inst_executed_pipe_tensor)
 #include "kernels/compute_peak.cuh"

@@ -1,16 +1,17 @@
-// embedding: table look-ups: what does a row cost?
+// embedding: what does looking up one row of a table cost?
 //
-// Expected  Rows that are all as likely, in a table beyond L2: the bytes of the pieces that DRAM
-//           fetches, whole. A row of 64 bytes and more wastes nothing where pieces have 64 and rows
-//           begin on them; one of 32 wastes half, one of 96 a quarter. In a table inside L2 it is
+// Expected  With equally likely rows and a table beyond L2: the bytes of all pieces that DRAM
+//           fetches, whole. Where pieces are 64 bytes and rows start on them, a row of 64 bytes or
+//           more wastes nothing, one of 32 wastes half, one of 96 a quarter. In a table inside L2:
 //           L2's bandwidth, whatever the row. Popular rows (Zipf) are fetched once and then found
-//           in L2: the law takes it to keep all that is asked for again, so that DRAM brings each
-//           distinct row once. (The model extrapolates reuse as if all rows that it met were as
-//           popular, and brings fewer: on an A100 a third. There, as on an H100, DRAM would bind by
-//           the law, and the model is 1.4 to 1.5 times too fast; on an H200 L2 binds either way.)
-//           Of a table inside L2 most of that comes from L1: no law.
-// Units     table [bytes], row [bytes]. Useful bytes: 2^28 of rows, 8 of which are added into one.
-//           law_per_request is of both loads, index and row.
+//           in L2; the law assumes that L2 keeps all that is asked for again, so DRAM delivers each
+//           distinct row once. (The model extrapolates reuse as if all rows that it met were
+//           equally popular, and fetches fewer: on an A100 a third. There, as on an H100, DRAM
+//           would bind by the law, and the model is 1.4 to 1.5 times too fast; on an H200 L2 binds
+//           either way.) Popular rows of a table inside L2 come mostly from L1, so they have no
+//           law.
+// Units     table [bytes], row [bytes]. Useful bytes: 2^28 bytes of rows, eight rows summed into
+//           one. law_per_request covers both loads, index and row.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <algorithm>
 #include <bit>

@@ -1,15 +1,14 @@
-// fusion: why fuse?
+// fusion: what does fusing kernels save?
 //
 // Expected  Time follows bytes, not FLOPs. Bias, GELU, dropout and residual as four kernels move
-//           nine arrays, in one kernel three: a third of the time for the same arithmetic, and the
-//           same time as a plain addition, which moves three too and computes next to nothing. A
-//           graph of the four saves launches, not bytes: it only helps small arrays. Where an array
-//           stays in L2 between two kernels (2 x size within it), its trips to DRAM are saved as
-//           well, and launches decide soon (rows without a law). In bf16 an array has half the
-//           bytes for as many numbers.
+//           nine arrays; as one kernel, three. So the fused kernel takes a third of the time for
+//           the same arithmetic, and as long as a plain addition, which moves three arrays too and
+//           computes next to nothing. A graph of the four saves launches, not bytes, so it only
+//           helps small arrays. Where an array stays in L2 between two kernels (2 x size fits), its
+//           trips to DRAM are saved as well, and launches soon decide (rows without a law). In bf16
+//           the same numbers take half the bytes.
 // Units     size [bytes of one array]. Useful bytes are the three arrays that every way needs.
-// `add`
-//           says which part of the device's fp32 peak it uses: `fp32_peak_fraction`.
+//           fp32_peak_fraction, of `add`: the part of the device's fp32 peak that it uses.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_xu.sum
 #include <cuda_bf16.h>
 

@@ -1,13 +1,14 @@
 // host_sync: what does `.item()` in the loop cost?
 //
-// Expected  each read empties the queue: the word travels, the host wakes, the next launch travels
-//           back, about 10 us in which the GPU idles. So steps a second fall by idle / (N steps +
-//           idle): the cost fades as 1/N when every N-th step is read, and as kernels grow.
-//           Mapped memory saves the copy, polling the wake-up. A stopwatch that does not wait
-//           reports launches a second, whatever the kernels do (claimed_items_per_second).
-// Units     us [a layer's length; a step is three layers, a loop eight steps]; every [steps between
-//           reads]; items are steps. lost_fraction and idle_seconds_per_read are against the same
-//           loop that never reads.
+// Expected  Each read empties the queue: the word travels to the host, the host wakes, the next
+//           launch travels back. The GPU idles for about 10 us. So with a read every N steps, the
+//           loop loses idle / (N steps + idle) of its steps per second: the cost fades as 1/N, and
+//           as kernels get longer. Mapped memory saves the copy, polling saves the wake-up. A
+//           stopwatch that does not wait reports launches per second, whatever the kernels do
+//           (claimed_items_per_second).
+// Units     us [length of a layer; a step is three layers, a loop eight steps]; every [steps
+//           between reads]; items are steps. lost_fraction and idle_seconds_per_read compare with
+//           the same loop that never reads.
 // Confirm   nsys profile --trace=cuda (the gaps between kernels)
 #include <algorithm>
 #include <vector>

@@ -1,11 +1,11 @@
 // launch_overhead: what does a launch cost?
 //
-// Expected  a row of n takes a call + (n - 1) x spacing + what an empty kernel takes between two
-//           events. The spacing is a few us in a stream, where host and front end take turns at
-//           being the slower, about half in a graph, and a fraction where programmatic dependent
-//           launch lets the next kernel begin early (unless the host cannot keep up: hence by graph
-//           too). A kernel that is 19 times as long as its launch costs loses 5 % to it. The first
-//           launch of a kernel loads its code and costs a hundred others.
+// Expected  n launches in a row take one call + (n - 1) x spacing + what an empty kernel takes
+//           between two events. The spacing is a few us in a stream, where the slower of host and
+//           front end decides; about half in a graph; and a fraction where programmatic dependent
+//           launch lets the next kernel begin early (unless the host cannot keep up, hence by graph
+//           too). A kernel 19 times as long as its launch loses 5 % to it. The first launch of a
+//           kernel loads its code and costs as much as a hundred others.
 // Units     launches [in a row], us [of arithmetic in each of 64 kernels], size [bytes of arguments
 //           beside a pointer of 8: 4088 fills CUDA's old limit, 32756 that of 12.1]. Items are
 //           launches. Nothing is gated: the host is part of the cost. event_pair_seconds and
@@ -88,7 +88,7 @@ void run_empty(Bench& bench, const gpubench::Law& law, const Queue& queue) {
   };
   bench.check([&](bool) -> std::string {
     const gpubench::DeviceBuffer<unsigned> count(1);
-    CUDA_CHECK(cudaMemset(count.data(), 0, sizeof(unsigned)));
+    count.set(0);
     const gpubench::Stream stream;
     row(launches, count.data())(stream);
     stream.synchronize();

@@ -1,13 +1,13 @@
-// memory_hierarchy: where are the steps?
+// memory_hierarchy: how large and how fast is each level of memory?
 //
-// Expected  plateaus of bandwidth and of latency at L1, L2 and DRAM, and steps between them where a
-//           working set no longer fits: soft ones, since caches replace at random. `steps` finds
-//           the edges in a curve of its own and says how large the caches are; nobody told it. An
-//           SM asks its own partition of L2, which copies what belongs to the others: with two of
-//           them the first edge comes at half of L2. From L1 a load takes as many cycles as the
-//           worst bank of its words, or of its lines' tags.
-// Units     size [bytes of the working set], stride [4-byte words], bytes [a lane's access].
-//           Latencies in seconds and SM clocks, without launch: the difference of two chases.
+// Expected  Plateaus of bandwidth and of latency at L1, L2 and DRAM, with steps between them where
+//           a working set no longer fits. The steps are soft because caches replace at random.
+//           `steps` finds the edges in a curve of its own and reports how large the caches are;
+//           nobody told it. An SM asks its own partition of L2, which copies what belongs to the
+//           others: with two partitions the first edge comes at half of L2. A load from L1 takes as
+//           many cycles as its busiest bank, of data words or of line tags.
+// Units     size [bytes of the working set], stride [4-byte words], bytes [per lane and access].
+//           Latencies in seconds and SM clocks, without the launch: the difference of two chases.
 // Confirm   ncu --section MemoryWorkloadAnalysis (hit rates of L1 and L2)
 #include "kernels/memory_hierarchy.cuh"
 

@@ -1,12 +1,12 @@
-// normalization: softmax, LayerNorm, RMSNorm: what does looking at a row again cost?
+// normalization: what does each pass over a row cost in softmax, LayerNorm and RMSNorm?
 //
-// Expected  Passes over memory are time. With a kernel for each look, softmax and LayerNorm read
-//           the matrix three times and write it once, RMSNorm two and one, so that they take twice
-//           and 1.5 times as long as a kernel that holds the row in registers, which reads and
-//           writes once. One kernel that looks again (`passes`; `online`: one look less) pays for
-//           that only where the rows at work on an SM have outgrown its L1, and fully beyond L2: 3
-//           + 1 and 2 + 1 passes. The law speaks of rows that fill half of L1 at most; of longer
-//           ones the model, which takes a block to find in L1 what it read before, is too fast.
+// Expected  Passes over memory are time. With one kernel per pass, softmax and LayerNorm read the
+//           matrix three times and write it once; RMSNorm reads it twice. So they take 2 and 1.5
+//           times as long as a kernel that keeps the row in registers, which reads and writes once.
+//           One kernel that reads the row again (`passes`; `online` saves one pass) pays for it
+//           only where the rows in work on an SM have outgrown its L1, and in full beyond L2: 3 + 1
+//           and 2 + 1 passes. The law covers rows that fill half of L1 at most; for longer ones the
+//           model is too fast, because it assumes that a block finds in L1 what it read before.
 // Units     columns [numbers of a row]; the matrix has 2^26 numbers in every row of results. Useful
 //           bytes: it is read once and written once.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct

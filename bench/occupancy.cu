@@ -1,14 +1,15 @@
-// occupancy: how many warps hide the latency?
+// occupancy: how many warps does it take to hide latency?
 //
-// Expected  Little's law: bytes in flight = latency x bandwidth. The copy grows with resident warps
-//           x loads in flight until their product covers the latency of DRAM, and then it is flat:
-//           an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Around there
-//           a third is lost, as loads queue for a memory that is nearly busy. Multiply-adds
-//           wait only a few cycles: 16 chains an SM are the peak of an H200, and four warps (6 %
-//           occupancy) have them, if each brings four. Block size hardly matters. Fewer registers
-//           raise the occupancy, until values are spilled and every access to them is memory's.
-// Units     warps [resident on an SM], unroll [loads a thread has in flight], ilp [chains a thread
-//           has side by side], block [threads]. Bytes and FLOPs are the same in every row.
+// Expected  Little's law: bytes in flight = latency x bandwidth. The copy speeds up with resident
+//           warps x loads in flight until their product covers the latency of DRAM, and then it is
+//           flat: an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Around
+//           that corner a third is lost, because loads queue for a memory that is nearly busy.
+//           Multiply-adds wait only a few cycles: 16 chains per SM reach the peak of an H200, and
+//           four warps (6 % occupancy) have them if each brings four. Block size hardly matters.
+//           Fewer registers per thread raise the occupancy, until values spill and every access to
+//           them goes to memory.
+// Units     warps [resident per SM], unroll [loads in flight per thread], ilp [chains side by side
+//           per thread], block [threads]. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active
 #include "kernels/occupancy.cuh"
 

@@ -1,12 +1,12 @@
 // reduction: a sum, ten ways: what does each step up the ladder buy?
 //
-// Expected  The last rungs (a grid that stays, in one launch or two, with atomics at its end, CUB)
-//           reach stream/read: a sum reads every word once and has nothing else to do. Those before
-//           pay for shared memory (requests and conflicts are counted; law_per_request is exact),
-//           for barriers and for blocks: the more of these a word, the slower. What a barrier costs
-//           the model leaves out. Thrust sums as CUB does, but allocates, waits, and brings its
-//           result to the host: it has no law.
-// Units     Every sum is of 2^26 fp32, to one number, all launches included.
+// Expected  The last rungs (a persistent grid, in one launch or two, or with atomics at its end;
+//           and CUB) reach stream/read, because a sum reads every word once and has nothing else to
+//           do. The rungs before pay for shared memory (requests and conflicts are counted;
+//           law_per_request is exact), for barriers and for blocks: the more of these per word, the
+//           slower. The model leaves out the cost of a barrier. Thrust sums as CUB does, but
+//           allocates, waits, and copies its result to the host, so it has no law.
+// Units     Every row sums 2^26 fp32 words to one number, all launches included.
 // Confirm   ncu --metrics dram__bytes_read.sum,
 //           smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 #include <cmath>
@@ -64,7 +64,7 @@ void run_sum(Bench& bench, unsigned blocks, Expected&& expected, const Work& wor
     const DeviceBuffer<float> sums(few), own_rest(few), own_out(1);
     if (!whole) {
       const DeviceBuffer<unsigned> own_ticket(1);
-      CUDA_CHECK(cudaMemset(own_ticket.data(), 0, own_ticket.bytes()));
+      own_ticket.set(0);
       const gpubench::Stream s;
       rung(s, {in, few, sums.data(), own_rest.data(), own_out.data(), own_ticket.data(), &on_host});
       s.synchronize();

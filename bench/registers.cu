@@ -1,16 +1,16 @@
-// registers: reuse or spill?
+// registers: how large a tile should a thread keep in registers?
 //
-// Expected  A tile of e x e sums in a thread's registers needs 2 e loads for e^2 multiply-adds, so
-//           that with e the same FLOPs take 1/e of the shared memory's bandwidth: bound by it up to
-//           e = 4 on an H200, at e = 8 by the instructions alone. Beyond lies what does not fit:
-//           16 x 16 sums are more than the 255 registers that a thread can have. What the compiler
-//           cannot keep it loads and stores once a step, as its own figure of local memory says:
-//           two wavefronts of L1 for every 4 bytes. The same tile, promised to fit more often on
-//           an SM, gets fewer registers; occupancy rises, and the rate falls: the more so where L1
-//           does not hold what all of them spill, and the rest goes to L2 and back.
-// Units     edge [of a thread's tile], blocks [of 64 threads that registers must suffice for on an
-//           SM; the panels in shared memory may allow fewer]. FLOPs are the same in every row.
-//           loads_per_fma [of shared memory], registers, local_bytes [a thread].
+// Expected  A tile of e x e sums in a thread's registers needs 2e loads for e^2 multiply-adds, so
+//           the same FLOPs take 1/e of the shared-memory traffic. Shared memory binds up to e = 4
+//           on an H200; at e = 8 only the instructions do. Beyond that the tile no longer fits: 16
+//           x 16 sums are more than the 255 registers that a thread can have. What the compiler
+//           cannot keep it loads and stores once per step, as its own figure of local memory says:
+//           two wavefronts of L1 for every 4 bytes. The same tile, compiled to fit more often on an
+//           SM, gets fewer registers: occupancy rises and the rate falls, the more so where L1 does
+//           not hold what all threads spill, and the rest goes to L2 and back.
+// Units     edge [of a thread's tile], blocks [of 64 threads per SM that registers must suffice
+//           for; the panels in shared memory may allow fewer]. FLOPs are the same in every row.
+//           loads_per_fma [from shared memory], registers, local_bytes [per thread].
 // Confirm   ncu --metrics l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum
 #include "kernels/registers.cuh"
 

@@ -1,11 +1,12 @@
-// stream: what is the memory roof?
+// stream: how high is the roof of memory?
 //
-// Expected  88 % of the data sheet or more (a goal on an H200: read 4.4, copy 4.3, triad 4.2 TB/s).
-//           The best row is the roof in every chart. Whether it is reached is Little's law: bytes
-//           in flight an SM, threads x bytes x unroll, against latency x bandwidth. So narrow
-//           accesses need unrolling, and 16 bytes an access hardly any. The dtype does not matter.
-// Units     bytes [a lane's access], unroll [accesses a thread has in flight, of each input]. All
-//           arrays are of 256 MiB; bytes that the computation needs, one way each.
+// Expected  88 % of the data sheet or more (goal on an H200: read 4.4, copy 4.3, triad 4.2 TB/s).
+//           The best row is the roof in every chart. Whether a row reaches it is Little's law:
+//           bytes in flight per SM (threads x bytes x unroll) against latency x bandwidth. So
+//           narrow accesses need unrolling, and 16-byte accesses hardly any. The dtype does not
+//           matter.
+// Units     bytes [per lane and access], unroll [accesses in flight per thread, of each input].
+//           Every array is 256 MiB; useful bytes count each array once, in its one direction.
 // Confirm   ncu --metrics dram__throughput.avg.pct_of_peak_sustained_elapsed
 #include <cstdint>
 

@@ -1,14 +1,13 @@
-// stream_overlap: can copies hide under compute?
+// stream_overlap: can copies hide behind compute?
 //
-// Expected  from pinned memory, C chunks on enough streams take
-//           sum of stages / C + (C - 1) x longest stage / C + an overhead a chunk: at best the
-//           longest stage alone (overlap_efficiency 1), and too small chunks lose to their
-//           overhead. One stream, pageable memory (which blocks the host) or a launch into the
-//           legacy default stream between the chunks put everything in a row. Both directions at
-//           once are twice one. A prioritised kernel waits for the one that runs, not for all that
-//           are queued.
-// Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last
-//           a quarter as long as one copy. overlap_efficiency is the longest stage alone over the
+// Expected  From pinned memory, C chunks on enough streams take sum of stages / C + (C - 1) x
+//           longest stage / C + an overhead per chunk. At best that is the longest stage alone
+//           (overlap_efficiency 1); chunks that are too small lose to their overhead. One stream,
+//           pageable memory (which blocks the host) or a launch into the legacy default stream
+//           between the chunks put everything in a row. Both directions at once are twice one. A
+//           prioritised kernel waits for the one that runs, not for all that are queued.
+// Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last a
+//           quarter as long as one copy. overlap_efficiency is the longest stage alone over the
 //           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
@@ -229,7 +228,9 @@ void priority(Bench& bench) {
   if (least == greatest) bench.skip("this device has no stream priorities");
   const auto pace = paced_work::pace_of(bench.device());
   const unsigned long_grid = pace.blocks(50e-6, rounds), short_grid = pace.blocks(5e-6, rounds);
-  const auto in = bench.input<word>(std::size_t{long_grid} * paced_work::threads);
+  // A part for each stream of the backlog: nothing orders their kernels.
+  const std::size_t part = std::size_t{long_grid} * paced_work::threads;
+  const auto in = bench.input<word>(streams * part);
   const auto out = bench.output<word>(in.size());
   const auto answer = bench.output<word>(std::size_t{short_grid} * paced_work::threads);
   const paced_work::Expected<decltype(in.values())> expected{in.values(), rounds};
@@ -247,17 +248,18 @@ void priority(Bench& bench) {
   const gpubench::Stream urgent(cudaStreamNonBlocking,
                                 bench.axis("urgent") == "high" ? greatest : least);
   const Event arrived, answered;
-  const auto compute = [&](cudaStream_t s, unsigned grid, word* to) {
-    launch(transform, grid, paced_work::threads, 0, s, in.data(), to, rounds);
+  const auto compute = [&](cudaStream_t s, unsigned grid, std::size_t first, word* to) {
+    launch(transform, grid, paced_work::threads, 0, s, in.data() + first, to, rounds);
   };
   bench.run([&](cudaStream_t s) {
     backlog.fork(s);
     for (unsigned k = 0; k + 1 < all; ++k) {
-      compute(backlog[k % streams], long_grid, out.data());
+      const std::size_t first = k % streams * part;
+      compute(backlog[k % streams], long_grid, first, out.data() + first);
       if (k == 0) arrived.record(backlog[0]);
     }
     arrived.hold(urgent);
-    compute(urgent, short_grid, answer.data());
+    compute(urgent, short_grid, 0, answer.data());
     answered.record(urgent);
     answered.hold(s);
     backlog.join(s);

@@ -1,9 +1,9 @@
 // throttle: is the silicon slowing down, or is it the code?
 //
-// Expected  the same pace from the first second to the last. Dense arithmetic draws the most power:
-//           where the pace falls with the clock, the driver's reasons say whether a power cap, heat
+// Expected  The same pace from the first second to the last. Dense arithmetic draws the most power.
+//           Where the pace falls with the clock, the driver's reasons say whether a power cap, heat
 //           or a brake is behind it; where it falls at the same clock, it is the code, or who
-//           shares the machine with it. Memory traffic hardly follows the SMs' clock.
+//           shares the machine with it. Memory traffic hardly follows the SM clock.
 // Units     FLOP of bf16 matrix products with operands in registers; bytes read and written. The
 //           first time is as in every row; then comes the watch, --watch_seconds long, and its
 //           verdict. The model computes both programs and has no clock to lose.

@@ -1,6 +1,6 @@
-// topology: who talks to whom?
+// topology: how fast is the link between each pair of GPUs?
 //
-// Expected  bytes cross NVLink at one rate between any two GPUs of a node, PCIe at a tenth of it or
+// Expected  Bytes cross NVLink at one rate between any two GPUs of a node, PCIe at a tenth of it or
 //           less, and stay on one GPU at half of its memory's bandwidth. A kernel that fetches from
 //           a peer reaches what the driver's copy does. A copy of 4 bytes costs the same few us
 //           everywhere but through the host. What is measured agrees with what the driver reports.
@@ -91,7 +91,7 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
     gpubench::fill_random(source.data(), n, values);
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  CUDA_CHECK(cudaMemset(target.data(), gpubench::poison_byte, target.bytes()));
+  target.set(gpubench::poison_byte);
   bench.check([&](bool only_written) {
     const CurrentDevice there(pair.to);
     return gpubench::check_elements(target.data(), n, values, 0, 0, only_written);

@@ -1,12 +1,12 @@
-// transfer: what crosses the link?
+// transfer: how fast do bytes cross between host and device?
 //
 // Expected  latency + size / bandwidth on every path, so half of the bandwidth at the size where
 //           both are equal: about 100 KB over PCIe, and copies much smaller pay for latency alone.
 //           Pinned memory reaches the link. Pageable memory is staged by the host, which is slower
-//           and waits. A kernel on mapped memory is as fast as a copy, if enough of its reads are
-//           under way. Managed memory is prefetched there and back, in whole pages. A copy on the
+//           and waits. A kernel on mapped memory is as fast as a copy if enough of its reads are in
+//           flight. Managed memory is prefetched there and back, in whole pages. A copy on the
 //           device reads and writes its DRAM; one to a peer crosses what connects the two (topology
-//           says what).
+//           measures that).
 // Units     size [bytes]; `managed` goes there and back, and its bytes count once. At the largest
 //           default size of a path the row carries the fit over five sizes: fit_latency_seconds,
 //           fit_bytes_per_second, fit_half_bandwidth_bytes. node is the NUMA node that holds the

@@ -130,10 +130,11 @@ ensure_packages() {
 
 # What the build takes. GoogleTest too: a configured build folder has the tests, to be built when
 # asked for.
-ensure_build_packages() {
-  ensure_packages g++ cmake ninja-build binutils git libbenchmark-dev nlohmann-json3-dev \
-    libgtest-dev libgmock-dev python3-venv
-}
+build_packages=(g++ cmake ninja-build binutils git libbenchmark-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev)
+
+# And what makes .venv, in one go.
+ensure_build_packages() { ensure_packages "${build_packages[@]}" python3-venv; }
 
 # --- build ----------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Which package is tested, and the order of the files."""
+"""Which package is tested, the order of the files, and what only `scripts/test --all` runs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPORTS, os.environ.get
 LONGEST = ("test_submissions", "test_offline", "test_audit", "test_concepts")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# Set by scripts/test --all.
+EVERYTHING = "GPUBENCH_ALL_TESTS" in os.environ
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "release: takes long; run by scripts/test --all only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     order = {name: at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+    if EVERYTHING:
+        return
+    left_out = [item for item in items if item.get_closest_marker("release")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("release")]

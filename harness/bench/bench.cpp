@@ -121,7 +121,7 @@ OperandMemory Bench::memory(std::size_t elements, std::size_t size) {
 void Bench::poison(const OperandMemory& memory) {
   prepare([memory](std::size_t set) {
     const DeviceBuffer<std::byte>& buffer = (*memory.sets)[set];
-    if (buffer.size() > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
+    if (buffer.size() > 0) buffer.set(poison_byte);
   });
 }
 

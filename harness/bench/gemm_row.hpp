@@ -214,7 +214,7 @@ void tune_first(Bench& bench, Gemm& gemm, const Input<In>& a, const Input<In>& b
   bench.each_set([=, &gemm, tuned = false]() mutable {
     if (tuned) return;
     gemm.tune(a.data(), b.data(), d.data());
-    CUDA_CHECK(cudaMemset(d.data(), poison_byte, d.size() * sizeof(Out)));
+    set_memory(d.data(), poison_byte, d.size() * sizeof(Out));
     tuned = true;
   });
 }
@@ -234,7 +234,7 @@ std::string check_in_small(const GemmShape& shape) {
   const Generator<In> of_a{1}, of_b{2};
   fill_random(a.data(), a.size(), of_a);
   fill_random(b.data(), b.size(), of_b);
-  CUDA_CHECK(cudaMemset(d.data(), poison_byte, d.bytes()));
+  d.set(poison_byte);
   Gemm(s).queue(nullptr, a.data(), b.data(), d.data());
   CUDA_CHECK(cudaDeviceSynchronize());
   return check_product(s, a.data(), b.data(), d.data(), of_a, of_b);

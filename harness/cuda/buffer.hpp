@@ -37,6 +37,10 @@ void* managed_memory(std::size_t count, std::size_t size);
 
 }  // namespace detail
 
+// Sets device memory and returns once it is set. A cudaMemset alone returns before, and streams
+// that do not block would not wait for it.
+void set_memory(void* device, int byte, std::size_t bytes);
+
 // `count` elements in the device's memory, uninitialised. No elements: data() is null.
 template <class T>
 class DeviceBuffer {
@@ -63,11 +67,15 @@ class DeviceBuffer {
   std::size_t size() const { return count_; }
   std::size_t bytes() const { return count_ * sizeof(T); }
 
-  // Both wait for the copy. `host` has no more elements than the buffer.
+  // All three wait until it is done, whichever stream uses the buffer next. `host` has no more
+  // elements than the buffer.
   void upload(std::span<const T> host) const {
     if (host.size() > count_) throw std::length_error("more elements than the buffer holds");
     CUDA_CHECK(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+    // From pageable memory, cudaMemcpy waits only until `host` has been read.
+    CUDA_CHECK(cudaStreamSynchronize(nullptr));
   }
+  void set(int byte) const { set_memory(data_, byte, bytes()); }
   std::vector<T> download() const {
     std::vector<T> host(count_);
     CUDA_CHECK(cudaMemcpy(host.data(), data_, bytes(), cudaMemcpyDeviceToHost));

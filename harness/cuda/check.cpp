@@ -85,4 +85,10 @@ void launch_failed(cudaError_t error, dim3 grid, dim3 block, std::size_t shared_
 }
 
 }  // namespace detail
+
+void set_memory(void* device, int byte, std::size_t bytes) {
+  CUDA_CHECK(cudaMemset(device, byte, bytes));
+  CUDA_CHECK(cudaStreamSynchronize(nullptr));
+}
+
 }  // namespace gpubench

@@ -46,6 +46,8 @@ class Platform {
   virtual const DeviceSpec& device() const = 0;
   virtual bool has_device_file() const = 0;      // false: device() is derived from its attributes
   virtual std::string cuda_version() const = 0;  // "" on the model
+  // Under which conditions the model runs, by name; "" for none.
+  virtual std::string conditions() const { return {}; }
   // What connects two GPUs of this machine, as the driver says: "NVLink", "PCIe (one switch)", ...;
   // "" where nobody can say.
   virtual std::string connection(int, int) const { return {}; }
@@ -82,8 +84,10 @@ class Platform {
 };
 
 // Opens the device that `selector` names, without its "cuda" or "model": an ordinal, or a device
-// file's name or path. UsageError when there is none such.
-std::unique_ptr<Platform> open_platform(const std::string& selector);
+// file's name or path; on the model, under the conditions in the file of that name ("": none).
+// UsageError when there is none such.
+std::unique_ptr<Platform> open_platform(const std::string& selector,
+                                        const std::string& conditions_file = "");
 DeviceKind program_kind();
 // One line for each GPU that this program could measure; empty on the model.
 std::vector<std::string> list_gpus();

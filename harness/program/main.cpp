@@ -2,10 +2,12 @@
 #include <iostream>
 
 #include "harness/program/program.hpp"
+#include "harness/system/cuda_environment.hpp"
 #include "harness/system/error.hpp"
 
 int main(int argc, char** argv) {
   try {
+    gpubench::ask_for_connections();  // MPI too may start CUDA
     return gpubench::run_program(argc, argv);
   } catch (const gpubench::UsageError& error) {
     std::cerr << "gpubench: " << error.what() << '\n';

@@ -77,6 +77,11 @@ Options parse_options(int argc, char** argv) {
   using Take = std::function<void(const std::string& flag, const std::string& value)>;
   const std::map<std::string, Take> ours = {
       {"device", [&](auto&, auto& v) { o.device = v; }},
+      {"conditions",
+       [&](auto& f, auto& v) {
+         if (v.empty()) throw UsageError("--" + f + "=FILE: takes the name of a file");
+         o.conditions = v;
+       }},
       {"suite",
        [&](auto& f, auto& v) {
          o.suite_name = v;
@@ -174,6 +179,8 @@ const char* help_text() {
 Where it runs
   --device=auto|cuda[:N]|model:NAME   auto takes the GPU if there is one, else model:h200-sxm.
                                       model:FILE.json takes a device file of yours.
+  --conditions=FILE                   a model device that is less kind, as the JSON file says:
+                                      what comes late, out of order, slowly or never
   --list_devices                      every GPU here and every device the model knows
 What it runs
   --benchmark_filter=REGEX            rows whose name matches; a leading '-' takes the others

@@ -25,6 +25,7 @@
 #include "harness/program/trace.hpp"
 #include "harness/records/explanation.hpp"
 #include "harness/system/child_process.hpp"
+#include "harness/system/cuda_environment.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/process_group.hpp"
@@ -128,12 +129,13 @@ ordered_json context_json(const Options& options, Platform& platform, const char
                        {"mode", options.bench.mode == Mode::cold ? "cold" : "hot"},
                        {"seed", options.bench.seed}};
   if (const std::string cuda = platform.cuda_version(); !cuda.empty()) json["cuda_version"] = cuda;
+  if (const std::string name = platform.conditions(); !name.empty()) json["conditions"] = name;
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
   }
   // What not every run has, or has only at its end, is no less gpubench's own.
-  const std::set<std::string, std::less<>> not_always{"cuda_version", "driver_version", "roofs",
-                                                      "interrupted"};
+  const std::set<std::string, std::less<>> not_always{"conditions", "cuda_version",
+                                                      "driver_version", "interrupted", "roofs"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key of gpubench's own");
@@ -380,7 +382,8 @@ int run_program(int argc, char** argv) {
       throw UsageError("--trace='" + options.trace + "' is a file that --benchmark_out writes");
     }
   }
-  const std::unique_ptr<Platform> platform = open_platform(selector_of(options));
+  const std::unique_ptr<Platform> platform =
+      open_platform(selector_of(options), options.conditions);
   platform->set_explaining(!options.explain.empty());
   const auto predicted = options.predict && speaks && platform->kind() == DeviceKind::cuda
                              ? predictions(options, *platform)

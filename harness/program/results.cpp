@@ -330,9 +330,12 @@ std::string result_csv(const Results& results, const Options& options) {
 }
 
 std::string headline_text(const ordered_json& context) {
+  const auto conditions = context.find("conditions");
   return "gpubench: " + context.at("device_title").get<std::string>() +
-         (context.at("device_kind") == "model" ? ": MODELLED, nothing here was measured\n"
-                                               : ": measured\n");
+         (context.at("device_kind") == "model" ? ": MODELLED, nothing here was measured"
+                                               : ": measured") +
+         (conditions == context.end() ? "" : ", conditions: " + conditions->get<std::string>()) +
+         "\n";
 }
 
 std::string console_header(std::size_t width) {

@@ -49,34 +49,31 @@ Gate::~Gate() {
   store();
 }
 
-// CUDA 13 has no attribute that says whether a device can wait for 32-bit values: the calls
-// themselves answer "not supported". So an open gate is tried.
+// CUDA 13 has no attribute that says whether a device can wait for 32-bit values: the call itself
+// answers "not supported". So an open gate is tried.
 Gate::Kind Gate::probe() {
-  wait_value_ = reinterpret_cast<MemoryOperation>(entry_point("cuStreamWaitValue32"));
-  write_value_ = reinterpret_cast<MemoryOperation>(entry_point("cuStreamWriteValue32"));
-  if (wait_value_ != nullptr && write_value_ != nullptr) {
-    const auto word = reinterpret_cast<CUdeviceptr>(device_word_);
-    const CUresult wait = wait_value_(opener_, word, ticket_, CU_STREAM_WAIT_VALUE_GEQ);
-    const CUresult write = write_value_(opener_, word, ticket_, CU_STREAM_WRITE_VALUE_DEFAULT);
-    opener_.synchronize();
-    if (wait == CUDA_SUCCESS && write == CUDA_SUCCESS) return Kind::memory_operations;
-    for (const CUresult result : {wait, write}) {
-      if (result != CUDA_ERROR_NOT_SUPPORTED) check(result, "stream memory operation");
-    }
+  const Stream stream;
+  wait_value_ = reinterpret_cast<WaitValue>(entry_point("cuStreamWaitValue32"));
+  if (wait_value_ != nullptr) {
+    const CUresult wait = wait_value_(stream, reinterpret_cast<CUdeviceptr>(device_word_), ticket_,
+                                      CU_STREAM_WAIT_VALUE_GEQ);
+    stream.synchronize();
+    if (wait == CUDA_SUCCESS) return Kind::memory_operation;
+    if (wait != CUDA_ERROR_NOT_SUPPORTED) check(wait, "cuStreamWaitValue32");
   }
   // Also the spin kernel's own first run, which must not happen behind a gate.
-  const cudaError_t spin = launch_spin_gate(device_word_, ticket_, timeout_.count(), opener_);
+  const cudaError_t spin = launch_spin_gate(device_word_, ticket_, timeout_.count(), stream);
   if (spin == cudaErrorNotSupported) {
     static_cast<void>(cudaGetLastError());
     return Kind::none;
   }
   CUDA_CHECK(spin);
-  opener_.synchronize();
+  stream.synchronize();
   return Kind::spin_kernel;
 }
 
 void Gate::queue_wait(cudaStream_t stream) {
-  if (kind_ == Kind::memory_operations) {
+  if (kind_ == Kind::memory_operation) {
     check(wait_value_(stream, reinterpret_cast<CUdeviceptr>(device_word_), ticket_,
                       CU_STREAM_WAIT_VALUE_GEQ),
           "cuStreamWaitValue32");
@@ -106,13 +103,7 @@ bool Gate::open() {
     if (timed_out_) return false;
   }
   changed_.notify_one();
-  if (kind_ == Kind::memory_operations) {
-    check(write_value_(opener_, reinterpret_cast<CUdeviceptr>(device_word_), ticket_,
-                       CU_STREAM_WRITE_VALUE_DEFAULT),
-          "cuStreamWriteValue32");
-  } else {
-    store();
-  }
+  store();
   return true;
 }
 

@@ -1,11 +1,12 @@
 // A gate in a stream: work is queued behind it and runs once it opens, so that no launch latency
 // lies between what is measured.
 //
-// The stream waits for a word in mapped host memory (cuStreamWaitValue32), which a write from a
-// second stream sets (cuStreamWriteValue32). Where the driver has neither, a kernel spins on the
-// word. If the host blocks while the gate is closed, on work that waits behind it, nobody would
-// ever open it: a watchdog thread does so after a time-out with a plain store to the word, which
-// needs no CUDA call and so cannot block as well. What was measured then is worthless.
+// The stream waits for a word in mapped host memory (cuStreamWaitValue32); where the driver cannot,
+// a kernel spins on the word. The host opens the gate with a plain store: a write from a second
+// stream could wait for ever behind the very stream that it is to release, as streams share
+// hardware queues. If the host blocks while the gate is closed, on work that waits behind it,
+// nobody would ever open it: a watchdog thread does so after a time-out. What was measured then is
+// worthless.
 //
 // Hence never gated: the first run of any kernel (lazy loading waits for the device), more than
 // max_gated_operations in the queue (a full queue blocks the host), a body that may block the host
@@ -52,9 +53,9 @@ class Gate {
   std::string timeout_message() const;
 
  private:
-  enum class Kind { none, memory_operations, spin_kernel };
-  // cuStreamWaitValue32 and cuStreamWriteValue32 alike.
-  using MemoryOperation = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+  enum class Kind { none, memory_operation, spin_kernel };
+  using WaitValue = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t,
+                                 unsigned);  // cuStreamWaitValue32
 
   Kind probe();
   void queue_wait(cudaStream_t stream);
@@ -64,9 +65,7 @@ class Gate {
   const std::chrono::duration<double> timeout_;
   const PinnedBuffer<std::uint32_t> word_;
   const std::uint32_t* const device_word_;
-  const Stream opener_;
-  MemoryOperation wait_value_ = nullptr;
-  MemoryOperation write_value_ = nullptr;
+  WaitValue wait_value_ = nullptr;
   std::uint32_t ticket_ = 0;  // the gate is open once the word has reached it
   Kind kind_ = Kind::none;
 

@@ -86,7 +86,7 @@ class Fleet {
   }
   void poison() const {
     each([&](unsigned i) {
-      CUDA_CHECK(cudaMemset(gpus_[i].data, gpubench::poison_byte, n_ * sizeof(float)));
+      gpubench::set_memory(gpus_[i].data, gpubench::poison_byte, n_ * sizeof(float));
     });
   }
 

@@ -30,9 +30,13 @@ def check(lab: Lab, options: argparse.Namespace) -> Report:
     )
     seed = options.seed if options.seed is not None else fresh_seed(options.student)
     return grade(
-        lab, submission, options.build, device=device_for(lab, options.build, options.device),
-        seed=seed, predict_first=not options.no_predictions,
-    )  # fmt: skip
+        lab,
+        submission,
+        options.build,
+        device=device_for(lab, options.build, options.device),
+        seed=seed,
+        predict_first=not options.no_predictions,
+    )
 
 
 def watch(lab: Lab, options: argparse.Namespace) -> int:
@@ -119,9 +123,12 @@ def command_class(options: argparse.Namespace) -> int:
         table.writeheader()
         for folder in students:
             report = grade(
-                lab, submission_in(folder), options.build, device=device,
+                lab,
+                submission_in(folder),
+                options.build,
+                device=device,
                 seed=fresh_seed(folder.name),
-            )  # fmt: skip
+            )
             table.writerow(show.as_summary(folder.name, report))
             print(f"{folder.name}: {show.points(report.points)}", flush=True)
     return 0
@@ -152,9 +159,10 @@ def parser() -> argparse.ArgumentParser:
 
     def device(sub: argparse.ArgumentParser) -> None:
         sub.add_argument(
-            "--device", default="auto",
+            "--device",
+            default="auto",
             help=f"auto (this machine's GPU, else {MODEL}), cuda or model:NAME",
-        )  # fmt: skip
+        )
         sub.add_argument("--student", default="", help="whose seed to use, instead of a new one")
 
     add("list", command_list, "The labs that there are; also without any command.")

@@ -24,9 +24,13 @@ def expected(lab: Lab, build: Path) -> dict[str, dict[str, dict[str, float]]]:
         program = compile_solution(lab, build, lab.reference, Path(folder))
         for device in lab.devices:
             ran = run_rows(
-                program, Path(folder), f"model:{device}", 1, "--benchmark_filter=lab/timed",
+                program,
+                Path(folder),
+                f"model:{device}",
+                1,
+                "--benchmark_filter=lab/timed",
                 limits=Limits(seconds=100),  # a reference ends, on a busy machine too
-            )  # fmt: skip
+            )
             if ran.why:
                 raise LabError(f"{lab.reference} on {device}: {ran.why}")
             # Six digits: the rest would change with every rounding in the model.

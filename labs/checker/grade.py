@@ -117,9 +117,14 @@ def grade(
 
 
 def compiled(
-    lab: Lab, build: Path, submission: Submission, here: Path, part: Part, kind: str,
+    lab: Lab,
+    build: Path,
+    submission: Submission,
+    here: Path,
+    part: Part,
+    kind: str,
     look: Look | None,
-) -> Program | None:  # fmt: skip
+) -> Program | None:
     """The submission's program; none, and why, where it does not compile or must not run."""
     try:
         program = compile_solution(lab, build, submission.solution, here, kind, look)
@@ -135,9 +140,15 @@ def compiled(
 
 
 def run_on_gpu(
-    lab: Lab, build: Path, submission: Submission, here: Path, device: str, seed: int, part: Part,
+    lab: Lab,
+    build: Path,
+    submission: Submission,
+    here: Path,
+    device: str,
+    seed: int,
+    part: Part,
     limits: Limits | None,
-) -> dict[str, dict[str, Any]]:  # fmt: skip
+) -> dict[str, dict[str, Any]]:
     """The same solution, compiled by nvcc: its points are gone where it is wrong there."""
     prepare(lab, build, CUDA)
     folder = here / "cuda"
@@ -200,11 +211,16 @@ def run_rows(
     modelled = ["--whole_grids"] if is_model(device) else []
     ended = run(
         [
-            str(program.path), f"--device={device}", f"--seed={seed}", "--benchmark_format=json",
-            *modelled, *flags,
+            str(program.path),
+            f"--device={device}",
+            f"--seed={seed}",
+            "--benchmark_format=json",
+            *modelled,
+            *flags,
         ],
-        here, limits,
-    )  # fmt: skip
+        here,
+        limits,
+    )
     if ended.why:
         return Ran({}, ended.why)
     mark = "model device: "
@@ -268,11 +284,16 @@ def explained(program: Program, here: Path, device: str, seed: int, row: str) ->
     out = here / "explained.json"
     ended = run(
         [
-            str(program.path), f"--device={device}", f"--seed={seed}", f"--explain={row}",
-            f"--benchmark_out={out}", "--benchmark_out_format=json",
+            str(program.path),
+            f"--device={device}",
+            f"--seed={seed}",
+            f"--explain={row}",
+            f"--benchmark_out={out}",
+            "--benchmark_out_format=json",
         ],
-        here, Limits(),
-    )  # fmt: skip
+        here,
+        Limits(),
+    )
     beside = out.with_suffix(".explain.json")
     if ended.why or not beside.exists():
         raise LabError(f"--explain={row}: {ended.why or ended.stderr.strip()}")
@@ -287,9 +308,14 @@ def view_of(text: str, access: dict[str, Any]) -> list[str]:
 
 
 def grade_counters(
-    lab: Lab, program: Program, here: Path, device: str, seed: int,
-    rows: dict[str, dict[str, Any]], part: Part,
-) -> None:  # fmt: skip
+    lab: Lab,
+    program: Program,
+    here: Path,
+    device: str,
+    seed: int,
+    rows: dict[str, dict[str, Any]],
+    part: Part,
+) -> None:
     faults: list[str] = []
     # A program of the host's has no accesses of its own to look at, and its lab no limits for them.
     looked_at = [name for name in rows if name.startswith("lab/timed") and lab.limits]

@@ -11,18 +11,38 @@ from .course import Lab, LabError, all_labs, seals
 
 # What the checker is built and run from; the suite's own concepts are reading, and come along.
 TREE = (
-    "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "bench", "kernels", "harness",
-    "labs", "reports", "scripts",
-)  # fmt: skip
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "LICENSE",
+    "README.md",
+    "bench",
+    "docs",
+    "kernels",
+    "harness",
+    "labs",
+    "reports",
+    "scripts",
+)
 
 
 def tracked_files(root: Path) -> list[Path]:
     """Files of the tree as git knows them: no build folders, nobody's half-done work elsewhere."""
     done = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard",
-         "--", *TREE],
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [
+            "git",
+            "-C",
+            str(root),
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--",
+            *TREE,
+        ],
+        capture_output=True,
+        check=False,
+    )
     if done.returncode != 0:
         raise LabError(f"{root} is no git checkout: {done.stderr.decode().strip()}")
     names = sorted(set(done.stdout.decode().split("\0")) - {""})

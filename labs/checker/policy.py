@@ -19,10 +19,22 @@ class ForbiddenError(Exception):
 
 
 INCLUDES = {
-    "cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cooperative_groups.h",
-    "cuda_pipeline_primitives.h", "dynamic_shared.hpp", "warp_mma.hpp", "math.h", "cmath", "cfloat",
-    "climits", "cstdint", "cstddef", "limits",
-}  # fmt: skip
+    "cuda_runtime.h",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "mma.h",
+    "cooperative_groups.h",
+    "cuda_pipeline_primitives.h",
+    "dynamic_shared.hpp",
+    "warp_mma.hpp",
+    "math.h",
+    "cmath",
+    "cfloat",
+    "climits",
+    "cstdint",
+    "cstddef",
+    "limits",
+}
 WORDS = {
     "asm": "inline assembly",
     "__asm__": "inline assembly",
@@ -98,8 +110,10 @@ def look_at(lab: Lab, unit: Path) -> None:
     """ForbiddenError: the unit calls what it must not, or has code that would run by itself."""
     listed = subprocess.run(
         ["nm", "--undefined-only", "--format=posix", str(unit)],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     names = [line.split()[0] for line in listed.splitlines()]
     demangled = subprocess.run(
         ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True

@@ -54,10 +54,15 @@ def run(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     child = subprocess.Popen(
-        command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env={name: os.environ[name] for name in keep if name in os.environ},
-        start_new_session=True, preexec_fn=limit_child,
-    )  # fmt: skip
+        command,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={name: os.environ[name] for name in keep if name in os.environ},
+        start_new_session=True,
+        preexec_fn=limit_child,
+    )
     assert child.stdout is not None
     assert child.stderr is not None
     streams = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}

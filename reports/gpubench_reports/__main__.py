@@ -2,6 +2,6 @@
 
 import sys
 
-from gpubench_reports.cli import main
+from gpubench_reports.commands.command_line import main
 
 sys.exit(main())

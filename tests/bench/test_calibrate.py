@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import calibrate, programs
-from gpubench_reports.cli import main
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common import programs
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules import calibration
 
 from .conftest import BUILD, ROOT, run
 
@@ -58,13 +59,13 @@ def perturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     device = json.loads((ROOT / f"harness/devices/{BASE}.json").read_text())
     for figure, factor in FACTORS.items():
         value = device["figures"][figure]["value"] * factor
-        is_count = calibrate.figure_rules()[figure].constraint == "count"
+        is_count = calibration.figure_rules()[figure].constraint == "count"
         device["figures"][figure]["value"] = round(value) if is_count else value
     device["name"] = "perturbed"
     (folder / "perturbed.json").write_text(json.dumps(device))
     result = folder / "result.json"
     # `steps` is a tenth of the time, and finds here only what is known to be absent.
-    pattern = calibrate.rules().pattern().replace("|memory_hierarchy/steps/size:8589934592", "")
+    pattern = calibration.rules().pattern().replace("|memory_hierarchy/steps/size:8589934592", "")
     programs.run(
         BUILD / "gpubench",
         [f"--device=model:{folder / 'perturbed.json'}", "--suite=full",
@@ -94,9 +95,9 @@ def test_every_figure_comes_back(perturbed: Path, tmp_path: Path, capsys) -> Non
 
 
 def test_all_figures_of_the_rules_are_tried_but_those_that_cannot_be(perturbed: Path) -> None:
-    by = calibrate.rules()
+    by = calibration.rules()
     assert {rule.figure for rule in by.rules} == set(FACTORS) | set(NOT_GIVEN_BACK)
-    found = calibrate.calibrate(read(perturbed), calibrate.read_device(BASE), True, by)
+    found = calibration.calibrate(read(perturbed), calibration.read_device(BASE), True, by)
     assert set(found.missed) == set(NOT_GIVEN_BACK)
     for figure, why in NOT_GIVEN_BACK.items():
         assert why in found.missed[figure]
@@ -107,7 +108,7 @@ def test_all_figures_of_the_rules_are_tried_but_those_that_cannot_be(perturbed: 
 def test_every_row_that_a_rule_names_exists() -> None:
     listed = run("--device=model:h200-sxm", "--suite=full", "--benchmark_list_tests").stdout
     names = listed.splitlines()
-    for rule in calibrate.rules().rules:
+    for rule in calibration.rules().rules:
         for pattern in (rule.rows, *rule.with_rows.values()):
             pattern = re.sub(r"\{\w+\}", "[^/]+", pattern)
             for branch in pattern.split("|") if "(" not in pattern else [pattern]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from reports.factory import DRAM, make_document, make_roofs
 
-from gpubench_reports.claims import HOLDS, PARTLY, UNTESTED, Case, claims, judge_claims
-from gpubench_reports.reader import read
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules.claims import HOLDS, PARTLY, UNTESTED, Case, claims, judge_claims
 
 from .conftest import RowsOfConcept, concepts, run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpubench_reports.verdicts import rules
+from gpubench_reports.rules.verdicts import rules
 
 from .conftest import RowsOfConcept, concepts, rows_of, run
 

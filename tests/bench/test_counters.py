@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reports.profiles import metrics_of, ncu_csv
 
-from gpubench_reports import counters
-from gpubench_reports.reader import read
+from gpubench_reports.comparisons import counters
+from gpubench_reports.results.reader import read
 
 from .conftest import rows_of, run
 

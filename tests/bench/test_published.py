@@ -1,28 +1,28 @@
-"""The README's table of errors against published measurements is what the command prints."""
+"""The page's table of errors against published measurements is what the command prints."""
 
 from __future__ import annotations
 
 import json
 
-from gpubench_reports.cli import main
-from gpubench_reports.published import BEGIN, END, read_points
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.comparisons.published import BEGIN, END, read_points
 
 from .conftest import BUILD, ROOT
 
 POINTS = ROOT / "tests" / "data" / "published"
 
 
-def test_the_readme_shows_what_the_command_prints(tmp_path, capsys) -> None:
-    readme = ROOT / "README.md"
-    copy = tmp_path / "README.md"
-    copy.write_text(readme.read_text())
+def test_the_page_shows_what_the_command_prints(tmp_path, capsys) -> None:
+    page = ROOT / "docs/model-accuracy.md"
+    copy = tmp_path / "page.md"
+    copy.write_text(page.read_text())
     assert main(["published", str(POINTS), "--program", str(BUILD / "gpubench"),
                  "--readme", str(copy)]) == 0  # fmt: skip
     printed = capsys.readouterr().out
     assert printed in copy.read_text()
-    block = readme.read_text().partition(BEGIN)[2].partition(END)[0].removeprefix("\n")
+    block = page.read_text().partition(BEGIN)[2].partition(END)[0].removeprefix("\n")
     assert block == printed, (
-        "run: gpubench-report published tests/data/published --readme README.md"
+        "run: gpubench-report published tests/data/published --readme docs/model-accuracy.md"
     )
 
 

@@ -123,6 +123,16 @@ TEST_F(BenchTest, WhatComesBackToTheHostIsChecked) {
   EXPECT_TRUE(r.samples.empty()) << "wrong results are not timed";
 }
 
+TEST_F(BenchTest, WhatIsPreparedIsThereBeforeTheBodyWhateverTheDeviceMayDo) {
+  for (const char* name : {"kind", "late", "one-queue", "slow-host", "all-at-once"}) {
+    platform_.reset();
+    platform_ = open_platform(
+        "h200-sxm", std::string(GPUBENCH_SOURCE_DIR "/tests/data/conditions/") + name + ".json");
+    const Row r = row();
+    EXPECT_EQ(r.outcome, Outcome::measured) << name << ": " << r.reason;
+  }
+}
+
 TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
   EXPECT_THAT(row(counts_twice).reason, HasSubstr("'times_longer' already"));
   EXPECT_THAT(row(compares_too_early).reason, HasSubstr("no time before run()"));

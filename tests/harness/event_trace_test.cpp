@@ -120,8 +120,10 @@ TEST_F(EventTraceTest, OverlapShows) {
   const Stream one, other;
   const auto traced = trace([&] {
     launch(long_kernel, 1, 1, 0, one, to_);
-    CUDA_CHECK(cudaMemcpyAsync(host_, to_, words * sizeof(int), cudaMemcpyDeviceToHost, other));
-    CUDA_CHECK(cudaMemsetAsync(to_, 0, 64, one));
+    constexpr std::size_t set = 64;
+    CUDA_CHECK(cudaMemcpyAsync(host_, to_ + set / sizeof(int), words * sizeof(int) - set,
+                               cudaMemcpyDeviceToHost, other));
+    CUDA_CHECK(cudaMemsetAsync(to_, 0, set, one));
     CUDA_CHECK(cudaDeviceSynchronize());
   });
   const auto kernels = on_track(traced, "stream 1"), copies = on_track(traced, "stream 2");

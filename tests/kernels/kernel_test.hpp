@@ -38,7 +38,7 @@ class KernelTest : public DeviceUnderTest {
   template <class T>
   static DeviceBuffer<T> output(std::size_t elements) {
     DeviceBuffer<T> buffer(elements);
-    if (elements > 0) CUDA_CHECK(cudaMemset(buffer.data(), poison_byte, buffer.bytes()));
+    if (elements > 0) buffer.set(poison_byte);
     return buffer;
   }
 

@@ -36,9 +36,13 @@ from .conftest import BUILD, LABS, ROOT
 def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "checker", "--build", str(BUILD), *words],
-        cwd=cwd, env={"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=cwd,
+        env={"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 # --- limits ---------------------------------------------------------------------------------------
@@ -192,8 +196,10 @@ class Gpu:
         return build.Program(solution, into / "solution.o")
 
     def run(self, program, here, on, seed, *flags, limits=None) -> Ran:
-        row = {"real_time": self.seconds[on, program.path.parent.name == "reference"],
-               "time_unit": "s"}  # fmt: skip
+        row = {
+            "real_time": self.seconds[on, program.path.parent.name == "reference"],
+            "time_unit": "s",
+        }
         if on == self.wrong_on:
             row |= {"error_occurred": True, "error_message": "element 0 is 1, expected 2"}
         return Ran({"lab/timed": row})
@@ -280,9 +286,12 @@ def test_what_needs_no_build_does_not_wait_for_one(words: list[str]) -> None:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         done = subprocess.run(
-            [ROOT / "scripts" / "lab", *words], capture_output=True, text=True, timeout=60,
+            [ROOT / "scripts" / "lab", *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
             check=False,
-        )  # fmt: skip
+        )
     assert done.returncode == 0, done.stderr
     assert "waiting" not in done.stderr
     assert done.stdout
@@ -334,9 +343,13 @@ def test_grading_a_class_and_gradescope(prepared, tmp_path: Path) -> None:
     assert [(row["student"], row["total"]) for row in rows] == [("ada", "100.0"), ("bob", "20.0")]
     results = tmp_path / "out" / "results.json"
     done = cli(
-        "gradescope", lab.number, "--submission", str(tmp_path / "class" / "ada"),
-        "--results", str(results),
-    )  # fmt: skip
+        "gradescope",
+        lab.number,
+        "--submission",
+        str(tmp_path / "class" / "ada"),
+        "--results",
+        str(results),
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(results.read_text())["score"] == 100
 

@@ -67,6 +67,8 @@ class NcclTest : public testing::Test {
       EXPECT_EQ(cudaMalloc(&device, std::max<std::size_t>(n, 1) * sizeof(T)), cudaSuccess);
       EXPECT_EQ(cudaMemcpy(device, host.data(), n * sizeof(T), cudaMemcpyHostToDevice),
                 cudaSuccess);
+      // From pageable memory the copy may still be under way.
+      EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
       result.push_back(device);
     }
     return result;

@@ -76,6 +76,7 @@ class EveryCallTest : public RuntimeTest {
  protected:
   EveryCallTest() {
     device_place_ = device_int(0);
+    legacy_place_ = device_int(0);
     EXPECT_EQ(cudaMallocHost(&pinned_, 64), cudaSuccess);
     stream_ = stream();
     event_ = event();
@@ -134,10 +135,10 @@ class EveryCallTest : public RuntimeTest {
          [this] {
            return cudaMemPrefetchAsync(managed_, 4, {cudaMemLocationTypeDevice, 0}, 0, stream_);
          }},
-        {"cudaMemcpy", [this] { return cudaMemcpy(device_place_, pinned_, 4, cudaMemcpyDefault); }},
+        {"cudaMemcpy", [this] { return cudaMemcpy(legacy_place_, pinned_, 4, cudaMemcpyDefault); }},
         {"cudaMemcpyAsync",
          [this] { return cudaMemcpyAsync(device_place_, pinned_, 4, cudaMemcpyDefault, stream_); }},
-        {"cudaMemset", [this] { return cudaMemset(device_place_, 0, 4); }},
+        {"cudaMemset", [this] { return cudaMemset(legacy_place_, 0, 4); }},
         {"cudaMemsetAsync", [this] { return cudaMemsetAsync(device_place_, 0, 4, stream_); }},
     };
   }
@@ -225,6 +226,7 @@ class EveryCallTest : public RuntimeTest {
   std::array<char, 32> text_{};
   cudaDeviceProp properties_{};
   int* device_place_ = nullptr;
+  int* legacy_place_ = nullptr;  // for calls in the legacy default stream
   void* pinned_ = nullptr;
   void* pointer_ = nullptr;
   void* managed_ = nullptr;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <thread>
@@ -79,10 +80,13 @@ TEST_F(RuntimeTest, PrioritiesDoNotReorderCopies) {
   cudaStream_t urgent = nullptr;
   ASSERT_EQ(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, -1), cudaSuccess);
   constexpr std::size_t bytes = std::size_t{8} << 20;
-  void *device = nullptr, *pinned = nullptr;
-  ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  void* pinned = nullptr;
   ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+  std::array<void*, 3> devices{};
+  for (void*& device : devices) ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  std::size_t next = 0;
   for (const cudaStream_t s : {stream(), stream(), urgent}) {
+    void* const device = devices[next++];
     ASSERT_EQ(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, s), cudaSuccess);
   }
   EXPECT_EQ(named("copy to device")[2].stream, 1) << "the first that was made, the last to copy";

@@ -194,9 +194,10 @@ TEST_F(RuntimeTest, RegisteredMemoryIsPinnedUntilItIsNot) {
   std::vector<char> pageable(2 * bytes);
   void* device = nullptr;
   ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+  const cudaStream_t s = stream();
   const auto blocks_for = [&](char* from) {
     const double before = runtime().host_seconds();
-    EXPECT_EQ(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, stream()), cudaSuccess);
+    EXPECT_EQ(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, s), cudaSuccess);
     return runtime().host_seconds() - before;
   };
   ASSERT_EQ(cudaHostRegister(pageable.data(), bytes, cudaHostRegisterDefault), cudaSuccess);

@@ -15,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
-spec = importlib.util.spec_from_file_location("audit", ROOT / "harness/platform/model/audit/audit.py")
+spec = importlib.util.spec_from_file_location(
+    "audit", ROOT / "harness/platform/model/audit/audit.py"
+)
 assert spec is not None
 assert spec.loader is not None
 audit = importlib.util.module_from_spec(spec)

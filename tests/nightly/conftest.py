@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from reports.factory import make_context, make_row  # the reports' own tests make files of these
 
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import MachineStatus, judge_new, status
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Night, Store, as_json, publish
+from gpubench_reports.nightly.judging.judging import MachineStatus, judge_new, status
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Night, Store, as_json, publish
 
 FAKE = Path(__file__).with_name("fake_gpubench.py")
 MACHINE = "lab"

@@ -49,11 +49,20 @@ for name in names:
         row |= {"real_time": seconds * 1e6, "time_unit": "us", **world.get("counters", {})}
     rows.append(row)
 context = {
-    "date": "2026-11-21T02:00:00+00:00", "host_name": "fake", "schema_version": 1,
-    "device_kind": kind, "device": "fake", "device_title": "NVIDIA Fake", "driver_version": "580",
-    "cuda_version": "13.0", "compiler": "nvcc", "compiler_flags": "-O3", "git_commit": "c0ffee",
-    "mode": flags.get("--mode", "cold"), **world.get("context", {}),
-}  # fmt: skip
+    "date": "2026-11-21T02:00:00+00:00",
+    "host_name": "fake",
+    "schema_version": 1,
+    "device_kind": kind,
+    "device": "fake",
+    "device_title": "NVIDIA Fake",
+    "driver_version": "580",
+    "cuda_version": "13.0",
+    "compiler": "nvcc",
+    "compiler_flags": "-O3",
+    "git_commit": "c0ffee",
+    "mode": flags.get("--mode", "cold"),
+    **world.get("context", {}),
+}
 key, _, value = flags.get("--benchmark_context", "none=").partition("=")
 context[key] = value
 with open(flags["--benchmark_out"], "w") as file:  # noqa: PTH123

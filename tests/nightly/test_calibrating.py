@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpubench_reports.nightly.calibrating import Noise, Task, noise_of, run, simulate
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Store, publish
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store, publish
+from gpubench_reports.nightly.trials.false_alerts import Noise, Task, noise_of, run, simulate
 
 from .conftest import WOBBLE, process_file, put_night
 
@@ -53,11 +53,14 @@ def test_the_noise_of_a_store_is_read_back(store: Store) -> None:
                 times = 1e-4 * night * np.where(far, 1.06, 1.0)
                 times *= np.exp(0.004 * chance.standard_normal(15))
                 rows = {
-                    name: {"seconds": seconds, "ci_low_seconds": seconds * 0.998,
-                           "ci_high_seconds": seconds * 1.002}
+                    name: {
+                        "seconds": seconds,
+                        "ci_low_seconds": seconds * 0.998,
+                        "ci_high_seconds": seconds * 1.002,
+                    }
                     for name, seconds, is_far in zip(names, times, outlier, strict=True)
                     if stage == "first" or is_far
-                }  # fmt: skip
+                }
                 if rows:
                     publish(made.path / f"{stage}-{process}-a.json", process_file(rows))
         made.close({})
@@ -84,15 +87,25 @@ def test_a_step_is_no_outlier(store: Store) -> None:
 
 
 def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys) -> None:
-    code = main(["calibrate-judge", f"--store={tmp_path / 'none'}", "--series=4", "--nights=20",
-                 f"--out={tmp_path / 'out'}", "--workers=1"])  # fmt: skip
+    code = main(
+        [
+            "calibrate-judge",
+            f"--store={tmp_path / 'none'}",
+            "--series=4",
+            "--nights=20",
+            f"--out={tmp_path / 'out'}",
+            "--workers=1",
+        ]
+    )
     assert code == 0
     out = capsys.readouterr().out
     assert "| false alerts a night |" in out
     assert "Noise (assumed)" in out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "calibration.md", "detection.png", "detection.svg"
-    }  # fmt: skip
+        "calibration.md",
+        "detection.png",
+        "detection.svg",
+    }
     assert main(["calibrate-judge", f"--store={tmp_path / 'none'}", "--night=7"]) == 2
     assert "must be a fraction" in capsys.readouterr().err
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.store import Store
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
@@ -44,10 +44,15 @@ def test_a_fortnight_with_a_slow_down(built: Path, tmp_path: Path, capsys) -> No
     slow.write_text(json.dumps(document))
     store = tmp_path / "store"
     flags = [
-        "--rehearsal", f"--store={store}", f"--program={built}", "--machine=lab", "--processes=3",
-        "--rehearsal-noise=0.003", "--suite=quick",
+        "--rehearsal",
+        f"--store={store}",
+        f"--program={built}",
+        "--machine=lab",
+        "--processes=3",
+        "--rehearsal-noise=0.003",
+        "--suite=quick",
         f"--filter=^{ROW}(1|16384)$",
-    ]  # fmt: skip
+    ]
     done = [
         (command if night == 13 else nightly)(
             "run", *flags, f"--device=model:{slow if night > 11 else DEVICE}"
@@ -66,8 +71,9 @@ def test_a_fortnight_with_a_slow_down(built: Path, tmp_path: Path, capsys) -> No
     assert [event["benchmark"] for event in verdict["events"]] == [MEMORY_BOUND]
     assert "REHEARSAL" in (store / "report.html").read_text()
 
-    accepted = nightly("accept", "roofline/*", "--reason=a rehearsal", "--rehearsal",
-                       f"--store={store}")  # fmt: skip
+    accepted = nightly(
+        "accept", "roofline/*", "--reason=a rehearsal", "--rehearsal", f"--store={store}"
+    )
     assert accepted.stdout == f"accept: {MEMORY_BOUND}\n"
     assert nightly("status", "--rehearsal", f"--store={store}").returncode == 0
     assert command("status", f"--store={store}").returncode == 2  # it is no store of real nights

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.evidence import ProcessFile, read_process
-from gpubench_reports.nightly.gate import Gate, least_processes, statistics
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.gate.gate import Gate, least_processes, statistics
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
 from .conftest import FAKE, process_file
 
@@ -197,8 +197,19 @@ def repository(
     broken = request.param
     folder = tmp_path / "repository"
     folder.mkdir()
-    git = ["git", "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@example.org",
-           "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false"]  # fmt: skip
+    git = [
+        "git",
+        "-C",
+        str(folder),
+        "-c",
+        "user.name=n",
+        "-c",
+        "user.email=e@example.org",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "commit.gpgsign=false",
+    ]
     subprocess.run([*git, "init", "--quiet"], check=True)
     commits = []
     for number, seconds in enumerate((1.0e-4, 1.01e-4, 1.0e-4, 1.1e-4, 1.1e-4, 1.11e-4), start=1):
@@ -216,8 +227,17 @@ def repository(
 
 
 def bisect(repository: Path, good: str, bad: str) -> int:
-    return main(["bisect", f"--good={good}", f"--bad={bad}", f"--repository={repository}",
-                 "--build=bash build.sh", "--built=gpubench", "--rounds=5"])  # fmt: skip
+    return main(
+        [
+            "bisect",
+            f"--good={good}",
+            f"--bad={bad}",
+            f"--repository={repository}",
+            "--build=bash build.sh",
+            "--built=gpubench",
+            "--rounds=5",
+        ]
+    )
 
 
 def test_bisection_finds_the_commit(repository, capsys) -> None:
@@ -237,8 +257,10 @@ def test_bisection_finds_the_commit(repository, capsys) -> None:
     assert len(listed.stdout.splitlines()) == 1  # nothing is left behind
     done = subprocess.run(
         ["git", "-C", str(folder), "status", "--porcelain"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == ""
 
 

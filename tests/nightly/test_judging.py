@@ -6,16 +6,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.export import junit, openmetrics, parquet
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.judging import decide, judge_new
-from gpubench_reports.nightly.page import write_page
-from gpubench_reports.nightly.queries import answer, over_index, over_parquet
-from gpubench_reports.nightly.settings import Settings
-from gpubench_reports.nightly.store import Store
-from gpubench_reports.nightly.summary import lines
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.judging.judging import decide, judge_new
+from gpubench_reports.nightly.reporting.export import junit, openmetrics, parquet
+from gpubench_reports.nightly.reporting.page import write_page
+from gpubench_reports.nightly.reporting.queries import answer, over_index, over_parquet
+from gpubench_reports.nightly.reporting.summary import lines
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store
 
 from .conftest import MACHINE, judged, put_night, put_nights
 
@@ -242,8 +242,9 @@ def test_rows_without_a_sound_time_are_named(store: Store) -> None:
         store, {"a/c/n:1": 1e-4, NAME: {"error_occurred": True, "error_message": "wrong sum"}}
     )
     assert judged(store).unjudged == [f"{NAME}: failed: wrong sum (last measured in night 2)"]
-    put_night(store, {"a/c/n:1": 1e-4, NAME: {"seconds": 1e-4, "throttled": 1}},
-              rerun={"a/c/n:1": 1e-4})  # fmt: skip
+    put_night(
+        store, {"a/c/n:1": 1e-4, NAME: {"seconds": 1e-4, "throttled": 1}}, rerun={"a/c/n:1": 1e-4}
+    )
     assert judged(store, Settings(max_throttled=0.9)).unjudged == [
         f"{NAME}: 0 of 5 processes gave a sound time (last measured in night 2)"
     ]

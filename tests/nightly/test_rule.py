@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from gpubench_reports.nightly.change_points import change_points
-from gpubench_reports.nightly.rule import (
+from gpubench_reports.nightly.rule.change_points import change_points
+from gpubench_reports.nightly.rule.regression import (
     judge,
     limits,
     night_values,
     provisional,
     without_spikes,
 )
-from gpubench_reports.nightly.settings import Settings
+from gpubench_reports.nightly.rule.settings import Settings
 
 from .conftest import WOBBLE
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.nightly.cli import main
-from gpubench_reports.nightly.store import Store
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.store.store import Store
 
 from .conftest import put_night, values
 
@@ -25,8 +25,15 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """run(program, flags...) -> exit code, standard output and error of one night."""
 
     def night(program: Path, *flags: str) -> tuple[int, str, str]:
-        code = main(["run", f"--store={tmp_path / 'nights'}", f"--program={program}",
-                     "--machine=lab", *flags])  # fmt: skip
+        code = main(
+            [
+                "run",
+                f"--store={tmp_path / 'nights'}",
+                f"--program={program}",
+                "--machine=lab",
+                *flags,
+            ]
+        )
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -38,8 +45,16 @@ def opened(tmp_path: Path) -> Store:
 
 
 def command(tmp_path: Path, program: Path, *flags: str) -> list[str]:
-    return [sys.executable, "-m", "gpubench_reports.nightly", "run", "--machine=lab",
-            f"--store={tmp_path / 'nights'}", f"--program={program}", *flags]  # fmt: skip
+    return [
+        sys.executable,
+        "-m",
+        "gpubench_reports.nightly",
+        "run",
+        "--machine=lab",
+        f"--store={tmp_path / 'nights'}",
+        f"--program={program}",
+        *flags,
+    ]
 
 
 def test_a_night_is_fresh_processes_in_random_order(run, fake, tmp_path: Path) -> None:
@@ -61,8 +76,16 @@ def test_a_night_is_fresh_processes_in_random_order(run, fake, tmp_path: Path) -
 def test_a_slow_night_is_measured_again_and_two_are_a_regression(run, fake, tmp_path) -> None:
     store = Store.open(tmp_path / "nights", rehearsal=False, create=True)
     for _ in range(11):
-        put_night(store, ROWS, device="fake", device_title="NVIDIA Fake", driver_version="580",
-                  cuda_version="13.0", compiler="nvcc", compiler_flags="-O3")  # fmt: skip
+        put_night(
+            store,
+            ROWS,
+            device="fake",
+            device_title="NVIDIA Fake",
+            driver_version="580",
+            cuda_version="13.0",
+            compiler="nvcc",
+            compiler_flags="-O3",
+        )
     slow = ROWS | {"stream/copy/n:1": 2.2e-4}
     code, _, err = run(fake(rows=slow))
     assert code == 0
@@ -151,8 +174,13 @@ def test_an_unfit_machine_is_not_measured(run, fake, tmp_path: Path, monkeypatch
     tool.write_text("#!/bin/sh\necho '580, 40, 1980, [N/A], 0, [N/A], 0x0000000000000001'\n")
     assert run(fake(rows=ROWS))[0] == 0
     plan = opened(tmp_path).nights("lab")[0].document("plan.json")
-    assert plan["health"] == {"driver": "580", "temperature_c": 40.0, "sm_clock_mhz": 1980.0,
-                              "utilisation_percent": 0.0, "clock_reasons": 1}  # fmt: skip
+    assert plan["health"] == {
+        "driver": "580",
+        "temperature_c": 40.0,
+        "sm_clock_mhz": 1980.0,
+        "utilisation_percent": 0.0,
+        "clock_reasons": 1,
+    }
 
 
 def test_memory_errors_during_a_night_spoil_it_and_heat_does_not(
@@ -335,13 +363,15 @@ def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
     """The night is taken up where it stopped once there is room again."""
     program = fake(rows=ROWS, counters={"note": "x" * 400})
     script = (
-        "import os, sys; from gpubench_reports.nightly import running, cli\n"
+        "import os, sys\n"
+        "from gpubench_reports.nightly.commands import command_line\n"
+        "from gpubench_reports.nightly.nights import running\n"
         "made, link = [], os.link\n"
         "def full(*a):\n"
         "    made.append(a)\n"
         "    if len(made) > 6: raise OSError(28, 'No space left on device')\n"
         "    link(*a)\n"
-        "running.os.link = full; sys.exit(cli.main(sys.argv[1:]))"
+        "running.os.link = full; sys.exit(command_line.main(sys.argv[1:]))"
     )
     flags = command(tmp_path, program)[3:]
     done = subprocess.run(
@@ -360,8 +390,16 @@ def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
 def test_a_night_killed_among_its_reruns_finishes_them(run, fake, tmp_path: Path) -> None:
     store = Store.open(tmp_path / "nights", rehearsal=False, create=True)
     for _ in range(11):
-        put_night(store, ROWS, device="fake", device_title="NVIDIA Fake", driver_version="580",
-                  cuda_version="13.0", compiler="nvcc", compiler_flags="-O3")  # fmt: skip
+        put_night(
+            store,
+            ROWS,
+            device="fake",
+            device_title="NVIDIA Fake",
+            driver_version="580",
+            cuda_version="13.0",
+            compiler="nvcc",
+            compiler_flags="-O3",
+        )
     slow = {"rows": ROWS | {"gather/n:4": 3.1e-4}, "log": str(tmp_path / "log")}
     killed_night(tmp_path, fake(**slow, kills={10 + 4: signal.SIGKILL}))
     # The rest of the reruns find it as it was; those that are there are not measured again.

@@ -42,8 +42,13 @@ def run(checkout: Path, *arguments: str) -> tuple[int, list[str]]:
 
 def test_a_night_builds_first_and_passes_the_exit_code_on(checkout: Path) -> None:
     command = f"-m gpubench_reports.nightly run --program={checkout}/build/gpubench"
-    said = ["configure release", "build gpubench", "python requirements-nightly.txt", command,
-            f"store {checkout}/results/local/nightly"]  # fmt: skip
+    said = [
+        "configure release",
+        "build gpubench",
+        "python requirements-nightly.txt",
+        command,
+        f"store {checkout}/results/local/nightly",
+    ]
     assert run(checkout) == (1, said)
     assert run(checkout, "run") == (1, said)
     said[3] = said[3].replace(" --program", " --suite=quick --program")
@@ -55,8 +60,9 @@ def test_other_commands_build_nothing(checkout: Path) -> None:
         code, said = run(checkout, *arguments)
         assert code == 1
         assert said[:2] == [
-            "python requirements-nightly.txt", f"-m gpubench_reports.nightly {' '.join(arguments)}"
-        ]  # fmt: skip
+            "python requirements-nightly.txt",
+            f"-m gpubench_reports.nightly {' '.join(arguments)}",
+        ]
     assert run(checkout, "export", "parquet", "lake")[1][0] == "python requirements-fleet.txt"
 
 

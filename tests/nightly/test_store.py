@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.nightly.adding import add
-from gpubench_reports.nightly.index import Index
-from gpubench_reports.nightly.settings import Settings, load
-from gpubench_reports.nightly.store import Store, publish
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.nights.adding import add
+from gpubench_reports.nightly.rule.settings import Settings, load
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store, publish
 
 from .conftest import MACHINE, judged, process_file, put_night, put_nights, values
 
@@ -250,7 +250,8 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(store: Store) -> None:
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
-        "from gpubench_reports.nightly.cli import main; sys.exit(main(sys.argv[1:]))"
+        "from gpubench_reports.nightly.commands.command_line import main;"
+        "sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(
@@ -264,8 +265,10 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(store: Store) -> None:
     large.write_bytes(process_file(rows))
     done = subprocess.run(
         [*command, "add", f"--store={store.root}", f"--machine={MACHINE}", str(large)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert len(store.nights(MACHINE)) == 12

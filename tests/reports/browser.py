@@ -35,12 +35,23 @@ class Browser:
             os.dup2(204, 4)
 
         self._process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--no-first-run", "--disable-background-networking", "--disable-component-update",
-             "--remote-debugging-pipe", f"--user-data-dir={profile}"],
-            preexec_fn=at_3_and_4, pass_fds=(3, 4), stdout=subprocess.DEVNULL,
+            [
+                program,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={profile}",
+            ],
+            preexec_fn=at_3_and_4,
+            pass_fds=(3, 4),
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         os.close(to_browser)
         os.close(from_browser)
         self._buffer, self._number, self._session = b"", 0, ""
@@ -78,14 +89,22 @@ class Browser:
 
     def press(self, key: str) -> None:
         text = {"Enter": "\r", " ": " "}.get(key, "")
-        common = {"key": key, "code": key, "windowsVirtualKeyCode": {"Enter": 13, "Tab": 9,
-                  "Escape": 27, " ": 32}[key]}  # fmt: skip
+        common = {
+            "key": key,
+            "code": key,
+            "windowsVirtualKeyCode": {"Enter": 13, "Tab": 9, "Escape": 27, " ": 32}[key],
+        }
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def resize(self, width: int, height: int) -> None:
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=width < 700)  # fmt: skip
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 700,
+        )
 
     def prefer(self, scheme: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gpubench_reports import render, style
-from gpubench_reports.reader import ResultFile, read
+from gpubench_reports.charts import render, style
+from gpubench_reports.results.reader import ResultFile, read
 
 from .factory import make_document
 

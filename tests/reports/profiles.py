@@ -4,13 +4,28 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from gpubench_reports.counters import METRICS
+from gpubench_reports.comparisons.counters import METRICS
 
 RANGE = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
-_LEAD = ("ID", "Process ID", "Process Name", "Host Name", RANGE, "Kernel Name", "Context", "Stream",
-         "Block Size", "Grid Size", "Device", "CC")  # fmt: skip
-_UNITS = {"gpu__time_duration.sum": "ns", "sm__cycles_elapsed.max": "cycle",
-          "sm__maximum_warps_per_active_cycle_pct": "%"}  # fmt: skip
+_LEAD = (
+    "ID",
+    "Process ID",
+    "Process Name",
+    "Host Name",
+    RANGE,
+    "Kernel Name",
+    "Context",
+    "Stream",
+    "Block Size",
+    "Grid Size",
+    "Device",
+    "CC",
+)
+_UNITS = {
+    "gpu__time_duration.sum": "ns",
+    "sm__cycles_elapsed.max": "cycle",
+    "sm__maximum_warps_per_active_cycle_pct": "%",
+}
 
 # A launch: its row, its kernel's signature, its metrics.
 Launch = tuple[str, str, Mapping[str, float]]
@@ -27,10 +42,22 @@ def ncu_csv(launches: Sequence[Launch]) -> str:
     for number, (row, kernel, metrics) in enumerate(launches):
         named = f'1  "<default domain>:{row}:none:none:none:none:none:none"' if row else ""
         writer.writerow(
-            [number, 42, "gpubench-cuda", "host", named, kernel, 1, 7, "(256, 1, 1)",
-             "(1, 1, 1)", 0, "9.0"]
+            [
+                number,
+                42,
+                "gpubench-cuda",
+                "host",
+                named,
+                kernel,
+                1,
+                7,
+                "(256, 1, 1)",
+                "(1, 1, 1)",
+                0,
+                "9.0",
+            ]
             + [f"{metrics[title]:,.6f}" if title in metrics else "" for title in titles]
-        )  # fmt: skip
+        )
     stream.write("==PROF== Disconnected from process 42\n")
     return stream.getvalue()
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpubench_reports.agree import agree, by_concept
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.agree import agree, by_concept
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
 
@@ -16,8 +16,12 @@ def files(write, *times: dict[str, float], width: float = 0.004, **context):
         write(
             make_document(
                 [
-                    make_row(name, seconds, ci_low_seconds=seconds * (1 - width),
-                             ci_high_seconds=seconds * (1 + width))
+                    make_row(
+                        name,
+                        seconds,
+                        ci_low_seconds=seconds * (1 - width),
+                        ci_high_seconds=seconds * (1 + width),
+                    )
                     for name, seconds in one.items()
                 ],
                 **context,
@@ -25,7 +29,7 @@ def files(write, *times: dict[str, float], width: float = 0.004, **context):
             f"{number}.json",
         )
         for number, one in enumerate(times)
-    ]  # fmt: skip
+    ]
 
 
 def test_equal_runs_agree(write):

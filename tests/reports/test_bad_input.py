@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports import html_report
-from gpubench_reports.cli import main
-from gpubench_reports.csv_report import to_csv
-from gpubench_reports.errors import ReportError
-from gpubench_reports.markdown_report import to_markdown
-from gpubench_reports.reader import COUNTERS, WORDS, read
-from gpubench_reports.tables import MOST_ROWS
-from gpubench_reports.verdicts import judge
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.pages import html_report
+from gpubench_reports.pages.csv_report import to_csv
+from gpubench_reports.pages.markdown_report import to_markdown
+from gpubench_reports.pages.tables import MOST_ROWS
+from gpubench_reports.results.reader import COUNTERS, WORDS, read
+from gpubench_reports.rules.verdicts import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
 
@@ -35,17 +35,24 @@ def rows(draw):
         row[word] = draw(st.text(max_size=20))
     for key in draw(st.lists(st.sampled_from(sorted(row)), max_size=draw(st.integers(0, 1)))):
         row[key] = draw(VALUES)
-    row["arguments"] = draw(st.dictionaries(st.text(max_size=6), NUMBERS | st.text(max_size=6),
-                                            max_size=3))  # fmt: skip
+    row["arguments"] = draw(
+        st.dictionaries(st.text(max_size=6), NUMBERS | st.text(max_size=6), max_size=3)
+    )
     if draw(st.booleans()):
-        row["terms"] = draw(st.dictionaries(st.sampled_from(["dram", "l2", "launch", "x"]),
-                                            st.floats(0, 1), max_size=4))  # fmt: skip
+        row["terms"] = draw(
+            st.dictionaries(
+                st.sampled_from(["dram", "l2", "launch", "x"]), st.floats(0, 1), max_size=4
+            )
+        )
     return row
 
 
 @settings(max_examples=60)
-@given(st.lists(rows(), min_size=1, max_size=8), st.sampled_from(["cuda", "model"]),
-       st.sampled_from([[], make_roofs(), make_roofs("modelled")[:1]]))  # fmt: skip
+@given(
+    st.lists(rows(), min_size=1, max_size=8),
+    st.sampled_from(["cuda", "model"]),
+    st.sampled_from([[], make_roofs(), make_roofs("modelled")[:1]]),
+)
 def test_any_rows_give_every_report_or_one_line(tmp_path_factory, found, kind, roofs):
     path = tmp_path_factory.mktemp("any") / "run.json"
     path.write_text(json.dumps(make_document(found, device_kind=kind, roofs=roofs)))
@@ -103,10 +110,14 @@ def test_what_is_no_result_file_is_one_line(write, capsys, command, kind):
 def test_unlike_files_are_compared_and_say_so(write, capsys, command):
     one = write(make_document([bandwidth_row("a/b/n:1", 1e12)]), "one.json")
     other = write(
-        make_document([bandwidth_row("a/b/n:1", 2e12)], device="b200", device_title="NVIDIA B200",
-                      device_kind="model"),
+        make_document(
+            [bandwidth_row("a/b/n:1", 2e12)],
+            device="b200",
+            device_title="NVIDIA B200",
+            device_kind="model",
+        ),
         "other.json",
-    )  # fmt: skip
+    )
     assert main([command, str(one), str(other)]) == 0
     said = capsys.readouterr().out
     if command == "html":
@@ -117,7 +128,7 @@ def test_unlike_files_are_compared_and_say_so(write, capsys, command):
 
 
 def test_a_row_of_a_hundred_thousand_is_found(write, capsys, monkeypatch):
-    monkeypatch.setattr("gpubench_reports.tables.MOST_ROWS", 50)
+    monkeypatch.setattr("gpubench_reports.pages.tables.MOST_ROWS", 50)
     assert MOST_ROWS > 50
     path = write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12) for n in range(120)]))
     assert main(["table", str(path)]) == 0

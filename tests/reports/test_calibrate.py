@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import calibrate
-from gpubench_reports.cli import main
-from gpubench_reports.expressions import Expression
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.rules import calibration
+from gpubench_reports.rules.expressions import Expression
 
 from .factory import make_document, make_row
 
-H200 = calibrate.read_device("h200-sxm")
+H200 = calibration.read_device("h200-sxm")
 CLOCK = 1.8e9
-FLOOR = make_row("launch_overhead/empty_row/by:stream/launches:1", 4e-6,
-                 empty_kernel_seconds=2.5e-6)  # fmt: skip
+FLOOR = make_row(
+    "launch_overhead/empty_row/by:stream/launches:1", 4e-6, empty_kernel_seconds=2.5e-6
+)
 
 
 def fp32_row(rate, **more):
@@ -26,7 +27,7 @@ def fp32_row(rate, **more):
 
 
 def run(load, rows, base=H200, from_model=False, by=None, **context):
-    return calibrate.calibrate(load(rows, **context), base, from_model, by or calibrate.rules())
+    return calibration.calibrate(load(rows, **context), base, from_model, by or calibration.rules())
 
 
 def figures(found):
@@ -40,7 +41,7 @@ def rules_of(*rules):
         filled = {"rows": "a/b/.*", "why": "w", "assumes": "a", **rule}
         lines = (f"{key} = {_toml(value)}" for key, value in filled.items())
         text += "\n[[rule]]\n" + "\n".join(lines) + "\n"
-    return calibrate.rules_of(text)
+    return calibration.rules_of(text)
 
 
 def _toml(value):
@@ -53,14 +54,14 @@ def _toml(value):
 
 
 def test_every_figure_is_measured_by_a_rule_or_by_nobody_and_never_both():
-    by = calibrate.rules()
+    by = calibration.rules()
     measured = {rule.figure for rule in by.rules}
     assert not measured & set(by.kept)
-    assert measured | set(by.kept) == set(calibrate.figure_rules())
+    assert measured | set(by.kept) == set(calibration.figure_rules())
 
 
 def test_each_rule_says_why_in_a_sentence():
-    for rule in calibrate.rules().rules:
+    for rule in calibration.rules().rules:
         assert rule.why.endswith("."), rule.figure
         assert rule.assumes.endswith("."), rule.figure
 
@@ -96,16 +97,27 @@ def test_only_values_that_there_can_be(load):
 
 
 def test_other_rows_are_found_by_the_arguments_of_the_row(load):
-    by = rules_of({"figure": "mma_sync_efficiency", "value": "row.x / best.x",
-                   "rows": "a/some/dtype:.*", "with": {"best": "a/all/dtype:{dtype}"}})  # fmt: skip
-    rows = [make_row("a/some/dtype:bf16", x=3), make_row("a/all/dtype:fp16", x=10),
-            make_row("a/all/dtype:bf16", x=4)]  # fmt: skip
+    by = rules_of(
+        {
+            "figure": "mma_sync_efficiency",
+            "value": "row.x / best.x",
+            "rows": "a/some/dtype:.*",
+            "with": {"best": "a/all/dtype:{dtype}"},
+        }
+    )
+    rows = [
+        make_row("a/some/dtype:bf16", x=3),
+        make_row("a/all/dtype:fp16", x=10),
+        make_row("a/all/dtype:bf16", x=4),
+    ]
     assert figures(run(load, rows, by=by)) == {"mma_sync_efficiency": 0.75}
 
 
 def test_the_next_rule_is_taken_where_one_gives_nothing(load):
-    by = rules_of({"figure": "l1_latency_cycles", "rows": "a/absent", "value": "row.x"},
-                  {"figure": "l1_latency_cycles", "value": "row.x"})  # fmt: skip
+    by = rules_of(
+        {"figure": "l1_latency_cycles", "rows": "a/absent", "value": "row.x"},
+        {"figure": "l1_latency_cycles", "value": "row.x"},
+    )
     assert figures(run(load, [make_row("a/b/n:1", x=7)], by=by)) == {"l1_latency_cycles": 7}
 
 
@@ -118,10 +130,12 @@ def test_of_a_multiplication_the_tile_is_known(load):
 GOOD = make_row("a/c/n:1", x=5)
 REASONS = {
     "no row a/b/": [],
-    "a/b/n:1 skipped: no such unit": [make_row("a/b/n:1", skipped=True,
-                                               skip_reason="no such unit")],
-    "a/b/n:1 failed: wrong sum": [make_row("a/b/n:1", error_occurred=True,
-                                           error_message="wrong sum")],
+    "a/b/n:1 skipped: no such unit": [
+        make_row("a/b/n:1", skipped=True, skip_reason="no such unit")
+    ],
+    "a/b/n:1 failed: wrong sum": [
+        make_row("a/b/n:1", error_occurred=True, error_message="wrong sum")
+    ],
     "a/b/n:1 did not converge": [make_row("a/b/n:1", x=1, converged=0, sm_clock_hz=1e9)],
     "a/b/n:1 ran throttled": [make_row("a/b/n:1", x=1, throttled=1, sm_clock_hz=1e9)],
     "a/b/n:1: its clock is not known": [make_row("a/b/n:1", x=1, y=1)],
@@ -129,14 +143,20 @@ REASONS = {
     "its figures have no result": [make_row("a/b/n:1", x=1, sm_clock_hz=1e9, y=0)],
     "x is too small": [make_row("a/b/n:1", x=0.5, sm_clock_hz=1e9, y=1)],
     "comes to 2, must be above 0, at most 1": [make_row("a/b/n:1", x=2, sm_clock_hz=1e9, y=1)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("why", REASONS)
 def test_why_a_figure_could_not_be_calibrated(load, why):
-    by = rules_of({"figure": "mma_sync_efficiency", "value": "row.x / row.y * row.clock / 1e9",
-                   "only_if": "row.x >= 1", "unless": "x is too small"},
-                  {"figure": "l1_latency_cycles", "rows": "a/c/n:1", "value": "row.x"})  # fmt: skip
+    by = rules_of(
+        {
+            "figure": "mma_sync_efficiency",
+            "value": "row.x / row.y * row.clock / 1e9",
+            "only_if": "row.x >= 1",
+            "unless": "x is too small",
+        },
+        {"figure": "l1_latency_cycles", "rows": "a/c/n:1", "value": "row.x"},
+    )
     found = run(load, [GOOD, *REASONS[why]], by=by)
     assert figures(found) == {"l1_latency_cycles": 5}
     assert why in found.missed["mma_sync_efficiency"]
@@ -183,14 +203,19 @@ def test_a_rule_that_cannot_be_one_is_an_error(change, why):
 
 def test_the_file_has_what_was_measured_and_keeps_the_rest(load):
     found = run(load, [FLOOR, fp32_row(240)])
-    device = json.loads(calibrate.device_text(found, "mine"))
+    device = json.loads(calibration.device_text(found, "mine"))
     base = H200.document
     assert device["name"] == "mine"
     figure = device["figures"]["fp32_flops_per_clock_per_sm"]
     assert (figure["value"], figure["from"]) == (pytest.approx(240, rel=1e-5), "calibrated")
     source = device["sources"][figure["source"]]
-    for part in ("compute_peak/fma/dtype:fp32", "2026-11-21", "driver 580.65", "CUDA 13.0",
-                 "gpubench 0123456789ab"):  # fmt: skip
+    for part in (
+        "compute_peak/fma/dtype:fp32",
+        "2026-11-21",
+        "driver 580.65",
+        "CUDA 13.0",
+        "gpubench 0123456789ab",
+    ):
         assert part in source
     changed = {one.figure for one in found.figures}
     assert {k: v for k, v in device["figures"].items() if k not in changed} == {
@@ -202,7 +227,7 @@ def test_the_file_has_what_was_measured_and_keeps_the_rest(load):
 
 def test_a_modelled_figure_says_so_and_is_assumed(load):
     found = run(load, [FLOOR, fp32_row(240)], from_model=True, device_kind="model")
-    figure = json.loads(calibrate.device_text(found, "mine"))["figures"]["kernel_floor_seconds"]
+    figure = json.loads(calibration.device_text(found, "mine"))["figures"]["kernel_floor_seconds"]
     assert figure["from"] == "assumed"
     assert figure["source"].startswith("MODELLED, not measured")
 
@@ -213,13 +238,22 @@ def test_the_command_prints_old_and_new_and_what_is_missing(write, tmp_path, cap
     assert main(["calibrate", str(path), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     [line] = [line for line in printed.splitlines() if "fp32_flops_per_clock_per_sm" in line]
-    assert line.split() == ["fp32_flops_per_clock_per_sm", "256.0", "FLOP", "data_sheet", "240.0",
-                            "FLOP", "-6.2", "%", "compute_peak/fma/dtype:fp32"]  # fmt: skip
+    assert line.split() == [
+        "fp32_flops_per_clock_per_sm",
+        "256.0",
+        "FLOP",
+        "data_sheet",
+        "240.0",
+        "FLOP",
+        "-6.2",
+        "%",
+        "compute_peak/fma/dtype:fp32",
+    ]
     assert "shared_latency_cycles: no row of memory_hierarchy in the file" in printed
     assert "no row is bound by special functions: sfu_ops_per_clock_per_sm" in printed
     assert "MODELLED" not in printed
     assert printed.splitlines()[-1] == str(out)
-    assert calibrate.read_device(str(out)).value("kernel_floor_seconds") == 2.5e-6
+    assert calibration.read_device(str(out)).value("kernel_floor_seconds") == 2.5e-6
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -254,13 +288,15 @@ def test_bad_input_is_one_line(refused, write):
     assert "is of mode 'hot'" in refused(mode="hot")
     assert "gives no figure at all" in refused(rows=[make_row("a/b/n:1")])
     assert "must be called mine.json" in refused("--name", "mine", "--out", "other.json")
-    bad = write({"figures": {"sm_cuont": {}}, "name": "x", "title": "x", "kind": "gpu",
-                 "sources": {}}, "x.json")  # fmt: skip
+    bad = write(
+        {"figures": {"sm_cuont": {}}, "name": "x", "title": "x", "kind": "gpu", "sources": {}},
+        "x.json",
+    )
     assert "sm_cuont: no figure is called so" in refused("--base", str(bad))
 
 
 def test_a_modelled_file_never_overwrites_a_device_that_ships(refused):
-    shipped = calibrate.DEVICES / "h200-sxm.json"
+    shipped = calibration.DEVICES / "h200-sxm.json"
     before = shipped.read_bytes()
     line = refused("--from-model", "--out", str(shipped), device_kind="model")
     assert "is a device file that ships" in line
@@ -276,7 +312,7 @@ def test_the_filter_asks_for_each_row_and_needs_no_file(capsys):
 
 
 def test_the_shipped_files_are_read():
-    for name in calibrate.shipped_devices():
-        path = Path(calibrate.DEVICES / f"{name}.json")
+    for name in calibration.shipped_devices():
+        path = Path(calibration.DEVICES / f"{name}.json")
         if json.loads(path.read_text())["kind"] == "gpu":
-            assert calibrate.read_device(name).name == name
+            assert calibration.read_device(name).name == name

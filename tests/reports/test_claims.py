@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from gpubench_reports import html_report
-from gpubench_reports.claims import (
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages import html_report
+from gpubench_reports.rules.claims import (
     FAILS,
     HOLDS,
     PARTLY,
@@ -15,8 +16,7 @@ from gpubench_reports.claims import (
     claims_of,
     judge_claims,
 )
-from gpubench_reports.cli import main
-from gpubench_reports.rule_rows import figure_text
+from gpubench_reports.rules.rule_rows import figure_text
 
 from .factory import DRAM, bandwidth_row, make_document, make_row
 
@@ -90,8 +90,10 @@ def test_a_claim_holds_where_all_cases_lie_in_its_range(judged):
     assert (finding.word, finding.verdict, finding.conditions) == (HOLDS, HOLDS, "")
     assert [one.figure for one in finding.tried] == pytest.approx([1.9, 2.1])
     assert [one.where for one in finding.tried] == ["1 Ki bytes in fp32", "20 bytes in fp32"]
-    assert finding.tried[0].rows == ("copy/twice/size:1024/dtype:fp32",
-                                     "copy/once/size:1024/dtype:fp32")  # fmt: skip
+    assert finding.tried[0].rows == (
+        "copy/twice/size:1024/dtype:fp32",
+        "copy/once/size:1024/dtype:fp32",
+    )
     assert finding.tried[0].case.claimed == "1.9 times to 2.1 times"
     assert finding.notes == "Of a copy."
 
@@ -125,21 +127,35 @@ def test_a_case_that_could_not_be_tried_leaves_no_more_than_partly(judged):
     ("rows", "why"),
     [
         ([make_row("a/b")], "any bytes in any: no row of copy in the file"),
-        (pairs({1: 2.0})[:1],
-         "any bytes in any: no row copy/twice/size:[0-9]+/dtype:[a-z0-9]+ in the file"),
-        (pairs({1: 2.0})[1:],
-         "1 bytes in fp32: no row copy/once/size:1/dtype:fp32 in the file"),
-        ([{"name": "copy/twice/size:1/dtype:fp32", "error_occurred": True,
-           "error_message": "element 7 is 3"}],
-         "1 bytes in fp32: copy/twice/size:1/dtype:fp32 failed: element 7 is 3"),
-        (pairs({1: 2.0}, throttled=1),
-         "1 bytes in fp32: copy/twice/size:1/dtype:fp32 ran throttled"),
-        (pairs({1: 2.0}, converged=0),
-         "1 bytes in fp32: copy/twice/size:1/dtype:fp32 did not converge"),
-        ([make_row("copy/twice/size:1/dtype:fp32", arguments={})],
-         "any bytes in any: copy/twice/size:1/dtype:fp32 has no size"),
+        (
+            pairs({1: 2.0})[:1],
+            "any bytes in any: no row copy/twice/size:[0-9]+/dtype:[a-z0-9]+ in the file",
+        ),
+        (pairs({1: 2.0})[1:], "1 bytes in fp32: no row copy/once/size:1/dtype:fp32 in the file"),
+        (
+            [
+                {
+                    "name": "copy/twice/size:1/dtype:fp32",
+                    "error_occurred": True,
+                    "error_message": "element 7 is 3",
+                }
+            ],
+            "1 bytes in fp32: copy/twice/size:1/dtype:fp32 failed: element 7 is 3",
+        ),
+        (
+            pairs({1: 2.0}, throttled=1),
+            "1 bytes in fp32: copy/twice/size:1/dtype:fp32 ran throttled",
+        ),
+        (
+            pairs({1: 2.0}, converged=0),
+            "1 bytes in fp32: copy/twice/size:1/dtype:fp32 did not converge",
+        ),
+        (
+            [make_row("copy/twice/size:1/dtype:fp32", arguments={})],
+            "any bytes in any: copy/twice/size:1/dtype:fp32 has no size",
+        ),
     ],
-)  # fmt: skip
+)
 def test_without_its_rows_a_claim_is_not_tested_and_says_why(judged, rows, why):
     finding = judged([make_row("x/y"), *rows])
     assert (finding.verdict, finding.conditions) == (UNTESTED, why)
@@ -164,15 +180,17 @@ def test_roofs_of_the_run_and_of_the_device_file_are_told_apart(judged):
     assert [one.text for one in finding.tried] == ["182 FLOP/byte", "206 FLOP/byte"]
     assert finding.word == HOLDS
     assert [one.case.claimed for one in finding.tried] == [
-        "at most 200 FLOP/byte", "at least 200 FLOP/byte",
-    ]  # fmt: skip
+        "at most 200 FLOP/byte",
+        "at least 200 FLOP/byte",
+    ]
 
 
 def test_a_claim_about_other_devices_is_not_tested_here(judged):
     finding = judged([make_row("a/b")], ROOFS, device="l40s")
     assert (finding.word, finding.conditions) == (
-        UNTESTED, "here: the claim is about h200-sxm, and this is l40s",
-    )  # fmt: skip
+        UNTESTED,
+        "here: the claim is about h200-sxm, and this is l40s",
+    )
 
 
 def test_a_roof_that_is_not_there_is_named(judged):
@@ -196,8 +214,11 @@ def test_a_case_without_a_range_is_shown_and_decides_nothing(judged):
 
 
 def test_the_wrong_figure_stands_beside_the_right_one(judged):
-    text = RULES.replace('least = 1.9', 'least = 1.9\nbeside = "{wrong} claimed, {right} done"\n'
-                         'shows = {wrong = "row.claimed", right = "once.done"}')  # fmt: skip
+    text = RULES.replace(
+        "least = 1.9",
+        'least = 1.9\nbeside = "{wrong} claimed, {right} done"\n'
+        'shows = {wrong = "row.claimed", right = "once.done"}',
+    )
     rows = pairs({1: 2.0}, claimed=3000.0)
     rows[0] |= {"done": 20}
     assert judged(rows, text).tried[0].beside == "3.00 k claimed, 20.0 done"
@@ -255,8 +276,10 @@ def test_long_attention_may_be_2_to_7_6_times_faster(load, ratio, word):
     # 1 Ki tokens are no long sequence, whatever they show.
     times = {(kernel, seq): 1e-3 for kernel in ("standard", "tiled") for seq in (512, 1024, 4096)}
     times["standard", 4096] = ratio * 1e-3
-    rows = [make_row(f"attention/{kernel}/seq:{seq}/head_dim:128/causal:0", seconds,
-                     memory_bytes=1e6) for (kernel, seq), seconds in times.items()]  # fmt: skip
+    rows = [
+        make_row(f"attention/{kernel}/seq:{seq}/head_dim:128/causal:0", seconds, memory_bytes=1e6)
+        for (kernel, seq), seconds in times.items()
+    ]
     finding = of_claim(4, load(rows))
     by_time = [one for one in finding.tried if one.case.least == 2]
     assert [one.where for one in by_time] == ["4 Ki tokens, head_dim 128, causal 0"]
@@ -265,9 +288,13 @@ def test_long_attention_may_be_2_to_7_6_times_faster(load, ratio, word):
 
 def test_intensity_without_the_matrix_is_over_useful_bytes(load):
     # 1024 FLOP a useful byte, whatever the row's bytes passed through shared memory.
-    row = make_row("attention/tiled/seq:2048/head_dim:128/causal:0", label="shared",
-                   flops_per_second=6.8e14, useful_bytes_per_second=6.8e14 / 1024,
-                   arithmetic_intensity=21.0)  # fmt: skip
+    row = make_row(
+        "attention/tiled/seq:2048/head_dim:128/causal:0",
+        label="shared",
+        flops_per_second=6.8e14,
+        useful_bytes_per_second=6.8e14 / 1024,
+        arithmetic_intensity=21.0,
+    )
     (shown,) = of_claim(13, load([row])).tried
     assert shown.figure == pytest.approx(1024 / (8.0e14 / DRAM))
     assert shown.holds is None
@@ -289,8 +316,14 @@ def test_the_table_has_figures_verdicts_and_reasons(write, capsys):
     assert "modelled" in lines[0]
     (first,) = [line.split("  ") for line in lines if line.lstrip().startswith("1  ")][:1]
     assert [cell.strip() for cell in first if cell.strip()] == [
-        "1", claims()[0].says, "modelled: holds", "reads", "25 %", "21 % to 29 %", "yes",
-    ]  # fmt: skip
+        "1",
+        claims()[0].says,
+        "modelled: holds",
+        "reads",
+        "25 %",
+        "21 % to 29 %",
+        "yes",
+    ]
     # What was not tested comes last, a line each without its notes.
     others = lines[lines.index("not tested") + 1 :]
     assert len(others) == len(claims()) - 1
@@ -320,10 +353,14 @@ def test_several_files_are_judged_each_for_itself(write, capsys):
     first, second = (one["claims"][0] for one in found)
     assert (first["verdict"], first["modelled"]) == (HOLDS, False)
     assert first["cases"][0] == {
-        "where": "reads", "figure": pytest.approx(0.25), "unit": "fraction", "least": 0.21,
-        "most": 0.29, "holds": True,
+        "where": "reads",
+        "figure": pytest.approx(0.25),
+        "unit": "fraction",
+        "least": 0.21,
+        "most": 0.29,
+        "holds": True,
         "rows": ["coalescing/strided_read/stride:4", "coalescing/strided_read/stride:1"],
-    }  # fmt: skip
+    }
     assert second["verdict"] == FAILS
     assert found[0]["claims"][1]["not_tested"] == [
         {"where": "kernels of any µs", "why": "no row of host_sync in the file"}
@@ -335,8 +372,10 @@ def test_markdown_has_a_line_a_claim(write, capsys):
     assert main(["claims", "--markdown", str(path)]) == 0
     text = capsys.readouterr().out
     assert "MODELLED" in text
-    assert (f"| 1 | {claims()[0].says} | 50 %: reads<br>50 %: writes | 21 % to 29 % | "
-            "**modelled: does not hold** |") in text  # fmt: skip
+    assert (
+        f"| 1 | {claims()[0].says} | 50 %: reads<br>50 %: writes | 21 % to 29 % | "
+        "**modelled: does not hold** |"
+    ) in text
     assert sum(line.startswith("| ") for line in text.splitlines()) == len(claims()) + 1
 
 

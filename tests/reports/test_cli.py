@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import files
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.files import write_atomically
-from gpubench_reports.render import chart_names
+from gpubench_reports.charts.render import chart_names
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common import files
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import write_atomically
 
 from .factory import (
     DRAM,
@@ -60,8 +60,9 @@ def test_charts_are_the_same_bytes_every_time(write, tmp_path):
 def test_odd_names_are_drawn_and_stay_in_their_folder(write, tmp_path, capsys):
     rows = [
         bandwidth_row(f"{concept}/k/n:{n}", 1e9) | {"concept": concept}
-        for concept in ("../../etc", "größe $x^2$ <&>", "größe_$x^2$ <&>") for n in (1, 2)
-    ]  # fmt: skip
+        for concept in ("../../etc", "größe $x^2$ <&>", "größe_$x^2$ <&>")
+        for n in (1, 2)
+    ]
     path = write(make_document([row | {"name": str(i)} for i, row in enumerate(rows)], roofs=[]))
     assert main(["render", str(path), "--out", str(tmp_path / "out")]) == 0
     assert names(tmp_path) == ["out", "run.json"]
@@ -127,28 +128,51 @@ def table(write, capsys, rows, **context) -> list[str]:
 
 
 def test_table_shows_figures_with_prefixes_and_the_error_of_the_prediction(write, capsys):
-    row = bandwidth_row("coalescing/strided_read/stride:1", 4.0e12, law=5e12, roof_fraction=0.91,
-                        model_seconds=2.6e-4)  # fmt: skip
+    row = bandwidth_row(
+        "coalescing/strided_read/stride:1",
+        4.0e12,
+        law=5e12,
+        roof_fraction=0.91,
+        model_seconds=2.6e-4,
+    )
     lines = table(write, capsys, [row])
     header = next(line for line in lines if line.startswith(" name"))
     assert re.split(r"\s{2,}", header.strip()) == [
-        "name", "grade", "time", "useful", "law ratio", "of roof", "predicted", "its error",
+        "name",
+        "grade",
+        "time",
+        "useful",
+        "law ratio",
+        "of roof",
+        "predicted",
+        "its error",
         "bound",
-    ]  # fmt: skip
+    ]
     (line,) = [line for line in lines if "strided_read" in line]
     assert re.split(r"\s{2,}", line.strip()) == [
-        "coalescing/strided_read/stride:1", "low", "250 µs", "4.00 TB/s", "0.800", "91.0 %",
-        "260 µs", "+4.0 %", "dram",
-    ]  # fmt: skip
+        "coalescing/strided_read/stride:1",
+        "low",
+        "250 µs",
+        "4.00 TB/s",
+        "0.800",
+        "91.0 %",
+        "260 µs",
+        "+4.0 %",
+        "dram",
+    ]
 
 
 def test_table_lists_skipped_and_failed_rows_and_says_modelled(write, capsys):
     lines = table(
-        write, capsys,
-        [make_row("a/b"), {"name": "a/c", "skipped": True, "skip_reason": "needs 64 GiB"},
-         {"name": "a/d", "error_occurred": True, "error_message": "element 17 is 3"}],
+        write,
+        capsys,
+        [
+            make_row("a/b"),
+            {"name": "a/c", "skipped": True, "skip_reason": "needs 64 GiB"},
+            {"name": "a/d", "error_occurred": True, "error_message": "element 17 is 3"},
+        ],
         device_kind="model",
-    )  # fmt: skip
+    )
     assert lines[0] == "NVIDIA H200 SXM 141 GB · modelled · 2026-11-21 04:40 · cold"
     assert "MODELLED" in lines[1]
     assert lines[-4:] == ["1 skipped", "  a/c: needs 64 GiB", "1 FAILED", "  a/d: element 17 is 3"]
@@ -170,8 +194,11 @@ def test_a_reader_that_stops_is_no_error(write):
     path = write(make_large_document())
     done = subprocess.run(
         f"'{sys.executable}' -m gpubench_reports table '{path}' | head -1",
-        shell=True, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.startswith("NVIDIA H200")
     assert done.stderr == ""
 
@@ -180,8 +207,10 @@ def test_a_plain_terminal_gets_question_marks_not_a_traceback(write):
     path = write(make_document([make_row("größe/κ")]))
     done = subprocess.run(
         [sys.executable, "-m", "gpubench_reports", "table", str(path)],
-        capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"},
-    )  # fmt: skip
+        capture_output=True,
+        check=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
     assert b"gr??e" in done.stdout or b"gr?" in done.stdout
     assert done.stderr == b""
 
@@ -210,8 +239,9 @@ def test_wrong_commands_are_two(capsys):
 def test_the_package_under_test_is_this_checkouts():
     ours = Path(__file__).resolve().parents[2] / "reports"
     program = "import gpubench_reports; print(gpubench_reports.__file__)"
-    started = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                             check=True)  # fmt: skip
+    started = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     for place in (files.__file__, started.stdout.strip()):
         assert Path(place).is_relative_to(ours)
 
@@ -222,8 +252,9 @@ MOST_STEPS = 4_000_000  # several times what is needed: where that is not enough
 def steps_of(write, rows: int) -> int:
     """What it takes to read and render a sweep of so many rows, in lines of this package and calls
     anywhere: a machine's load changes nothing of that."""
-    sweep = [bandwidth_row(f"coalescing/read/stride:{n}", DRAM / n, DRAM / n)
-             for n in range(1, rows + 1)]  # fmt: skip
+    sweep = [
+        bandwidth_row(f"coalescing/read/stride:{n}", DRAM / n, DRAM / n) for n in range(1, rows + 1)
+    ]
     path = write(make_document(sweep, roofs=[]))
     ours = str(Path(files.__file__).parent)
     count = 0
@@ -252,8 +283,7 @@ def test_what_rendering_takes_grows_with_the_rows_and_not_with_their_square(writ
 
 def test_a_piped_table_has_each_note_once_below_it(write, capsys):
     note = "not gated: the body may block the host"
-    rows = [bandwidth_row(f"a/b/n:{n}", DRAM, DRAM, note=f"{note}; own {n % 2}")
-            for n in range(6)]  # fmt: skip
+    rows = [bandwidth_row(f"a/b/n:{n}", DRAM, DRAM, note=f"{note}; own {n % 2}") for n in range(6)]
     lines = table(write, capsys, rows)
     assert sum(note in line for line in lines) == 1
     begin = lines.index("notes")

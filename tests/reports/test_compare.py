@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from gpubench_reports import compare_chart
-from gpubench_reports.cli import main
-from gpubench_reports.compare import compare
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.charts import compare_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
 
@@ -83,8 +83,9 @@ def test_verdicts(pair, seconds, verdict):
 
 def test_rows_of_one_file_only_are_listed_with_the_reason(pair):
     skipped = {"name": "a/c", "skipped": True, "skip_reason": "no such unit"}
-    found = pair([timed("a/b", 1.0), timed("a/c", 1.0)], [timed("a/b", 1.0), timed("a/d", 1.0),
-                                                          skipped])  # fmt: skip
+    found = pair(
+        [timed("a/b", 1.0), timed("a/c", 1.0)], [timed("a/b", 1.0), timed("a/d", 1.0), skipped]
+    )
     assert list(found.rows["name"]) == ["a/b"]
     assert found.only_a == [("a/c", "skipped there: no such unit")]
     assert found.only_b == [("a/d", "absent there")]
@@ -97,13 +98,17 @@ def test_files_that_are_alike_have_no_warnings(pair):
 @pytest.mark.parametrize(
     ("context", "warning"),
     [
-        ({"device_kind": "model"},
-         "A is measured and B is modelled: the ratios are errors of the model, not speed-ups"),
-        ({"device": "a100", "device_title": "NVIDIA A100"},
-         "the devices differ: A is NVIDIA H200 SXM 141 GB, B is NVIDIA A100"),
+        (
+            {"device_kind": "model"},
+            "A is measured and B is modelled: the ratios are errors of the model, not speed-ups",
+        ),
+        (
+            {"device": "a100", "device_title": "NVIDIA A100"},
+            "the devices differ: A is NVIDIA H200 SXM 141 GB, B is NVIDIA A100",
+        ),
         ({"mode": "hot"}, "the modes differ: A is cold, B is hot"),
     ],
-)  # fmt: skip
+)
 def test_unlike_files_are_compared_loudly(pair, capsys, context, warning):
     found = pair(None, None, **context)
     assert found.warnings == [warning]
@@ -162,8 +167,18 @@ def test_the_table_has_the_ratio(pair, capsys, tmp_path):
     main(["compare", str(found.a.path), str(found.b.path), "--out", str(tmp_path / "out")])
     output = capsys.readouterr().out
     (line,) = [line for line in output.splitlines() if line.startswith(" a/b")]
-    assert line.split() == ["a/b", "2.00", "s", "1.00", "s", "2.000", "1.905", "…", "2.100",
-                            "faster"]  # fmt: skip
+    assert line.split() == [
+        "a/b",
+        "2.00",
+        "s",
+        "1.00",
+        "s",
+        "2.000",
+        "1.905",
+        "…",
+        "2.100",
+        "faster",
+    ]
     assert output.splitlines()[-2:] == [
         str(tmp_path / "out" / "compare.png"),
         str(tmp_path / "out" / "compare.svg"),

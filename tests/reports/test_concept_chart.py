@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gpubench_reports import concept_chart, style
-from gpubench_reports.units import argument_text
+from gpubench_reports.charts import concept_chart, style
+from gpubench_reports.common.units import argument_text
 
 from .factory import bandwidth_row, coalescing_rows, compute_row, make_row
 
@@ -48,15 +48,21 @@ def test_powers_of_two_are_evenly_spaced_and_labelled_with_unit(load):
     assert axes.get_xlabel() == "stride [elements]"
     assert axes.get_ylabel() == "useful bandwidth [TB/s]"
     assert [axes.xaxis.get_major_formatter()(x) for x in axes.get_xticks()] == [
-        "1", "2", "4", "8", "16", "32",
-    ]  # fmt: skip
+        "1",
+        "2",
+        "4",
+        "8",
+        "16",
+        "32",
+    ]
 
 
 def test_a_concept_that_nobody_has_heard_of_is_charted(load):
     rows = [
         bandwidth_row(f"zwiebel/{kernel}/layers:{n}", 1e9 * n, law=1e9 * n)
-        for kernel in ("peel", "cut") for n in (1, 3, 5)
-    ]  # fmt: skip
+        for kernel in ("peel", "cut")
+        for n in (1, 3, 5)
+    ]
     figure = build(load(rows), "zwiebel")
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["peel", "cut"]
     assert figure.axes[0].get_xlabel() == "layers"
@@ -74,8 +80,9 @@ def test_text_axes_have_a_tick_a_value_and_no_joining_line(load):
 def test_every_series_is_in_the_legend(load):
     rows = [
         bandwidth_row(f"b/s/bytes:{size}/stride:{stride}", 1e12 / stride)
-        for size in (4, 8, 16) for stride in (1, 2, 4, 8)
-    ]  # fmt: skip
+        for size in (4, 8, 16)
+        for stride in (1, 2, 4, 8)
+    ]
     (axes,) = build(load(rows), "b").axes
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     assert shown == ["bytes [bytes a lane]: 4", "8", "16"]
@@ -84,9 +91,11 @@ def test_every_series_is_in_the_legend(load):
 
 
 def test_a_series_under_another_shows_behind_it(load):
-    rows = [bandwidth_row(f"b/s/layout:{layout}/stride:{stride}", rate)
-            for layout, rates in (("soa", (4e12, 4e12)), ("aosoa", (4e12, 1e12)))
-            for stride, rate in zip((1, 2), rates, strict=True)]  # fmt: skip
+    rows = [
+        bandwidth_row(f"b/s/layout:{layout}/stride:{stride}", rate)
+        for layout, rates in (("soa", (4e12, 4e12)), ("aosoa", (4e12, 1e12)))
+        for stride, rate in zip((1, 2), rates, strict=True)
+    ]
     figure = build(load(rows), "b")
     sizes = {
         (line.get_marker(), x): line.get_markersize()
@@ -94,17 +103,22 @@ def test_a_series_under_another_shows_behind_it(load):
         for x in line.get_xdata()
     }
     plain = sizes["s", 1]
-    assert sizes == {("o", 1): pytest.approx(plain + 2.8), ("o", 2): plain, ("s", 1): plain,
-                     ("s", 2): plain}  # fmt: skip
+    assert sizes == {
+        ("o", 1): pytest.approx(plain + 2.8),
+        ("o", 2): plain,
+        ("s", 1): plain,
+        ("s", 2): plain,
+    }
     assert "larger: others lie on it" in [t.get_text() for t in figure.legends[0].get_texts()]
 
 
 def test_error_bars_span_the_interval(load):
     rows = [
-        make_row(f"c/k/n:{n}", 4.0, useful_bytes_per_second=2e9, ci_low_seconds=3.2,
-                 ci_high_seconds=5.0)
+        make_row(
+            f"c/k/n:{n}", 4.0, useful_bytes_per_second=2e9, ci_low_seconds=3.2, ci_high_seconds=5.0
+        )
         for n in (1, 2)
-    ]  # fmt: skip
+    ]
     (axes,) = build(load(rows), "c").axes
     (bars,) = axes.collections
     for segment in bars.get_segments():
@@ -152,8 +166,11 @@ def test_the_roof_that_binds_is_drawn_in_the_style_of_its_provenance(load):
 
 
 def test_rows_that_are_not_drawn_are_named_with_their_reason(load):
-    skipped = {"name": "coalescing/strided_read/stride:64", "skipped": True,
-               "skip_reason": "needs 64 GiB"}  # fmt: skip
+    skipped = {
+        "name": "coalescing/strided_read/stride:64",
+        "skipped": True,
+        "skip_reason": "needs 64 GiB",
+    }
     figure = build(load([*coalescing_rows(), skipped]), "coalescing")
     note = texts(figure, "footnote")[0].get_text()
     assert note == "Not drawn. skipped: strided_read/stride:64 (needs 64 GiB)"
@@ -164,10 +181,17 @@ def test_a_concept_without_a_single_time_has_no_chart(load):
     assert build(result, "c") is None
 
 
-@pytest.mark.parametrize("values", [
-    range(0, 34), [0, 32, 1024, 2**20], [2**p for p in range(10, 34)], [50257, 50304], [7],
-    [1, 10, 100, 5000],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        range(0, 34),
+        [0, 32, 1024, 2**20],
+        [2**p for p in range(10, 34)],
+        [50257, 50304],
+        [7],
+        [1, 10, 100, 5000],
+    ],
+)
 def test_tick_labels_of_any_axis_do_not_touch(load, values):
     rows = [bandwidth_row(f"c/k/n:{value}", 1e9) for value in values]
     rows += [bandwidth_row("c/k/n:3", 1e9)] if len(rows) == 1 else []
@@ -210,16 +234,19 @@ def test_one_or_two_points_are_spelled_out(load, points):
 def test_panels_of_one_kernel_share_their_y_axis(load):
     rows = [
         bandwidth_row(f"c/k/n:{n}/ilp:{ilp}/block:{block}", 1e9 * n * ilp)
-        for n in (1, 2, 4, 16) for ilp in (1, 8) for block in (32, 64, 128, 256, 512)
-    ]  # fmt: skip
+        for n in (1, 2, 4, 16)
+        for ilp in (1, 8)
+        for block in (32, 64, 128, 256, 512)
+    ]
     first, second = build(load(rows), "c").axes
     assert first.get_ylim() == second.get_ylim()
 
 
 def test_panels_of_different_kernels_share_it_unless_that_would_flatten_one(load):
     def tops(rate):
-        rows = [bandwidth_row(f"c/{k}/n:{n}", r) for k, r in (("a", 1e12), ("b", rate))
-                for n in (1, 2)]  # fmt: skip
+        rows = [
+            bandwidth_row(f"c/{k}/n:{n}", r) for k, r in (("a", 1e12), ("b", rate)) for n in (1, 2)
+        ]
         return [axes.get_ylim()[1] for axes in build(load(rows), "c").axes]
 
     near = tops(5e11)
@@ -231,11 +258,17 @@ def test_panels_of_different_kernels_share_it_unless_that_would_flatten_one(load
 def request_rows(**more):
     """Shared memory by stride: what a request costs, counted and by law."""
     return [
-        bandwidth_row(f"c/strided/bytes:{size}/stride:{stride}", 3e13 / stride, 3e13 / stride,
-                      wavefronts_per_request=size // 4 * stride,
-                      law_per_request=size // 4 * stride, **more)
-        for size in (4, 8) for stride in (1, 2, 4, 8)
-    ]  # fmt: skip
+        bandwidth_row(
+            f"c/strided/bytes:{size}/stride:{stride}",
+            3e13 / stride,
+            3e13 / stride,
+            wavefronts_per_request=size // 4 * stride,
+            law_per_request=size // 4 * stride,
+            **more,
+        )
+        for size in (4, 8)
+        for stride in (1, 2, 4, 8)
+    ]
 
 
 def test_what_a_request_costs_stands_beside_the_speed(load):
@@ -266,9 +299,10 @@ def test_rows_on_an_unconfirmed_rule_are_named(load):
 def test_legends_stay_within_the_figure(load):
     rows = [
         bandwidth_row(f"c/{kernel}/block:{block}/n:{n}", 1e9 * n)
-        for kernel in "abc" for block in (32, 64, 128, 256, 512, 1024)
+        for kernel in "abc"
+        for block in (32, 64, 128, 256, 512, 1024)
         for n in (1, 2, 3, 4, 5, 6, 7)
-    ]  # fmt: skip
+    ]
     figure = build(load(rows), "c")
     figure.draw_without_rendering()
     legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
@@ -287,17 +321,27 @@ def test_a_law_of_some_rows_is_seen_at_each_of_them(load):
 def test_long_names_of_series_name_their_axes_once(load):
     rows = [
         compute_row(f"g/k/dtype:{dtype}/pass:{way}/n:{n}", 1e3, 5e14)
-        for dtype in ("bf16", "fp16") for way in ("forward", "input_gradient") for n in (1, 2)
-    ]  # fmt: skip
+        for dtype in ("bf16", "fp16")
+        for way in ("forward", "input_gradient")
+        for n in (1, 2)
+    ]
     (axes,) = build(load(rows), "g").axes
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert shown == ["dtype, pass: bf16, forward", "bf16, input_gradient", "fp16, forward",
-                     "fp16, input_gradient"]  # fmt: skip
+    assert shown == [
+        "dtype, pass: bf16, forward",
+        "bf16, input_gradient",
+        "fp16, forward",
+        "fp16, input_gradient",
+    ]
 
 
 def test_what_a_stopwatch_claims_stands_beside_what_it_took(load):
-    rows = [make_row(f"c/never/us:{us}", 1.0 * us, items_per_second=8 / us,
-                     claimed_items_per_second=1e3) for us in (5, 20, 100)]  # fmt: skip
+    rows = [
+        make_row(
+            f"c/never/us:{us}", 1.0 * us, items_per_second=8 / us, claimed_items_per_second=1e3
+        )
+        for us in (5, 20, 100)
+    ]
     rows += [make_row(f"c/each/us:{us}", 2.0 * us, items_per_second=4 / us) for us in (5, 20)]
     figure = build(load(rows), "c")
     never, each = figure.axes

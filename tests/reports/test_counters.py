@@ -7,21 +7,31 @@ from typing import Any
 
 import pytest
 
-from gpubench_reports import counters
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons import counters
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
 from .profiles import metrics_of, ncu_csv
 
 FIGURES = {
-    "blocks": 4096, "threads_per_block": 256, "traced_blocks": 4096, "registers": 18,
-    "shared_bytes": 0, "local_bytes": 0, "local_moved_bytes": 0, "resident_blocks": 8,
-    "occupancy": 1.0, "global_load_requests": 32768, "global_load_sectors": 131072,
-    "global_load_bytes": 4194304, "global_store_requests": 32768,
-    "global_store_sectors": 131072, "global_store_bytes": 4194304,
-}  # fmt: skip
+    "blocks": 4096,
+    "threads_per_block": 256,
+    "traced_blocks": 4096,
+    "registers": 18,
+    "shared_bytes": 0,
+    "local_bytes": 0,
+    "local_moved_bytes": 0,
+    "resident_blocks": 8,
+    "occupancy": 1.0,
+    "global_load_requests": 32768,
+    "global_load_sectors": 131072,
+    "global_load_bytes": 4194304,
+    "global_store_requests": 32768,
+    "global_store_sectors": 131072,
+    "global_store_bytes": 4194304,
+}
 ROW = "coalescing/strided_read/dtype:fp32/stride:4"
 KERNEL = "coalescing::strided_read<float>"
 SIGNATURE = "void coalescing::strided_read<float>(const float *, float *, unsigned long)"
@@ -56,8 +66,11 @@ def test_a_difference_has_both_figures(compared):
     other = metrics_of(FIGURES | {"global_load_sectors": 262144})
     (one,) = compared([launch()], [(ROW, SIGNATURE, other)]).differences
     assert (one.figure, one.model, one.profiler, one.why) == (
-        "global_load_sectors", 131072, 262144, ""
-    )  # fmt: skip
+        "global_load_sectors",
+        131072,
+        262144,
+        "",
+    )
     assert (one.row, one.kernel) == (ROW, "coalescing::strided_read")
 
 
@@ -78,8 +91,12 @@ def test_what_the_model_does_not_know_is_not_compared(compared):
 @pytest.mark.parametrize(
     ("change", "row", "figure", "why"),
     [
-        ({"departures": {"global load": "the compiled kernel loads 16 bytes at once"}}, {},
-         "global_load_requests", "loads 16 bytes at once"),
+        (
+            {"departures": {"global load": "the compiled kernel loads 16 bytes at once"}},
+            {},
+            "global_load_requests",
+            "loads 16 bytes at once",
+        ),
         ({"async_copies": 5}, {}, "global_load_requests", "asynchronous copies"),
         ({"bulk_copies": 5}, {}, "shared_store_requests", "copy engine"),
         ({}, {"rule": "unconfirmed"}, "shared_load_wavefronts", "earlier parts"),
@@ -87,7 +104,7 @@ def test_what_the_model_does_not_know_is_not_compared(compared):
         ({}, {}, "fma_fp32", "called by name"),
         ({}, {}, "registers", ""),
     ],
-)  # fmt: skip
+)
 def test_what_is_known_of_a_difference_is_said(compared, change, row, figure, why):
     other = metrics_of(FIGURES | {figure: FIGURES.get(figure, 0) + 5000})
     (one,) = compared([launch(**change)], [(ROW, SIGNATURE, other)], **row).differences
@@ -108,18 +125,24 @@ def test_launches_are_paired_by_kernel_in_their_order(compared):
     second = metrics_of(FIGURES | {"registers": 30})
     found = compared(
         [launch(times=2), launch("coalescing::combine", registers=30)],
-        [(ROW, SIGNATURE, metrics_of(FIGURES)), (ROW, other, second),
-         (ROW, SIGNATURE, metrics_of(FIGURES))],
-    )  # fmt: skip
+        [
+            (ROW, SIGNATURE, metrics_of(FIGURES)),
+            (ROW, other, second),
+            (ROW, SIGNATURE, metrics_of(FIGURES)),
+        ],
+    )
     assert (found.launches, found.differences, found.alone) == (3, [], [])
 
 
 def test_launches_of_one_side_only_are_named(compared):
     found = compared(
         [launch(), launch("coalescing::gone")],
-        [(ROW, SIGNATURE, metrics_of(FIGURES)), (ROW, "cub::sum(int)", metrics_of(FIGURES)),
-         ("another/row", SIGNATURE, metrics_of(FIGURES))],
-    )  # fmt: skip
+        [
+            (ROW, SIGNATURE, metrics_of(FIGURES)),
+            (ROW, "cub::sum(int)", metrics_of(FIGURES)),
+            ("another/row", SIGNATURE, metrics_of(FIGURES)),
+        ],
+    )
     assert found.launches == 1
     assert found.alone == [
         f"{ROW}: 1 of coalescing::gone only on the model",
@@ -134,9 +157,11 @@ def test_a_profile_of_other_rows_is_an_error(compared):
 
 def test_kernels_have_one_name_however_they_are_spelled():
     same = {
-        "void a::k<(int)2, float>(const float *)", "a::k<2, float>", "a::k",
+        "void a::k<(int)2, float>(const float *)",
+        "a::k<2, float>",
+        "a::k",
         "void a::k<b::pair<int, (b::kind)1>>(int)",
-    }  # fmt: skip
+    }
     assert {counters.kernel_of(name) for name in same} == {"a::k"}
     unnamed = {"void <unnamed>::k(int)", "(anonymous namespace)::k"}
     assert {counters.kernel_of(name) for name in unnamed} == {"(anonymous namespace)::k"}
@@ -145,13 +170,15 @@ def test_kernels_have_one_name_however_they_are_spelled():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n",
-         "counters are not permitted here (ERR_NVGPUCTRPERM)"),
+        (
+            "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n",
+            "counters are not permitted here (ERR_NVGPUCTRPERM)",
+        ),
         ("==WARNING== No kernels were profiled.\n", "No kernels were profiled"),
         ("", "no line"),
         ('"ID","Section Name"\n', "no column 'Kernel Name'"),
     ],
-)  # fmt: skip
+)
 def test_a_profile_of_nothing_says_why(write, text, words):
     with pytest.raises(ReportError) as error:
         counters.read_profile(write(text, "p.csv"))
@@ -160,14 +187,22 @@ def test_a_profile_of_nothing_says_why(write, text, words):
 
 def test_times_are_compared_where_a_row_is_one_long_launch(write):
     clock = 1.5e9
-    rows = [make_row("a/long", 1.01e-3, sm_clock_hz=clock), make_row("a/short", 1e-6),
-            make_row("a/slow_clock", 2e-3, sm_clock_hz=clock),
-            make_row("a/twice", 1e-3)]  # fmt: skip
+    rows = [
+        make_row("a/long", 1.01e-3, sm_clock_hz=clock),
+        make_row("a/short", 1e-6),
+        make_row("a/slow_clock", 2e-3, sm_clock_hz=clock),
+        make_row("a/twice", 1e-3),
+    ]
     profile = [
         (name, f"a::{name[2:]}(int)", {"gpu__time_duration.sum": ns, "sm__cycles_elapsed.max": c})
-        for name, ns, c in [("a/long", 1e6, 1.5e6), ("a/short", 2e3, 3e3),
-                            ("a/slow_clock", 1e6, 3e6), ("a/twice", 5e5, 1), ("a/twice", 5e5, 1)]
-    ]  # fmt: skip
+        for name, ns, c in [
+            ("a/long", 1e6, 1.5e6),
+            ("a/short", 2e3, 3e3),
+            ("a/slow_clock", 1e6, 3e6),
+            ("a/twice", 5e5, 1),
+            ("a/twice", 5e5, 1),
+        ]
+    ]
     timed = read(write(make_document(rows, mode="hot")))
     launches = counters.read_profile(write(ncu_csv(profile), "p.csv"))
     found = {one.row: one for one in counters.timings(timed, launches)}
@@ -211,16 +246,27 @@ def test_a_page_that_is_cut_off_is_refused(write):
 
 
 class _Initialize(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("reserved", ctypes.c_void_p), ("kind", ctypes.c_int),
-                ("chip", ctypes.c_char_p), ("image", ctypes.c_void_p),
-                ("host", ctypes.c_void_p)]  # fmt: skip
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("reserved", ctypes.c_void_p),
+        ("kind", ctypes.c_int),
+        ("chip", ctypes.c_char_p),
+        ("image", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
+    ]
 
 
 class _Properties(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("reserved", ctypes.c_void_p),
-                ("host", ctypes.c_void_p), ("name", ctypes.c_char_p),
-                ("description", ctypes.c_char_p), ("unit", ctypes.c_char_p),
-                ("dimension", ctypes.c_char_p), ("kind", ctypes.c_int)]  # fmt: skip
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("reserved", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("description", ctypes.c_char_p),
+        ("unit", ctypes.c_char_p),
+        ("dimension", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+    ]
 
 
 def libraries() -> Iterator[Path]:

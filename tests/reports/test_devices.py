@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import devices_chart, levels_chart
-from gpubench_reports.cli import main
-from gpubench_reports.devices import read_machine
-from gpubench_reports.errors import ReportError
+from gpubench_reports.charts import devices_chart, levels_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.device_files import read_machine
 
 from .factory import DRAM, FP32, compute_row, make_document, roofline_rows
 
@@ -37,8 +37,11 @@ def test_names_of_devices_do_not_overlap():
     files = [path for path in sorted(DEVICES.glob("*.json")) if path.name != "schema.json"]
     figure = devices_chart.build([read_machine(p) for p in files], ["fp32", "tensor_fp16"])
     renderer = figure.canvas.get_renderer()
-    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts
-             if text.get_gid() == "device"]  # fmt: skip
+    boxes = [
+        text.get_window_extent(renderer)
+        for text in figure.axes[0].texts
+        if text.get_gid() == "device"
+    ]
     boxes.sort(key=lambda box: box.y0)
     assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
 
@@ -53,10 +56,13 @@ def test_a_run_brings_its_rows_and_its_own_roofs(write):
 
 @pytest.mark.parametrize(
     ("figures", "said"),
-    [({}, "states no peak"), ({"fp32_flops_per_second": 3}, "must be an object"),
-     ({"fp32_flops_per_second": {"value": -1, "from": "data_sheet"}}, "must be positive"),
-     ({"fp32_flops_per_second": {"value": 1, "from": "gossip"}}, "'from' must be one of")],
-)  # fmt: skip
+    [
+        ({}, "states no peak"),
+        ({"fp32_flops_per_second": 3}, "must be an object"),
+        ({"fp32_flops_per_second": {"value": -1, "from": "data_sheet"}}, "must be positive"),
+        ({"fp32_flops_per_second": {"value": 1, "from": "gossip"}}, "'from' must be one of"),
+    ],
+)
 def test_a_wrong_device_file_is_one_line(tmp_path, figures, said):
     path = tmp_path / "d.json"
     path.write_text(json.dumps({"name": "d", "figures": figures}))
@@ -79,19 +85,33 @@ def level_rows():
     for n in (1, 2, 4):
         dram = 1e9  # bytes
         seconds = 1e-3
-        terms = {"dram": dram / DRAM, "l2": 2 * dram / 1.0e13, "l1": 8 * dram / 3.1e13,
-                 "launch": 2e-6}  # fmt: skip
+        terms = {
+            "dram": dram / DRAM,
+            "l2": 2 * dram / 1.0e13,
+            "l1": 8 * dram / 3.1e13,
+            "launch": 2e-6,
+        }
         terms["fp32"] = seconds - 2e-6
         flops = n * 1e9
-        rows.append(compute_row(f"a/b/n:{n}", flops / dram, flops / seconds, terms=terms,
-                                real_time=1e3, model_seconds=seconds))  # fmt: skip
+        rows.append(
+            compute_row(
+                f"a/b/n:{n}",
+                flops / dram,
+                flops / seconds,
+                terms=terms,
+                real_time=1e3,
+                model_seconds=seconds,
+            )
+        )
     return rows
 
 
 def roofs():
     found = [("dram", DRAM), ("l2", 1.0e13), ("l1", 3.1e13)]
-    return [{"name": n, "kind": "bandwidth", "value": v, "provenance": "published", "source": ""}
-            for n, v in found]  # fmt: skip
+    return [
+        {"name": n, "kind": "bandwidth", "value": v, "provenance": "published", "source": ""}
+        for n, v in found
+    ]
 
 
 def test_levels_have_the_intensity_of_their_own_bytes(load):
@@ -122,17 +142,27 @@ def test_no_label_lies_on_a_mark_of_a_crowd(load):
             factor, n = 1.11**kernel, row["arguments"]["n"]
             flops = row["flops_per_second"] * factor
             intensity = row["arithmetic_intensity"] * factor
-            rows.append(row | {"name": f"a/kernel{kernel}/n:{n}", "kernel": f"kernel{kernel}",
-                               "run_name": f"a/kernel{kernel}/n:{n}", "flops_per_second": flops,
-                               "arithmetic_intensity": intensity})  # fmt: skip
+            rows.append(
+                row
+                | {
+                    "name": f"a/kernel{kernel}/n:{n}",
+                    "kernel": f"kernel{kernel}",
+                    "run_name": f"a/kernel{kernel}/n:{n}",
+                    "flops_per_second": flops,
+                    "arithmetic_intensity": intensity,
+                }
+            )
     result = load(rows, roofs=roofs())
     figure = levels_chart.build(result.rows, result.context)
     axes = figure.axes[0]
     figure.canvas.draw()
     labels = [text for text in axes.texts if text.get_gid() == "row-label"]
     assert len(labels) > 6
-    marks = [axes.transData.transform(point) for line in drawn(figure, "level:")
-             for point in line.get_xydata()]  # fmt: skip
+    marks = [
+        axes.transData.transform(point)
+        for line in drawn(figure, "level:")
+        for point in line.get_xydata()
+    ]
     assert len(marks) == 3 * len(rows)
     half = 0.4 * 10.5 / 72 * figure.dpi  # of the largest mark, nearly
     for label in labels:
@@ -150,8 +180,13 @@ def test_a_row_of_several_kernels_has_no_levels(load):
 
 def test_levels_have_the_peak_that_a_row_names_beside_its_label(load):
     rows = [row | {"label": "tensor", "roof": "tensor_bf16"} for row in level_rows()]
-    peak = {"name": "tensor_bf16", "kind": "compute", "value": 9.9e14, "provenance": "derived",
-            "source": ""}  # fmt: skip
+    peak = {
+        "name": "tensor_bf16",
+        "kind": "compute",
+        "value": 9.9e14,
+        "provenance": "derived",
+        "source": "",
+    }
     other = peak | {"name": "fp64", "value": 3e13}
     result = load(rows, roofs=[*roofs(), other, peak])
     figure = levels_chart.build(result.rows, result.context)

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from gpubench_reports.figures import with_headline
-from gpubench_reports.sweeps import MAX_SERIES, panels, sweeps
-from gpubench_reports.units import argument_text, axis_title, si
+from gpubench_reports.common.units import argument_text, axis_title, si
+from gpubench_reports.results.headlines import with_headline
+from gpubench_reports.results.sweeps import MAX_SERIES, panels, sweeps
 
 from .factory import bandwidth_row, compute_row, make_row
 
@@ -30,18 +30,24 @@ def test_bytes_come_before_flops_and_time_is_what_is_left(load):
 
 
 def test_the_law_says_which_figure_it_is_about(load):
-    row = make_row("a/b", useful_bytes_per_second=1e9, flops_per_second=8e9, law=1e10,
-                   law_ratio=0.8)  # fmt: skip
+    row = make_row(
+        "a/b", useful_bytes_per_second=1e9, flops_per_second=8e9, law=1e10, law_ratio=0.8
+    )
     row = headline(load, row)
     assert (row["headline"], row["value"], row["law_value"]) == ("flops_per_second", 8e9, 1e10)
 
 
 def test_one_flop_a_byte_does_not_part_a_row_from_its_sweep(load):
     rows = [
-        make_row(f"a/b/fmas:{n}", useful_bytes_per_second=1e9, flops_per_second=n * 1e9,
-                 law=n * 1e9, law_ratio=1.0)
+        make_row(
+            f"a/b/fmas:{n}",
+            useful_bytes_per_second=1e9,
+            flops_per_second=n * 1e9,
+            law=n * 1e9,
+            law_ratio=1.0,
+        )
         for n in (1, 2, 4)
-    ]  # fmt: skip
+    ]
     assert set(with_headline(load(rows).ok)["headline"]) == {"flops_per_second"}
     alone = with_headline(load(rows[:1]).ok)
     assert set(alone["headline"]) == {"useful_bytes_per_second"}
@@ -55,23 +61,34 @@ def test_a_law_in_no_known_figure_is_not_drawn_in_another_unit(load):
 
 def test_interval_and_prediction_of_a_rate(load):
     # 8 GB in 4 s; 3.2 s would be 2.5 GB/s, 5 s 1.6 GB/s, and the model says 2 s.
-    row = headline(load, make_row("a/b", 4.0, useful_bytes_per_second=2e9, ci_low_seconds=3.2,
-                                  ci_high_seconds=5.0, model_seconds=2.0))  # fmt: skip
+    row = headline(
+        load,
+        make_row(
+            "a/b",
+            4.0,
+            useful_bytes_per_second=2e9,
+            ci_low_seconds=3.2,
+            ci_high_seconds=5.0,
+            model_seconds=2.0,
+        ),
+    )
     assert (row["low"], row["high"]) == pytest.approx((1.6e9, 2.5e9))
     assert row["predicted"] == pytest.approx(4e9)
 
 
 def test_interval_and_prediction_of_a_time(load):
-    row = headline(load, make_row("a/b", 4.0, ci_low_seconds=3.0, ci_high_seconds=5.0,
-                                  model_seconds=2.0))  # fmt: skip
+    row = headline(
+        load, make_row("a/b", 4.0, ci_low_seconds=3.0, ci_high_seconds=5.0, model_seconds=2.0)
+    )
     assert (row["low"], row["high"], row["predicted"]) == pytest.approx((3.0, 5.0, 2.0))
 
 
 def test_the_longest_numeric_axis_is_x_and_others_are_series(load):
     rows = [
         bandwidth_row(f"c/k/dtype:{dtype}/stride:{stride}", 1e9)
-        for dtype in ("fp64", "fp32") for stride in (8, 1, 64, 2)
-    ]  # fmt: skip
+        for dtype in ("fp64", "fp32")
+        for stride in (8, 1, 64, 2)
+    ]
     (panel,) = panels(with_headline(load(rows).ok))
     assert (panel.x_name, panel.numeric) == ("stride", True)
     assert [series.label for series in panel.series] == ["dtype fp64", "dtype fp32"]
@@ -96,8 +113,10 @@ def test_a_panel_a_kernel_and_one_for_all_kernels_without_a_sweep(load):
 def test_too_many_series_are_spread_over_panels(load):
     rows = [
         bandwidth_row(f"c/k/n:{n}/ilp:{ilp}/block:{block}", 1e9)
-        for n in (1, 2, 4, 8, 16) for ilp in (1, 2) for block in (32, 64, 128, 256)
-    ]  # fmt: skip
+        for n in (1, 2, 4, 8, 16)
+        for ilp in (1, 2)
+        for block in (32, 64, 128, 256)
+    ]
     found = panels(with_headline(load(rows).ok))
     assert [panel.title for panel in found] == ["k  (ilp 1)", "k  (ilp 2)"]
     assert all(len(panel.series) <= MAX_SERIES for panel in found)
@@ -136,9 +155,17 @@ def test_si(value, unit, expected):
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(8, "8"), (1024, "1 Ki"), (3 * 2**20, "3 Mi"), (50257, "50257"), (2**33, "8 Gi"),
-     (0.125, "0.125"), ("bf16", "bf16"), (1000, "1000")],
-)  # fmt: skip
+    [
+        (8, "8"),
+        (1024, "1 Ki"),
+        (3 * 2**20, "3 Mi"),
+        (50257, "50257"),
+        (2**33, "8 Gi"),
+        (0.125, "0.125"),
+        ("bf16", "bf16"),
+        (1000, "1000"),
+    ],
+)
 def test_argument_text(value, expected):
     assert argument_text(value) == expected
 

@@ -1,4 +1,4 @@
-"""The README's pictures: listed, drawn from files that lie beside them, and all in the README."""
+"""The pages' pictures: listed, drawn from files that lie beside them, and all shown."""
 
 import json
 import re
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import gallery
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.render import charts_of
+from gpubench_reports.charts import gallery
+from gpubench_reports.charts.render import charts_of
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import read
 
 from .factory import make_document, roofline_rows
 
@@ -30,11 +30,16 @@ def test_every_picture_can_be_drawn_from_a_committed_result():
         assert "host_name" not in json.loads((COMMITTED / picture.result).read_text())["context"]
 
 
-def test_the_readme_shows_the_listed_pictures_and_no_other():
-    shown = re.findall(r"\(reports/gallery/([^)]+\.png)\)", (ROOT / "README.md").read_text())
+def test_the_pages_show_the_listed_pictures_and_no_other():
+    text = "".join(p.read_text() for p in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
+    shown = set(re.findall(r"reports/gallery/([^)]+\.png)\)", text))
     _, pictures = gallery.read_list(COMMITTED)
     assert sorted(shown) == sorted(picture.file for picture in pictures)
     assert sorted(path.name for path in COMMITTED.glob("*.png")) == sorted(shown)
+
+
+def test_the_pictures_of_the_repository_are_small():
+    assert sum(path.stat().st_size for path in COMMITTED.glob("*.png")) < 2e6
 
 
 @pytest.fixture

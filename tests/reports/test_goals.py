@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpubench_reports import goals
-from gpubench_reports.cli import main
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.rules import goals
 
 from .factory import make_context, make_document, make_row
 from .profiles import metrics_of, ncu_csv
@@ -61,16 +61,29 @@ of = "seconds"
 unit = "s"
 most = 180
 """
-FIGURES = {"blocks": 8, "traced_blocks": 8, "threads_per_block": 256, "registers": 20,
-           "shared_bytes": 0, "resident_blocks": 8, "occupancy": 1.0,
-           "global_load_requests": 64}  # fmt: skip
+FIGURES = {
+    "blocks": 8,
+    "traced_blocks": 8,
+    "threads_per_block": 256,
+    "registers": 20,
+    "shared_bytes": 0,
+    "resident_blocks": 8,
+    "occupancy": 1.0,
+    "global_load_requests": 64,
+}
 
 
 def copy_row(rate: float, width: float = 0.001, **more: Any) -> dict[str, Any]:
     seconds = 4.3e9 / rate
-    return make_row(COPY, seconds, useful_bytes_per_second=rate, label="dram",
-                    ci_low_seconds=seconds * (1 - width), ci_high_seconds=seconds * (1 + width),
-                    **more)  # fmt: skip
+    return make_row(
+        COPY,
+        seconds,
+        useful_bytes_per_second=rate,
+        label="dram",
+        ci_low_seconds=seconds * (1 - width),
+        ci_high_seconds=seconds * (1 + width),
+        **more,
+    )
 
 
 class Folder:
@@ -184,12 +197,15 @@ def test_what_was_not_run_is_absent_with_its_reason(folder):
     assert {one.verdict for one in outcomes} == {"absent"}
 
 
-@pytest.mark.parametrize(("row", "why"), [
-    (copy_row(4.4e12, throttled=1.0), "ran throttled"),
-    (copy_row(4.4e12, converged=0.0), "did not converge"),
-    (make_row(COPY, skipped=True, skip_reason="too little memory"), "too little memory"),
-    (make_row(COPY, label="dram"), "has no useful_bytes_per_second"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (copy_row(4.4e12, throttled=1.0), "ran throttled"),
+        (copy_row(4.4e12, converged=0.0), "did not converge"),
+        (make_row(COPY, skipped=True, skip_reason="too little memory"), "too little memory"),
+        (make_row(COPY, label="dram"), "has no useful_bytes_per_second"),
+    ],
+)
 def test_a_row_that_says_nothing_meets_nothing(folder, row, why):
     folder.file("suite-1.json", row, make_row("fusion/add/n:1", 1e-3))
     found = folder.outcome("copy")
@@ -239,8 +255,9 @@ def test_predictions_of_rows_that_memory_binds(folder, predicted, verdict):
     folder.suites(4.4e12, 4.4e12)
     fusion = make_row("fusion/add/n:1", 1e-3, label="fp32")  # not held to it
     folder.file("suite-2.json", copy_row(4.4e12), fusion)
-    folder.file("predicted.json", copy_row(predicted), make_row("fusion/add/n:1", 2e-3),
-                device_kind="model")  # fmt: skip
+    folder.file(
+        "predicted.json", copy_row(predicted), make_row("fusion/add/n:1", 2e-3), device_kind="model"
+    )
     found = folder.outcome("prediction")
     assert found.verdict == verdict
     assert found.figure == pytest.approx(1 - 4.4 / (predicted / 1e12))
@@ -295,9 +312,15 @@ def test_the_command_for_other_programs(folder, capsys):
     assert (found["folder"], found["device"]) == (str(folder.path), "h200-sxm")
     by_goal = {one["goal"]: one for one in found["goals"]}
     assert by_goal["the default suite takes"] == {
-        "goal": "the default suite takes", "verdict": "missed", "modelled": False, "figure": 200.0,
-        "unit": "s", "most": 180, "of": "from the first row to the last", "why": "",
-    }  # fmt: skip
+        "goal": "the default suite takes",
+        "verdict": "missed",
+        "modelled": False,
+        "figure": 200.0,
+        "unit": "s",
+        "most": 180,
+        "of": "from the first row to the last",
+        "why": "",
+    }
     absent = by_goal["plateau of L2"]
     assert absent["verdict"] == "absent"
     assert "figure" not in absent
@@ -308,8 +331,11 @@ def test_the_command_for_other_programs(folder, capsys):
 
 def test_bad_folders_are_one_line(tmp_path, capsys):
     (tmp_path / "file").touch()
-    for path, words in [(tmp_path / "none", "no such folder"), (tmp_path / "file", "is no folder"),
-                        (tmp_path, "holds no suite-1.json")]:  # fmt: skip
+    for path, words in [
+        (tmp_path / "none", "no such folder"),
+        (tmp_path / "file", "is no folder"),
+        (tmp_path, "holds no suite-1.json"),
+    ]:
         assert main(["goals", str(path)]) == 2
         error = capsys.readouterr().err
         assert words in error

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gpubench_reports import concept_chart, heat_map
-from gpubench_reports.figures import with_headline
+from gpubench_reports.charts import concept_chart, heat_map
+from gpubench_reports.results.headlines import with_headline
 
 from .factory import DRAM, bandwidth_row, make_row
 
@@ -21,8 +21,9 @@ def little(warps, loads):
 def plane_rows(warps=WARPS, loads=LOADS, law=little):
     return [
         bandwidth_row(f"c/copy/warps:{w}/unroll:{u}", 0.95 * little(w, u), law and law(w, u))
-        for w in warps for u in loads
-    ]  # fmt: skip
+        for w in warps
+        for u in loads
+    ]
 
 
 def planes(load, rows):
@@ -34,8 +35,9 @@ def build(result):
 
 
 def drawn(figure, gid):
-    return [child for axes in figure.axes for child in axes.get_children()
-            if child.get_gid() == gid]  # fmt: skip
+    return [
+        child for axes in figure.axes for child in axes.get_children() if child.get_gid() == gid
+    ]
 
 
 def test_cells_are_the_rows_own(load):
@@ -74,13 +76,16 @@ def test_the_knee_goes_behind_the_numbers_that_it_meets(load):
     assert len(plain) > plane.value.size / 3
 
 
-@pytest.mark.parametrize("law", [
-    None,  # no claim
-    lambda w, u: DRAM,  # flat everywhere
-    lambda w, u: 1e9 * w * u,  # never levels off
-    lambda w, u: DRAM * min(1, w / 20),  # along one axis only
-    lambda w, u: DRAM * min(1, (w + 3 * u) / KNEE),  # no power law
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "law",
+    [
+        None,  # no claim
+        lambda w, u: DRAM,  # flat everywhere
+        lambda w, u: 1e9 * w * u,  # never levels off
+        lambda w, u: DRAM * min(1, w / 20),  # along one axis only
+        lambda w, u: DRAM * min(1, (w + 3 * u) / KNEE),  # no power law
+    ],
+)
 def test_without_a_knee_of_both_axes_there_is_no_plane(load, law):
     assert planes(load, plane_rows(law=law)) == []
     assert not drawn(build(load(plane_rows(law=law))), "cells")
@@ -105,15 +110,29 @@ def test_values_stay_within_their_cells(load):
         assert one.y0 != other.y0 or one.x1 < other.x0
 
 
-@pytest.mark.parametrize("rows", [
-    plane_rows(warps=(4, 8)),  # too few
-    plane_rows(loads=(1,)) + plane_rows(warps=(4,), loads=(2, 4, 8)),  # its two edges alone
-    [bandwidth_row(f"c/k/n:{n}/dtype:{d}", 1e9, min(n, 40) * 1e9) for n in WARPS for d in "abc"],
-    [bandwidth_row(f"c/k/n:{n}/m:{m}", 1e9, min(n * m + 1, 40) * 1e9) for n in (0, *WARPS)
-     for m in LOADS],
-    [bandwidth_row(f"c/k/n:{n}/m:{m}/k:{k}", 1e9, min(n * m * k, 40) * 1e9) for n in WARPS
-     for m in LOADS for k in (1, 2)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows",
+    [
+        plane_rows(warps=(4, 8)),  # too few
+        plane_rows(loads=(1,)) + plane_rows(warps=(4,), loads=(2, 4, 8)),  # its two edges alone
+        [
+            bandwidth_row(f"c/k/n:{n}/dtype:{d}", 1e9, min(n, 40) * 1e9)
+            for n in WARPS
+            for d in "abc"
+        ],
+        [
+            bandwidth_row(f"c/k/n:{n}/m:{m}", 1e9, min(n * m + 1, 40) * 1e9)
+            for n in (0, *WARPS)
+            for m in LOADS
+        ],
+        [
+            bandwidth_row(f"c/k/n:{n}/m:{m}/k:{k}", 1e9, min(n * m * k, 40) * 1e9)
+            for n in WARPS
+            for m in LOADS
+            for k in (1, 2)
+        ],
+    ],
+)
 def test_what_is_no_plane_is_drawn_without_one(load, rows):
     assert planes(load, rows) == []
     assert not drawn(build(load(rows)), "cells")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports import html_report, markup
-from gpubench_reports.cli import main
-from gpubench_reports.reader import read
-from gpubench_reports.verdicts import judge
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages import html_report, markup
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules.verdicts import judge
 
 from .browser import Browser, find_browser
 from .factory import (
@@ -89,8 +89,9 @@ def one_line(text: str) -> str:
 
 def low_rows() -> list[dict]:
     """Rows on their laws, and one at half of it that was throttled."""
-    slow = bandwidth_row("coalescing/strided_read/stride:3", DRAM / 6, DRAM / 3, throttled=1,
-                         sm_clock_hz=1.2e9)  # fmt: skip
+    slow = bandwidth_row(
+        "coalescing/strided_read/stride:3", DRAM / 6, DRAM / 3, throttled=1, sm_clock_hz=1.2e9
+    )
     others = [row | {"sm_clock_hz": 1.98e9, "throttled": 0} for row in coalescing_rows()]
     return [*others, slow]
 
@@ -122,9 +123,12 @@ def entries_of_the_worst(page: str) -> list[str]:
 
 
 def test_the_three_worst_are_of_three_concepts_and_each_says_why(load):
-    rows = [bandwidth_row(f"{concept}/k/n:{n}", DRAM * share, DRAM, throttled=1)
-            for n, (concept, share) in enumerate(
-                [("a", 0.3), ("a", 0.4), ("b", 0.5), ("c", 0.6), ("d", 0.7)])]  # fmt: skip
+    rows = [
+        bandwidth_row(f"{concept}/k/n:{n}", DRAM * share, DRAM, throttled=1)
+        for n, (concept, share) in enumerate(
+            [("a", 0.3), ("a", 0.4), ("b", 0.5), ("c", 0.6), ("d", 0.7)]
+        )
+    ]
     found = entries_of_the_worst(summary_of(load, rows))
     assert [entry.partition(" at ")[0] for entry in found] == ["a/k/n:0", "b/k/n:2", "c/k/n:3"]
     assert all("Why: the clock was held down" in entry for entry in found)
@@ -144,8 +148,10 @@ def test_the_worst_of_a_model_are_no_faults_of_a_device(load):
 
 
 def test_the_worst_say_what_they_are_sorted_by_and_what_binds_them(load):
-    rows = [bandwidth_row(f"{concept}/k/n:1", DRAM * share, DRAM, law_tolerance=tolerance)
-            for concept, share, tolerance in (("a", 0.9, 0.5), ("b", 0.95, 0.06))]  # fmt: skip
+    rows = [
+        bandwidth_row(f"{concept}/k/n:1", DRAM * share, DRAM, law_tolerance=tolerance)
+        for concept, share, tolerance in (("a", 0.9, 0.5), ("b", 0.95, 0.06))
+    ]
     page = summary_of(load, rows)
     assert "by the share of their tolerance that they use:" in one_line(Elements(page).text)
     b, a = entries_of_the_worst(page)  # b is nearer to its law, and to its edge
@@ -159,8 +165,10 @@ def test_the_worst_say_what_they_are_sorted_by_and_what_binds_them(load):
 
 
 def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
-    rows = [make_row(f"gemm/k/n:{n}", flops_per_second=4e14 * n, label="tensor", roof="tensor_bf16")
-            for n in (1, 2)]  # fmt: skip
+    rows = [
+        make_row(f"gemm/k/n:{n}", flops_per_second=4e14 * n, label="tensor", roof="tensor_bf16")
+        for n in (1, 2)
+    ]
     roofs = [roof(name, "compute", 9.9e14, "data_sheet") for name in ("tensor_bf16", "tensor_fp8")]
     page = summary_of(load, rows, roofs=roofs)
     text = one_line(Elements(page).text)
@@ -310,14 +318,30 @@ def check_harmless(page: str, evil: str) -> None:
 @example("]]>{{7*7}}`${alert(1)}`\u202e\x00\ud800")
 def test_nothing_from_a_file_becomes_markup(tmp_path_factory, evil):
     evil_text = evil.encode("utf-8", "replace").decode()
-    rows = [make_row(f"c/k/n:{n}") | {"concept": evil_text, "kernel": evil_text,
-            "label": evil_text, "rule": evil_text, "note": evil_text, "assuming": evil_text,
-            evil_text + "_own": 3, "arguments": {evil_text: n}} for n in (1, 2)]  # fmt: skip
+    rows = [
+        make_row(f"c/k/n:{n}")
+        | {
+            "concept": evil_text,
+            "kernel": evil_text,
+            "label": evil_text,
+            "rule": evil_text,
+            "note": evil_text,
+            "assuming": evil_text,
+            evil_text + "_own": 3,
+            "arguments": {evil_text: n},
+        }
+        for n in (1, 2)
+    ]
     rows.append(make_row("c/k/n:3") | {"skipped": True, "skip_reason": evil_text})
     document = make_document(
-        rows, device=evil_text, device_title=evil_text, driver_version=evil_text,
-        git_commit=evil_text, mode=evil_text, compiler=evil_text,
-    )  # fmt: skip
+        rows,
+        device=evil_text,
+        device_title=evil_text,
+        driver_version=evil_text,
+        git_commit=evil_text,
+        mode=evil_text,
+        compiler=evil_text,
+    )
     path = tmp_path_factory.mktemp("evil") / "run.json"
     path.write_text(json.dumps(document))
     page = html_report.build(read(path)).decode()
@@ -332,9 +356,14 @@ def test_text_comes_out_of_markup_as_it_went_in(text):
     assert html.unescape(str(markup.text(text))) == text
 
 
-@given(st.recursive(st.none() | st.booleans() | st.text(max_size=30) | st.integers(),
-                    lambda inner: st.lists(inner, max_size=3)
-                    | st.dictionaries(st.text(max_size=20), inner, max_size=3)))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(max_size=30) | st.integers(),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3)
+        ),
+    )
+)
 @example({EVIL: [EVIL, "<!--", "]]>"]})
 def test_a_data_block_is_json_and_cannot_be_left(value):
     block = str(markup.data_block("raw", value))
@@ -383,9 +412,12 @@ def browser(tmp_path_factory):
 def address(tmp_path_factory):
     """A report with good, low, skipped and hostile rows, compared with another run."""
     directory: Path = tmp_path_factory.mktemp("report")
-    rows = [*low_rows(), *roofline_rows(),
-            make_row("other/k/n:1") | {"skipped": True, "skip_reason": EVIL},
-            make_row("other/k/n:2", label=EVIL) | {"kernel": EVIL}]  # fmt: skip
+    rows = [
+        *low_rows(),
+        *roofline_rows(),
+        make_row("other/k/n:1") | {"skipped": True, "skip_reason": EVIL},
+        make_row("other/k/n:2", label=EVIL) | {"kernel": EVIL},
+    ]
     faster = [bandwidth_row("coalescing/strided_read/stride:1", DRAM * 1.2), *rows[1:]]
     for name, found, changes in (
         ("run", rows, {}),
@@ -537,9 +569,16 @@ def test_dark_light_and_paper(browser, address):
 def test_a_page_grows_by_concepts_and_not_by_rows(load):
     """What a page costs is its figures, so many a concept, each of a bounded size; what a figure
     costs is test_quick_ticks.py's matter. 1000 rows in 15 s on two cores and in 8 MB follow."""
-    rows = [row | {"concept": f"{row['concept']}{copy}", "name": f"{copy}/{row['name']}",
-                   "run_name": f"{copy}/{row['name']}"}
-            for copy in range(2) for row in make_large_document(90)["benchmarks"]]  # fmt: skip
+    rows = [
+        row
+        | {
+            "concept": f"{row['concept']}{copy}",
+            "name": f"{copy}/{row['name']}",
+            "run_name": f"{copy}/{row['name']}",
+        }
+        for copy in range(2)
+        for row in make_large_document(90)["benchmarks"]
+    ]
     page = html_report.build(load(rows))
     concepts = len({row["concept"] for row in rows})
     assert page.count(b"<figure") == concepts + 2  # the roofline and the roofs

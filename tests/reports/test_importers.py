@@ -7,15 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports import importers
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results import importers
+from gpubench_reports.results.reader import read
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
-FILES = {"nccl-tests": "nccl-tests.txt", "babelstream": "babelstream.csv",
-         "gpu-benches": "gpu-stream.txt", "mixbench": "mixbench.txt",
-         "nvbandwidth": "nvbandwidth.json", "nvbench": "nvbench.json"}  # fmt: skip
+FILES = {
+    "nccl-tests": "nccl-tests.txt",
+    "babelstream": "babelstream.csv",
+    "gpu-benches": "gpu-stream.txt",
+    "mixbench": "mixbench.txt",
+    "nvbandwidth": "nvbandwidth.json",
+    "nvbench": "nvbench.json",
+}
 
 
 def imported(tmp_path, program, path=None):
@@ -131,8 +136,17 @@ def test_the_command_writes_a_file_that_every_command_reads(tmp_path, capsys, pr
 
 
 @pytest.mark.parametrize("program", FILES)
-@pytest.mark.parametrize("wrong", ["", "{}", "[1]", '{"nvbandwidth": 3}', "a,b,c\n1,2,3\n",
-                                   '{"devices": [], "benchmarks": [{"states": 3}]}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"nvbandwidth": 3}',
+        "a,b,c\n1,2,3\n",
+        '{"devices": [], "benchmarks": [{"states": 3}]}',
+    ],
+)
 def test_what_is_not_of_that_program_is_one_line(tmp_path, capsys, program, wrong):
     source = tmp_path / "in"
     source.write_text(wrong)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpubench_reports import link_chart
-from gpubench_reports.render import render
+from gpubench_reports.charts import link_chart
+from gpubench_reports.charts.render import render
 
 from .factory import coalescing_rows, make_row
 
@@ -18,10 +18,14 @@ def path_rows(direction="h2d", memory="pinned", latency=LATENCY, rate=RATE, size
         seconds = latency + size / rate
         line = {"fit_latency_seconds": latency, "fit_bytes_per_second": rate}
         rows.append(
-            make_row(f"transfer/{direction}/memory:{memory}/size:{size}", seconds,
-                     useful_bytes_per_second=size / seconds, label="link",
-                     **(line if size == sizes[-1] else {}))
-        )  # fmt: skip
+            make_row(
+                f"transfer/{direction}/memory:{memory}/size:{size}",
+                seconds,
+                useful_bytes_per_second=size / seconds,
+                label="link",
+                **(line if size == sizes[-1] else {}),
+            )
+        )
     return rows
 
 
@@ -47,8 +51,13 @@ def test_a_path_is_its_line_its_points_and_its_half(load):
 
 def test_directions_are_panels_and_words_say_the_line(load):
     rows = path_rows() + path_rows("d2h", rate=40e9) + path_rows(memory="pageable", rate=10e9)
-    peer = make_row("transfer/peer/size:16777216", 1e-4, useful_bytes_per_second=1.6e11,
-                    fit_latency_seconds=2e-6, fit_bytes_per_second=4e11)  # fmt: skip
+    peer = make_row(
+        "transfer/peer/size:16777216",
+        1e-4,
+        useful_bytes_per_second=1.6e11,
+        fit_latency_seconds=2e-6,
+        fit_bytes_per_second=4e11,
+    )
     figure = build(load([*rows, peer]))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["h2d", "d2h", "other paths"]
     assert [len(lines(axes, "line")) for axes in figure.axes] == [2, 1, 1]

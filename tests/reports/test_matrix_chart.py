@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpubench_reports import matrix_chart
-from gpubench_reports.render import render
+from gpubench_reports.charts import matrix_chart
+from gpubench_reports.charts.render import render
 
 from .factory import bandwidth_row, coalescing_rows, make_row
 
@@ -16,14 +16,20 @@ def rate(start, end):
 def pair_rows(gpus=3, kernel="copy"):
     return [
         bandwidth_row(f"topology/{kernel}/from:{start}/to:{end}", rate(start, end))
-        for start in range(gpus) for end in range(gpus)
-    ]  # fmt: skip
+        for start in range(gpus)
+        for end in range(gpus)
+    ]
 
 
 def skipped(start, end):
-    row = {"name": f"topology/copy/from:{start}/to:{end}", "skipped": True,
-           "skip_reason": "needs 4 GPUs; there are 3", "concept": "topology", "kernel": "copy",
-           "arguments": {"from": start, "to": end}}  # fmt: skip
+    row = {
+        "name": f"topology/copy/from:{start}/to:{end}",
+        "skipped": True,
+        "skip_reason": "needs 4 GPUs; there are 3",
+        "concept": "topology",
+        "kernel": "copy",
+        "arguments": {"from": start, "to": end},
+    }
     return {**row, "run_name": row["name"], "run_type": "iteration"}
 
 
@@ -59,10 +65,9 @@ def test_what_was_skipped_is_hatched_and_what_was_not_run_is_white(load):
 
 def test_rows_of_a_word_are_judged_by_their_time(load):
     rows = [
-        make_row(f"topology/latency/from:{a}/to:{b}", seconds,
-                 useful_bytes_per_second=4 / seconds)
+        make_row(f"topology/latency/from:{a}/to:{b}", seconds, useful_bytes_per_second=4 / seconds)
         for a, b, seconds in ((0, 0, 2e-6), (0, 1, 3e-6), (1, 0, 3e-6), (1, 1, 2e-6))
-    ]  # fmt: skip
+    ]
     (matrix,) = matrix_chart.matrices(load(rows).rows)
     np.testing.assert_allclose(matrix.value, [[2e-6, 3e-6], [3e-6, 2e-6]])
     assert (matrix.title, matrix.unit) == ("time", "s")

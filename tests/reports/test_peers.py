@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpubench_reports import peers
-from gpubench_reports.cli import main
-from gpubench_reports.reader import read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.comparisons import peers
+from gpubench_reports.results.reader import read
 
 from .factory import make_context, make_row
 
@@ -49,10 +49,10 @@ def here(tmp_path, monkeypatch):
     """here(has_torch=True, gpus=1) -> Settings"""
 
     def make(has_torch: bool = True, gpus: int = 1) -> peers.Settings:
-        rows = [make_row("stream/copy/dtype:fp32/bytes:16/unroll:4",
-                         useful_bytes_per_second=4.3e12),
-                make_row("stream/copy/dtype:fp32/bytes:4/unroll:1",
-                         useful_bytes_per_second=9e12)]  # fmt: skip
+        rows = [
+            make_row("stream/copy/dtype:fp32/bytes:16/unroll:4", useful_bytes_per_second=4.3e12),
+            make_row("stream/copy/dtype:fp32/bytes:4/unroll:1", useful_bytes_per_second=9e12),
+        ]
         ours = tmp_path / "ours.json"
         ours.write_text(json.dumps({"context": make_context(), "benchmarks": rows}))
         theirs = tmp_path / "theirs.json"
@@ -69,12 +69,16 @@ def here(tmp_path, monkeypatch):
             executable(tmp_path / "gpubench", OURS.format(document=ours)),
             tmp_path / "out",
             tmp_path / "sources",
-            str(executable(tmp_path / "python", PYTHON.format(document=theirs,
-                                                              has_torch=int(not has_torch)))),
+            str(
+                executable(
+                    tmp_path / "python",
+                    PYTHON.format(document=theirs, has_torch=int(not has_torch)),
+                )
+            ),
             str(executable(tmp_path / "nvcc", NVCC.format(table=table))),
             "h200-sxm",
             runs=2,
-        )  # fmt: skip
+        )
 
     return make
 
@@ -99,11 +103,14 @@ def test_what_is_there_is_run_and_what_is_not_is_named(here):
 
 def test_attention_is_compared_at_one_shape(write, tmp_path):
     shapes = ((16384, 0, 6e14), (16384, 1, 5e14), (4096, 0, 7e14))
-    ours = [make_row(f"attention/tiled/seq:{seq}/head_dim:128/causal:{causal}",
-                     flops_per_second=rate) for seq, causal, rate in shapes]  # fmt: skip
-    theirs = [make_row(f"pytorch/attention/path:{path}/seq:16384/head_dim:128",
-                       flops_per_second=rate)
-              for path, rate in (("flash_attention", 4e14), ("cudnn_attention", 8e14))]  # fmt: skip
+    ours = [
+        make_row(f"attention/tiled/seq:{seq}/head_dim:128/causal:{causal}", flops_per_second=rate)
+        for seq, causal, rate in shapes
+    ]
+    theirs = [
+        make_row(f"pytorch/attention/path:{path}/seq:16384/head_dim:128", flops_per_second=rate)
+        for path, rate in (("flash_attention", 4e14), ("cudnn_attention", 8e14))
+    ]
     for name, rows in (("gpubench-attention", ours), ("pytorch", theirs)):
         write({"context": make_context(), "benchmarks": rows}, f"{name}-1.json")
     (tmp_path / "seconds.json").write_text('{"gpubench-attention-1": 1, "pytorch-1": 1}')
@@ -152,8 +159,13 @@ def test_seconds_grow_with_the_square_of_the_width(write, tmp_path):
 
 def test_the_command_runs_and_prints(here, capsys):
     settings = here()
-    arguments = ["peers", str(settings.out), f"--program={settings.program}", "--runs=1",
-                 f"--python={settings.python}"]  # fmt: skip
+    arguments = [
+        "peers",
+        str(settings.out),
+        f"--program={settings.program}",
+        "--runs=1",
+        f"--python={settings.python}",
+    ]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     assert "skipped BabelStream: no folder of sources was given" in printed

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gpubench_reports.errors import ReportError
-from gpubench_reports.published import (
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.published import (
     BEGIN,
     END,
     compare_points,
@@ -30,12 +30,17 @@ def points_file(**changes):
         "unlike": "Larger arrays.",
         "points": [
             {"what": "read", "value": 2e12, "row": "a/read", "quantity": RATE, "fitted": False},
-            {"what": "small", "value": 2e-6, "row": "a/small", "quantity": "seconds",
-             "fitted": True},
+            {
+                "what": "small",
+                "value": 2e-6,
+                "row": "a/small",
+                "quantity": "seconds",
+                "fitted": True,
+            },
             {"what": "L1", "value": 33, "unit": "cycles", "waits_for": "a chase"},
         ],
         **changes,
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from PIL import Image
 
-from gpubench_reports import concept_chart, quick_ticks, style
-from gpubench_reports.inline_svg import to_inline_svg
+from gpubench_reports.charts import concept_chart, quick_ticks, style
+from gpubench_reports.pages.inline_svg import to_inline_svg
 
 from .factory import DRAM, bandwidth_row, coalescing_rows
 
@@ -97,8 +97,13 @@ def test_drawing_twice_changes_nothing(load):
 def calls_of(load, rows: int) -> int:
     """How many functions run to draw `rows` rows of one concept: a machine's load changes nothing
     of that."""
-    figure = chart(load, [bandwidth_row(f"coalescing/read/stride:{n}", DRAM / n, DRAM / n)
-                          for n in range(1, rows + 1)])  # fmt: skip
+    figure = chart(
+        load,
+        [
+            bandwidth_row(f"coalescing/read/stride:{n}", DRAM / n, DRAM / n)
+            for n in range(1, rows + 1)
+        ],
+    )
     count = 0
 
     def counted(_frame, event, _argument):

@@ -13,18 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import COUNTERS, read
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import COUNTERS, read
 
 from .factory import make_document, make_row
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner,
-                                                                max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 def problem(path: Path) -> str:
@@ -63,12 +64,15 @@ def test_times_are_seconds_whatever_the_unit(load, unit, seconds):
 def test_repetitions_are_one_row_the_median_one_with_the_widest_interval(load):
     rows = [
         make_row("a/b", seconds, ci_low_seconds=low, ci_high_seconds=high, repetition_index=index)
-        for index, (seconds, low, high) in enumerate([(3.0, 2.9, 3.1), (1.0, 0.9, 1.1),
-                                                      (2.0, 1.9, 2.1)])
-    ]  # fmt: skip
+        for index, (seconds, low, high) in enumerate(
+            [(3.0, 2.9, 3.1), (1.0, 0.9, 1.1), (2.0, 1.9, 2.1)]
+        )
+    ]
     mean = make_row("a/b", 99.0) | {
-        "name": "a/b_mean", "run_type": "aggregate", "aggregate_name": "mean",
-    }  # fmt: skip
+        "name": "a/b_mean",
+        "run_type": "aggregate",
+        "aggregate_name": "mean",
+    }
     spread = mean | {"name": "a/b_cv", "aggregate_name": "cv", "real_time": 0.0}
     result = load([*rows, mean, spread])
     assert list(result.rows["name"]) == ["a/b"]
@@ -78,11 +82,14 @@ def test_repetitions_are_one_row_the_median_one_with_the_widest_interval(load):
 
 def test_aggregates_alone_give_their_median(load):
     rows = [
-        make_row("a/b", seconds) | {
-            "name": f"a/b_{kind}", "run_type": "aggregate", "aggregate_name": kind,
+        make_row("a/b", seconds)
+        | {
+            "name": f"a/b_{kind}",
+            "run_type": "aggregate",
+            "aggregate_name": kind,
         }
         for kind, seconds in (("mean", 4.0), ("median", 3.0), ("stddev", 1.0))
-    ]  # fmt: skip
+    ]
     assert load(rows).rows["seconds"].to_list() == [3.0]
 
 
@@ -152,14 +159,24 @@ def test_no_rows(write):
         ({"device_kind": "tpu"}, "device_kind is \"tpu\", must be 'model' or 'cuda'"),
         ({"device": 7}, "'device' must be text, not 7"),
         ({"roofs": {}}, "'roofs' must be a list, not {}"),
-        ({"roofs": [{"name": "dram", "kind": "bandwidth", "provenance": "measured"}]},
-         "roof 'dram': 'value' is missing"),
-        ({"roofs": [{"name": "dram", "kind": "bandwidth", "value": -1, "provenance": "measured"}]},
-         "roof 'dram': 'value' must be positive, not -1"),
-        ({"roofs": [{"name": "dram", "kind": "bandwidth", "value": 1, "provenance": "guess"}]},
-         "roof 'dram': provenance is \"guess\", must be"),
+        (
+            {"roofs": [{"name": "dram", "kind": "bandwidth", "provenance": "measured"}]},
+            "roof 'dram': 'value' is missing",
+        ),
+        (
+            {
+                "roofs": [
+                    {"name": "dram", "kind": "bandwidth", "value": -1, "provenance": "measured"}
+                ]
+            },
+            "roof 'dram': 'value' must be positive, not -1",
+        ),
+        (
+            {"roofs": [{"name": "dram", "kind": "bandwidth", "value": 1, "provenance": "guess"}]},
+            "roof 'dram': provenance is \"guess\", must be",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_contexts(write, context, expected):
     assert expected in problem(write(make_document(**context)))
 
@@ -195,8 +212,9 @@ def test_every_counter_may_be_missing(load):
 def test_truncation_anywhere_is_noticed(write):
     text = json.dumps(make_document([make_row("a/b/n:1", law=1.0)]), indent=1)
     for length in range(1, len(text), 37):
-        assert re.search(r"is truncated|not valid JSON|no JSON object|has no '",
-                         problem(write(text[:length])))  # fmt: skip
+        assert re.search(
+            r"is truncated|not valid JSON|no JSON object|has no '", problem(write(text[:length]))
+        )
 
 
 def assert_one_line_or_success(arguments: list[str], capsys) -> None:
@@ -234,13 +252,22 @@ def paths_in(value: Any, at: tuple = ()) -> list[tuple]:
 
 ORIGINAL = make_document(
     [
-        make_row("a/b/n:1", 1e-3, useful_bytes_per_second=1e9, law=1e9, law_ratio=1.0,
-                 model_seconds=2e-3, ci_low_seconds=9e-4, ci_high_seconds=2e-3, converged=1),
+        make_row(
+            "a/b/n:1",
+            1e-3,
+            useful_bytes_per_second=1e9,
+            law=1e9,
+            law_ratio=1.0,
+            model_seconds=2e-3,
+            ci_low_seconds=9e-4,
+            ci_high_seconds=2e-3,
+            converged=1,
+        ),
         make_row("a/b/n:2", 2e-3, flops_per_second=1e12, arithmetic_intensity=4.0),
         {"name": "a/b/n:3", "skipped": True, "skip_reason": "small"},
     ],
     roofs=make_document()["context"]["roofs"][:5],
-)  # fmt: skip
+)
 PLACES = paths_in(ORIGINAL)
 
 
@@ -288,8 +315,10 @@ def test_no_traceback_from_the_program_itself(write):
     path = write('{"context": ')
     done = subprocess.run(
         [sys.executable, "-m", "gpubench_reports", "render", str(path)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert done.stdout == ""
     where = "line 1, column 13"

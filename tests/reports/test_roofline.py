@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports import roofline, style
-from gpubench_reports.reader import Roof, read
+from gpubench_reports.charts import roofline, style
+from gpubench_reports.results.reader import Roof, read
 
 from .factory import (
     compute_row,
@@ -69,10 +69,12 @@ def test_ridges_are_of_the_run_where_it_states_both_roofs(load):
         roof("fp32", "compute", 1e13, "measured"),
         roof("fp32", "compute", 2e13, "derived"),
     ]
-    bandwidths = roofline.merged([r for r in load(roofline_rows(), roofs=roofs).context.roofs
-                         if r.kind == "bandwidth"])  # fmt: skip
-    peaks = roofline.merged([r for r in load(roofline_rows(), roofs=roofs).context.roofs
-                    if r.kind == "compute"])  # fmt: skip
+    bandwidths = roofline.merged(
+        [r for r in load(roofline_rows(), roofs=roofs).context.roofs if r.kind == "bandwidth"]
+    )
+    peaks = roofline.merged(
+        [r for r in load(roofline_rows(), roofs=roofs).context.roofs if r.kind == "compute"]
+    )
     assert [ridge for ridge, _, _ in roofline.ridge_points(bandwidths, peaks)] == [5.0]
 
 
@@ -126,8 +128,11 @@ def test_few_rows_carry_their_swept_values(load):
 
 
 def test_sweeps_of_one_kernel_look_different_and_the_key_has_numbers_only_if_points_do(load):
-    rows = [compute_row(f"a/k/dtype:{dtype}/n:{n}", n / size, 1e12 * n)
-            for dtype, size in (("fp32", 4), ("fp64", 8)) for n in (1, 2, 3)]  # fmt: skip
+    rows = [
+        compute_row(f"a/k/dtype:{dtype}/n:{n}", n / size, 1e12 * n)
+        for dtype, size in (("fp32", 4), ("fp64", 8))
+        for n in (1, 2, 3)
+    ]
     result = load(rows)
     one, other = roofline.find_sweeps(result.rows)
     assert one.colour != other.colour
@@ -196,14 +201,15 @@ def test_labels_do_not_overlap(load, full, size):
     found = boxes(figure)
     assert len(found) > 15
     for (name, one), (other_name, other) in itertools.combinations(found, 2):
-        apart = (one.x1 <= other.x0 or other.x1 <= one.x0
-                 or one.y1 <= other.y0 or other.y1 <= one.y0)  # fmt: skip
+        apart = one.x1 <= other.x0 or other.x1 <= one.x0 or one.y1 <= other.y0 or other.y1 <= one.y0
         assert apart, (name, other_name)
 
 
 def test_slanted_labels_do_not_overlap(load):
-    roofs = [roof(name, "bandwidth", value) for name, value in
-             (("dram", 4e12), ("l2", 4.3e12), ("l1", 4.6e12))]  # fmt: skip
+    roofs = [
+        roof(name, "bandwidth", value)
+        for name, value in (("dram", 4e12), ("l2", 4.3e12), ("l1", 4.6e12))
+    ]
     figure = build(load(roofline_rows(), roofs=[*roofs, roof("fp32", "compute", 6e13)]))
     renderer = figure.canvas.get_renderer()
     slanted = [t for t in labels(figure, "roof-label") if t.get_rotation()]
@@ -251,9 +257,13 @@ def test_one_point_is_enough(load):
 
 
 def test_roofs_of_whole_numbers_have_lines_and_a_unit_of_their_own(load):
-    roofs = [roof("dram", "bandwidth", 4e12), roof("tensor_int8", "compute", 2e15),
-             roof("tensor_fp8", "compute", 2e15), roof("tensor_bf16", "compute", 1e15),
-             roof("tensor_fp16", "compute", 1e15)]  # fmt: skip
+    roofs = [
+        roof("dram", "bandwidth", 4e12),
+        roof("tensor_int8", "compute", 2e15),
+        roof("tensor_fp8", "compute", 2e15),
+        roof("tensor_bf16", "compute", 1e15),
+        roof("tensor_fp16", "compute", 1e15),
+    ]
     found = labels(build(load(roofline_rows(), roofs=roofs)), "roof-label")
     names = [text.get_text().split("\n")[:2] for text in found]
     assert ["tensor fp8", "2.00 PFLOP/s measured"] in names
@@ -266,8 +276,9 @@ def test_ridges_are_dram_s_also_where_only_the_file_knows_it():
         roofs = [Roof("dram", "bandwidth", value, known, "") for known, value in drams]
         roofs.append(Roof("l2", "bandwidth", 1e13, "measured", ""))
         peaks = [Roof("fp32", "compute", 6e13, "measured", "")]
-        return [x for x, _, _ in
-                roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))]  # fmt: skip
+        return [
+            x for x, _, _ in roofline.ridge_points(roofline.merged(roofs), roofline.merged(peaks))
+        ]
 
     sheet, assumed = ("data_sheet", 4.8e12), ("assumed", 4e12)
     assert ridges(sheet) == [12.5]

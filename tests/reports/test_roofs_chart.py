@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from gpubench_reports import roofs_chart, style
-from gpubench_reports.reader import PROVENANCES_OF_RUN
+from gpubench_reports.charts import roofs_chart, style
+from gpubench_reports.results.reader import PROVENANCES_OF_RUN
 
 from .factory import make_roofs, make_row, roof
 
@@ -73,8 +73,10 @@ def test_what_the_file_says_twice_is_drawn_twice_and_the_data_sheet_counts(load)
     (dram, _) = roofs_chart.pairs(context.roofs)
     assert [one.provenance for one in dram.all_filed] == ["data_sheet", "assumed"]
     assert dram.filed.value == 4.8e12
-    marks = {tuple(line.get_xdata()): line.get_marker()
-             for line in drawn(roofs_chart.build(context), "filed")}  # fmt: skip
+    marks = {
+        tuple(line.get_xdata()): line.get_marker()
+        for line in drawn(roofs_chart.build(context), "filed")
+    }
     assert set(marks) == {(4.3e12,), (4.8e12,), (6.7e13,)}
     assert marks[4.3e12,] != marks[4.8e12,] == marks[6.7e13,]
 

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports import series_chart
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.render import render
-from gpubench_reports.series import series_beside
+from gpubench_reports.charts import series_chart
+from gpubench_reports.charts.render import render
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import read
+from gpubench_reports.results.watched import series_beside
 
 from .factory import bandwidth_row, make_context, make_document
 
@@ -20,14 +20,18 @@ def entry(**changes):
     moments = 20
     hot = ["" if i < 12 else "software thermal slow-down" for i in range(moments)]
     return {
-        "name": NAME, "date": make_context()["date"], "figure": "flops_per_second",
+        "name": NAME,
+        "date": make_context()["date"],
+        "figure": "flops_per_second",
         "verdict": "the silicon: throughput fell",
         "seconds": [0.1 * (i + 1) for i in range(moments)],
         "rate": [1e15 if not reason else 9e14 for reason in hot],
         "sm_clock_hz": [1.98e9 if not reason else 1.78e9 for reason in hot],
-        "power_w": [None] * moments, "temperature_c": [60 + i for i in range(moments)],
-        "reasons": hot, **changes,
-    }  # fmt: skip
+        "power_w": [None] * moments,
+        "temperature_c": [60 + i for i in range(moments)],
+        "reasons": hot,
+        **changes,
+    }
 
 
 @pytest.fixture

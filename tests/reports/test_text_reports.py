@@ -9,12 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpubench_reports import concept_chart, csv_report, markdown_report, paragraphs, speedups
-from gpubench_reports.cli import main
-from gpubench_reports.compare import compare
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.verdicts import judge
+from gpubench_reports.charts import concept_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons import speedups
+from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.pages import csv_report, markdown_report, paragraphs
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules.verdicts import judge
 
 from .factory import (
     DRAM,
@@ -34,10 +36,19 @@ def records(result, everything=False):
 
 def test_csv_has_a_line_a_row_and_a_column_for_whatever_a_row_has(load):
     rows = [
-        bandwidth_row("a/b/stride:2", DRAM / 3, DRAM, rule="unconfirmed", counts="exact",
-                      assuming="no register limit", note="x", registers=32, idle_seconds=0.25),
+        bandwidth_row(
+            "a/b/stride:2",
+            DRAM / 3,
+            DRAM,
+            rule="unconfirmed",
+            counts="exact",
+            assuming="no register limit",
+            note="x",
+            registers=32,
+            idle_seconds=0.25,
+        ),
         make_row("a/c/dtype:fp32") | {"skipped": True, "skip_reason": "needs,\ncommas"},
-    ]  # fmt: skip
+    ]
     first, second = records(load(rows), everything=True)
     assert first["stride"] == "2"
     assert first["rule"] == "unconfirmed"
@@ -56,8 +67,11 @@ def test_csv_holds_what_rows_are_judged_by_unless_all_is_asked_for(load, write, 
     (row,) = records(load(rows))
     assert not {"stride", "registers", "lost_fraction", "useful_bytes_per_second"} & set(row)
     assert (row["headline"], float(row["value"])) == ("useful_bytes_per_second", DRAM / 3)
-    assert (row["bound"], row["wall"], row["grade"]) == ("the host", "communication / overhead",
-                                                         "low")  # fmt: skip
+    assert (row["bound"], row["wall"], row["grade"]) == (
+        "the host",
+        "communication / overhead",
+        "low",
+    )
     path = str(write(make_document(rows)))
     assert main(["csv", path]) == 0
     few = capsys.readouterr().out.splitlines()[0].split(",")
@@ -143,8 +157,12 @@ def test_markdown_compares(load, write, capsys):
 def test_means_are_geometric_with_the_rows_deviations(load, write):
     rates = {1: 2.0, 2: 8.0}
     a = read(write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12) for n in rates]), "a.json"))
-    b = read(write(make_document([bandwidth_row(f"a/b/n:{n}", 1e12 * r)
-                                  for n, r in rates.items()]), "b.json"))  # fmt: skip
+    b = read(
+        write(
+            make_document([bandwidth_row(f"a/b/n:{n}", 1e12 * r) for n, r in rates.items()]),
+            "b.json",
+        )
+    )
     rows = compare(a, b).rows
     (line,) = speedups.means(rows, "concept").to_dict("records")
     assert line["ratio"] == pytest.approx(4.0)  # the root of 2 x 8
@@ -176,8 +194,11 @@ def test_of_roof_compares_how_well_devices_are_used(write):
 
 
 def test_types_are_compared_within_a_file(write):
-    rows = [bandwidth_row(f"a/b/n:{n}/dtype:{dtype}", rate)
-            for n in (1, 2) for dtype, rate in (("fp32", 1e12), ("fp16", 2e12))]  # fmt: skip
+    rows = [
+        bandwidth_row(f"a/b/n:{n}/dtype:{dtype}", rate)
+        for n in (1, 2)
+        for dtype, rate in (("fp32", 1e12), ("fp16", 2e12))
+    ]
     result = read(write(make_document(rows)))
     (line,) = next(iter(speedups.table([result], by="dtype").lines.values())).to_dict("records")
     assert (line["dtype"], line["rows"]) == ("fp16 over fp32", 2)
@@ -187,8 +208,10 @@ def test_types_are_compared_within_a_file(write):
 
 
 def test_compare_takes_many_files(write, capsys, tmp_path):
-    paths = [write(make_document(roofline_rows(), device_title=t, device=t), f"{t}.json")
-             for t in ("A", "B", "C")]  # fmt: skip
+    paths = [
+        write(make_document(roofline_rows(), device_title=t, device=t), f"{t}.json")
+        for t in ("A", "B", "C")
+    ]
     assert main(["compare", *map(str, paths), "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "the devices differ: A is A, B is C" in out
@@ -198,8 +221,16 @@ def test_compare_takes_many_files(write, capsys, tmp_path):
 
 
 def test_whole_numbers_are_counted_in_operations_everywhere(load, write, capsys):
-    rows = [make_row(f"compute_peak/fma/dtype:{dtype}", flops_per_second=1e13, label=dtype,
-                     law=1e13, law_ratio=1.0) for dtype in ("fp32", "int32")]  # fmt: skip
+    rows = [
+        make_row(
+            f"compute_peak/fma/dtype:{dtype}",
+            flops_per_second=1e13,
+            label=dtype,
+            law=1e13,
+            law_ratio=1.0,
+        )
+        for dtype in ("fp32", "int32")
+    ]
     roofs = [roof(name, "compute", 1e13) for name in ("fp32", "int32")]
     path = str(write(make_document(rows, roofs=roofs)))
     for command in ("table", "markdown"):

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from gpubench_reports import style, timeline_chart
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.render import render
-from gpubench_reports.traces import Operation, path_beside, read_trace
+from gpubench_reports.charts import style, timeline_chart
+from gpubench_reports.charts.render import render
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import read
+from gpubench_reports.results.traces import Operation, path_beside, read_trace
 
 from .factory import bandwidth_row, make_context, make_document
 

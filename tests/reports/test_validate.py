@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from gpubench_reports import validate_chart
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.reader import read
-from gpubench_reports.validate import summary, validate, worst
+from gpubench_reports.charts import validate_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.validate import summary, validate, worst
+from gpubench_reports.results.reader import read
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row, roof
 
@@ -75,8 +75,11 @@ def test_the_worst_come_first_whatever_their_sign(load):
 
 def test_the_chart_shows_every_row_twice_and_fitted_ones_hollow(load):
     roofs = [*make_roofs(), roof("l2", "bandwidth", 9e12, "calibrated")]
-    rows = [bandwidth_row("a/b", 1e12), bandwidth_row("a/c", 2e12, label="l2"),
-            bandwidth_row("d/e", 4e12)]  # fmt: skip
+    rows = [
+        bandwidth_row("a/b", 1e12),
+        bandwidth_row("a/c", 2e12, label="l2"),
+        bandwidth_row("d/e", 4e12),
+    ]
     figure = validate_chart.build(validate([load(rows, roofs=roofs)]))
     for axes in figure.axes:
         points = {line.get_gid(): line for line in axes.lines if ":" in (line.get_gid() or "")}

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from gpubench_reports import verdicts
-from gpubench_reports.ranges import Range, ranges_for
-from gpubench_reports.reader import read
+from gpubench_reports.comparisons.ranges import Range, ranges_for
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules import verdicts
 
 from .factory import DRAM, bandwidth_row, compute_row, make_document, make_row, roof
 
@@ -18,19 +18,33 @@ def one(load, row, recorded=(), **context):
 
 @pytest.mark.parametrize(
     ("label", "wall"),
-    [("dram", "bandwidth"), ("shared", "bandwidth"), ("fp16x2", "compute"),
-     ("tensor_bf16", "compute"), ("issue", "compute"), ("launch", "communication / overhead"),
-     ("network", "communication / overhead"), ("", ""), ("moon", "")],
-)  # fmt: skip
+    [
+        ("dram", "bandwidth"),
+        ("shared", "bandwidth"),
+        ("fp16x2", "compute"),
+        ("tensor_bf16", "compute"),
+        ("issue", "compute"),
+        ("launch", "communication / overhead"),
+        ("network", "communication / overhead"),
+        ("", ""),
+        ("moon", ""),
+    ],
+)
 def test_the_wall_follows_the_label(load, label, wall):
     assert one(load, make_row("a/b", label=label)).wall == wall
 
 
 @pytest.mark.parametrize(
     ("ratio", "tolerance", "grade"),
-    [(1.0, 0.1, verdicts.EXPECTED), (0.91, 0.1, verdicts.EXPECTED), (0.89, 0.1, verdicts.LOW),
-     (1.09, 0.1, verdicts.EXPECTED), (1.11, 0.1, verdicts.HIGH), (0.75, 0.3, verdicts.EXPECTED)],
-)  # fmt: skip
+    [
+        (1.0, 0.1, verdicts.EXPECTED),
+        (0.91, 0.1, verdicts.EXPECTED),
+        (0.89, 0.1, verdicts.LOW),
+        (1.09, 0.1, verdicts.EXPECTED),
+        (1.11, 0.1, verdicts.HIGH),
+        (0.75, 0.3, verdicts.EXPECTED),
+    ],
+)
 def test_a_row_may_be_as_far_from_its_law_as_it_says(load, ratio, tolerance, grade):
     row = bandwidth_row("a/b", DRAM * ratio, DRAM, law_tolerance=tolerance)
     found = one(load, row)
@@ -90,8 +104,9 @@ def test_what_was_recorded_comes_before_the_law(load):
 
 
 def test_causes_that_the_row_shows_come_first_and_refuted_ones_not_at_all(load):
-    row = bandwidth_row("a/b", DRAM / 2, DRAM, throttled=1, converged=1, occupancy=0.25,
-                        temperature_c=40)  # fmt: skip
+    row = bandwidth_row(
+        "a/b", DRAM / 2, DRAM, throttled=1, converged=1, occupancy=0.25, temperature_c=40
+    )
     found = one(load, row)
     seen = [cause.says for cause in found.causes if cause.seen]
     assert seen == [
@@ -126,8 +141,9 @@ def test_a_row_above_its_roof_is_suspicious_and_says_why(load):
 
 
 def test_advice_depends_on_what_binds_and_on_what_is_wasted(load):
-    wasted = bandwidth_row("a/b", DRAM, DRAM, sectors_per_request=32,
-                           moved_bytes_per_second=8 * DRAM)  # fmt: skip
+    wasted = bandwidth_row(
+        "a/b", DRAM, DRAM, sectors_per_request=32, moved_bytes_per_second=8 * DRAM
+    )
     assert one(load, wasted).change.startswith("use what is fetched")
     assert one(load, bandwidth_row("a/b", DRAM, DRAM)).change.startswith("move fewer bytes")
     few = bandwidth_row("a/b", DRAM / 2, DRAM, occupancy=0.25)
@@ -173,30 +189,62 @@ def test_the_three_worst_rows_are_of_three_concepts(load):
 # --- what binds: patterns that know more than the label, a row that each fits and one not --------
 
 FITTING = [
-    ("branch paths", make_row("a/b", label="fp32", active_lanes=4),
-     make_row("a/b", label="fp32", active_lanes=32)),
-    ("the longest warp of each block",
-     make_row("divergence/trips/among:warps/ratio:8", label="latency"),
-     make_row("divergence/trips/among:blocks/ratio:8", label="latency")),
-    ("the host", make_row("a/b", label="fp32", lost_fraction=0.14),
-     make_row("a/b", label="fp32", lost_fraction=0.04)),
-    ("its own kernels", make_row("a/b", label="fp32", lost_fraction=0.01),
-     make_row("a/b", label="fp32")),
-    ("its own kernels", make_row("host_sync/never_reading/us:5", label="fp32",
-                                 items_per_second=1e4, claimed_items_per_second=1e5),
-     make_row("host_sync/never_reading/us:5", label="fp32", items_per_second=1e5,
-              claimed_items_per_second=1e5)),
-    ("the kernels queued before",
-     make_row("stream_overlap/priority/urgent:high", label="fp32", urgent_seconds=5e-5),
-     make_row("stream_overlap/pipeline/chunks:1", label="link")),
-    ("narrow loads into the Tensor Cores", make_row("a/b", label="tensor", penalty=2.4),
-     make_row("a/b", label="tensor", penalty=0.0)),
-    ("spilled registers", make_row("a/b", label="l2", local_bytes=672),
-     make_row("a/b", label="l2", local_bytes=0)),
-    ("the link's latency",
-     make_row("a/b/size:1024", label="link", fit_half_bandwidth_bytes=65536),
-     make_row("a/b/size:1048576", label="link", fit_half_bandwidth_bytes=65536)),
-]  # fmt: skip
+    (
+        "branch paths",
+        make_row("a/b", label="fp32", active_lanes=4),
+        make_row("a/b", label="fp32", active_lanes=32),
+    ),
+    (
+        "the longest warp of each block",
+        make_row("divergence/trips/among:warps/ratio:8", label="latency"),
+        make_row("divergence/trips/among:blocks/ratio:8", label="latency"),
+    ),
+    (
+        "the host",
+        make_row("a/b", label="fp32", lost_fraction=0.14),
+        make_row("a/b", label="fp32", lost_fraction=0.04),
+    ),
+    (
+        "its own kernels",
+        make_row("a/b", label="fp32", lost_fraction=0.01),
+        make_row("a/b", label="fp32"),
+    ),
+    (
+        "its own kernels",
+        make_row(
+            "host_sync/never_reading/us:5",
+            label="fp32",
+            items_per_second=1e4,
+            claimed_items_per_second=1e5,
+        ),
+        make_row(
+            "host_sync/never_reading/us:5",
+            label="fp32",
+            items_per_second=1e5,
+            claimed_items_per_second=1e5,
+        ),
+    ),
+    (
+        "the kernels queued before",
+        make_row("stream_overlap/priority/urgent:high", label="fp32", urgent_seconds=5e-5),
+        make_row("stream_overlap/pipeline/chunks:1", label="link"),
+    ),
+    (
+        "narrow loads into the Tensor Cores",
+        make_row("a/b", label="tensor", penalty=2.4),
+        make_row("a/b", label="tensor", penalty=0.0),
+    ),
+    (
+        "spilled registers",
+        make_row("a/b", label="l2", local_bytes=672),
+        make_row("a/b", label="l2", local_bytes=0),
+    ),
+    (
+        "the link's latency",
+        make_row("a/b/size:1024", label="link", fit_half_bandwidth_bytes=65536),
+        make_row("a/b/size:1048576", label="link", fit_half_bandwidth_bytes=65536),
+    ),
+]
 
 
 @pytest.mark.parametrize(("binds", "fits", "other"), FITTING)
@@ -244,9 +292,12 @@ LOW_CAUSES = [
     ("rows of an operand do not begin at 16 bytes", {"penalty": 2.4}, {"penalty": 0.02}),
     ("the library took a small tile", {"tile": "64x64"}, {"tile": "128x256"}),
     ("the last wave of tiles leaves most of the SMs idle", {"waves": 1.1}, {"waves": 2.9}),
-    ("part of the multiplications is with padding", {"wasted_fraction": 0.3},
-     {"wasted_fraction": 0.02}),
-]  # fmt: skip
+    (
+        "part of the multiplications is with padding",
+        {"wasted_fraction": 0.3},
+        {"wasted_fraction": 0.02},
+    ),
+]
 
 
 @pytest.mark.parametrize(("says", "seen", "refuted"), LOW_CAUSES)
@@ -283,11 +334,17 @@ def test_who_spills_is_not_told_to_take_fewer_registers(load):
 
 @pytest.mark.parametrize(
     ("row", "context", "why"),
-    [(make_row("a/b", label="latency"), {}, "no prediction, latency has no roof"),
-     (make_row("a/b", label="l2"), {"device_kind": "model"},
-      "the prediction is the result itself, nothing says what share of a l2 roof it should reach"),
-     (make_row("a/b", label=""), {}, "no prediction, nothing says what binds it")],
-)  # fmt: skip
+    [
+        (make_row("a/b", label="latency"), {}, "no prediction, latency has no roof"),
+        (
+            make_row("a/b", label="l2"),
+            {"device_kind": "model"},
+            "the prediction is the result itself, nothing says what share of a l2 roof it should "
+            "reach",
+        ),
+        (make_row("a/b", label=""), {}, "no prediction, nothing says what binds it"),
+    ],
+)
 def test_a_row_without_a_grade_says_why(load, row, context, why):
     found = one(load, row, **context)
     assert found.grade == verdicts.UNGRADED
@@ -317,12 +374,27 @@ def test_every_rule_can_be_met():
     for rule in (*rules["patterns"], *rules["causes"], *rules["advice"]):
         for label in rule.get("labels", []):
             plain = label.rstrip("*")
-            assert any(p.rstrip("*").startswith(plain) or plain.startswith(p.rstrip("*"))
-                       for p in patterns), label  # fmt: skip
+            assert any(
+                p.rstrip("*").startswith(plain) or plain.startswith(p.rstrip("*")) for p in patterns
+            ), label
         assert rule.get("says") or rule.get("change")
     # Whatever binds a row, there is advice for it.
-    for label in ("dram", "l2", "l1", "shared", "fp32", "fp64", "fp16x2", "tensor_fp16", "issue",
-                  "latency", "launch", "link", "network", "host"):  # fmt: skip
+    for label in (
+        "dram",
+        "l2",
+        "l1",
+        "shared",
+        "fp32",
+        "fp64",
+        "fp16x2",
+        "tensor_fp16",
+        "issue",
+        "latency",
+        "launch",
+        "link",
+        "network",
+        "host",
+    ):
         row = {"label": label, "name": "a/b"}
         assert any(verdicts._matches(row, rule) for rule in rules["advice"]), label
 
@@ -341,10 +413,21 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
     put("hot.json", 6.0e12, mode="hot")
     put("model.json", 7.0e12, device_kind="model")
     put("local/mine.json", 8.0e12)
-    (places / "points.json").write_text(json.dumps(
-        {"schema": 1, "device": "h200-sxm", "source": "a paper", "url": "u", "measured_on": "m",
-         "unlike": "u", "points": [{"what": "w", "value": 4.1e12, "row": "a/b", "quantity": rate,
-                                    "fitted": False}]}))  # fmt: skip
+    (places / "points.json").write_text(
+        json.dumps(
+            {
+                "schema": 1,
+                "device": "h200-sxm",
+                "source": "a paper",
+                "url": "u",
+                "measured_on": "m",
+                "unlike": "u",
+                "points": [
+                    {"what": "w", "value": 4.1e12, "row": "a/b", "quantity": rate, "fitted": False}
+                ],
+            }
+        )
+    )
     run = read(write(make_document([bandwidth_row("a/b", 4.2e12)])))
     found = ranges_for(run, [places])
     assert [(entry.low, entry.high, entry.source) for entry in found] == [
@@ -355,7 +438,14 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
 
 @pytest.mark.parametrize("odd", ["a lot", 10**400, [1], None, True])
 def test_a_rows_own_figures_may_be_anything(load, odd):
-    row = make_row("a/b/size:64", label="tensor", roof_fraction=0.2, penalty=2.4, pad_cost=odd,
-                   tile=odd, lost_fraction=odd if odd != 10**400 else "1e400",
-                   fit_half_bandwidth_bytes=odd)  # fmt: skip
+    row = make_row(
+        "a/b/size:64",
+        label="tensor",
+        roof_fraction=0.2,
+        penalty=2.4,
+        pad_cost=odd,
+        tile=odd,
+        lost_fraction=odd if odd != 10**400 else "1e400",
+        fit_half_bandwidth_bytes=odd,
+    )
     assert one(load, row).bound

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gpubench_reports import warp_chart
-from gpubench_reports.cli import main
-from gpubench_reports.errors import ReportError
-from gpubench_reports.explanations import read
+from gpubench_reports.charts import warp_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.explanations import read
 
 from .factory import make_document, make_row
 
@@ -19,11 +19,17 @@ def global_access(stride: int, offset: int = 0, bytes_: int = 4, lanes: int = 32
     at = [offset + lane * stride for lane in range(lanes)]
     sectors = {byte // 32 for begin in at for byte in range(begin, begin + bytes_)}
     return {
-        "where": "kernel.cuh:7", "space": "global", "kind": "load", "bytes": bytes_,
-        "place": "an allocation of 4096 bytes", "requests": 8, "active_lanes": lanes,
-        "sectors_per_request": len(sectors), "ideal_sectors_per_request": 4,
+        "where": "kernel.cuh:7",
+        "space": "global",
+        "kind": "load",
+        "bytes": bytes_,
+        "place": "an allocation of 4096 bytes",
+        "requests": 8,
+        "active_lanes": lanes,
+        "sectors_per_request": len(sectors),
+        "ideal_sectors_per_request": 4,
         "lanes": [{"lane": lane, "offset": begin} for lane, begin in enumerate(at)],
-    }  # fmt: skip
+    }
 
 
 def shared_access(ways: int) -> dict[str, Any]:
@@ -32,18 +38,29 @@ def shared_access(ways: int) -> dict[str, Any]:
     for lane in range(32):
         table[lane // (32 // ways)][lane % (32 // ways) * ways] = lane
     return {
-        "where": "kernel.cuh:9", "space": "shared", "kind": "store", "bytes": 4,
-        "place": "'tile'", "requests": 1, "active_lanes": 32, "wavefronts_per_request": ways,
+        "where": "kernel.cuh:9",
+        "space": "shared",
+        "kind": "store",
+        "bytes": 4,
+        "place": "'tile'",
+        "requests": 1,
+        "active_lanes": 32,
+        "wavefronts_per_request": ways,
         "ideal_wavefronts_per_request": 1,
         "lanes": [{"lane": lane, "offset": lane * ways * 4} for lane in range(32)],
         "wavefronts": table,
-    }  # fmt: skip
+    }
 
 
 def explained(*accesses: dict[str, Any]) -> dict[str, Any]:
     context = make_document(device_kind="model")["context"]
-    entry = {"name": "coalescing/strided_read/stride:4", "kernel": "strided_read",
-             "block": [0, 0, 0], "warp": 0, "accesses": list(accesses)}  # fmt: skip
+    entry = {
+        "name": "coalescing/strided_read/stride:4",
+        "kernel": "strided_read",
+        "block": [0, 0, 0],
+        "warp": 0,
+        "accesses": list(accesses),
+    }
     return {"context": context, "explanations": [entry]}
 
 
@@ -59,13 +76,21 @@ def draw(write):
 
 
 def cells(axes, gid: str) -> list[tuple[int, int]]:
-    return [(int(patch.get_x()), int(patch.get_y()))
-            for patch in axes.patches if patch.get_gid() == gid]  # fmt: skip
+    return [
+        (int(patch.get_x()), int(patch.get_y())) for patch in axes.patches if patch.get_gid() == gid
+    ]
 
 
-@pytest.mark.parametrize(("stride", "asked", "fetched", "rows"), [
-    (4, 32, 0, 1), (8, 32, 32, 2), (16, 32, 96, 4), (32, 32, 224, 8), (128, 32, 224, 32),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stride", "asked", "fetched", "rows"),
+    [
+        (4, 32, 0, 1),
+        (8, 32, 32, 2),
+        (16, 32, 96, 4),
+        (32, 32, 224, 8),
+        (128, 32, 224, 32),
+    ],
+)
 def test_what_is_fetched_beside_what_is_asked_for(draw, stride, asked, fetched, rows):
     axes = draw(global_access(stride)).axes[0]
     assert len(cells(axes, "asked")) == asked
@@ -76,8 +101,16 @@ def test_what_is_fetched_beside_what_is_asked_for(draw, stride, asked, fetched, 
 
 def test_each_lane_stands_on_its_words(draw):
     axes = draw(global_access(16, offset=8, bytes_=8, lanes=4)).axes[0]
-    assert cells(axes, "asked") == [(2, 0), (3, 0), (6, 0), (7, 0), (10, 0), (11, 0), (14, 0),
-                                    (15, 0)]  # fmt: skip
+    assert cells(axes, "asked") == [
+        (2, 0),
+        (3, 0),
+        (6, 0),
+        (7, 0),
+        (10, 0),
+        (11, 0),
+        (14, 0),
+        (15, 0),
+    ]
     texts = [text.get_text() for text in axes.texts if text.get_gid() == "lane"]
     assert texts == ["0", "0", "1", "1", "2", "2", "3", "3"]
 
@@ -128,16 +161,19 @@ def test_an_older_runs_explanation_is_not_drawn(write, capsys):
     assert "warp" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("key", "value", "says"), [
-    ("space", "local", "'space' must be"),
-    ("lanes", [], "'lanes' must be a list"),
-    ("lanes", [{"lane": 32, "offset": 0}], "'lane' must be a whole number from 0 to 31"),
-    ("lanes", [{"lane": 1, "offset": 0.5}], "'offset' must be a whole number"),
-    ("wavefronts", [[None] * 31], "'wavefronts' must be a list of lists of 32"),
-    ("wavefronts", [[None] * 32], "'wavefronts' belong to shared memory"),
-    ("bytes", 0, "'bytes' must be positive"),
-    ("sectors_per_request", "4", "'sectors_per_request' must be a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("space", "local", "'space' must be"),
+        ("lanes", [], "'lanes' must be a list"),
+        ("lanes", [{"lane": 32, "offset": 0}], "'lane' must be a whole number from 0 to 31"),
+        ("lanes", [{"lane": 1, "offset": 0.5}], "'offset' must be a whole number"),
+        ("wavefronts", [[None] * 31], "'wavefronts' must be a list of lists of 32"),
+        ("wavefronts", [[None] * 32], "'wavefronts' belong to shared memory"),
+        ("bytes", 0, "'bytes' must be positive"),
+        ("sectors_per_request", "4", "'sectors_per_request' must be a number"),
+    ],
+)
 def test_damage_is_named(write, key, value, says):
     document = copy.deepcopy(explained(global_access(4)))
     document["explanations"][0]["accesses"][0][key] = value

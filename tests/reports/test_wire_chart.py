@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpubench_reports import wire_chart
-from gpubench_reports.render import render
+from gpubench_reports.charts import wire_chart
+from gpubench_reports.charts.render import render
 
 from .factory import coalescing_rows, make_row
 
@@ -18,10 +18,15 @@ def collective_rows(kernel="all_reduce", factor=1.75, sizes=SIZES, ranks=8):
         seconds = ALPHA + BETA * size
         rate = size / seconds
         rows.append(
-            make_row(f"all_reduce/{kernel}/ranks:{ranks}/size:{size}", seconds,
-                     useful_bytes_per_second=rate, algorithm_bytes_per_second=rate,
-                     bus_bytes_per_second=factor * rate, label="link")
-        )  # fmt: skip
+            make_row(
+                f"all_reduce/{kernel}/ranks:{ranks}/size:{size}",
+                seconds,
+                useful_bytes_per_second=rate,
+                algorithm_bytes_per_second=rate,
+                bus_bytes_per_second=factor * rate,
+                label="link",
+            )
+        )
     return rows
 
 

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = """
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 venv="$root/.venv"
-for name in lock_checkout unlock_checkout ensure_build_packages ensure_built ensure_python; do
+build_packages=()
+for name in lock_checkout unlock_checkout ensure_{packages,build_packages,built,python}; do
   eval "$name() { :; }"
 done
 has_gpu() { [[ -e "$root/gpu" ]]; }

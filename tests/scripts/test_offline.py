@@ -99,6 +99,7 @@ def test_the_bundle_is_small(bundle: Path) -> None:
     assert size < 32 * 2**20
 
 
+@pytest.mark.release  # compiles Google Benchmark
 def test_what_needs_the_libraries_builds_from_the_bundle(tree: Path) -> None:
     done = isolated(
         tree,

@@ -47,7 +47,17 @@ cp "{tree}/profile.csv" "$2"
 """
 SANITIZER = """#!/bin/bash
 echo "compute-sanitizer $*" >>"{tree}/build/calls"
-[[ "$*" != *racecheck*"^stream/"* ]] || {{ echo "ERROR SUMMARY: 1 hazard"; exit {racecheck}; }}
+[[ "$*" != *racecheck*StreamKernels* ]] || {{ echo "{said}"; exit {racecheck}; }}
+"""
+# Its tests, in two suites; notes how it was called otherwise.
+KERNEL_TESTS = """#!/bin/bash
+if [[ "$*" == *--gtest_list_tests* ]]; then
+  printf 'StreamKernels.\\n  Copy\\nBankKernels.\\n  Tile\\n'
+  exit 0
+fi
+echo "unit tests $*" >>"{tree}/build/calls"
+echo last line
+exit {status}
 """
 
 
@@ -63,6 +73,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tree.mkdir()
     rows = [FLOOR, COPY]
     stand_ins(tree, "validate-gpu", PROGRAM, rows)
+    shutil.copytree(ROOT / "scripts/validate", tree / "scripts/validate")
     modelled = make_document(rows, device_kind="model")
     (tree / "build/modelled.json").write_text(json.dumps(modelled))
     executable(tree / "build/gpubench-cuda", PROGRAM)
@@ -78,10 +89,15 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tree
 
 
-def on_a_gpu(tree: Path, racecheck: int = 0, registers: int = 20) -> None:
+def on_a_gpu(
+    tree: Path, racecheck: int = 0, said: str = "1 hazard", registers: int = 20, status: int = 0
+) -> None:
     (tree / "gpu").touch()
     executable(tree / "bin/ncu", NCU.format(tree=tree))
-    executable(tree / "bin/compute-sanitizer", SANITIZER.format(tree=tree, racecheck=racecheck))
+    sanitizer = SANITIZER.format(tree=tree, racecheck=racecheck, said=said)
+    executable(tree / "bin/compute-sanitizer", sanitizer)
+    tests = KERNEL_TESTS.format(tree=tree, status=status)
+    executable(tree / "build/gpubench-kernel-tests", tests)
     metrics = metrics_of(FIGURES | {"registers": registers}) | {"gpu__time_duration.sum": 1e6}
     profile = ncu_csv([("stream/copy/n:1", "void stream::copy<float>(float *)", metrics)])
     (tree / "profile.csv").write_text(profile)
@@ -101,35 +117,47 @@ def calls(tree: Path) -> str:
     return (tree / "build/calls").read_text()
 
 
+SANITIZERS = [f"sanitize-{tool}" for tool in ("memcheck", "racecheck", "synccheck", "initcheck")]
+
+
 def test_a_rehearsal_runs_what_needs_no_gpu_and_names_the_rest(tree: Path) -> None:
-    done = validate(tree, "--device=model:h200-sxm", "--processes=2")
+    done = validate(tree, "--device=model:h200-sxm")
     assert done.returncode == 0, done.stdout + done.stderr
     found = verdicts(done)
     passed = {name for name, (verdict, _) in found.items() if verdict == "passed"}
-    assert passed == {"build", "verify", "roofs", "suite-1", "suite-2", "agreement", "calibration",
-                      "calibrated", "counted", "claims"}  # fmt: skip
+    measured = {"build", "roofs", "suite-1", "gate-1", "suite-2", "gate-2", "hot", "calibration"}
+    assert passed == measured | {"counted", "python", "agreement", "calibrated", "claims"}
     skipped = {name: why for name, (verdict, why) in found.items() if verdict == "skipped"}
-    assert set(skipped) == {
-        "device", "unit-tests", "sanitize-memcheck", "sanitize-racecheck", "sanitize-initcheck",
-        "sanitize-synccheck", "profile", "validation", "peers",
-    }  # fmt: skip
+    assert set(skipped) == {"device", "profile", "unit-tests", "counters", "validation", "peers"}
     assert all(why.strip() for why in skipped.values())
     assert "--suite=quick" in calls(tree)
     assert json.loads((tree / "out/calibrated/h200-sxm.json").read_text())["name"] == "h200-sxm"
     assert "summary" in (tree / "out/summary.txt").read_text()
 
 
+def test_a_rehearsal_may_be_on_an_unkind_device(tree: Path) -> None:
+    (tree / "late.json").write_text("{}")
+    done = validate(tree, MODEL, "--stage=1", "--conditions=late.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = [call for call in calls(tree).splitlines() if "--benchmark_out" in call]
+    assert len(runs) == 2
+    assert all("--conditions=late.json" in call for call in runs)
+    (tree / "late.json").write_text("{ }")
+    other = validate(tree, MODEL, "--stage=1", "--conditions=late.json")
+    assert (other.returncode, other.stdout) == (2, "")
+    assert "conditions" in other.stderr
+
+
 def test_all_stages_on_a_gpu(tree: Path) -> None:
     on_a_gpu(tree)
-    done = validate(tree, "--processes=2", f"--python={tree / 'bin/no-python'}")
+    (tree / "nvcc").touch()
+    done = validate(tree, f"--python={tree / 'bin/no-python'}")
     assert done.returncode == 0, done.stdout + done.stderr
     found = verdicts(done)
     assert {verdict for verdict, _ in found.values()} == {"passed", "skipped"}
     skipped = {name for name, (verdict, _) in found.items() if verdict == "skipped"}
-    assert skipped == {"unit-tests"} | {
-        f"peers: {name}" for name in ("pytorch", "BabelStream", "gpu-benches", "mixbench",
-                                      "nvbandwidth", "nvbench", "nccl-tests")
-    }  # fmt: skip
+    peers = ("pytorch", "BabelStream", "gpu-benches", "mixbench", "nvbandwidth", "nvbench")
+    assert skipped == {f"peers: {name}" for name in (*peers, "nccl-tests")}
     made = calls(tree)
     assert made.count("--tool ") == 4 * 2
     assert "ncu --profile-from-start off --nvtx --clock-control none --cache-control none" in made
@@ -154,19 +182,52 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert "suite-2.json" in goals
 
 
+def test_what_measures_comes_before_what_sanitizes_and_python_last(tree: Path) -> None:
+    on_a_gpu(tree)
+    done = validate(tree, f"--python={tree / 'bin/no-python'}")
+    steps = list(verdicts(done))
+    order = ["build", "suite-1", "suite-2", "counted", "profile", "unit-tests", *SANITIZERS]
+    order += ["python", "agreement", "goals"]
+    assert [step for step in steps if step in order] == order
+
+
+def test_measuring_needs_no_python_package(tree: Path) -> None:
+    """The stages that need the GPU make do with the machine's own Python."""
+    on_a_gpu(tree)
+    shutil.rmtree(tree / ".venv")
+    (tree / "reports").symlink_to(ROOT / "reports")
+    library = tree / "scripts/lib.sh"
+    no_packages = 'ensure_python() { die "pip install failed"; }'
+    library.write_text(f"{library.read_text()}\n{no_packages}\n")
+    done = validate(tree, f"--python={tree / 'bin/no-python'}")
+    found = verdicts(done)
+    assert {found[name][0] for name in ("suite-2", "calibration", "profile", "unit-tests")} == {
+        "passed"
+    }
+    assert done.returncode == 1
+    assert "pip install failed" in found["python"][1]
+
+
+def test_a_gate_that_timed_out_fails(tree: Path) -> None:
+    on_a_gpu(tree)
+    document = tree / "build/document.json"
+    text = json.dumps(make_document([COPY | {"gate_timeouts": 1}]), indent=2)
+    document.write_text(text)
+    done = validate(tree, "--stage=1")
+    assert done.returncode == 1
+    verdict, words = verdicts(done)["gate-1"]
+    assert verdict == "FAILED"
+    assert '"gate_timeouts": 1' in words
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_unit_tests_are_built_and_run_where_there_is_nvcc(tree: Path, status: int) -> None:
-    on_a_gpu(tree)
+    on_a_gpu(tree, status=status)
     (tree / "nvcc").touch()
-    (tree / "build/status").write_text("0")
     library = tree / "scripts/lib.sh"
     noted = 'ensure_built() { echo "built $*" >>"$root/build/calls"; }'
     library.write_text(f"{library.read_text()}\n{noted}\n")
-    executable(
-        tree / "build/gpubench-kernel-tests",
-        f'#!/bin/sh\necho "unit tests $*" >>"{tree}/build/calls"\necho last line\nexit {status}\n',
-    )
-    done = validate(tree, "--stage=1", "--device=cuda:0")
+    done = validate(tree, "--stage=1,4", "--device=cuda:0")
     assert done.returncode == status, done.stdout + done.stderr
     verdict, words = verdicts(done)["unit-tests"]
     assert verdict == ("FAILED" if status else "passed")
@@ -179,9 +240,9 @@ def test_unit_tests_are_built_and_run_where_there_is_nvcc(tree: Path, status: in
     # What has passed is done, unless the tests are others.
     (tree / "tests").mkdir()
     (tree / "tests/a_test.cpp").touch()
-    again = validate(tree, "--stage=1", "--device=cuda:0")
+    again = validate(tree, "--stage=4", "--device=cuda:0")
     assert verdicts(again)["unit-tests"][0] == ("FAILED" if status else "passed")
-    same = validate(tree, "--stage=1", "--device=cuda:0")
+    same = validate(tree, "--stage=4", "--device=cuda:0")
     assert verdicts(same)["unit-tests"][0] == ("FAILED" if status else "done")
 
 
@@ -191,28 +252,56 @@ def test_unit_tests_that_do_not_build_have_failed(tree: Path) -> None:
     library = tree / "scripts/lib.sh"
     fails = 'ensure_built() { [[ "$3" != gpubench-kernel-tests ]] || die "the build failed"; }'
     library.write_text(f"{library.read_text()}\n{fails}\n")
-    executable(tree / "build/gpubench-kernel-tests", "#!/bin/sh\nexit 0\n")  # of an earlier build
-    done = validate(tree, "--stage=1")
+    done = validate(tree, "--stage=1,4")
     assert done.returncode == 1
-    assert "the build failed" in verdicts(done)["unit-tests"][1]
-    assert verdicts(done)["verify"][0] == "passed"
+    assert "the build failed" in verdicts(done)["build-tests"][1]
+    assert "unit-tests" not in verdicts(done)
 
 
 def test_a_second_run_repeats_nothing_that_has_passed(tree: Path) -> None:
     on_a_gpu(tree, racecheck=99)
-    first = validate(tree, "--stage=1")
+    first = validate(tree, "--stage=4")
     assert first.returncode == 1
     verdict, words = verdicts(first)["sanitize-racecheck"]
     assert (verdict, "exit code 99" in words) == ("FAILED", True)
-    assert "1 hazard" in (tree / "out/sanitize-racecheck-stream.txt").read_text()
+    assert "1 hazard" in (tree / "out/sanitize-racecheck-StreamKernels.txt").read_text()
     # It did not stop what comes after it.
     assert verdicts(first)["sanitize-synccheck"][0] == "passed"
     on_a_gpu(tree)
     (tree / "build/calls").unlink()
-    second = validate(tree, "--stage=1")
+    second = validate(tree, "--stage=4")
     assert second.returncode == 0, second.stdout
     assert calls(tree).count("--tool ") == 1
-    assert verdicts(second)["verify"][0] == "done"
+    assert verdicts(second)["unit-tests"][0] == "done"
+
+
+def test_a_sanitizers_warning_is_kept_and_its_refusal_skips_it(tree: Path) -> None:
+    on_a_gpu(tree, said="RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)")
+    done = validate(tree, "--stage=4")
+    assert done.returncode == 0, done.stdout
+    assert "StreamKernels: " in (tree / "out/sanitize-warnings.txt").read_text()
+    shutil.rmtree(tree / "out")
+    on_a_gpu(tree, racecheck=1, said="Error: Device not supported by racecheck")
+    done = validate(tree, "--stage=4")
+    assert done.returncode == 0, done.stdout
+    verdict, why = verdicts(done)["sanitize-racecheck"]
+    assert (verdict, "Device not supported" in why) == ("skipped", True)
+
+
+def test_the_folder_may_go_on_on_another_machine(tree: Path, tmp_path: Path) -> None:
+    on_a_gpu(tree)
+    assert validate(tree, "--stage=1").returncode == 0
+    other = tmp_path / "elsewhere"
+    shutil.copytree(tree, other, symlinks=True)
+    (other / "build/calls").unlink()
+    done = validate(other, "--stage=1,3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = verdicts(done)
+    assert [found[name][0] for name in ("build", "suite-1", "counted")] == [
+        "done",
+        "done",
+        "passed",
+    ]
 
 
 def test_time_that_is_up_is_no_failure(tree: Path) -> None:
@@ -220,17 +309,17 @@ def test_time_that_is_up_is_no_failure(tree: Path) -> None:
     program = (tree / "build/gpubench").read_text()
     sleeps = '[[ "$*" == *--roofs* ]] && exec sleep 60\nkind=document'
     executable(tree / "build/gpubench", program.replace("kind=document", sleeps))
-    done = validate(tree, "--stage=2", "--seconds=2", "--processes=1")
+    done = validate(tree, "--stage=1", "--seconds=2")
     assert done.returncode == 3, done.stdout
     assert verdicts(done)["roofs"][0] == "not yet"
-    assert verdicts(done)["calibration"][0] == "not yet"
+    assert verdicts(done)["suite-1"][0] == "not yet"
     assert not (tree / "out/.done/roofs").exists()
 
 
 def test_a_row_that_fails_fails_its_step_only(tree: Path) -> None:
     on_a_gpu(tree)
     (tree / "build/status").write_text("1")
-    done = validate(tree, "--stage=2", "--processes=2")
+    done = validate(tree, "--stage=1,5")
     assert done.returncode == 1
     assert verdicts(done)["roofs"][0] == "FAILED"
     assert verdicts(done)["agreement"][0] == "skipped"
@@ -263,6 +352,7 @@ MODEL = "--device=model:h200-sxm"
         (("--suite=x",), "--suite=x: takes quick, default or full"),
         (("--sizes=small",), "unknown argument --sizes=small"),
         ((MODEL, "--sources=nowhere"), "--sources=nowhere: there is no such folder"),
+        ((MODEL, "--conditions=none"), "--conditions=none: cannot read this file"),
         (("--device=bogus",), "--device=bogus: takes auto, cuda, cuda:N or model:NAME"),
         (("--device=model:",), "one of a100-80-sxm, b200, "),
         (("--device=model:bogus",), "--device=model:bogus: no model of a GPU"),
@@ -327,12 +417,15 @@ def test_more_processes_and_other_sources_are_compared_anew(tree: Path) -> None:
     python = f"--python={tree / 'bin/no-python'}"
     report = tree / ".venv/bin/gpubench-report"  # what it makes of a folder is not the question
     executable(report, report.read_text().replace("\n", '\n[ "$1" != goals ] || exit 0\n', 1))
-    first = validate(tree, "--stage=2,5", "--processes=2", "--sources=one", python)
+    first = validate(tree, "--stage=1,2,5", "--processes=2", "--sources=one", python)
     assert first.returncode == 0, first.stdout + first.stderr
     again = verdicts(validate(tree, "--stage=2,5", "--processes=3", "--sources=two", python))
     assert [again[name][0] for name in ("suite-2", "suite-3", "agreement", "peers")] == [
-        "done", "passed", "passed", "passed",
-    ]  # fmt: skip
+        "done",
+        "passed",
+        "passed",
+        "passed",
+    ]
     same = verdicts(validate(tree, "--stage=5", "--processes=3", "--sources=two", python))
     assert same["peers"][0] == "done"
 

@@ -27,6 +27,7 @@ LAYERS = [
     "harness/platform/gpu",
     "harness/platform/model/include",
     "harness/platform/model/include/cooperative_groups",
+    "harness/platform/model/conditions",
     "harness/platform/model/memory",
     "harness/platform/model/launch",
     "harness/platform/model/compiled",

@@ -71,7 +71,8 @@ def test_no_function_is_longer_than_sixty_lines():
 
 
 def test_lines_are_counted_from_brace_to_brace():
-    text = 'namespace a {\nstruct B {\n  int c() {  // "}"\n    if (d) {\n    }\n    return 1;\n  }\n};\n}\n'
+    lines = ["namespace a {", "struct B {", '  int c() {  // "}"', "    if (d) {", "    }"]
+    text = "\n".join([*lines, "    return 1;", "  }", "};", "}"])
     assert functions(text) == [(3, 5)]
 
 

@@ -122,7 +122,11 @@ int gpu_count() {
 
 }  // namespace
 
-std::unique_ptr<Platform> open_platform(const std::string& selector) {
+std::unique_ptr<Platform> open_platform(const std::string& selector,
+                                        const std::string& conditions_file) {
+  if (!conditions_file.empty()) {
+    throw UsageError("--conditions needs the model device: add --device=model:NAME");
+  }
   int ordinal = 0;
   const char* end = selector.data() + selector.size();
   const auto parsed = std::from_chars(selector.data(), end, ordinal);

@@ -2,6 +2,7 @@
 // small.
 #include "harness/platform/library_sums.hpp"
 
+#include <memory>
 #include <vector>
 
 #include "harness/cuda/stream.hpp"
@@ -28,6 +29,9 @@ void CubSum::queue(const float* in, std::size_t n, float* out, cudaStream_t stre
   const double launch = device["kernel_floor_seconds"] +
                         (n > words_of_one_tile ? device["launch_stream_seconds"] : 0.0);
   model::Work work{.name = "cub::DeviceReduce::Sum", .engine = model::Engine::compute};
+  work.touches = std::make_shared<model::Touches>();
+  model::add_touch(*work.touches, runtime.memory(), in, n * sizeof(float), model::Touch::read);
+  model::add_touch(*work.touches, runtime.memory(), out, sizeof(float), model::Touch::write);
   work.carry_out = [=, &runtime] {
     const bool computed = n <= most_computed && runtime.expects_results();
     if (computed) {

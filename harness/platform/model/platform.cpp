@@ -9,6 +9,7 @@
 #include "harness/platform/model/collectives/cost.hpp"
 #include "harness/platform/model/collectives/nccl.hpp"
 #include "harness/platform/model/compiled/compiled.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/engine/emulator.hpp"
 #include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/profiled.hpp"
@@ -21,10 +22,11 @@ namespace {
 
 class ModelPlatform final : public Platform {
  public:
-  explicit ModelPlatform(DeviceSpec device)
+  ModelPlatform(DeviceSpec device, model::Conditions conditions)
       : device_(std::move(device)),
+        conditions_(std::move(conditions)),
         memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
-        emulator_(device_, memory_, settings()) {
+        emulator_(device_, memory_, settings(conditions_.ordering)) {
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
     if (Processes::all().count() > 1) {
@@ -38,6 +40,7 @@ class ModelPlatform final : public Platform {
   const DeviceSpec& device() const override { return device_; }
   bool has_device_file() const override { return true; }
   std::string cuda_version() const override { return {}; }
+  std::string conditions() const override { return conditions_.name; }
   std::string connection(int a, int b) const override {
     const bool linked = device_.find("nvlink_bytes_per_second").has_value() &&
                         model::current_runtime()->same_node(a, b);
@@ -66,8 +69,9 @@ class ModelPlatform final : public Platform {
  private:
   static constexpr int most_gpus = 64;  // on as many nodes as that takes
 
-  static model::EmulatorSettings settings() {
+  static model::EmulatorSettings settings(const model::Ordering& ordering) {
     model::EmulatorSettings settings;
+    settings.ordering = ordering;
     settings.may_access = [](int device, int peer) {
       return model::current_runtime()->may_access(device, peer);
     };
@@ -84,6 +88,7 @@ class ModelPlatform final : public Platform {
       if (kernel == nullptr || !kernel->knows_local_bytes) return {};
       return {kernel->registers, kernel->static_shared_bytes, kernel->local_bytes};
     };
+    options.conditions = conditions_;
     options.devices = gpus();
     options.node_devices = static_cast<int>(device_.find("node_gpus").value_or(1));
     return options;
@@ -92,6 +97,7 @@ class ModelPlatform final : public Platform {
   void judge_counts(RowAccess access, Observation& observation) const;
 
   DeviceSpec device_;
+  model::Conditions conditions_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;
 };
@@ -227,13 +233,16 @@ Observation ModelPlatform::observe(RowAccess access) const {
 
 }  // namespace
 
-std::unique_ptr<Platform> open_platform(const std::string& selector) {
+std::unique_ptr<Platform> open_platform(const std::string& selector,
+                                        const std::string& conditions_file) {
   DeviceSpec device = device_spec(selector);
   if (device.kind() != "gpu") {
     throw UsageError("device '" + device.name() +
                      "' is a data-sheet roof only: the model cannot run it");
   }
-  return std::make_unique<ModelPlatform>(std::move(device));
+  return std::make_unique<ModelPlatform>(
+      std::move(device),
+      conditions_file.empty() ? model::Conditions{} : model::load_conditions(conditions_file));
 }
 
 DeviceKind program_kind() { return DeviceKind::model; }

@@ -2,7 +2,7 @@
 
 import sys
 
-from gpubench_reports.nightly.cli import main
+from gpubench_reports.nightly.commands.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,10 +1,12 @@
-// The model device under a test of kernels: an H200 whose blocks all run and are all traced. (The
-// GPU's answer to the same name: tests/kernels/gpu/device_under_test.hpp.)
+// The model device under a test of kernels: an H200 whose blocks all run and are all traced, under
+// the conditions in the file that GPUBENCH_TEST_CONDITIONS names, if it is set. (The GPU's answer
+// to the same name: tests/kernels/gpu/device_under_test.hpp.)
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,7 @@ class DeviceUnderTest : public testing::Test {
     emulator.set_execution(model::Execution::whole);
     model::RuntimeOptions options;
     options.devices = options.node_devices = devices;
+    options.conditions = conditions();
     options.diagnostic = [this](const std::string& line) { diagnostic = line; };
     model::install_runtime(std::make_unique<model::Runtime>(device, memory, emulator, options));
   }
@@ -35,8 +38,13 @@ class DeviceUnderTest : public testing::Test {
   std::string diagnostic;  // of a kernel that failed
 
  private:
+  static model::Conditions conditions() {
+    const char* const file = std::getenv("GPUBENCH_TEST_CONDITIONS");
+    return file == nullptr ? model::Conditions{} : model::load_conditions(file);
+  }
   static model::EmulatorSettings settings() {
     model::EmulatorSettings settings;
+    settings.ordering = conditions().ordering;
     settings.threads = 2;
     settings.most_sampled_blocks = 1 << 20;
     settings.event_budget = 1 << 30;

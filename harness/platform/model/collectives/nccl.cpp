@@ -191,6 +191,12 @@ ncclResult_t run(std::vector<Call> calls) {
   const CollectiveCost cost = collective_cost(first.what, bytes, clique.ranks, runtime.device());
   const bool small = vector * static_cast<std::size_t>(clique.ranks) <= most_computed_elements;
   Work work{.name = "NCCL " + cost.algorithm};
+  work.touches = std::make_shared<Touches>();
+  for (const Call& call : calls) {
+    const std::size_t element = element_bytes(call.type);
+    add_touch(*work.touches, runtime.memory(), call.send, brought(call) * element, Touch::read);
+    add_touch(*work.touches, runtime.memory(), call.receive, taken(call) * element, Touch::write);
+  }
   work.carry_out = [calls = std::move(calls), cost, small, &runtime] {
     const bool computed = small && runtime.expects_results();
     if (computed) compute(calls, runtime.memory());

@@ -29,19 +29,21 @@ std::string words(uint3 at) {
   return text.str();
 }
 
-Block::Block(DeviceMemory& memory, const MappedHost& is_mapped_host, BlockRunner* runner,
-             void (*body)())
+Block::Block(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering,
+             BlockRunner* runner, void (*body)())
     : memory_(memory),
       is_mapped_host_(is_mapped_host),
-      lanes_(runner, body, recorder_),
+      ordering_(ordering),
+      lanes_(runner, body, recorder_, ordering_),
       copies_(shared_, recorder_.checker()) {}
 
-void Block::begin(const KernelLaunch& launch, bool traced) {
+void Block::begin(const KernelLaunch& launch, dim3 index, bool traced) {
   launch_ = &launch;
   recent_ = {};
   next_recent_ = 0;
   unwritten_ = {};
-  lanes_.begin_block(launch.block);
+  const std::uint64_t of_plane = index.y + std::uint64_t{launch.grid.y} * index.z;
+  lanes_.begin_block(launch.block, index.x + launch.grid.x * of_plane);
   result_ = {};
   result_.lanes = lanes_.lanes();
   shared_.begin_block(launch.shared_bytes);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/copy_log.hpp"
 #include "harness/platform/model/emulator/lane_recorder.hpp"
@@ -26,12 +27,12 @@ std::string words(uint3 at);  // "(1,0,0)"
 class Block {
  public:
   // `memory` and `is_mapped_host` must outlive the block; `body` runs a lane of `runner`.
-  Block(DeviceMemory& memory, const MappedHost& is_mapped_host, BlockRunner* runner,
-        void (*body)());
+  Block(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering,
+        BlockRunner* runner, void (*body)());
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  void begin(const KernelLaunch& launch, bool traced);
+  void begin(const KernelLaunch& launch, dim3 index, bool traced);
   BlockResult end();
 
   // --- its parts ---
@@ -43,6 +44,7 @@ class Block {
   const LaneScheduler& lanes() const { return lanes_; }
   CopyLog& copies() { return copies_; }
   const KernelLaunch& launch() const { return *launch_; }
+  const Ordering& ordering() const { return ordering_; }
   BlockResult& result() { return result_; }
   bool is_traced() const { return recorder_.is_on(); }
   LaneTrace* trace() { return recorder_.trace(); }  // the current lane's, or nullptr
@@ -169,6 +171,7 @@ class Block {
 
   DeviceMemory& memory_;
   const MappedHost& is_mapped_host_;
+  const Ordering ordering_;
   LaneRecorder recorder_;
   SharedMemory shared_;
   std::array<Allocation*, 4> recent_{};  // the last allocations that were accessed

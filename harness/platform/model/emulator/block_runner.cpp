@@ -13,8 +13,9 @@ namespace gpubench::model {
 
 __constinit thread_local BlockRunner* running_block = nullptr;
 
-BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host)
-    : block_(memory, is_mapped_host, this, &run_lane),
+BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
+                         const Ordering& ordering)
+    : block_(memory, is_mapped_host, ordering, this, &run_lane),
       collectives_(block_),
       warpgroup_reads_(block_, arrivals_),
       matrices_(block_, collectives_, warpgroup_reads_),
@@ -23,11 +24,12 @@ BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host)
       bulk_copies_(block_, mbarriers_, warpgroup_reads_) {}
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
-  block_.begin(launch, traced);
+  block_.begin(launch, index, traced);
   LaneScheduler& lanes = block_.lanes();
   collectives_.begin_block();
   thread_copies_.begin_block();
   mbarriers_.begin_block();
+  bulk_copies_.begin_block();
   warpgroup_reads_.begin_block();
   arrivals_.begin_block(lanes.warps());
   blockIdx = {index.x, index.y, index.z};
@@ -35,7 +37,8 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   gridDim = launch.grid;
   const auto ended = [&](unsigned warp) { collectives_.lane_ended(warp); };
   while (lanes.has_live_lanes() && !lanes.is_stopped()) {
-    if (!lanes.run_ready(ended) && !lanes.is_stopped()) release_barrier();
+    const bool progressed = lanes.run_ready(ended);
+    if (!lanes.is_stopped() && !progressed && !bulk_copies_.land_late()) release_barrier();
   }
   return block_.end();
 }

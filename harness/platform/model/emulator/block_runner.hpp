@@ -26,8 +26,9 @@ namespace gpubench::model {
 
 class BlockRunner {
  public:
-  // Both must outlive the runner.
-  BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host);
+  // Both must outlive the runner. `ordering`: in which order lanes run and copies land.
+  BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
+              const Ordering& ordering = {});
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 

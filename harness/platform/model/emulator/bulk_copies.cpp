@@ -64,11 +64,9 @@ void BulkCopies::bring_row(const Box& box, std::uint32_t i, const void* code) {
   }
   for (std::uint32_t done = 0; done < box.row_bytes; done += 16) {
     const std::uint64_t place = swizzled(box.to + i * box.row_bytes + done, mode);
-    auto* const piece = reinterpret_cast<std::byte*>(place);
     block_.check_place(place, 16, EventKind::store, code);
     const std::uint32_t exists = done < there ? std::min(there - done, 16u) : 0;
-    std::memset(piece, 0, 16);  // beyond an edge
-    std::memcpy(piece, reinterpret_cast<const std::byte*>(from + done), exists);
+    bring({place, from + done, exists, 16});
     for (std::uint32_t e = 0; block_.trace() != nullptr && e < exists;) {
       const std::uint32_t checked = exists == 16 ? 16 : box.of.element_bytes;
       block_.check_order(true, from + done + e, checked, EventKind::load, code);
@@ -98,7 +96,7 @@ void BulkCopies::copy(void* to_shared, const void* from_global, std::size_t byte
   for (std::size_t done = 0; done < bytes; done += 16) {
     block_.check_place(to + done, 16, EventKind::store, code);
   }
-  std::memcpy(to_shared, from_global, bytes);
+  bring({to, from, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes)});
   bring_lines(to, from, bytes, code);
   arrive(at, to, static_cast<unsigned>(bytes), code);
 }
@@ -139,6 +137,10 @@ void BulkCopies::arrive(Mbarrier& barrier, std::uint64_t to, unsigned bytes, con
                     .group = barrier.phase};
     reads_.replace(copy);
     block_.note_copy(copy);
+  }
+  if (block_.ordering().late_bulk_copies) {
+    late_copies_.push_back({&barrier, bytes, std::exchange(late_pieces_, {})});
+    return;
   }
   mbarriers_.bring(barrier, bytes);
 }

@@ -98,6 +98,9 @@ class Footprint {
   Footprint& operator=(const Footprint&) = delete;
 
   std::uint64_t identity() const { return sums_.identity; }
+  std::size_t allocation_bytes() const { return sums_.allocation_bytes; }
+  // Of a sector, from the allocation's begin.
+  std::size_t offset_of(std::uint64_t sector) const { return sector * sector_bytes - begin_; }
   bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
   // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
   // read this one; 0: it did not.

@@ -1,7 +1,8 @@
 #include "harness/platform/model/emulator/lane_scheduler.hpp"
 
-#include <bit>
+#include <numeric>
 
+#include "harness/contents/random.hpp"
 #include "harness/platform/model/emulator/host_code.hpp"
 
 namespace gpubench::model {
@@ -10,7 +11,7 @@ uint3 thread_of(unsigned lane, dim3 block) {
   return {lane % block.x, lane / block.x % block.y, lane / (block.x * block.y)};
 }
 
-void LaneScheduler::begin_block(dim3 block) {
+void LaneScheduler::begin_block(dim3 block, std::uint64_t number) {
   const unsigned lanes = block.x * block.y * block.z;
   if (!(block.x == thread_index_of_.x && block.y == thread_index_of_.y &&
         block.z == thread_index_of_.z)) {
@@ -23,6 +24,10 @@ void LaneScheduler::begin_block(dim3 block) {
   stopped_ = false;
   ready_.assign((lanes + warp_lanes - 1) / warp_lanes, ~0u);
   if (lanes % warp_lanes != 0) ready_.back() = (1u << lanes % warp_lanes) - 1;
+  turns_.resize(ready_.size());
+  std::iota(turns_.begin(), turns_.end(), 0u);
+  drawn_ = 0;
+  block_seed_ = random_bits(ordering_.seed, number);
 }
 
 void LaneScheduler::end_block() {
@@ -32,8 +37,7 @@ void LaneScheduler::end_block() {
 }
 
 void* LaneScheduler::enter_next(unsigned warp) {
-  current_ = warp * warp_lanes + static_cast<unsigned>(std::countr_zero(ready_[warp]));
-  ready_[warp] &= ready_[warp] - 1;
+  current_ = warp * warp_lanes + take_ready_lane(warp);
   recorder_.enter(current_);
   threadIdx = thread_index_[current_];
   Lane& lane = lanes_[current_];

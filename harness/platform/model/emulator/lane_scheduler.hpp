@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/fiber.hpp"
 #include "harness/platform/model/emulator/lane_recorder.hpp"
@@ -30,10 +31,12 @@ struct Lane {
 class LaneScheduler {
  public:
   // `body` runs a lane of `runner` and ends it by end(). The recorder learns whose turn it is.
-  LaneScheduler(BlockRunner* runner, void (*body)(), LaneRecorder& recorder)
-      : runner_(runner), body_(body), recorder_(recorder) {}
+  LaneScheduler(BlockRunner* runner, void (*body)(), LaneRecorder& recorder,
+                const Ordering& ordering)
+      : runner_(runner), body_(body), recorder_(recorder), ordering_(ordering) {}
 
-  void begin_block(dim3 block);
+  // `number`: of the block, in its grid.
+  void begin_block(dim3 block, std::uint64_t number);
   // Lanes of an abandoned block have not ended.
   void end_block();
   // Runs every ready lane until it waits or ends, and calls `ended(warp)` after each that has.
@@ -41,7 +44,8 @@ class LaneScheduler {
   template <class Ended>
   bool run_ready(Ended&& ended) {
     bool progressed = false;
-    for (unsigned warp = 0; warp < ready_.size(); ++warp) {
+    if (ordering_.random_warps) shuffle_turns();
+    for (const unsigned warp : turns_) {
       while (ready_[warp] != 0 && !stopped_) {
         if (resume(warp)) ended(warp);
         progressed = true;
@@ -85,12 +89,18 @@ class LaneScheduler {
   const std::vector<Lane>& all() const { return lanes_; }
 
  private:
+  unsigned take_ready_lane(unsigned warp);
+  void shuffle_turns();
   void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
   bool resume(unsigned warp);       // a ready lane, until one switches back; whether that has ended
 
   BlockRunner* const runner_;
   void (*const body_)();
   LaneRecorder& recorder_;
+  const Ordering& ordering_;
+  std::uint64_t drawn_ = 0;       // random numbers, of this block
+  std::uint64_t block_seed_ = 0;  // that they follow from
+  std::vector<unsigned> turns_;   // warps in the order in which they run
   FiberStacks stacks_;
   std::vector<Lane> lanes_;
   std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_

@@ -29,7 +29,8 @@ Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSetti
                                ? settings_.threads
                                : std::max(1u, std::thread::hardware_concurrency());
   for (unsigned i = 0; i < threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(memory, settings_.is_mapped_host));
+    workers_.push_back(
+        std::make_unique<Worker>(memory, settings_.is_mapped_host, settings_.ordering));
   }
 }
 
@@ -65,7 +66,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
 Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string& fault) {
   const std::uint64_t grid_blocks = linear(launch.grid), last = grid_blocks - 1;
   const std::vector<std::uint64_t> compared = sample_.to_compare(launch);
-  LaunchRun run(launch, device_, memory_, workers_, compared,
+  LaunchRun run(launch, device_, memory_, settings_.ordering, workers_, compared,
                 explaining_ && execution_ != Execution::timing);
   // The last block, the ragged one, tells what a block costs; the budget says how many follow.
   run.run({last}, Watch::counts);
@@ -94,6 +95,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
     measured.whole = true;
   }
   measured.profile = run.profile();
+  measured.touches = run.touches();
   if (auto explanation = run.explanation()) explanations_.push_back(std::move(*explanation));
   fault = run.fault();
   if (fault.empty()) fault = forbidden_access(measured.profile);
@@ -146,28 +148,30 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
   if (execution_ != Execution::timing || found == measured_.end()) {
     std::string fault;
     Measured measured = run_blocks(launch, fault);
-    if (!fault.empty()) return {0, fault};
+    if (!fault.empty()) return {0, fault, 0, {}};
     measured.identities = identities;
     found = measured_.insert_or_assign(shape, std::move(measured)).first;
   }
   if (execution_ == Execution::timing && found->second.settled) {
     const Prediction& settled = *found->second.settled;
-    return {settled.seconds, {}, settled.utilisation};
+    return {settled.seconds, {}, settled.utilisation, {}};
   }
   Run run{found->second.profile, {}, found->second.whole};
   // The same footprints on the allocations that this launch was given.
   const std::vector<std::uint64_t>& then = found->second.identities;
-  for (FootprintSums& f : run.profile.footprints) {
-    const auto argument = std::find(then.begin(), then.end(), f.identity);
-    if (argument != then.end()) {
-      f.identity = identities[static_cast<std::size_t>(argument - then.begin())];
-    }
-  }
+  const auto now = [&](std::uint64_t identity) {
+    const auto argument = std::find(then.begin(), then.end(), identity);
+    return argument == then.end() ? identity
+                                  : identities[static_cast<std::size_t>(argument - then.begin())];
+  };
+  for (FootprintSums& f : run.profile.footprints) f.identity = now(f.identity);
+  Touches touches = found->second.touches;
+  for (Touched& touched : touches) touched.identity = now(touched.identity);
   run.prediction =
       predict(run.profile, device_, [this](const FootprintSums& f) { return held(f); });
   if (run.profile.footprints.empty()) found->second.settled = run.prediction;
   remember_traffic(run.profile);
-  const KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation};
+  KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation, std::move(touches)};
   if (execution_ != Execution::timing) runs_.push_back(std::move(run));
   return outcome;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
 #include "harness/platform/model/engine/block_sample.hpp"
@@ -37,6 +38,7 @@ struct EmulatorSettings {
   MappedHost is_mapped_host{};  // default: no host memory may be accessed
   // Whether kernels of a device may access a peer's memory. Default: none may.
   std::function<bool(int device, int peer)> may_access{};
+  Ordering ordering{};  // of blocks, lanes and copies
 };
 
 class Emulator final : public KernelExecutor {
@@ -73,6 +75,7 @@ class Emulator final : public KernelExecutor {
     KernelProfile profile;
     bool whole = false;
     std::vector<std::uint64_t> identities;  // of the allocations it was measured on
+    Touches touches;                        // of these and others
     // Of a kernel that touches none: it does not depend on what the caches hold.
     std::optional<Prediction> settled{};
   };

@@ -4,15 +4,27 @@
 #include <thread>
 #include <utility>
 
+#include "harness/contents/random.hpp"
 #include "harness/platform/model/compiled/compiled.hpp"
 #include "harness/platform/model/engine/grid.hpp"
 
 namespace gpubench::model {
+namespace {
+
+void shuffle(std::vector<std::uint64_t>& blocks, std::uint64_t seed) {
+  for (std::size_t left = blocks.size(); left > 1; --left) {
+    std::swap(blocks[left - 1], blocks[random_bits(seed, left) % left]);
+  }
+}
+
+}  // namespace
 
 LaunchRun::LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, DeviceMemory& memory,
-                     Workers workers, std::vector<std::uint64_t> compared, bool explaining)
+                     const Ordering& ordering, Workers workers, std::vector<std::uint64_t> compared,
+                     bool explaining)
     : launch_(launch),
       device_(device),
+      ordering_(ordering),
       workers_(workers),
       compared_(std::move(compared)),
       explaining_(explaining),
@@ -21,8 +33,9 @@ LaunchRun::LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, Devic
 }
 
 // Block i of a list goes to worker i mod n, always: the same sums on every run.
-void LaunchRun::run(const std::vector<std::uint64_t>& blocks, Watch watch) {
+void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
   if (!fault_.empty()) return;
+  if (ordering_.random_blocks) shuffle(blocks, ordering_.seed);
   const std::size_t threads = std::min(workers_.size(), blocks.size());
   const auto work = [&](std::size_t me) {
     workers_[me]->runner().attach();
@@ -117,6 +130,12 @@ KernelProfile LaunchRun::profile() {
     note_shared(profile.footprints, compared_, reads_, launch_.grid, map_);
   }
   return profile;
+}
+
+Touches LaunchRun::touches() const {
+  std::vector<const TouchedBytes*> touched;
+  for (const auto& worker : workers_) touched.push_back(&worker->touched());
+  return TouchedBytes::sum(touched);
 }
 
 std::optional<Explanation> LaunchRun::explanation() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/engine/neighbours.hpp"
 #include "harness/platform/model/engine/worker.hpp"
 
@@ -22,18 +23,20 @@ using Workers = std::span<const std::unique_ptr<Worker>>;
 
 class LaunchRun {
  public:
-  // `launch`, `device` and `workers` must outlive it. `compared`: blocks of which it keeps what
-  // they read. `explaining`: whether it explains block 0.
+  // All but the last two must outlive it. `compared`: blocks of which it keeps what they read.
+  // `explaining`: whether it explains block 0.
   LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, DeviceMemory& memory,
-            Workers workers, std::vector<std::uint64_t> compared, bool explaining);
+            const Ordering& ordering, Workers workers, std::vector<std::uint64_t> compared,
+            bool explaining);
 
   // Runs these blocks, until one of them faults; none once one has.
-  void run(const std::vector<std::uint64_t>& blocks, Watch watch);
+  void run(std::vector<std::uint64_t> blocks, Watch watch);
 
   // The first fault of a block, or what ended up wrong between blocks; or "".
   std::string fault() const;
   // What the blocks that were counted did.
   KernelProfile profile();
+  Touches touches() const;
   // Once block 0 was counted.
   std::optional<Explanation> explanation();
 
@@ -45,6 +48,7 @@ class LaunchRun {
 
   const KernelLaunch& launch_;
   const DeviceSpec& device_;
+  const Ordering& ordering_;
   Workers workers_;
   const std::vector<std::uint64_t> compared_;
   const bool explaining_;

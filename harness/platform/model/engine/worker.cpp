@@ -75,6 +75,7 @@ void Worker::begin_kernel() {
   traced_blocks_ = 0;
   events_ = 0;
   footprints_ = {};
+  touched_.clear();
   zipper_ = {};  // another kernel's control flow is of no use
   runner_.poison({});
 }
@@ -125,6 +126,7 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
   for (const BlockSector& mine : block_sectors_.touched()) {
     Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
     const std::uint32_t bytes = footprint->add(mine);
+    touched_.add(footprint, mine);
     if (mine.read != 0) extend(footprint, mine.sector);
     if (bytes != 0) map.note({mine, block, bytes});
   }
@@ -260,6 +262,9 @@ void Worker::note_footprint(const WarpRequest& request, const Sectors& sectors, 
     }
   }
   if (repeats > 0 && repeats < sectors.count) footprint->read_beside_new(repeats);
+  if (reads) return;
+  access_of(kind_of(request.event)) == Access::atomic ? touched_.note_atomic(footprint)
+                                                      : touched_.note_store(footprint);
 }
 
 Footprint* Worker::footprint_at(std::uint64_t address, FootprintMap& map) {

@@ -10,6 +10,7 @@
 #include "harness/platform/model/emulator/block_runner.hpp"
 #include "harness/platform/model/emulator/counts.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
+#include "harness/platform/model/emulator/touched_bytes.hpp"
 #include "harness/platform/model/emulator/warp_requests.hpp"
 #include "harness/platform/model/engine/neighbours.hpp"
 #include "harness/platform/model/time/time_model.hpp"
@@ -20,8 +21,8 @@ namespace gpubench::model {
 class Worker {
  public:
   // Both must outlive the worker.
-  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host)
-      : runner_(memory, is_mapped_host) {}
+  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering)
+      : runner_(memory, is_mapped_host, ordering) {}
 
   void begin_kernel();
   // Runs a block; if `traced`, what follows may be asked of it.
@@ -38,6 +39,7 @@ class Worker {
   // Of the blocks of this kernel that were counted.
   const Counts& counts() const { return counts_; }
   const Waiting& waits() const { return waits_; }
+  const TouchedBytes& touched() const { return touched_; }
   std::uint64_t traced_blocks() const { return traced_blocks_; }
   // What it cost to run and count them, in accesses and multiply-adds of a lane.
   std::uint64_t events() const { return events_; }
@@ -69,6 +71,7 @@ class Worker {
   WarpZipper zipper_;
   std::vector<Range> ranges_;
   BlockSectors block_sectors_;
+  TouchedBytes touched_;
   std::array<Footprint*, 4> footprints_{};  // the last that were found
   unsigned next_footprint_ = 0;
   std::size_t lanes_ = 0;

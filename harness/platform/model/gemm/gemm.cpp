@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,25 @@ void compute_any(const GemmShape& s, model::DeviceMemory& memory, const void* a,
   }
 }
 
+// From the first element of each matrix to its last.
+std::shared_ptr<model::Touches> touches_of(const GemmShape& s, const GemmBatch& batch,
+                                           const model::DeviceMemory& memory, const void* a,
+                                           const void* b, const void* d) {
+  const auto touches = std::make_shared<model::Touches>();
+  const std::size_t in = gemm_operand_bytes(s.type), out = gemm_result_bytes(s.type);
+  const auto add = [&](const void* begin, std::size_t rows, std::size_t columns, std::size_t ld,
+                       std::size_t step, std::size_t element, model::Touch how) {
+    if (rows == 0 || columns == 0) return;
+    const std::size_t elements = (batch.count - 1) * step + (rows - 1) * ld + columns;
+    model::add_touch(*touches, memory, begin, elements * element, how);
+  };
+  add(a, s.m, s.k, s.lda, batch.a, in, model::Touch::read);
+  add(b, s.b_is_k_by_n ? s.k : s.n, s.b_is_k_by_n ? s.n : s.k, s.ldb, batch.b, in,
+      model::Touch::read);
+  add(d, s.m, s.n, s.ldd, batch.d, out, model::Touch::write);
+  return touches;
+}
+
 }  // namespace
 
 struct Gemm::State {
@@ -104,6 +124,7 @@ void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d) const {
   model::Runtime& runtime = *model::current_runtime();
   const std::string name = std::string("GEMM ") + gemm_type_name(shape.type);
   model::Work work{.name = name};
+  work.touches = touches_of(shape, batch, runtime.memory(), a, b, d);
   work.carry_out = [=, cost = state_->cost, &runtime] {
     const double multiplications = shape.flops() / 2 * static_cast<double>(batch.count);
     const bool computed = multiplications <= most_computed && runtime.expects_results();

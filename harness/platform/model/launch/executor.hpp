@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/platform/model/include/device_language.h"
+#include "harness/platform/model/memory/touches.hpp"
 
 namespace gpubench::model {
 
@@ -32,6 +33,7 @@ struct KernelOutcome {
   // Of the unit that the kernel keeps busiest (DRAM, an arithmetic unit, ...), while it runs: what
   // runs beside it can only have the rest.
   double utilisation = 0;
+  Touches touches{};  // of device memory, as far as its blocks were traced
 };
 
 class KernelExecutor {

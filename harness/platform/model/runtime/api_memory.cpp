@@ -74,9 +74,9 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 
 cudaError_t cudaMemset(void* device, int byte, std::size_t bytes) {
-  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, nullptr); });
+  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, nullptr, false); });
 }
 
 cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes, cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, stream); });
+  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, stream, true); });
 }

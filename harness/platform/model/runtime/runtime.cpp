@@ -22,6 +22,9 @@ Runtime::Runtime(DeviceSpec device, DeviceMemory& memory, KernelExecutor& execut
     legacy_[static_cast<std::size_t>(i)].device = i;
     legacy_[static_cast<std::size_t>(i)].legacy = true;
   }
+  if (const auto most = options_.conditions.ordering.hardware_queues) {
+    hardware_queues_ = std::min(*most, wanted_connections());
+  }
 }
 
 Runtime::~Runtime() = default;
@@ -52,6 +55,12 @@ void Runtime::clear_records() {
 std::string Runtime::last_diagnostic() const {
   const std::lock_guard lock(mutex_);
   return last_diagnostic_;
+}
+
+std::string Runtime::endless_kernel() const {
+  const std::lock_guard lock(mutex_);
+  const OperationPtr& endless = timeline_.endless();
+  return endless == nullptr ? "" : endless->work.name;
 }
 
 bool Runtime::is_mapped_host(const void* address, std::size_t bytes) const {
@@ -129,6 +138,8 @@ void Runtime::remember(const char* function, double start) {
 
 // The device does everything that begins before the host's now.
 void Runtime::catch_up() {
+  // As late as a command of this moment.
+  timeline_.host_may_have_written(host_now_ + device_["launch_latency_seconds"]);
   while (timeline_.step(host_now_)) {
   }
   timeline_.reach(host_now_);
@@ -139,7 +150,7 @@ cudaError_t Runtime::guarded(const std::function<cudaError_t()>& body) {
     catch_up();
     return body();
   } catch (const DeviceFault& fault) {
-    return fail_for_good(cudaErrorLaunchFailure, fault.what());
+    return fail_for_good(fault.error, fault.what());
   } catch (const std::out_of_range& fault) {
     return fail_for_good(cudaErrorIllegalAddress, fault.what());
   }
@@ -231,7 +242,9 @@ cudaError_t Runtime::enqueue(CUstream_st& stream, Work work, const OperationPtr&
   if (stream.blocking && legacy != nullptr) after.push_back(legacy);
   if (also_after != nullptr) after.push_back(also_after);
   const double earliest = host_now_ + device_["launch_latency_seconds"];
-  stream.last = timeline_.add(std::move(work), stream.number, earliest, after);
+  stream.last = hardware_queues_ ? timeline_.add_to_queue(hardware_queue(stream), std::move(work),
+                                                          stream.number, earliest, after)
+                                 : timeline_.add(std::move(work), stream.number, earliest, after);
   pay_to_issue(stream);
   return cudaSuccess;
 }
@@ -265,22 +278,32 @@ bool Runtime::has_ended(const OperationPtr& operation) const {
   return operation == nullptr || (operation->finished && operation->end <= host_now_);
 }
 
-cudaError_t Runtime::wait_for(const std::vector<OperationPtr>& operations) {
+cudaError_t Runtime::wait_for(const std::vector<OperationPtr>& operations, bool promised) {
+  timeline_.need(operations, host_now_);
   for (const OperationPtr& operation : operations) {
     const cudaError_t error = block_until([&] { return operation->finished; });
     if (error != cudaSuccess) return error;
     host_now_ = std::max(host_now_, operation->end);
   }
+  if (promised) learn(operations);
   pay(device_["sync_host_seconds"]);
   return cudaSuccess;
 }
 
-cudaError_t Runtime::wait_until_idle() {
+cudaError_t Runtime::wait_until_idle(bool promised) {
+  timeline_.need_all(host_now_);
   const cudaError_t error = block_until([&] { return timeline_.idle(); });
   if (error != cudaSuccess) return error;
   host_now_ = std::max(host_now_, timeline_.last_end());
+  if (promised) timeline_.order().host_learns_all();
+  learn({});
   pay(device_["sync_host_seconds"]);
   return cudaSuccess;
+}
+
+void Runtime::learn(const std::vector<OperationPtr>& ended) {
+  for (const OperationPtr& operation : ended) timeline_.order().host_learns(operation->place);
+  if (timeline_.idle()) timeline_.order().nothing_pending();
 }
 
 cudaError_t Runtime::block_until(const std::function<bool()>& done) {
@@ -293,9 +316,14 @@ cudaError_t Runtime::block_until(const std::function<bool()>& done) {
     }
     // Only another host thread can help now: with a call, or by writing to mapped memory.
     if (clock::now() >= deadline) {
+      std::ostringstream line;
+      if (const OperationPtr& endless = timeline_.endless(); endless != nullptr) {
+        line << "deadlock: '" << endless->work.name << "' in stream " << endless->stream
+             << " never ends";
+        return fail_for_good(cudaErrorLaunchTimeout, line.str());
+      }
       const OperationPtr blocked = timeline_.blocked();
       if (blocked == nullptr) continue;  // the word was written in this very moment
-      std::ostringstream line;
       line << "deadlock: stream " << blocked->stream << " waits for '" << blocked->work.name
            << "', which nothing did within "
            << std::chrono::duration<double>(options_.deadlock_after).count() << " s";

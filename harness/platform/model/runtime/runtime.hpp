@@ -24,17 +24,18 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/include/cuda.h"
 #include "harness/platform/model/include/cuda_runtime.h"
 #include "harness/platform/model/launch/executor.hpp"
 #include "harness/platform/model/memory/memory.hpp"
+#include "harness/platform/model/runtime/device_fault.hpp"
 #include "harness/platform/model/runtime/timeline.hpp"
 
 struct CUgraphNode_st {
@@ -106,6 +107,8 @@ struct RuntimeOptions {
   bool stream_memory_operations = true;
   // As under CUDA's lazy loading, the first launch of a kernel waits until the device is idle.
   bool lazy_loading = false;
+  // Within CUDA's rules, and less kind than the runtime is by itself. Default: none.
+  Conditions conditions{};
   // Where the one line goes that an error code cannot carry. Default: standard error.
   std::function<void(const std::string&)> diagnostic{};
   // The kernel at an address. Default: nothing is known, and neither limits occupancy.
@@ -130,11 +133,6 @@ struct HostRecord {
   double end = 0;
 };
 
-// Thrown where a kernel is carried out, caught where the host notices.
-struct DeviceFault : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // Defined by subject: runtime.cpp has what surrounds every call, and how the host queues and waits;
 // the calls themselves stand in runtime_device, _memory, _streams, _graphs and _kernels.cpp.
 class Runtime {
@@ -155,6 +153,7 @@ class Runtime {
   std::vector<HostRecord> host_records() const;
   void clear_records();
   std::string last_diagnostic() const;  // the line of the latest fault or deadlock, or ""
+  std::string endless_kernel() const;   // that was seen to run for ever (planted), or ""
   // Whether a kernel may access [address, address + bytes) in the host's memory: it was allocated
   // with cudaMallocHost or cudaHostAlloc. Safe to call from an executor.
   bool is_mapped_host(const void* address, std::size_t bytes) const;
@@ -176,6 +175,7 @@ class Runtime {
   cudaError_t call(const char* function, F&& body) {
     const std::lock_guard lock(mutex_);
     const double start = host_now_;
+    pay(options_.conditions.ordering.host_call_seconds);
     const cudaError_t refused = begin_call(function);
     const cudaError_t error = refused == cudaSuccess ? guarded(body) : refused;
     remember(function, start);
@@ -212,7 +212,7 @@ class Runtime {
                        cudaStream_t stream);
   cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                    cudaStream_t stream, bool asynchronous);
-  cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream);
+  cudaError_t set(void* to, int byte, std::size_t bytes, cudaStream_t stream, bool asynchronous);
 
   cudaError_t priority_range(int* least, int* greatest) const;
   cudaError_t stream_create(cudaStream_t* stream, unsigned int flags, int priority);
@@ -281,17 +281,29 @@ class Runtime {
   cudaError_t invalidate(Capture& capture, cudaError_t error);
   std::vector<OperationPtr> last_of(const CUstream_st& stream) const;
   std::vector<OperationPtr> add_nodes(const Nodes& nodes, int stream, double earliest,
-                                      const std::vector<OperationPtr>& after);
+                                      const std::vector<OperationPtr>& after,
+                                      std::int64_t& branches);
+  int hardware_queue(const CUstream_st& stream) const;
+  // Whether it is this launch of `kernel`, of which `launches` matched so far.
+  static bool is_planted(const std::optional<PlantedLaunch>& planted, const std::string& kernel,
+                         std::size_t& launches);
 
-  // Block the host.
-  cudaError_t wait_for(const std::vector<OperationPtr>& operations);
-  cudaError_t wait_until_idle();
+  // Block the host. `promised`: CUDA says that such a call waits, so that what comes after it is
+  // ordered; others wait here, and may not on a device.
+  cudaError_t wait_for(const std::vector<OperationPtr>& operations, bool promised = true);
+  cudaError_t wait_until_idle(bool promised = false);
+  void learn(const std::vector<OperationPtr>& ended);
   cudaError_t block_until(const std::function<bool()>& done);
   bool has_ended(const OperationPtr& operation) const;
 
   bool is_device_range(const void* address, std::size_t bytes) const;
   std::optional<cudaMemcpyKind> direction(const void* to, const void* from, std::size_t bytes,
                                           cudaMemcpyKind kind) const;
+  // What a copy does, by where its ends lie.
+  Work copy_on_host(void* to, const void* from, std::size_t bytes) const;
+  Work copy_over_link(void* to, const void* from, std::size_t bytes, bool to_device, bool pinned);
+  Work copy_on_devices(void* to, const void* from, std::size_t bytes);
+  void stage(Work& work, void* to, const void* from, std::size_t bytes);
   std::uint32_t read_word(const void* address) const;
   KernelResources resources(const void* function) const;
   unsigned blocks_per_sm(const void* function, unsigned threads, std::size_t dynamic_bytes) const;
@@ -323,7 +335,10 @@ class Runtime {
   std::map<std::string, InjectedFault> injected_;
   cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
   std::map<std::thread::id, cudaError_t> last_error_;
+  std::map<CUdeviceptr, InOrder> written_;  // by word: the last write by a stream memory operation
   std::string last_diagnostic_;
+  std::optional<int> hardware_queues_;  // none: one for each stream
+  std::size_t launches_for_hang_ = 0, launches_for_fault_ = 0;
   bool results_ = true;
   std::vector<PricedOperation> operations_;
   std::deque<HostRecord> host_records_;
@@ -340,6 +355,9 @@ class Runtime {
   const HostAllocation* host_allocation(const void* address, std::size_t bytes) const;
   std::map<const std::byte*, HostAllocation> host_allocations_;
 };
+
+// What CUDA_DEVICE_MAX_CONNECTIONS asks for.
+int wanted_connections();
 
 // Makes `runtime` the one that the API's functions talk to, and hands back the one before. With
 // none, every call returns cudaErrorNoDevice. Not to be called while other threads are in a call.

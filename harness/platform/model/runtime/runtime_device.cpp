@@ -172,7 +172,7 @@ cudaError_t Runtime::properties(cudaDeviceProp* properties, int device) const {
 // Waits for every device: nothing in the suite lets one work on while it waits for another.
 cudaError_t Runtime::device_synchronize() {
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
-  return wait_until_idle();
+  return wait_until_idle(true);
 }
 
 }  // namespace gpubench::model

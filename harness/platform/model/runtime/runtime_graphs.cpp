@@ -122,9 +122,10 @@ cudaError_t Runtime::graph_instantiate(cudaGraphExec_t* executable, cudaGraph_t 
 }
 
 // Queues a graph's nodes after `after`; returns those that nothing else in the graph waits for, or
-// `after` when the graph is empty.
+// `after` when the graph is empty. `branches`: how many chains the graph has so far.
 std::vector<OperationPtr> Runtime::add_nodes(const Nodes& nodes, int stream, double earliest,
-                                             const std::vector<OperationPtr>& after) {
+                                             const std::vector<OperationPtr>& after,
+                                             std::int64_t& branches) {
   std::vector<std::vector<OperationPtr>> ends;  // by node
   std::vector<bool> is_last(nodes.size(), true);
   for (const CUgraphNode_st& node : nodes) {
@@ -135,9 +136,14 @@ std::vector<OperationPtr> Runtime::add_nodes(const Nodes& nodes, int stream, dou
     }
     if (node.after.empty()) before = after;
     if (node.child != nullptr) {
-      ends.push_back(add_nodes(*node.child, stream, earliest, before));
+      ends.push_back(add_nodes(*node.child, stream, earliest, before, branches));
     } else {
-      ends.push_back({timeline_.add(node.work, stream, earliest, before)});
+      const auto first = std::ranges::find_if(
+          before, [](const OperationPtr& operation) { return !operation->continued; });
+      const bool continues = first != before.end();
+      if (continues) (*first)->continued = true;
+      const std::int64_t branch = continues ? (*first)->branch : ++branches;
+      ends.push_back({timeline_.add(node.work, stream, earliest, before, branch)});
     }
   }
   if (nodes.empty()) return after;
@@ -164,7 +170,8 @@ cudaError_t Runtime::graph_launch(cudaGraphExec_t executable, cudaStream_t strea
     node.child = executable->nodes;
     return cudaSuccess;
   }
-  const auto last = add_nodes(*executable->nodes, queue->number, earliest, {queue->last});
+  std::int64_t branches = 0;
+  const auto last = add_nodes(*executable->nodes, queue->number, earliest, {queue->last}, branches);
   queue->last = timeline_.add({.name = "graph end", .marker = true}, queue->number, earliest, last);
   return cudaSuccess;
 }

@@ -9,6 +9,16 @@
 #include "harness/platform/model/time/occupancy.hpp"
 
 namespace gpubench::model {
+namespace {
+
+bool is_possible(dim3 grid, dim3 block, unsigned max_threads) {
+  const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
+  return within(grid.x, std::numeric_limits<std::int32_t>::max()) && within(grid.y, 65535) &&
+         within(grid.z, 65535) && within(block.x, max_threads) && within(block.y, max_threads) &&
+         within(block.z, 64) && within(block.x * block.y * block.z, max_threads);
+}
+
+}  // namespace
 
 KernelResources Runtime::resources(const void* function) const {
   return options_.kernel_resources ? options_.kernel_resources(function) : KernelResources{};
@@ -34,13 +44,9 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   CUstream_st* const queue = find(stream);
   if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
   launch.device = queue->device;
-  const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
   const dim3 grid = launch.grid;
   const dim3 block = launch.block;
-  const auto max_threads = static_cast<unsigned>(device_["max_threads_per_block"]);
-  if (!within(grid.x, std::numeric_limits<std::int32_t>::max()) || !within(grid.y, 65535) ||
-      !within(grid.z, 65535) || !within(block.x, max_threads) || !within(block.y, max_threads) ||
-      !within(block.z, 64) || !within(block.x * block.y * block.z, max_threads)) {
+  if (!is_possible(grid, block, static_cast<unsigned>(device_["max_threads_per_block"]))) {
     return cudaErrorInvalidConfiguration;
   }
   if (launch.shared_bytes > max_dynamic_shared(launch.function)) return cudaErrorInvalidValue;
@@ -79,11 +85,20 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
       .early_lead_seconds = std::max(floor - early.value_or(spacing), 0.0),
       .early = launch.programmatic,
   };
-  work.carry_out = [this, identity, launch = std::move(launch)] {
-    const KernelOutcome outcome = executor_.execute(launch);
+  work.touches = std::make_shared<Touches>();
+  work.carry_out = [this, identity, touches = work.touches, launch = std::move(launch)] {
+    KernelOutcome outcome = executor_.execute(launch);
     if (!outcome.error.empty()) throw DeviceFault(outcome.error);
+    const Ordering& ordering = options_.conditions.ordering;
+    if (is_planted(ordering.fault, launch.name, launches_for_fault_)) {
+      throw DeviceFault(std::string(launch.name) + " faults, as the conditions say",
+                        cudaErrorIllegalAddress);
+    }
     utilisation_[identity] = std::min(1.0, outcome.utilisation);
-    return outcome.seconds;
+    *touches = std::move(outcome.touches);
+    return is_planted(ordering.hang, launch.name, launches_for_hang_)
+               ? std::numeric_limits<double>::infinity()
+               : outcome.seconds;
   };
   return enqueue(*queue, std::move(work));
 }

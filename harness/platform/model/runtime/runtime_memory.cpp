@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t host_alignment = 4096;  // pinned memory comes in pages
 
-// Where nobody asks for results, copies up to this are carried out all the same: flags and scalars
-// that a program looks at.
-constexpr std::size_t copied_when_timing = std::size_t{1} << 20;
-
 }  // namespace
 
 cudaError_t Runtime::malloc_device(void** device, std::size_t bytes) {
@@ -155,99 +151,8 @@ bool Runtime::is_device_range(const void* address, std::size_t bytes) const {
   return allocation != nullptr && allocation->contains(address, bytes);
 }
 
-// What a copy does, by where its ends lie; empty when they do not agree with `kind`.
-std::optional<cudaMemcpyKind> Runtime::direction(const void* to, const void* from,
-                                                 std::size_t bytes, cudaMemcpyKind kind) const {
-  const auto on_device = [&](const void* address) -> std::optional<bool> {
-    if (is_device_range(address, bytes)) return true;
-    if (address == nullptr || memory_.in_range(address)) return std::nullopt;
-    return false;
-  };
-  const auto to_device = on_device(to);
-  const auto from_device = on_device(from);
-  if (!to_device || !from_device) return std::nullopt;
-  const cudaMemcpyKind found =
-      *to_device ? (*from_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
-                 : (*from_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
-  if (kind != cudaMemcpyDefault && kind != found) return std::nullopt;
-  return found;
-}
-
-cudaError_t Runtime::copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                          cudaStream_t stream, bool asynchronous) {
-  CUstream_st* const queue = find(stream);
-  if (queue == nullptr) return cudaErrorInvalidResourceHandle;
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
-    return cudaErrorInvalidMemcpyDirection;
-  }
-  if (!asynchronous) {
-    if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
-  }
-  if (bytes == 0) return cudaSuccess;
-  const auto found = direction(to, from, bytes, kind);
-  if (!found) return cudaErrorInvalidValue;
-
-  const auto amount = static_cast<double>(bytes);
-  const bool pinned = is_mapped_host(*found == cudaMemcpyHostToDevice ? from : to, bytes);
-  const auto over_link = [&](const char* pinned_rate) {
-    return device_["pcie_latency_seconds"] +
-           amount / device_[pinned ? pinned_rate : "pageable_bytes_per_second"];
-  };
-  Work work;
-  bool host_waits = !asynchronous || !pinned;
-  switch (*found) {
-    case cudaMemcpyHostToDevice: {
-      const double seconds = over_link("pcie_h2d_bytes_per_second");
-      work = {.name = "copy to device", .engine = Engine::copy_to_device, .bytes = amount};
-      work.carry_out = [=, this] {
-        if (results_ || bytes <= copied_when_timing) memory_.write(to, from, bytes);
-        return seconds;
-      };
-      break;
-    }
-    case cudaMemcpyDeviceToHost: {
-      const double seconds = over_link("pcie_d2h_bytes_per_second");
-      work = {.name = "copy to host", .engine = Engine::copy_to_host, .bytes = amount};
-      work.carry_out = [=, this] {
-        if (results_ || bytes <= copied_when_timing) memory_.read(to, from, bytes);
-        return seconds;
-      };
-      break;
-    }
-    case cudaMemcpyDeviceToDevice: {
-      const int source = memory_.find(from)->device;
-      const int target = memory_.find(to)->device;
-      if (!same_node(source, target)) return cudaErrorInvalidValue;
-      // A kernel of the driver's: every byte is read and written. To a peer: over the link.
-      const double seconds =
-          device_["kernel_floor_seconds"] +
-          (source == target
-               ? 2 * amount / (device_["dram_bytes_per_second"] * device_["dram_mixed_efficiency"])
-               : amount / device_["nvlink_bytes_per_second"]);
-      work = {.name = source == target ? "copy on device" : "copy to peer",
-              .engine = source == target ? Engine::compute : Engine::copy_to_device,
-              .bytes = amount};
-      work.carry_out = [=, this] {
-        if (results_ || bytes <= copied_when_timing) memory_.copy(to, from, bytes);
-        return seconds;
-      };
-      host_waits = false;
-      break;
-    }
-    default: {
-      const double seconds = amount / device_["pageable_bytes_per_second"];
-      work = {.name = "copy on host", .bytes = amount};
-      work.carry_out = [=] { return std::memmove(to, from, bytes), seconds; };
-      host_waits = true;
-    }
-  }
-  if (const cudaError_t error = enqueue(*queue, std::move(work)); error != cudaSuccess) {
-    return error;
-  }
-  return host_waits && queue->capture == nullptr ? wait_for({queue->last}) : cudaSuccess;
-}
-
-cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t stream) {
+cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t stream,
+                         bool asynchronous) {
   CUstream_st* const queue = find(stream);
   if (queue == nullptr) return cudaErrorInvalidResourceHandle;
   if (bytes == 0) return cudaSuccess;
@@ -266,7 +171,14 @@ cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t str
     }
     return seconds;
   };
-  return enqueue(*queue, std::move(work));
+  work.touches = std::make_shared<Touches>();
+  add_touch(*work.touches, memory_, to, bytes, Touch::write);
+  work.late = on_device && options_.conditions.ordering.late_memsets;
+  if (const cudaError_t error = enqueue(*queue, std::move(work)); error != cudaSuccess) {
+    return error;
+  }
+  // Of device memory the host waits for neither kind.
+  return on_device || asynchronous ? cudaSuccess : wait_for({queue->last});
 }
 
 // --- stream memory operations ---
@@ -299,6 +211,10 @@ cudaError_t Runtime::wait_value(cudaStream_t stream, CUdeviceptr address, cuuint
     if (flags == CU_STREAM_WAIT_VALUE_GEQ) return static_cast<std::int32_t>(now - value) >= 0;
     return flags == CU_STREAM_WAIT_VALUE_EQ ? now == value : (now & value) != 0;
   };
+  work.on_order = [=, this](InOrder& mine) {
+    const auto written = written_.find(address);
+    if (written != written_.end()) mine.come_after(written->second);
+  };
   return enqueue(*queue, std::move(work));
 }
 
@@ -319,6 +235,7 @@ cudaError_t Runtime::write_value(cudaStream_t stream, CUdeviceptr address, cuuin
     }
     return 0.0;
   };
+  work.on_order = [=, this](const InOrder& mine) { written_[address] = mine; };
   return enqueue(*queue, std::move(work));
 }
 

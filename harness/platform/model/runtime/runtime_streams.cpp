@@ -74,10 +74,13 @@ cudaError_t Runtime::stream_query(cudaStream_t stream) {
   }
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["launch_host_seconds"]);
+  const std::vector<OperationPtr> last = last_of(*queue);
+  timeline_.need(last, host_now_);  // whoever asks again and again is answered some time
   catch_up();
-  for (const OperationPtr& operation : last_of(*queue)) {
+  for (const OperationPtr& operation : last) {
     if (!has_ended(operation)) return cudaErrorNotReady;
   }
+  learn(last);
   return cudaSuccess;
 }
 
@@ -152,8 +155,12 @@ cudaError_t Runtime::event_query(cudaEvent_t event) {
   if (event->capture != nullptr) return invalidate(*event->capture, cudaErrorCapturedEvent);
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   pay(device_["launch_host_seconds"]);
+  if (event->recorded == nullptr) return cudaSuccess;
+  timeline_.need({event->recorded}, host_now_);
   catch_up();
-  return has_ended(event->recorded) ? cudaSuccess : cudaErrorNotReady;
+  if (!has_ended(event->recorded)) return cudaErrorNotReady;
+  learn({event->recorded});
+  return cudaSuccess;
 }
 
 cudaError_t Runtime::event_elapsed(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {

@@ -1,6 +1,9 @@
 #include "harness/platform/model/runtime/timeline.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
 
 #include "harness/records/tracks.hpp"
 
@@ -21,13 +24,14 @@ const char* engine_name(Engine engine) {
 }
 
 OperationPtr Timeline::add(Work work, int stream, double earliest,
-                           const std::vector<OperationPtr>& after) {
+                           const std::vector<OperationPtr>& after, std::int64_t branch) {
   auto operation = std::make_shared<Operation>();
   operation->marker = work.marker;
   operation->early = work.early;
+  operation->place = order_.issue(chain_of(work.device, stream, branch));
   operation->work = std::move(work);
   operation->stream = stream;
-  operation->number = next_number_++;
+  operation->branch = branch;
   operation->ready = earliest;
   for (const OperationPtr& first : after) {
     if (first->finished) {
@@ -37,11 +41,23 @@ OperationPtr Timeline::add(Work work, int stream, double earliest,
       ++operation->waits_for;
     }
   }
+  if (operation->work.late) late_.push_back(operation);
   if (operation->waits_for == 0) ready_.push_back(operation);
   return operation;
 }
 
+OperationPtr Timeline::add_to_queue(int queue, Work work, int stream, double earliest,
+                                    const std::vector<OperationPtr>& after) {
+  const bool late = work.late;
+  OperationPtr operation = add(std::move(work), stream, earliest, after);
+  if (late) return operation;  // it is as if it were put into the queue when it is needed
+  OperationPtr& last = last_in_queue_[queue];
+  operation->queued_behind = std::exchange(last, operation);
+  return operation;
+}
+
 void Timeline::come_after(Operation& later, const Operation& finished) {
+  later.place.come_after(finished.place);
   const bool marks = later.marker && !finished.marker;
   const double release = later.early ? finished.early_release : finished.release;
   later.ready = std::max(later.ready, marks ? finished.end : release);
@@ -56,7 +72,7 @@ std::vector<Timeline::Running>& Timeline::running(const Work& work) {
 
 // The first moment at which the operation's engine has room for it.
 double Timeline::start_of(const Operation& operation) {
-  double start = operation.blocked ? std::max(operation.ready, now_) : operation.ready;
+  double start = operation.ready;
   if (operation.work.engine == Engine::none) return start;
 
   std::vector<Running>& busy = running(operation.work);
@@ -76,41 +92,109 @@ double Timeline::start_of(const Operation& operation) {
   return start;
 }
 
-bool Timeline::step(double until) {
-  OperationPtr next;
-  double start = 0;
+Timeline::Next Timeline::next() {
+  Next next;
   for (const OperationPtr& operation : ready_) {
     if (operation->work.condition && !operation->work.condition()) {
       operation->blocked = true;
       continue;
     }
+    if (std::exchange(operation->blocked, false)) {
+      operation->ready = std::max(operation->ready, now_);
+    }
+    if (operation->work.late && !operation->needed) continue;
+    if (operation->queued_behind != nullptr) {
+      if (!operation->queued_behind->finished && operation->queued_behind != endless_) continue;
+      operation->ready = std::max(operation->ready, operation->queued_behind->start);
+      operation->queued_behind = nullptr;
+    }
     const double candidate = start_of(*operation);
     const auto earlier = [&] {
-      if (candidate != start) return candidate < start;
-      if (operation->work.priority != next->work.priority) {
-        return operation->work.priority < next->work.priority;
+      if (candidate != next.start) return candidate < next.start;
+      if (operation->work.priority != next.operation->work.priority) {
+        return operation->work.priority < next.operation->work.priority;
       }
-      if (operation->ready != next->ready) return operation->ready < next->ready;
-      return operation->number < next->number;
+      if (operation->ready != next.operation->ready) {
+        return operation->ready < next.operation->ready;
+      }
+      return operation->place.number < next.operation->place.number;
     };
-    if (next == nullptr || earlier()) {
-      next = operation;
-      start = candidate;
-    }
+    if (next.operation == nullptr || earlier()) next = {operation, candidate};
   }
-  if (next == nullptr || start > until) return false;
+  return next;
+}
 
-  std::erase(ready_, next);
+bool Timeline::step(double until) {
+  if (!late_.empty()) look_at_late();
+  const auto [operation, start] = next();
+  if (operation == nullptr || start > until || std::isinf(start)) return false;
+
+  std::erase(ready_, operation);
+  if (operation->work.late) std::erase(late_, operation);
   reach(start);
+  operation->start = start;
   double seconds = 0;
   try {
-    if (next->work.carry_out) seconds = next->work.carry_out();
+    if (operation->work.carry_out) seconds = operation->work.carry_out();
+    if (operation->work.on_order) operation->work.on_order(operation->place);
+    if (operation->work.touches != nullptr) {
+      order_.carried_out(operation->place, operation->work.name, operation->stream,
+                         *operation->work.touches);
+    }
   } catch (...) {
-    finish(next, start, 0);
+    finish(operation, start, 0);
     throw;
   }
-  finish(next, start, seconds);
+  if (std::isinf(seconds)) {
+    endless_ = operation;
+    if (operation->work.engine != Engine::none) {
+      running(operation->work).push_back({seconds, operation->work.share});
+    }
+  } else {
+    finish(operation, start, seconds);
+  }
   return true;
+}
+
+void Timeline::need(const std::vector<OperationPtr>& operations, double time) {
+  for (const OperationPtr& late : late_) {
+    std::set<const Operation*> seen;
+    std::vector<const Operation*> rest{late.get()};  // of what comes after it
+    while (!rest.empty() && !late->needed) {
+      const Operation* const each = rest.back();
+      rest.pop_back();
+      late->needed =
+          std::ranges::any_of(operations, [=](const auto& o) { return o.get() == each; });
+      for (const OperationPtr& later : each->before) {
+        if (seen.insert(later.get()).second) rest.push_back(later.get());
+      }
+    }
+    if (late->needed) late->ready = std::max(late->ready, time);
+  }
+}
+
+// Whether it leads, by late operations alone, to one that could start if it were not for them.
+bool Timeline::is_wanted(const Operation& late) {
+  return std::ranges::any_of(late.before, [](const OperationPtr& later) {
+    return later->waits_for == 1 && (!later->work.late || is_wanted(*later));
+  });
+}
+
+void Timeline::look_at_late() {
+  for (const OperationPtr& late : late_) {
+    if (late->needed || late->waits_for > 0 || !is_wanted(*late)) continue;
+    late->needed = true;
+    for (const OperationPtr& later : late->before)
+      late->ready = std::max(late->ready, later->ready);
+  }
+}
+
+void Timeline::host_may_have_written(double time) {
+  for (const OperationPtr& operation : ready_) {
+    if (!operation->blocked || !operation->work.condition()) continue;
+    operation->blocked = false;
+    operation->ready = std::max(operation->ready, time);
+  }
 }
 
 void Timeline::finish(const OperationPtr& operation, double start, double seconds) {

@@ -5,6 +5,9 @@
 // release of every operation it comes after, and the moment its engine has room. Operations are
 // carried out in the order of their start times and only up to a given moment, so that what the
 // host issues later can still come first on an engine.
+//
+// Under conditions (../conditions.hpp) there is more: an operation starts no sooner than the one
+// before it in its hardware queue, a late one only when something needs it, and one may never end.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +21,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "harness/platform/model/runtime/order.hpp"
 
 namespace gpubench::model {
 
@@ -38,28 +43,38 @@ struct Work {
   double early_hold_seconds = 0, early_lead_seconds = 0;
   bool early = false;
   bool marker = false;  // right after work: takes the time at its end, before its hold is over
+  bool late = false;    // not before something that comes after it could start, or the host waits
   std::function<double()>
-      carry_out{};                    // does it and returns its duration [s]; empty: nothing to do
-  std::function<bool()> condition{};  // not to start before this holds; empty: always holds
+      carry_out{};  // does it and returns its duration [s], infinity: never; empty: nothing to do
+  std::shared_ptr<Touches> touches{};        // known once it is carried out; none: no device memory
+  std::function<void(InOrder&)> on_order{};  // it gives or takes word of what comes before what
+  std::function<bool()> condition{};         // not to start before this holds; empty: always holds
 };
+
+struct Operation;
+using OperationPtr = std::shared_ptr<Operation>;
 
 struct Operation {
   Work work;
   int stream = 0;
-  std::uint64_t number = 0;  // order of issue
-  double ready = 0;          // earliest start as far as is known
-  bool marker = false;       // as the work says, which is gone once it is done
-  bool early = false;        // likewise
-  double held_until = 0;     // of a marker: the hold that it passes on
+  InOrder place;          // in the order that CUDA's rules make
+  double ready = 0;       // earliest start as far as is known
+  bool marker = false;    // as the work says, which is gone once it is done
+  bool early = false;     // likewise
+  double held_until = 0;  // of a marker: the hold that it passes on
   std::size_t waits_for = 0;
-  std::vector<std::shared_ptr<Operation>> before;  // those that come after this one
-  bool blocked = false;   // was ready once while its condition did not hold
-  bool finished = false;  // carried out: the following two are known
+  std::vector<OperationPtr> before;  // those that come after this one
+  OperationPtr queued_behind;        // starts first, as both share a hardware queue
+  double start = 0;
+  std::int64_t branch = 0;  // of a graph
+  bool continued = false;   // another one of the graph follows in its branch
+  bool needed = false;      // a late one that is to be carried out
+  bool blocked = false;     // its condition did not hold when it was ready
+  bool finished = false;    // carried out: the following two are known
   double end = 0;
   double release = 0;  // when what comes after may start
   double early_release = 0;
 };
-using OperationPtr = std::shared_ptr<Operation>;
 
 // What is left of an operation for whoever draws the timeline. Times in seconds since the start.
 struct Record {
@@ -80,20 +95,35 @@ class Timeline {
   explicit Timeline(bool one_copy_engine) : one_copy_engine_(one_copy_engine) {}
 
   // Queues `work`, to start at `earliest` [s] or later and after every operation in `after`.
-  OperationPtr add(Work work, int stream, double earliest, const std::vector<OperationPtr>& after);
+  // `branch`: of a graph; what is in none is the stream's own, 0.
+  OperationPtr add(Work work, int stream, double earliest, const std::vector<OperationPtr>& after,
+                   std::int64_t branch = 0);
+  // The same behind what was last put into a hardware queue (numbered from 0).
+  OperationPtr add_to_queue(int queue, Work work, int stream, double earliest,
+                            const std::vector<OperationPtr>& after);
 
   // Carries out the next operation if it starts by `until` [s]; false: there is none. Whatever the
   // operation throws passes through; it then counts as finished.
   bool step(double until);
 
+  // The host has waited for these since `time`: late operations that they come after are needed.
+  void need(const std::vector<OperationPtr>& operations, double time);
+  void need_all(double time) { need(late_, time); }
+  // What waited for a word that the host has written since the last call sees it at `time`.
+  void host_may_have_written(double time);
+
   // Nothing that could still be observed happens before `time`.
   void reach(double time) { now_ = std::max(now_, time); }
 
-  bool idle() const { return ready_.empty(); }   // nothing is queued any more
+  // Nothing is queued any more.
+  bool idle() const { return ready_.empty() && endless_ == nullptr; }
   double last_end() const { return last_end_; }  // of everything that was carried out
 
   // The first operation that only waits for its condition, or nullptr.
   OperationPtr blocked() const;
+  // An operation that never ends, or nullptr.
+  const OperationPtr& endless() const { return endless_; }
+  Order& order() { return order_; }
 
   const std::deque<Record>& records() const { return records_; }
   void clear_records() { records_.clear(); }
@@ -104,6 +134,13 @@ class Timeline {
     double share;
   };
 
+  struct Next {
+    OperationPtr operation;
+    double start = 0;
+  };
+  Next next();
+  static bool is_wanted(const Operation& late);
+  void look_at_late();
   std::vector<Running>& running(const Work& work);
   static void come_after(Operation& later, const Operation& finished);
   double start_of(const Operation& operation);
@@ -112,8 +149,11 @@ class Timeline {
   bool one_copy_engine_;
   double last_end_ = 0;
   double now_ = 0;  // nothing starts before this any more
-  std::uint64_t next_number_ = 0;
+  Order order_;
   std::vector<OperationPtr> ready_;  // waiting for their time, their engine or their condition
+  std::vector<OperationPtr> late_;   // ready or not
+  OperationPtr endless_;
+  std::map<int, OperationPtr> last_in_queue_;                   // by hardware queue
   std::map<int, std::array<std::vector<Running>, 3>> running_;  // by device
   std::deque<Record> records_;
 };

@@ -1,0 +1,1 @@
+"""Pictures: one module per kind of chart, and what draws all that a file supports."""

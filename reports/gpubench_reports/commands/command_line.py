@@ -1,0 +1,130 @@
+"""The command line: the parser that knows every command, and what each exit code means.
+
+Modules that cost time to import are imported by the command that needs them.
+
+Exit codes: 0 done; 2 something is wrong with a file, a folder or the command line (one line says
+what); 130 interrupted.
+"""
+
+import argparse
+from collections.abc import Sequence
+from typing import Protocol
+
+from gpubench_reports import __version__
+from gpubench_reports.commands import (
+    agree,
+    calibrate,
+    claims,
+    compare,
+    counters,
+    csv,
+    gallery,
+    goals,
+    html,
+    import_results,
+    markdown,
+    peers,
+    published,
+    render,
+    roofline,
+    table,
+    validate,
+)
+from gpubench_reports.commands.output import PROGRAM
+from gpubench_reports.common.console import run_guarded
+
+_DESCRIPTION = """\
+Turns gpubench result files into tables and charts.
+
+A result file comes from
+  ./gpubench --benchmark_out=run.json --benchmark_out_format=json
+"""
+
+_EPILOG = """\
+examples:
+  gpubench-report html run.json                    everything in one page: run.html
+  gpubench-report table run.json                   what was found, in the terminal
+  gpubench-report render run.json                  charts into run-charts/
+  gpubench-report compare monday.json today.json   what changed, and is it more than noise?
+  gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
+  gpubench-report markdown run.json monday.json    for a pull request or a job's summary
+  gpubench-report csv --all run.json > run.csv     every figure of every row
+  gpubench-report import --from=nccl-tests log.txt -o old.json        others' results beside ours
+  gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
+  gpubench-report validate measured.json           how wrong is the model?
+  gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
+  gpubench-report claims run.json                  what is often said of GPUs, put to the test
+  gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
+  gpubench-report calibrate run.json               a device file with what was measured
+  gpubench-report goals results/local/validate-... what is wanted of a GPU, and is it reached?
+  gpubench-report published tests/data/published   the model against published measurements
+
+Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
+Exit code 0: done. 2: a file, folder or option is wrong; one line says what.
+"""
+
+
+class Command(Protocol):
+    """What a module of this folder is to the parser."""
+
+    NAME: str
+    SUMMARY: str
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> None: ...
+
+
+# In the order of --help.
+COMMANDS: tuple[Command, ...] = (
+    render,
+    html,
+    markdown,
+    csv,
+    table,
+    roofline,
+    compare,
+    validate,
+    agree,
+    claims,
+    counters,
+    goals,
+    calibrate,
+    peers,
+    import_results,
+    gallery,
+    published,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code."""
+
+    def call() -> int:
+        options = _parser().parse_args(arguments)
+        options.run(options)
+        return 0
+
+    return run_guarded(PROGRAM, call)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        own = commands.add_parser(
+            command.NAME,
+            help=command.SUMMARY,
+            description=command.HELP,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(own)
+        own.set_defaults(run=command.run)
+    return parser

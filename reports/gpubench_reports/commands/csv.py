@@ -1,0 +1,36 @@
+"""gpubench-report csv: every row as CSV."""
+
+import argparse
+from pathlib import Path
+
+from gpubench_reports.commands.arguments import against
+
+NAME = "csv"
+SUMMARY = "print every row as CSV"
+HELP = """\
+Prints a line a row, figures in SI base units: time with its interval, the figure that the row is
+judged by, law, roof, prediction, what binds it and its verdict. With --all also a column for every
+argument, counter and word that any row has. A cell is empty where the row has no such figure.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT.json", type=Path)
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        dest="everything",
+        help="every argument, counter and word that any row has",
+    )
+    against(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.comparisons.ranges import ranges_for
+    from gpubench_reports.pages.csv_report import to_csv
+    from gpubench_reports.results.reader import read
+    from gpubench_reports.rules.verdicts import judge
+
+    result = read(options.result)
+    verdicts = judge(result, ranges_for(result, options.against))
+    print(to_csv(result, verdicts, options.everything), end="")

@@ -1,0 +1,46 @@
+"""gpubench-report html: one page about a result file."""
+
+import argparse
+from pathlib import Path
+
+from gpubench_reports.commands.arguments import one_and_others
+from gpubench_reports.commands.output import print_paths
+
+NAME = "html"
+SUMMARY = "write everything as one page"
+HELP = """\
+Writes one page that needs no network and no other file: device and health, roofs, the worst row and
+why, every chart with how to read it, and a table to sort, filter and open raw values from. OTHERS
+are compared with the file. A browser prints it to PDF.
+
+Rows are graded as expected, low or suspiciously high: against what --against has for the same row
+on the same device (folders of measured result files or of published points), else against the
+row's law, the model's prediction, or its roof. The rules are verdicts.toml of this package.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    one_and_others(parser)
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="where to (default: RESULT.html beside the file)",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.comparisons.ranges import ranges_for
+    from gpubench_reports.results.reader import read
+
+    result = read(options.result)
+    others = [read(path) for path in options.others]
+    recorded = ranges_for(result, options.against)
+    from gpubench_reports.common.files import require_directory, write_atomically
+    from gpubench_reports.pages import html_report
+
+    path = options.out or html_report.default_path(options.result)
+    require_directory(path.parent)
+    write_atomically(path, html_report.build(result, others, recorded))
+    print_paths([path])

@@ -1,0 +1,46 @@
+"""gpubench-report published: the model against published measurements."""
+
+import argparse
+from pathlib import Path
+
+NAME = "published"
+SUMMARY = "compare the model with published measurements"
+HELP = """\
+Runs the model (--program, which must have been built) for the rows that published measurements can
+be compared with, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
+files: what was measured, where it was published, whether the device file took a figure from there
+("fitted"), and what no row measures yet.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("points", metavar="POINTS", type=Path)
+    parser.add_argument(
+        "--program",
+        metavar="GPUBENCH",
+        type=Path,
+        default=Path("./gpubench"),
+        help="the program to run (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--readme",
+        metavar="FILE",
+        type=Path,
+        help="also rewrite the block between the markers in this file",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.comparisons.published import (
+        compare_points,
+        markdown,
+        read_points,
+        rewrite_block,
+        run_model,
+    )
+
+    points = read_points(options.points)
+    text = markdown(points, compare_points(points, run_model(points, options.program)))
+    if options.readme:
+        rewrite_block(options.readme, text)
+    print(text, end="")

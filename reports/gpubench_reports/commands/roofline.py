@@ -1,0 +1,40 @@
+"""gpubench-report roofline: the roofs of several devices on one chart."""
+
+import argparse
+from pathlib import Path
+
+from gpubench_reports.commands.output import save_charts
+
+NAME = "roofline"
+SUMMARY = "draw the roofs of several devices on one chart"
+HELP = """\
+Draws the roofs of several devices on one chart, each with its ridge point: of result files as they
+ran (with their rows), of device files (harness/devices/NAME.json, or one like it) as the maker or
+others state them. Solid, dashed and dotted lines are the types of --dtype.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", metavar="FILE.json", type=Path, nargs="+", help="a result file, or a device file"
+    )
+    parser.add_argument(
+        "--dtype",
+        metavar="NAME,...",
+        default="tensor_bf16",
+        help="peaks to draw, such as fp32 (default: %(default)s, or "
+        "tensor_fp16 where a device has only that)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path(), help="where to (default: here)"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.results.device_files import read_machine
+
+    machines = [read_machine(path) for path in options.files]
+    from gpubench_reports.charts import devices_chart
+
+    figure = devices_chart.build(machines, [name for name in options.dtype.split(",") if name])
+    save_charts(options.out, {"rooflines": figure})

@@ -1,0 +1,48 @@
+"""gpubench-report validate: the model against measurement."""
+
+import argparse
+from pathlib import Path
+
+from gpubench_reports.commands.output import save_charts
+
+NAME = "validate"
+SUMMARY = "compare the model with measurement"
+HELP = """\
+Compares predicted with measured times, so it needs a file measured on a GPU: of every measured row
+with a prediction (--predict), or with the same row in a modelled file of the same device and mode.
+
+Prints the signed error by concept, the mean of its size (MAPE), the worst rows, and how many meet
+the target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated
+on this GPU. Rows of the latter kind are fitted, all others held out. Draws predicted over measured
+time, and the errors.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results",
+        metavar="FILE.json",
+        type=Path,
+        nargs="+",
+        help="measured files, and modelled ones where they lack predictions",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="where to (default: FILE-validation beside the first file)",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.comparisons.validate import validate
+    from gpubench_reports.results.reader import read
+
+    validation = validate([read(path) for path in options.results])
+    from gpubench_reports.charts import validate_chart
+    from gpubench_reports.pages.tables import print_validation
+
+    first = options.results[0]
+    directory = options.out or first.parent / f"{first.stem}-validation"
+    print_validation(validation)
+    save_charts(directory, {"validation": validate_chart.build(validation)})

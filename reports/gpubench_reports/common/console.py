@@ -1,0 +1,36 @@
+"""How a program of this package ends: its exit code, and one line about what went wrong."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
+
+INTERRUPTED = 130
+
+
+def run_guarded(program: str, call: Callable[[], int], line_buffering: bool = False) -> int:
+    """The exit code of `call`; 2 where a file, a folder or an option was wrong, after one line."""
+    # The arrays are small: a pool of threads would cost more to start than it could save.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            # A terminal that cannot show a name shows "?".
+            stream.reconfigure(errors="replace", line_buffering=line_buffering)
+    try:
+        code = call()
+        sys.stdout.flush()
+        return code
+    except ReportError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:  # a full or broken disk, wherever it shows first
+        print(f"{program}: {error.filename or 'a file'}: {reason(error)}", file=sys.stderr)
+        return 2

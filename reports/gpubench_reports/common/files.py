@@ -1,0 +1,73 @@
+"""Files that appear whole or not at all."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+
+
+def ensure_directory(path: Path) -> None:
+    """Creates `path` and its parents, and proves that a file can be made in it.
+
+    Raises ReportError when it cannot.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ReportError(path, f"cannot write here: {reason(error)}") from None
+
+
+def require_directory(path: Path) -> None:
+    """Proves that a file that was named can be made in `path`; a folder that is not there is more
+    likely misspelt than wanted.
+
+    Raises ReportError when it cannot.
+    """
+    if not path.exists():
+        require_folder(path)
+    ensure_directory(path)
+
+
+def require_folder(path: Path, of: str = "") -> None:
+    """Proves that `path` is a folder to read from; `of` says what it is to hold.
+
+    Raises ReportError when it is none.
+    """
+    if not path.is_dir():
+        why = "is no folder" if path.exists() else "no such folder"
+        raise ReportError(path, f"{why}: expected a folder of {of}" if of else why)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes `content` under a temporary name beside `path`, then renames.
+
+    A reader sees the old file or the new one, never a part. Raises ReportError.
+    """
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        temporary.chmod(0o666 & ~_umask())  # mkstemp's 0600 would hide charts from others
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        raise ReportError(path, f"cannot write: {reason(error)}") from None
+
+
+def reason(error: OSError) -> str:
+    """The system's own words for `error`, without numbers and paths."""
+    return error.strerror or type(error).__name__
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

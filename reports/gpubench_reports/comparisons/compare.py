@@ -1,0 +1,149 @@
+"""Compares two result files row by row. Numbers only; compare_chart draws them."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.headlines import unit_of, with_headline
+from gpubench_reports.results.reader import ResultFile
+
+_WORTH_A_LINE = 0.01  # by the logarithm of the ratio
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`rows`, one a benchmark that both files have, in A's order, with the columns
+
+    name, concept, kernel, headline   (the figure compared: see figures.FIGURES), its unit
+    a, b      the figure in either file [its SI unit]
+    ratio     how many times as fast B is as A: B / A of a rate, A / B of a time
+    low, high 95 % interval of the ratio; NaN unless both rows have intervals
+    verdict   "faster", "slower", "same" (the interval holds 1) or "unknown" (no interval)
+
+    `warnings` says what makes the files unlike; `only_a`, `only_b` are (name, why) of rows that
+    have a time in one file only.
+    """
+
+    a: ResultFile
+    b: ResultFile
+    rows: pd.DataFrame
+    warnings: list[str]
+    only_a: list[tuple[str, str]]
+    only_b: list[tuple[str, str]]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether one file is modelled and the other measured."""
+        return self.a.context.device_kind != self.b.context.device_kind
+
+
+def compare(a: ResultFile, b: ResultFile) -> Comparison:
+    """Compares B with A. Raises ReportError when they have no row in common."""
+    rows_a = with_headline(a.ok).set_index("name")
+    rows_b = with_headline(b.ok).set_index("name")
+    common = rows_a.index[rows_a.index.isin(rows_b.index)]
+    if common.empty:
+        raise ReportError(b.path, f"has no row in common with {a.path}")
+    left, right = rows_a.loc[common], rows_b.loc[common]
+    # Where the two are judged by different figures, time is what they share.
+    agree = (left["headline"] == right["headline"]) & (left["headline"] != "seconds")
+    value_a = np.where(agree, left["value"], left["seconds"])
+    value_b = np.where(agree, right["value"], right["seconds"])
+    ratio = np.where(agree, value_b / value_a, value_a / value_b)
+    low, high = ratio_interval(
+        ratio,
+        (left["seconds"] / left["ci_low_seconds"]).to_numpy(),
+        (left["ci_high_seconds"] / left["seconds"]).to_numpy(),
+        (right["seconds"] / right["ci_low_seconds"]).to_numpy(),
+        (right["ci_high_seconds"] / right["seconds"]).to_numpy(),
+    )
+    known = np.isfinite(low) & np.isfinite(high)
+    rows = pd.DataFrame(
+        {
+            "name": list(common),
+            "concept": left["concept"].to_numpy(),
+            "kernel": left["kernel"].to_numpy(),
+            "headline": np.where(agree, left["headline"], "seconds"),
+            "unit": np.where(agree, [unit_of(row) for row in left.to_dict("records")], "s"),
+            "a": value_a,
+            "b": value_b,
+            "ratio": ratio,
+            "low": low,
+            "high": high,
+            "verdict": np.select(
+                [~known, low > 1, high < 1], ["unknown", "faster", "slower"], "same"
+            ),
+        }
+    )
+    return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a))
+
+
+def changed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of a comparison's rows those that are faster or slower, those that changed most first; of
+    rows without an interval those that are so by more than _WORTH_A_LINE."""
+    size = rows["ratio"].apply(math.log).abs()
+    unknown = (rows["verdict"] == "unknown") & (size > _WORTH_A_LINE)
+    found = rows["verdict"].isin(["faster", "slower"]) | unknown
+    return rows.loc[size[found].sort_values(ascending=False, kind="stable").index]
+
+
+def ratio_interval(
+    ratio: np.ndarray,
+    a_down: np.ndarray,
+    a_up: np.ndarray,
+    b_down: np.ndarray,
+    b_up: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """95 % interval of a ratio of speeds B / A from the intervals of the two times.
+
+    All arguments are factors: the median time is `down` times the interval's lower end, and the
+    upper end is `up` times the median. The deviations add in quadrature on the logarithmic scale
+    (MOVER: Donner and Zou, "Closed-form confidence intervals for functions of the normal mean
+    and standard deviation", 2012), which is narrower than pairing the worst ends and right when
+    the two files are independent.
+    """
+    # B is as slow, and A as fast, as their intervals allow at the lower end of the ratio.
+    below = np.hypot(np.log(b_up), np.log(a_down))
+    above = np.hypot(np.log(b_down), np.log(a_up))
+    return ratio * np.exp(-below), ratio * np.exp(above)
+
+
+def differences(a: ResultFile, b: ResultFile) -> list[str]:
+    """What a reader must know before trusting a ratio of these two files, in plain sentences."""
+    left, right = a.context, b.context
+    found = []
+    if left.device_kind != right.device_kind:
+        found.append(
+            f"A is {left.verb} and B is {right.verb}: "
+            "the ratios are errors of the model, not speed-ups"
+        )
+    elif left.modelled:
+        found.append("both files are modelled: the ratios are predictions, nothing was measured")
+    if left.device != right.device:
+        titles = [context.device_title for context in (left, right)]
+        found.append(f"the devices differ: A is {titles[0]}, B is {titles[1]}")
+    if left.imported_from != right.imported_from:
+        programs = [context.imported_from or "gpubench" for context in (left, right)]
+        found.append(f"the programs differ: A is by {programs[0]}, B by {programs[1]}")
+    if left.mode != right.mode:
+        modes = [context.mode or "(none)" for context in (left, right)]
+        found.append(f"the modes differ: A is {modes[0]}, B is {modes[1]}")
+    return found
+
+
+def _only(here: ResultFile, there: ResultFile) -> list[tuple[str, str]]:
+    status = {
+        name: (state, why)
+        for name, state, why in zip(
+            there.rows["name"], there.rows["status"], there.rows["reason"], strict=True
+        )
+    }
+    found = []
+    for name in here.ok["name"]:
+        state, why = status.get(name, ("absent", ""))
+        if state != "ok":
+            found.append((name, f"{state} there: {why}" if why else f"{state} there"))
+    return found

@@ -1,0 +1,237 @@
+"""The model against published measurements of the same work: points, errors, the README's table.
+
+A points file (tests/data/published/*.json) holds what one publication measured on one device:
+
+    schema 1; device (a device file's name); source (repository and path); url
+    measured_on   the GPU that was measured, in words
+    unlike        how the publication's set-up differs from the suite's rows, in one sentence
+    points        each with `what`, `value`, and either
+                    `row` and `quantity`: the suite's row, and its counter that `value` is compared
+                    with; `fitted`: whether the device file took a figure that bounds this work
+                    from this publication, or reasons with it
+                  or `unit` and `waits_for`: no row of the suite measures this yet
+"""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from gpubench_reports.common import programs
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason, require_folder, write_atomically
+from gpubench_reports.common.units import si
+from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
+from gpubench_reports.results.reader import COUNTERS, ResultFile, read
+
+BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
+_UNITS = {
+    "useful_bytes_per_second": "B/s",
+    "flops_per_second": "FLOP/s",
+    "items_per_second": "/s",
+    "seconds": "s",
+    "latency_cycles": "cycles",
+    "load_cycles": "cycles",
+}
+# Less of these is better: the time itself, or in proportion to it.
+_TIMES = ("seconds", "latency_cycles", "load_cycles")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One published figure. `value` in SI units; `row` is empty while none can be compared."""
+
+    device: str
+    source: str
+    url: str
+    what: str
+    value: float
+    row: str = ""
+    quantity: str = ""
+    fitted: bool = False
+    unit: str = ""
+    waits_for: str = ""
+
+
+def read_points(directory: Path) -> list[Point]:
+    """All points of the *.json files in `directory`, by device, then by file name.
+
+    Raises ReportError.
+    """
+    require_folder(directory, "points files (*.json)")
+    paths = sorted(directory.glob("*.json"))
+    if not paths:
+        raise ReportError(directory, "holds no points: expected *.json files")
+    points = [point for path in paths for point in points_of(path)]
+    return sorted(points, key=lambda point: point.device)
+
+
+def points_of(path: Path) -> list[Point]:
+    """The points of one file. Raises ReportError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReportError(path, f"cannot be read: {reason(error)}") from None
+    except ValueError as error:
+        raise ReportError(path, f"not valid JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("schema") != 1:
+        raise ReportError(path, "must be an object with 'schema' 1")
+    head = {key: _text(path, document, key) for key in ("device", "source", "url")}
+    for key in ("measured_on", "unlike"):
+        _text(path, document, key)
+    points = document.get("points")
+    if not isinstance(points, list) or not points:
+        raise ReportError(path, "'points' must be a list of objects")
+    return [_point(path, head, entry) for entry in points]
+
+
+def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
+    if not isinstance(entry, dict):
+        raise ReportError(path, "'points' must be a list of objects")
+    what = _text(path, entry, "what")
+    value = entry.get("value")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise ReportError(path, f"point '{what}': 'value' must be a number above 0")
+    known = {"what", "value"}
+    fields: dict[str, Any] = {}
+    if "row" in entry:
+        known |= {"row", "quantity", "fitted"}
+        fields = {"row": _text(path, entry, "row"), "quantity": _text(path, entry, "quantity")}
+        if fields["quantity"] not in ("seconds", *COUNTERS):
+            raise ReportError(path, f"point '{what}': no counter is called {fields['quantity']!r}")
+        fields["unit"] = _UNITS.get(fields["quantity"], "")
+        fields["fitted"] = entry.get("fitted")
+        if not isinstance(fields["fitted"], bool):
+            raise ReportError(path, f"point '{what}': 'fitted' must be true or false")
+    else:
+        known |= {"unit", "waits_for"}
+        fields = {key: _text(path, entry, key) for key in ("unit", "waits_for")}
+    if unknown := sorted(set(entry) - known):
+        raise ReportError(path, f"point '{what}': unknown key {unknown[0]!r}")
+    return Point(**head, what=what, value=float(value), **fields)
+
+
+def _text(path: Path, entry: dict[str, Any], key: str) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str) or not value:
+        raise ReportError(path, f"'{key}' must be a non-empty string")
+    return value
+
+
+def compare_points(points: Sequence[Point], results: Sequence[ResultFile]) -> pd.DataFrame:
+    """The points that have a row, with the model's answer: device, what, published, modelled,
+    unit, label, fitted, source, url, and `error` of the predicted time (above 0: the model is too
+    slow). Raises ReportError where a file lacks a row."""
+    by_device = {result.context.device: result for result in results}
+    lines = []
+    for point in points:
+        if not point.row:
+            continue
+        result = by_device.get(point.device)
+        if result is None:
+            raise ReportError(point.device, "a point needs this device, and no file is of it")
+        rows = result.ok[result.ok["name"] == point.row]
+        if rows.empty or not rows[point.quantity].iloc[0] > 0:
+            raise ReportError(result.path, f"has no {point.quantity} of row {point.row}")
+        modelled = float(rows[point.quantity].iloc[0])
+        is_rate = point.quantity not in _TIMES
+        lines.append(
+            {
+                "device": point.device,
+                "what": point.what,
+                "published": point.value,
+                "modelled": modelled,
+                "unit": point.unit,
+                "label": rows["label"].iloc[0],
+                "fitted": point.fitted,
+                "source": point.source,
+                "url": point.url,
+                "error": (point.value / modelled if is_rate else modelled / point.value) - 1,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def run_model(points: Sequence[Point], program: Path) -> list[ResultFile]:
+    """Runs `program` on the model of every device that a point names, for the rows that points
+    name. Raises ReportError when it cannot."""
+    results = []
+    for device in sorted({point.device for point in points if point.row}):
+        rows = sorted({point.row for point in points if point.device == device and point.row})
+        pattern = "|".join(f"^{row}$" for row in rows)
+        with tempfile.TemporaryDirectory(prefix="gpubench-") as directory:
+            out = Path(directory) / f"{device}.json"
+            arguments = [
+                f"--device=model:{device}",
+                "--suite=full",
+                f"--benchmark_filter={pattern}",
+                f"--benchmark_out={out}",
+            ]
+            programs.run(program, arguments, f"model:{device}")
+            results.append(read(out))
+    return results
+
+
+def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
+    """The error tables, and what cannot be compared yet, as Markdown."""
+    lines = [
+        "| device | work | published | modelled | bound | time error | |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for _, row in rows.iterrows():
+        cells = (
+            row["device"],
+            f"[{row['what']}]({row['url']})",
+            si(row["published"], row["unit"]),
+            si(row["modelled"], row["unit"]),
+            row["label"],
+            _percent(row["error"]),
+            "fitted" if row["fitted"] else "predicted",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    words = {
+        True: f"fitted (target ± {TARGET_FITTED * 100:.0f} %)",
+        False: f"predicted (target ± {TARGET_PREDICTED * 100:.0f} %)",
+    }
+    lines += [
+        "",
+        "| points | number | mean error | MAPE | worst | within target |",
+        "|---|---|---|---|---|---|",
+    ]
+    for _, line in summary(rows, "fitted").sort_values("fitted").iterrows():
+        lines.append(
+            f"| {words[line['fitted']]} | {line['rows']} | {_percent(line['mean'])} |"
+            f" {line['mape'] * 100:.1f} % | {_percent(line['worst'])} |"
+            f" {line['met']} of {line['rows']} |"
+        )
+    waiting: dict[str, list[Point]] = {}
+    for point in points:
+        if not point.row:
+            waiting.setdefault(point.waits_for, []).append(point)
+    if waiting:
+        lines += ["", "Published, and not comparable yet:", ""]
+        for waits_for, group in waiting.items():
+            devices = ", ".join(sorted({point.device for point in group}))
+            lines.append(f"- {waits_for}: {len(group)} points ({devices})")
+    return "\n".join(lines) + "\n"
+
+
+def rewrite_block(path: Path, text: str) -> None:
+    """Puts `text` between the markers in the file at `path`. Raises ReportError."""
+    try:
+        document = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ReportError(path, f"cannot be read: {reason(error)}") from None
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ReportError(path, f"has no block between {BEGIN} and {END}")
+    write_atomically(path, f"{before}{begin}\n{text}{end}{after}".encode())
+
+
+def _percent(value: float) -> str:
+    return f"{round(value * 100, 1) + 0:+.1f} %"  # + 0: no "-0.0"

@@ -1,0 +1,90 @@
+"""What others recorded for a row on the same device: result files, and published points."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.published import points_of
+from gpubench_reports.results.headlines import with_headline
+from gpubench_reports.results.reader import ResultFile, read
+
+
+@dataclass(frozen=True)
+class Range:
+    """`quantity` (a counter, or seconds) of `row` was between `low` and `high` [SI unit], as
+    `source` has it."""
+
+    row: str
+    quantity: str
+    low: float
+    high: float
+    source: str
+
+
+def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
+    """The ranges in `places` (files, or folders searched through) for the device of `result`.
+
+    Of several measured files the range runs from their least to their greatest figure. The file
+    itself, modelled files, other devices and other modes do not count. Raises ReportError for a
+    file that was named and cannot be read; what merely lies in a folder is passed over.
+    """
+    context = result.context
+    published: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    measured: dict[tuple[str, str], list[float]] = {}
+    files = 0
+    for path, named in _files(places):
+        if path.resolve() == result.path.resolve():
+            continue
+        try:
+            if _is_points(path):
+                for point in points_of(path):
+                    if point.device == context.device and point.row:
+                        key = (point.row, point.quantity)
+                        published.setdefault(key, []).append((point.value, point.source))
+                continue
+            other = read(path)
+        except ReportError:
+            if named:
+                raise
+            continue
+        same = other.context.device == context.device and other.context.mode == context.mode
+        if other.context.modelled or not same:
+            continue
+        files += 1
+        for row in with_headline(other.ok).to_dict("records"):
+            measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
+    word = "1 run" if files == 1 else f"{files} runs"
+    found = [Range(*key, min(values), max(values), word) for key, values in measured.items()]
+    for key, entries in published.items():
+        values = [value for value, _ in entries]
+        sources = ", ".join(dict.fromkeys(source for _, source in entries))
+        found.append(Range(*key, min(values), max(values), sources))
+    return found
+
+
+def _files(places: Iterable[Path]) -> list[tuple[Path, bool]]:
+    """Every file, and whether it was named itself."""
+    found: list[tuple[Path, bool]] = []
+    for place in places:
+        if place.is_dir():
+            inside = sorted(place.rglob("*.json"))
+            found += [(path, False) for path in inside if _is_kept(path.relative_to(place))]
+        else:
+            found.append((place, True))
+    return found
+
+
+def _is_kept(path: Path) -> bool:
+    """Not one's own runs under local/, and not what lies beside a result file."""
+    return path.parts[0] != "local" and not path.name.endswith((".trace.json", ".explain.json"))
+
+
+def _is_points(path: Path) -> bool:
+    """Whether a JSON file holds published points; whatever is wrong with it, read() says."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and "points" in document

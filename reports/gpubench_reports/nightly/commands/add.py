@@ -1,0 +1,28 @@
+"""gpubench-nightly add: stores result files as one night."""
+
+import argparse
+from pathlib import Path
+
+from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
+from gpubench_reports.nightly.commands.shared import conclude, opened
+
+NAME = "add"
+SUMMARY = "store result files as one night, and judge it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    store_arguments(parser)
+    rehearsal_argument(parser)
+    parser.add_argument("results", nargs="+", type=Path, metavar="FILE.json")
+    parser.add_argument("--machine", metavar="NAME", help="default: the files' host and device")
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpubench_reports.nightly.nights.adding import add
+
+    store, index, settings = opened(options, create=True)
+    aside = set(store.quarantined())
+    with index:
+        index.update(settings)
+        night = add(store, index, options.results, settings.machine)
+        return conclude(options, store, index, settings, night.machine, aside)

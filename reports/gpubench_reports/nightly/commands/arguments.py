@@ -1,0 +1,68 @@
+"""Arguments that several commands have."""
+
+import argparse
+import os
+from datetime import date
+from pathlib import Path
+
+
+def default_store() -> Path:
+    return Path(os.environ.get("GPUBENCH_STORE", "results/local/nightly"))
+
+
+def program_arguments(parser: argparse.ArgumentParser, default: Path | None) -> None:
+    if default is not None:
+        parser.add_argument("--program", type=Path, default=default, metavar="GPUBENCH")
+    parser.add_argument("--device", default="cuda", help="default: %(default)s")
+    parser.add_argument("--suite", choices=("quick", "default", "full"))
+    parser.add_argument("--mode", choices=("cold", "hot"))
+    parser.add_argument("--filter", metavar="REGEX", help="of row names")
+    parser.add_argument(
+        "--extra",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="a further flag for gpubench: --extra=--benchmark_min_time=0.1",
+    )
+
+
+def store_arguments(parser: argparse.ArgumentParser, purpose: str = "") -> None:
+    parser.add_argument(
+        "--store",
+        metavar="DIR",
+        type=Path,
+        default=default_store(),
+        help=f"{purpose}default: $GPUBENCH_STORE, or %(default)s",
+    )
+
+
+def rehearsal_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rehearsal",
+        action="store_true",
+        help="modelled nights, in a store of their own, marked everywhere",
+    )
+
+
+def gate_arguments(parser: argparse.ArgumentParser) -> None:
+    program_arguments(parser, None)
+    parser.add_argument("--rounds", type=int, metavar="N", help="processes of each program (10)")
+    parser.add_argument(
+        "--floor", type=float, metavar="FRACTION", help="smaller changes do not count (0.02)"
+    )
+    store_arguments(parser, "whose settings.toml holds, if any; ")
+    parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
+    parser.add_argument("--rehearsal", action="store_true", help="compare modelled runs")
+
+
+def day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no day like 2026-12-31") from None
+
+
+def positive_integer(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    return int(text)

@@ -1,0 +1,110 @@
+"""The command line of nightly tracking.
+
+Exit codes: 0 nothing; 1 a regression; 2 could not judge, or something is wrong with a file or the
+command line (one line says what); 130 interrupted.
+"""
+
+import argparse
+import signal
+from collections.abc import Sequence
+from typing import Protocol
+
+from gpubench_reports.common.console import run_guarded
+from gpubench_reports.nightly.commands import (
+    accept,
+    acknowledge,
+    add,
+    benchmark,
+    bisect,
+    calibrate_judge,
+    compare,
+    export,
+    index,
+    query,
+    report,
+    run,
+    status,
+)
+from gpubench_reports.nightly.commands.shared import PROGRAM
+
+_DESCRIPTION = """\
+Tracks a GPU's figures night by night, and tells a regression from noise.
+
+  run              measure a night, store it, judge it, write the report
+  add              store result files that were measured elsewhere as one night, and judge it
+  status           what is open now, from the store alone
+  accept           take the present level of a series as its new baseline, with a reason
+  acknowledge      keep quiet about a known regression until a date
+  report           write the trend page
+  index            bring the index up to date, or rebuild it from the files
+  export           Parquet for a fleet, OpenMetrics or JUnit XML for others' tools
+  query            one of the prepared questions, to the index or to exported Parquet
+  compare          the pull-request gate: two programs, interleaved
+  bisect           which commit made it slower, with the gate as oracle
+  calibrate-judge  false alerts a night and what is found how soon, with this site's noise
+  benchmark        how long indexing and judging take as a store grows
+"""
+
+_EPILOG = """\
+Exit code 0: nothing. 1: a regression, also one that bisect has found. 2: could not judge; a line
+says why. 130: interrupted.
+"""
+
+
+class Command(Protocol):
+    """What a module of this folder is to the parser."""
+
+    NAME: str
+    SUMMARY: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int: ...
+
+
+# In the order of --help.
+COMMANDS: tuple[Command, ...] = (
+    run,
+    add,
+    status,
+    accept,
+    acknowledge,
+    report,
+    index,
+    export,
+    query,
+    compare,
+    bisect,
+    calibrate_judge,
+    benchmark,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code."""
+    # A night that is told to stop ends its processes; what it has stays for the next run.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def call() -> int:
+        options = _parser().parse_args(arguments)
+        return options.run(options)
+
+    return run_guarded(PROGRAM, call, line_buffering=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # scripts/nightly looks for --program
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        own = commands.add_parser(
+            command.NAME, help=command.SUMMARY, description=command.SUMMARY, allow_abbrev=False
+        )
+        command.add_arguments(own)
+        own.set_defaults(run=command.run)
+    return parser

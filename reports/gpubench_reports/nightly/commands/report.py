@@ -1,0 +1,27 @@
+"""gpubench-nightly report: writes the trend page."""
+
+import argparse
+from pathlib import Path
+
+from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
+from gpubench_reports.nightly.commands.shared import opened
+
+NAME = "report"
+SUMMARY = "write the trend page"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    store_arguments(parser)
+    rehearsal_argument(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE.html", help="default: STORE/report.html")
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpubench_reports.nightly.judging.judging import judge_new
+    from gpubench_reports.nightly.reporting.page import write_page
+
+    store, index, settings = opened(options)
+    with index:
+        judge_new(store, index, settings)
+        print(write_page(store, index, settings, options.out or store.root / "report.html"))
+    return 0

@@ -1,0 +1,102 @@
+"""What several commands do: open the store, judge what is new, tell it."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+
+PROGRAM = "nightly"
+
+
+def opened(options: argparse.Namespace, create: bool = False):
+    from gpubench_reports.nightly.rule.settings import load
+    from gpubench_reports.nightly.store.index import Index
+    from gpubench_reports.nightly.store.store import Store
+
+    store = Store.open(options.store, options.rehearsal, create)
+    changes = {
+        name: getattr(options, name, None)
+        for name in ("processes", "suite", "mode", "filter", "machine")
+    }
+    if changes["processes"] is not None:
+        changes["min_processes"] = min(load(store.root).min_processes, changes["processes"])
+    settings = load(store.root, **changes)
+    return store, Index(store), settings
+
+
+def program_of(options: argparse.Namespace, path: Path, settings):
+    from gpubench_reports.nightly.nights.running import Program
+
+    return Program(
+        path.resolve() if path.exists() else path,
+        options.device,
+        settings.suite,
+        settings.mode,
+        tuple(options.extra),
+        settings.timeout_seconds,
+    )
+
+
+def conclude(options, store, index, settings, machine: str, aside: set) -> int:
+    """Judges what is new, writes what is derived, and prints the machine's standing.
+
+    Of the files in quarantine those are named that are not in `aside`: that were not there before.
+    """
+    from gpubench_reports.nightly.judging.judging import judge_new, status
+    from gpubench_reports.nightly.reporting.page import write_page
+    from gpubench_reports.nightly.reporting.summary import lines
+
+    judge_new(store, index, settings)
+    found = [one for one in status(store, index, settings) if one.machine == machine]
+    if not found:
+        raise ReportError(machine, "has no night that could be judged")
+    print("\n".join(lines(found[0], settings, store.rehearsal)))
+    print_quarantined(set(store.quarantined()) - aside)
+    from gpubench_reports.nightly.reporting.export import junit, openmetrics
+
+    for name, write in (("junit", junit), ("openmetrics", openmetrics)):
+        if getattr(options, name, None) is not None:
+            write(store, index, settings, getattr(options, name))
+    print(f"  report: {write_page(store, index, settings, store.root / 'report.html')}")
+    return found[0].exit_code
+
+
+def print_quarantined(files: Iterable[tuple[Path, str]]) -> None:
+    for path, why in sorted(files):
+        print(f"  quarantined: {path}: {why}")
+
+
+def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -> int:
+    from gpubench_reports.nightly.judging.judging import decide, judge_new
+    from gpubench_reports.nightly.reporting.page import write_page
+
+    store, index, settings = opened(options)
+    with index:
+        judge_new(store, index, settings)
+        for name in decide(store, index, settings, action, options.pattern, options.reason, until):
+            print(f"{action}: {name}")
+        write_page(store, index, settings, store.root / "report.html")
+    return 0
+
+
+def gate_of(options: argparse.Namespace):
+    from gpubench_reports.nightly.gate.gate import Gate
+    from gpubench_reports.nightly.rule.settings import Settings, load
+
+    changes = {
+        "suite": options.suite,
+        "mode": options.mode,
+        "filter": options.filter,
+        "rounds": options.rounds,
+        "gate_floor": options.floor,
+    }
+    settings: Settings = load(options.store, **changes)
+    return Gate(
+        settings, options.device, tuple(options.extra), options.rehearsal, options.seed, say
+    )
+
+
+def say(text: str) -> None:
+    print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)

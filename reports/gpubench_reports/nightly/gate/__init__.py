@@ -1,0 +1,1 @@
+"""Two programs, interleaved: the gate for pull requests, and the search for a commit."""

@@ -1,0 +1,144 @@
+"""Finds the commit that made it slower: builds commits aside, and asks the gate about each."""
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.gate.gate import Gate
+from gpubench_reports.nightly.nights.running import CannotJudgeError, last_line
+
+BUILD = "cmake --preset release && cmake --build --preset release --target gpubench"
+
+
+def bisect(
+    gate: Gate,
+    repository: Path,
+    good: str,
+    bad: str,
+    build: str | None,
+    built: Path,
+    say: Callable[[str], None],
+) -> int:
+    """Prints the first bad commit on the first-parent way from `good` to `bad`; returns 1.
+
+    Worktrees and builds lie in a temporary folder, outside the checkout. A commit that does not
+    build or run is passed over. Raises ReportError where there is nothing to be found.
+    """
+    commits = _commits(repository, good, bad)
+    with tempfile.TemporaryDirectory(prefix="gpubench-bisect-") as folder:
+        trees = _Trees(repository, Path(folder), build or BUILD, built, say)
+        try:
+            return _search(gate, trees, commits, say)
+        finally:
+            trees.remove()
+
+
+def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str], None]) -> int:
+    """`commits`: the good one first, the bad one last."""
+    reference = trees.program(commits[0])
+    slower = gate.compare(reference, trees.program(commits[-1])).slower()
+    if not slower:
+        raise CannotJudgeError(commits[-1][:12], f"is not slower than {commits[0][:12]}")
+    say(f"{len(slower)} rows are slower, {slower[0]} among them; {len(commits) - 1} commits")
+    low, high = 0, len(commits) - 1  # good, bad
+    passed_over: set[int] = set()
+    while True:
+        middle = _middle(low, high, passed_over)
+        if middle is None:
+            break
+        try:
+            found = gate.compare(reference, trees.program(commits[middle])).slower()
+        except ReportError as error:
+            say(f"{commits[middle][:12]} passed over: {error.problem}")
+            passed_over.add(middle)
+            continue
+        # The rows that made the end bad: another row's change is not what is sought.
+        is_bad = bool(set(found) & set(slower))
+        say(f"{commits[middle][:12]} is {'bad' if is_bad else 'good'}")
+        low, high = (low, middle) if is_bad else (middle, high)
+    between = [commits[i][:12] for i in range(low + 1, high)]
+    if between:
+        print(f"one of {', '.join(between)} or {commits[high][:12]} (they could not be tried)")
+    else:
+        print(f"first bad commit: {trees.title(commits[high])}")
+    for name in slower:
+        print(f"  slower: {name}")
+    return 1
+
+
+def _middle(low: int, high: int, passed_over: set[int]) -> int | None:
+    """The commit nearest to the middle between the two that can still be tried."""
+    left = [i for i in range(low + 1, high) if i not in passed_over]
+    return min(left, key=lambda i: abs(2 * i - low - high), default=None)
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(repository), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        raise ReportError("git", "is not installed") from None
+    if done.returncode != 0:
+        raise ReportError(repository, f"git: {last_line(done.stderr, done.returncode)}")
+    return done.stdout.strip()
+
+
+def _commits(repository: Path, good: str, bad: str) -> list[str]:
+    first, last = (
+        _git(repository, "rev-parse", "--verify", f"{commit}^{{commit}}") for commit in (good, bad)
+    )
+    if subprocess.run(
+        ["git", "-C", str(repository), "merge-base", "--is-ancestor", first, last], check=False
+    ).returncode:
+        raise ReportError(good, f"is no ancestor of {bad}")
+    between = _git(repository, "rev-list", "--reverse", "--first-parent", f"{first}..{last}")
+    if not between:
+        raise ReportError(good, f"and {bad} are the same commit")
+    return [first, *between.split()]
+
+
+class _Trees:
+    """Worktrees of commits, each built once."""
+
+    def __init__(
+        self, repository: Path, folder: Path, build: str, built: Path, say: Callable[[str], None]
+    ) -> None:
+        self._repository, self._folder, self._build = repository, folder, build
+        self._built, self._say = built, say
+
+    def program(self, commit: str) -> Path:
+        """The program of that commit. ReportError if it cannot be built."""
+        tree = self._folder / commit
+        if not tree.exists():
+            _git(self._repository, "worktree", "add", "--detach", str(tree), commit)
+            self._say(f"building {commit[:12]}")
+            done = subprocess.run(
+                ["bash", "-c", self._build],
+                cwd=tree,
+                capture_output=True,
+                text=True,
+                check=False,
+                errors="replace",
+            )
+            if done.returncode != 0:
+                why = last_line(done.stderr or done.stdout, done.returncode)
+                raise ReportError(commit[:12], f"does not build: {why}")
+        program = tree / self._built
+        if not program.exists():
+            raise ReportError(commit[:12], f"the build made no {shlex.quote(str(self._built))}")
+        return program
+
+    def title(self, commit: str) -> str:
+        return _git(self._repository, "show", "--no-patch", "--format=%h %s (%an, %as)", commit)
+
+    def remove(self) -> None:
+        for tree in self._folder.iterdir():
+            subprocess.run(
+                ["git", "-C", str(self._repository), "worktree", "remove", "--force", str(tree)],
+                capture_output=True,
+                check=False,
+            )

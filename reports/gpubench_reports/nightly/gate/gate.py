@@ -1,0 +1,247 @@
+"""The pull-request gate: is program B slower than program A?
+
+Fresh processes of the two alternate, A B A B, so that a machine that drifts does it to both. Of
+each row: the ratio of the medians of the processes' medians with a bootstrap interval, and the
+Mann-Whitney test of those medians. Over all rows the tests are corrected by
+Benjamini and Hochberg's procedure. A row is slower if the corrected p-value, the interval and the
+floor all say so.
+"""
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.units import si
+from gpubench_reports.nightly.nights import health
+from gpubench_reports.nightly.nights.running import CannotJudgeError, Program
+from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.process_file import ProcessFile, read_process, refuse_other_kind
+
+_RESAMPLES = 4000
+_SHOWN = 60  # rows of the Markdown table at most
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the statistics say of rows, one an entry; ratios are B's time over A's."""
+
+    ratio: np.ndarray
+    low: np.ndarray  # 95 % bootstrap interval of the ratio
+    high: np.ndarray
+    q: np.ndarray  # p-value of the Mann-Whitney test, corrected over the rows
+    side: np.ndarray  # +1 slower, -1 faster, 0 neither
+
+
+@dataclass(frozen=True)
+class GateResult:
+    names: list[str]
+    a: np.ndarray  # median of processes' medians [s]
+    b: np.ndarray
+    comparison: Comparison
+    rounds: int
+    failed: list[str]  # rows that A measures and B fails
+    notes: list[str]
+    rehearsal: bool
+
+    @property
+    def exit_code(self) -> int:
+        if self.failed or (self.comparison.side > 0).any():
+            return 1
+        return 2 if self.notes or not self.names else 0
+
+    def slower(self) -> list[str]:
+        return [n for n, s in zip(self.names, self.comparison.side, strict=True) if s > 0]
+
+    def markdown(self) -> str:
+        """A summary and the rows that matter, for a pull request's comment."""
+        c = self.comparison
+        counts = {side: int((c.side == side).sum()) for side in (1, -1, 0)}
+        lines = ["## gpubench gate", ""]
+        if self.rehearsal:
+            lines += [f"**{REHEARSAL}**", ""]
+        verdict = {0: "no regression", 1: "**REGRESSION**", 2: "**could not judge**"}
+        lines += [
+            f"{verdict[self.exit_code]}: {counts[1]} slower, {counts[-1]} faster, {counts[0]} "
+            f"unchanged of {len(self.names)} rows; {self.rounds} fresh processes of each program.",
+            "",
+        ]
+        lines += [f"- {_cell(line)}" for line in (*self.failed, *self.notes)]
+        lines += [""] if self.failed or self.notes else []
+        # The changed ones first, then those with the largest ratio.
+        order = sorted(range(len(self.names)), key=lambda i: (-abs(c.side[i]), -c.ratio[i]))
+        if order:
+            lines += ["| row | A | B | B / A | 95 % | q | |", "|---|---|---|---|---|---|---|"]
+        for i in order[:_SHOWN]:
+            word = {1: "**slower**", -1: "faster", 0: ""}[int(c.side[i])]
+            lines.append(
+                f"| {_cell(self.names[i])} | {si(self.a[i], 's', 4)} | {si(self.b[i], 's', 4)} | "
+                f"{percent(c.ratio[i])} | {percent(c.low[i])} to {percent(c.high[i])} | "
+                f"{c.q[i]:.2g} | {word} |"
+            )
+        if len(order) > _SHOWN:
+            lines.append(f"\n{len(order) - _SHOWN} further rows are not shown.")
+        return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|").replace("<", "&lt;")
+
+
+def least_processes(rows: int, rate: float) -> int:
+    """Of each program, so that one slower row among `rows` can be told from chance at all.
+
+    The smallest p-value that the Mann-Whitney test has for n against n is 2 / C(2n, n): every
+    process of the one before every process of the other. The correction multiplies it by `rows`.
+    """
+    n = 1
+    while 2 * rows > rate * math.comb(2 * n, n):
+        n += 1
+    return n
+
+
+def statistics(
+    a: np.ndarray,
+    b: np.ndarray,
+    settings: Settings,
+    seed: int,
+    resamples: int = _RESAMPLES,
+    all_intervals: bool = True,
+) -> Comparison:
+    """Compares processes' medians `a` (rows x processes of A) with `b`, in seconds.
+
+    Without `all_intervals` a row that the test calls unchanged has none (NaN): it decides nothing.
+    """
+    from scipy.stats import false_discovery_control
+
+    ratio = np.median(b, axis=1) / np.median(a, axis=1)
+    p = _mann_whitney(a, b)
+    q = false_discovery_control(p, method="bh") if len(p) else p
+    sure = q <= settings.false_discovery_rate
+    rng = np.random.default_rng(seed)
+    low, high = np.full_like(ratio, np.nan), np.full_like(ratio, np.nan)
+    draws = [rng.integers(0, x.shape[1], (resamples, x.shape[1])) for x in (a, b)]
+    for row in range(len(a)) if all_intervals else np.flatnonzero(sure):
+        of_a, of_b = (
+            np.median(x[row][drawn], axis=1) for x, drawn in zip((a, b), draws, strict=True)
+        )
+        low[row], high[row] = np.quantile(of_b / of_a, (0.025, 0.975))
+    slower = sure & (low > 1) & (ratio > 1 + settings.gate_floor)
+    faster = sure & (high < 1) & (ratio < 1 / (1 + settings.gate_floor))
+    return Comparison(ratio, low, high, q, slower.astype(int) - faster.astype(int))
+
+
+def _mann_whitney(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """p-values, row by row: exact, or where there are ties by the normal approximation."""
+    from scipy.stats import mannwhitneyu
+
+    both = np.sort(np.hstack([a, b]), axis=1)
+    tied = (np.diff(both, axis=1) == 0).any(axis=1)
+    p = np.ones(len(a))
+    differ = both[:, 0] < both[:, -1] if len(a) else tied  # all alike: 1
+    for rows, method in ((~tied & differ, "exact"), (tied & differ, "asymptotic")):
+        if rows.any():
+            p[rows] = mannwhitneyu(a[rows], b[rows], axis=1, method=method).pvalue
+    return p
+
+
+@dataclass(frozen=True)
+class Gate:
+    settings: Settings
+    device: str
+    extra: tuple[str, ...]
+    rehearsal: bool
+    seed: int
+    say: Callable[[str], None]
+
+    def compare(self, a: Path, b: Path) -> GateResult:
+        """Runs both, interleaved. Raises ReportError, or CannotJudgeError where nothing ran."""
+        settings = self.settings
+        least = max(settings.min_processes, least_processes(1, settings.false_discovery_rate))
+        if settings.rounds < least:
+            raise CannotJudgeError(
+                "rounds", f"{settings.rounds} are too few to find anything: at least {least}"
+            )
+        programs = [
+            Program(
+                path.resolve(),
+                self.device,
+                settings.suite,
+                settings.mode,
+                self.extra,
+                settings.timeout_seconds,
+            )
+            for path in (a, b)
+        ]
+        for program in programs:
+            program.checked(self.rehearsal)
+        why = health.unfit(health.look(self.device), settings)
+        if why:
+            raise CannotJudgeError(self.device, f"is not fit to be measured: {why}")
+        pattern = settings.filter or "."
+        runs: list[list[ProcessFile]] = [[], []]
+        with tempfile.TemporaryDirectory(prefix="gpubench-gate-") as folder:
+            for round_ in range(1, settings.rounds + 1):
+                self.say(f"round {round_} of {settings.rounds}")
+                for which, program in enumerate(programs):
+                    out = Path(folder) / f"{'ab'[which]}{round_}.json"
+                    why = program.run(pattern, out)
+                    if why:
+                        raise CannotJudgeError(program.path, why)
+                    file = read_process(out)
+                    refuse_other_kind(file.context, program.path, self.rehearsal)
+                    runs[which].append(file)
+        return self.judge(*runs)
+
+    def judge(self, a: Sequence[ProcessFile], b: Sequence[ProcessFile]) -> GateResult:
+        """The verdict over the processes of A and B. Raises ReportError for unlike devices."""
+        machines = {
+            (f.environment.device, f.environment.mode, f.environment.driver) for f in (*a, *b)
+        }
+        if len(machines) > 1:
+            raise ReportError(b[0].path.name, "and the others differ in device, driver or mode")
+        sound = [_sound(files, self.settings.min_processes) for files in (a, b)]
+        problems = [{k: v for file in files for k, v in file.problems.items()} for files in (a, b)]
+        names = [name for name in sound[0] if name in sound[1]]
+        failed, notes = [], []
+        least = least_processes(len(names), self.settings.false_discovery_rate)
+        few = [name for name in names if min(len(s[name]) for s in sound) < least]
+        if few:
+            notes.append(
+                f"{len(few)} of {len(names)} rows have sound times of fewer than {least} "
+                "processes, too few to tell one slower row from chance"
+            )
+            # They do not hold the others back, unless there are no others.
+            names = [name for name in names if name not in few] or names
+        for name in sound[0]:
+            if name in sound[1]:
+                continue
+            why = problems[1].get(name, "")
+            if why.startswith("failed"):
+                failed.append(f"{name}: {why}")
+            else:
+                notes.append(f"{name}: {why or 'B has no sound time'}")
+        if not names:
+            notes.append("the two have no row in common that could be judged")
+        # Rows of unequal counts (a throttled process) are cut to the shortest.
+        length = min((len(s[name]) for s in sound for name in names), default=0)
+        times = [np.array([s[name][:length] for name in names]) for s in sound]
+        times = [t.reshape(len(names), length) for t in times]
+        comparison = statistics(*times, self.settings, self.seed)
+        medians = [np.median(t, axis=1) if names else np.empty(0) for t in times]
+        return GateResult(names, *medians, comparison, len(a), failed, notes, self.rehearsal)
+
+
+def _sound(files: Sequence[ProcessFile], least: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for file in files:
+        for name, timing in file.timings.items():
+            if not timing.throttled:
+                found.setdefault(name, []).append(timing.seconds)
+    bad = {name for file in files for name in file.problems}
+    return {n: s for n, s in found.items() if len(s) >= least and n not in bad}

@@ -1,0 +1,1 @@
+"""Nights to verdicts, and what is open after them and after people's decisions."""

@@ -1,0 +1,1 @@
+"""A night: is the machine fit, measure, take in."""

@@ -1,0 +1,52 @@
+"""Takes result files that were measured elsewhere into the store, as one night."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
+from gpubench_reports.nightly.store.store import Night, Store, checksum, folder_name, now
+
+
+def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Night:
+    """Stores the files as one night, all or none; a night that is there already is returned.
+
+    Raises ReportError for a file that is no result file or not of the store's kind.
+    """
+    files = [read_process(path) for path in paths]
+    for file in files:
+        refuse_other_kind(file.context, file.path, store.rehearsal)
+    if len({file.environment for file in files}) > 1:
+        raise ReportError(paths[0], "and the others differ in device, driver, CUDA or compiler")
+    machine = folder_name(machine or f"{files[0].host}-{files[0].environment.device}")
+    sums = [checksum(path) for path in paths]
+    if len(set(sums)) < len(sums):
+        raise ReportError(paths[0], "or another file is named twice")
+    known = set()
+    for sha256 in sums:
+        known |= set(
+            index.rows("select machine, number from file where sha256 = ?", (sha256,)) or [("", 0)]
+        )
+    if len(known) == 1 and ("", 0) not in known:
+        ((at, number),) = known
+        return next(night for night in store.nights(at) if night.number == number)
+    if known != {("", 0)}:
+        raise ReportError(paths[0], "or another of the files is part of a night already")
+    for night in store.nights(machine):
+        # One that was killed before it was complete.
+        if not night.has("done.json") and {checksum(p) for p in night.results()} == set(sums):
+            night.close({"ended": now()})
+            return night
+    plan = {
+        "began": min(file.context.date for file in files) or now(),
+        "units": [],
+        "added": [str(path.name) for path in paths],
+    }
+    copies = {
+        f"first-{number}-{folder_name(path.stem)}.json": path
+        for number, path in enumerate(paths, start=1)
+    }
+    night = store.begin(machine, plan, copies)
+    night.close({"ended": now()})
+    return night

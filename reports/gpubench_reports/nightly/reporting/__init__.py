@@ -1,0 +1,1 @@
+"""What people and other tools see of the store."""

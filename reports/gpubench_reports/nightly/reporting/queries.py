@@ -1,0 +1,107 @@
+"""Prepared questions, in SQL that SQLite and DuckDB both speak.
+
+They are put to one table, `nights`: a row a series and night. Over the index it is a view, over
+exported Parquet (a folder, or object storage) the files themselves, so a fleet is asked as one
+machine is.
+"""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.store.index import Index
+
+# What `nights` is over the index; export writes just this.
+NIGHTS = """
+select s.machine, s.device, s.mode, s.name, v.night, substr(n.date, 1, 10) as date, v.seconds,
+  v.first, v.rerun, v.cycles, v.clock_hz, v.power_w, v.temperature_c, v.throttled, v.processes,
+  e.driver, e.cuda, e.compiler, e.flags, n.git_commit
+from value v join series s on s.id = v.series
+  join environment e on e.id = v.environment
+  join night n on n.machine = s.machine and n.number = v.night
+"""
+
+_QUESTIONS = {
+    "latest": """
+select machine, device, name, night, date, seconds, clock_hz, temperature_c from (
+  select *, row_number() over (partition by machine, device, mode, name order by night desc) as age
+  from nights where name like ?) as ranked
+where age = 1 order by machine, device, name""",
+    "history": """
+select machine, device, name, night, date, seconds, cycles, driver, cuda, git_commit
+from nights where name like ? order by machine, device, name, night""",
+    "noisiest": """
+select machine, device, name, count(*) as nights, avg(seconds) as mean_seconds,
+  max(seconds) / min(seconds) - 1 as spread
+from nights where name like ? group by machine, device, name order by spread desc limit 20""",
+    "machines": """
+select name, device, count(distinct machine) as machines, min(seconds) as fastest,
+  max(seconds) as slowest, max(seconds) / min(seconds) - 1 as spread
+from nights where name like ? group by name, device order by spread desc limit 50""",
+    "health": """
+select machine, device, night, date, avg(clock_hz) as clock_hz, max(temperature_c) as
+  temperature_c, avg(power_w) as power_w, avg(throttled) as throttled
+from nights where name like ? group by machine, device, night, date order by machine, night""",
+}
+
+Answer = tuple[list[str], Sequence[tuple]]
+
+
+def names() -> list[str]:
+    return list(_QUESTIONS)
+
+
+def _question(name: str) -> str:
+    if name not in _QUESTIONS:
+        raise ReportError(name, f"no such question; there are {', '.join(_QUESTIONS)}")
+    return _QUESTIONS[name]
+
+
+def over_index(index: Index, name: str, benchmark: str) -> Answer:
+    """The answer from one machine's index."""
+    return index.table(f"with nights as ({NIGHTS}) {_question(name)}", (benchmark,))
+
+
+def over_parquet(where: str, name: str, benchmark: str) -> Answer:
+    """The answer from exported Parquet in a folder or below an address that DuckDB can read."""
+    question = _question(name)
+    duckdb = load_duckdb()
+    with duckdb.connect() as database:
+        try:
+            table = database.execute(
+                "with nights as (select * from read_parquet(?, hive_partitioning = true,"
+                f" union_by_name = true)) {question}",
+                [f"{where.rstrip('/')}/**/*.parquet", benchmark],
+            )
+            return [column[0] for column in table.description], table.fetchall()
+        except duckdb.Error as error:
+            raise ReportError(where, str(error).splitlines()[0]) from None
+
+
+def load_duckdb():
+    """The module, or a ReportError that says how to get it."""
+    try:
+        import duckdb
+    except ImportError:
+        raise ReportError(
+            "Parquet", "needs DuckDB: pip install -r reports/requirements-fleet.txt"
+        ) from None
+    return duckdb
+
+
+def answer(table: Answer) -> str:
+    """The answer as a table for the terminal."""
+    columns, rows = table
+    drawn = Table(*columns, box=None)
+    for row in rows:
+        drawn.add_row(*("" if cell is None else _cell(cell) for cell in row))
+    console = Console(width=200, markup=False, highlight=False)
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get().rstrip("\n")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""The rule on arrays: its settings, what makes a regression, change points."""

@@ -1,0 +1,92 @@
+"""The figures of the rule, and what a night runs. A store may change them in its settings.toml."""
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
+
+FILE = "settings.toml"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All times are seconds unless they say otherwise; floors are fractions (0.02 is 2 %)."""
+
+    # What a night is.
+    processes: int = 5  # fresh processes a night, and again for a rerun
+    min_processes: int = 3  # fewer with a valid time: the night is not valid for this series
+    suite: str = "default"
+    mode: str = "cold"
+    filter: str = ""  # of row names; empty: the whole suite
+    timeout_seconds: float = 1800.0  # of one process
+    resume_hours: float = 12.0  # how long a killed night may be taken up again
+    machine: str = ""  # names the machine's series; empty: host and device
+
+    # The two-nights rule.
+    window: int = 30  # valid nights that a night is compared with
+    min_nights: int = 10  # fewer in a key or a level: it is learning
+    floor: float = 0.02
+    sigmas: float = 4.0  # robust ones: 1.4826 times the median absolute deviation
+    confirm_nights: int = 2
+    agreement: float = 0.5  # how far apart the first nights of a change may lie, in such limits
+
+    # The change points (E-divisive).
+    change_window: int = 50
+    change_p: float = 1e-4
+    change_floor: float = 0.015
+    points_before: int = 5
+    points_after: int = 2
+    spike_sigmas: float = 3.0
+
+    # The machine.
+    max_throttled: float = 0.2  # share of a night's rows that may be throttled
+    max_utilisation: float = 0.05  # of the GPU, by others, before a night begins
+    max_temperature_c: float = 85.0  # before a night begins
+    together: float = 0.25  # share of the series that change in one night: look at the machine
+
+    # The gate for pull requests.
+    rounds: int = 10
+    gate_floor: float = 0.02
+    false_discovery_rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type is not str and not value > 0:
+                raise ReportError("settings", f"'{field.name}' must be above 0, not {value!r}")
+        if self.min_processes > self.processes:
+            raise ReportError("settings", "'min_processes' is above 'processes'")
+        if not self.min_nights <= self.window:
+            raise ReportError("settings", "'min_nights' is above 'window'")
+
+
+def load(store: Path, **changes: Any) -> Settings:
+    """The settings of the store in folder `store`; `changes` that are not None come on top.
+
+    Raises ReportError for a file that is not TOML, and for unknown keys or wrong types.
+    """
+    path = store / FILE
+    found: dict[str, Any] = {}
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ReportError(path, f"cannot read: {reason(error)}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ReportError(path, f"not valid TOML: {error}") from None
+    types = {field.name: field.type for field in dataclasses.fields(Settings)}
+    for key, value in found.items():
+        if key not in types:
+            raise ReportError(path, f"'{key}' is no setting; known are {', '.join(types)}")
+        wanted = types[key]
+        if wanted is float and type(value) is int:
+            found[key] = float(value)
+        elif type(value) is not wanted:
+            raise ReportError(path, f"'{key}' must be {wanted.__name__}, not {value!r}")
+    found |= {key: value for key, value in changes.items() if value is not None}
+    return Settings(**found)

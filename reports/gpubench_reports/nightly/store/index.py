@@ -1,0 +1,435 @@
+"""The index: one SQLite database over the store's nights, rebuilt from the files at will.
+
+SQLite, because it comes with Python, and because two processes may write to it (DuckDB lets one
+process in). A night is one transaction: it is in the index with all its values or not at all.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import sqlite3
+import statistics
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.process_file import (
+    Environment,
+    ProcessFile,
+    Timing,
+    read_process,
+    refuse_other_kind,
+)
+from gpubench_reports.nightly.store.store import SETTLED_SECONDS, Night, Store, checksum
+
+# A different number: the index is of another version of this program, and is rebuilt.
+_VERSION = 1
+_BUSY_SECONDS = 120.0
+
+_SCHEMA = """
+create table night(
+  machine text, number integer, date text, fingerprint text,
+  state text,    -- 'ok', 'running', 'incomplete', 'invalid', 'duplicate'
+  note text,     -- why it is not ok
+  health text,   -- JSON: what was known of the machine before the night
+  git_commit text, verdict text,
+  primary key(machine, number)) without rowid;
+create table series(
+  id integer primary key, machine text, device text, mode text, name text,
+  unique(machine, device, mode, name));
+create table environment(
+  id integer primary key, device text, device_title text, mode text, driver text, cuda text,
+  compiler text, flags text,
+  unique(device, device_title, mode, driver, cuda, compiler, flags));
+create table value(
+  series integer, night integer, environment integer,
+  seconds real,   -- the night's value: the median of its processes' medians
+  first real, rerun real, cycles real, clock_hz real, power_w real, temperature_c real,
+  throttled real, -- share of its processes
+  limits text,    -- the driver's words
+  processes integer, within real, medians text,
+  primary key(series, night)) without rowid;
+create table problem(
+  machine text, number integer, device text, mode text, name text, problem text,
+  primary key(machine, number, device, mode, name)) without rowid;
+create table file(
+  sha256 text primary key, machine text, number integer, name text) without rowid;
+create table quarantined(path text primary key, why text) without rowid;
+"""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one update did: nights read anew, nights looked at, files put into quarantine."""
+
+    read: int
+    seen: int
+    quarantined: list[str]
+
+
+class Index:
+    """An open index. `rows` and `table` answer queries; `update` takes in what is new."""
+
+    def __init__(self, store: Store, path: Path | None = None) -> None:
+        self.store = store
+        self.path = path or store.index_path
+        self._database = self._open()
+
+    def __enter__(self) -> "Index":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise ReportError(self.path, f"cannot open the index: {error}") from None
+        return self._anew()
+
+    def _anew(self) -> sqlite3.Connection:
+        """In place of a file that is no database, or a broken one. Nothing is lost with it."""
+        for suffix in ("", "-journal"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            with _writing(database):
+                if database.execute("pragma user_version").fetchone()[0] != _VERSION:
+                    _recreate(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def rows(self, query: str, arguments: Iterable = ()) -> list[tuple]:
+        return self.table(query, arguments)[1]
+
+    def table(self, query: str, arguments: Iterable = ()) -> tuple[list[str], list[tuple]]:
+        """The answer's columns, and its rows."""
+        try:
+            cursor = self._database.execute(query, tuple(arguments))
+            return [column[0] for column in cursor.description], cursor.fetchall()
+        except sqlite3.Error as error:
+            raise ReportError(self.path, f"the index: {error}") from None
+
+    def rebuild(self, settings: Settings) -> Update:
+        """Forgets everything and reads all files again. Readers see the old index until then."""
+        return self._guarded(settings, anew=True)
+
+    def update(self, settings: Settings) -> Update:
+        """Takes in the nights that are new or have changed; a killed update is just repeated."""
+        return self._guarded(settings, anew=False)
+
+    def _guarded(self, settings: Settings, anew: bool) -> Update:
+        try:
+            return self._update(settings, anew)
+        except sqlite3.OperationalError as error:
+            raise ReportError(self.path, f"cannot write the index: {error}") from None
+        except sqlite3.DatabaseError:
+            self._database.close()
+            self._database = self._anew()
+            return self._update(settings, anew=True)
+        except OSError as error:
+            name = error.filename or self.store.root
+            raise ReportError(name, f"cannot read or write: {reason(error)}") from None
+
+    def _update(self, settings: Settings, anew: bool) -> Update:
+        put_aside: list[str] = []
+        read = seen = 0
+        if anew:  # one transaction: the nights of others wait for it, and find it all done
+            with _writing(self._database):
+                _recreate(self._database)
+                for night in self._nights():
+                    self._take(night, _fingerprint(night), settings, put_aside)
+                    seen += 1
+                self._note_quarantine()
+            return Update(seen, seen, put_aside)
+        known = {
+            (machine, number): fingerprint
+            for machine, number, fingerprint in self.rows(
+                "select machine, number, fingerprint from night"
+            )
+        }
+        for night in self._nights():
+            seen += 1
+            fingerprint = _fingerprint(night)
+            if known.pop((night.machine, night.number), None) == fingerprint:
+                continue
+            with _writing(self._database):
+                self._take(night, fingerprint, settings, put_aside)
+            read += 1
+        with _writing(self._database):
+            for machine, number in known:  # whose folder is gone
+                self._forget(machine, number)
+            self._note_quarantine()
+        return Update(read, seen, put_aside)
+
+    def _nights(self) -> Iterator[Night]:
+        for machine in self.store.machines():
+            yield from self.store.nights(machine)
+
+    def _note_quarantine(self) -> None:
+        self._database.execute("delete from quarantined")
+        self._database.executemany(
+            "insert into quarantined values(?, ?)",
+            [(str(path), why) for path, why in self.store.quarantined()],
+        )
+
+    def _forget(self, machine: str, number: int) -> None:
+        run = self._database.execute
+        run(
+            "delete from value where night = ? and series in "
+            "(select id from series where machine = ?)",
+            (number, machine),
+        )
+        for table in ("night", "problem", "file"):
+            run(f"delete from {table} where machine = ? and number = ?", (machine, number))
+
+    def _take(
+        self, night: Night, fingerprint: str, settings: Settings, put_aside: list[str]
+    ) -> None:
+        """Puts the night into the database, in place of what it holds of it."""
+        self._forget(night.machine, night.number)
+        state, note, files = "ok", "", []
+        plan = self._document(night, "plan.json", put_aside) or {}
+        done = self._document(night, "done.json", put_aside)
+        if done is None:
+            state, note = "running", "no done.json: it is being measured, or was killed"
+        else:
+            listed = done.get("files")
+            files, missing = self._files(
+                night, listed if isinstance(listed, dict) else {}, put_aside
+            )
+            if missing:
+                state, note = "incomplete", f"{missing} files are not here yet"
+            elif done.get("unhealthy"):
+                state, note = "invalid", str(done["unhealthy"])
+        if state == "ok":
+            twins = self._twins(night)
+            if twins:
+                state, note, files = "duplicate", f"holds the files of {twins}", []
+            elif len({file.environment for file in files}) > 1:
+                state, note = "invalid", "driver, compiler or device changed during the night"
+            elif files and _throttled(files) > settings.max_throttled:
+                state = "invalid"
+                note = f"{_throttled(files):.0%} of the rows ran throttled"
+        verdict = self._document(night, "verdict.json", put_aside)
+        commits = Counter(file.context.git_commit for file in files)
+        self._database.execute(
+            "insert into night values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                night.machine,
+                night.number,
+                str(plan.get("began", "")),
+                fingerprint,
+                state,
+                note,
+                json.dumps(plan.get("health", {})),
+                commits.most_common(1)[0][0] if commits else "",
+                None if verdict is None else json.dumps(verdict),
+            ),
+        )
+        if state in ("ok", "invalid"):
+            self._insert(night, files, settings, valid=state == "ok")
+
+    def _document(self, night: Night, name: str, put_aside: list[str]) -> dict | None:
+        try:
+            return night.document(name)
+        except ReportError as error:
+            put_aside.append(str(self.store.quarantine(night.path / name, error.problem)))
+            return None
+
+    def _files(
+        self, night: Night, listed: dict[str, dict], put_aside: list[str]
+    ) -> tuple[list[ProcessFile], int]:
+        """The night's readable files, and how many of those in done.json may still be coming."""
+        found, missing = [], 0
+        for name, expected in sorted(listed.items()):
+            path = night.path / Path(name).name
+            why = ""
+            try:
+                age = abs(time.time() - path.stat().st_mtime)
+                if checksum(path) != expected.get("sha256"):
+                    if age < SETTLED_SECONDS:
+                        missing += 1
+                        continue
+                    why = "is not what done.json says: changed, or copied in part"
+                else:
+                    file = read_process(path)
+                    refuse_other_kind(file.context, path, self.store.rehearsal)
+                    found.append(file)
+            except FileNotFoundError:
+                missing += not self.store.was_quarantined(path)
+            except ReportError as error:
+                why = error.problem
+            if why:
+                put_aside.append(f"{self.store.quarantine(path, why)}: {why}")
+            elif path.exists():
+                self._database.execute(
+                    "insert or ignore into file values(?, ?, ?, ?)",
+                    (expected.get("sha256"), night.machine, night.number, name),
+                )
+        return found, missing
+
+    def _twins(self, night: Night) -> str:
+        """The night that has the same files as this one, if it came first; empty if none."""
+        done = night.document("done.json") or {}
+        sums = [str(file.get("sha256")) for file in done.get("files", {}).values()]
+        for sha256 in sums:
+            for machine, number in self.rows(
+                "select machine, number from file where sha256 = ?", (sha256,)
+            ):
+                if (machine, number) != (night.machine, night.number):
+                    return f"night {number} of {machine}"
+        return ""
+
+    def _insert(
+        self, night: Night, files: list[ProcessFile], settings: Settings, valid: bool
+    ) -> None:
+        run = self._database.execute
+        by_key: dict[tuple[str, str, str], dict[str, list[Timing]]] = defaultdict(
+            lambda: {"first": [], "rerun": []}
+        )
+        problems: dict[tuple[str, str, str], str] = {}
+        environments: dict[tuple[str, str], int] = {}
+        for file in files:
+            stage = "rerun" if file.path.name.startswith("rerun-") else "first"
+            device, mode = file.environment.device, file.environment.mode
+            environments[device, mode] = self._id("environment", file.environment)
+            for name, timing in file.timings.items():
+                by_key[device, mode, name][stage].append(timing)
+            for name, problem in file.problems.items():
+                problems[device, mode, name] = problem
+        values = []
+        for key, stages in by_key.items():
+            sound = {
+                stage: [timing for timing in timings if not timing.throttled]
+                for stage, timings in stages.items()
+            }
+            if len(sound["first"]) < settings.min_processes or not valid:
+                have, of = len(sound["first"]), len(stages["first"])
+                if valid:
+                    problems.setdefault(key, f"{have} of {of} processes gave a sound time")
+                continue
+            if len(sound["rerun"]) < settings.min_processes:
+                sound["rerun"] = []
+            device, mode, _ = key
+            values.append(
+                (
+                    self._series(night.machine, *key),
+                    night.number,
+                    environments[device, mode],
+                    *_night_value(sound["first"], sound["rerun"], stages["first"]),
+                )
+            )
+        self._database.executemany(
+            "insert into value values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+        )
+        for (device, mode, name), problem in problems.items():
+            run(
+                "insert into problem values(?, ?, ?, ?, ?, ?)",
+                (night.machine, night.number, device, mode, name, problem),
+            )
+
+    def _id(self, table: str, environment: Environment) -> int:
+        run = self._database.execute
+        fields = astuple(environment)
+        run(
+            f"insert or ignore into {table}(device, device_title, mode, driver, cuda, compiler,"
+            " flags) values(?, ?, ?, ?, ?, ?, ?)",
+            fields,
+        )
+        return run(
+            f"select id from {table} where device = ? and device_title = ? and mode = ?"
+            " and driver = ? and cuda = ? and compiler = ? and flags = ?",
+            fields,
+        ).fetchone()[0]
+
+    def _series(self, machine: str, device: str, mode: str, name: str) -> int:
+        run = self._database.execute
+        key = (machine, device, mode, name)
+        found = run(
+            "select id from series where machine = ? and device = ? and mode = ? and name = ?", key
+        ).fetchone()
+        if found is None:
+            return run(
+                "insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key
+            ).lastrowid
+        return found[0]
+
+
+def _night_value(first: list[Timing], rerun: list[Timing], all_first: list[Timing]) -> tuple:
+    """The columns of `value` behind `environment`."""
+    sound = rerun or first
+    medians = [timing.seconds for timing in first]
+    cycles = [timing.seconds * timing.clock_hz for timing in sound]
+    first_median = statistics.median(medians)
+    rerun_median = statistics.median(t.seconds for t in rerun) if rerun else None
+    return (
+        first_median if rerun_median is None else rerun_median,
+        first_median,
+        rerun_median,
+        _median(cycles),
+        _median(timing.clock_hz for timing in sound),
+        _median(timing.power_w for timing in sound),
+        _median((timing.temperature_c for timing in sound), max),
+        sum(timing.throttled for timing in all_first) / len(all_first),
+        "; ".join(sorted({timing.note for timing in sound if timing.note})),
+        len(first),
+        _median(timing.within for timing in first),
+        json.dumps(medians),
+    )
+
+
+def _median(numbers: Iterable[float], of=statistics.median) -> float | None:
+    known = [number for number in numbers if not math.isnan(number)]
+    return of(known) if known else None
+
+
+def _throttled(files: list[ProcessFile]) -> float:
+    """Share of the nights' rows that ran throttled."""
+    flags = [timing.throttled for file in files for timing in file.timings.values()]
+    return sum(flags) / len(flags) if flags else 0.0
+
+
+def _fingerprint(night: Night) -> str:
+    """Changes when a file of the night comes, goes or has another size."""
+    with os.scandir(night.path) as entries:
+        listed = sorted(
+            (entry.name, entry.stat().st_size) for entry in entries if entry.name.endswith(".json")
+        )
+    return hashlib.sha256(repr(listed).encode()).hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def _writing(database: sqlite3.Connection) -> Iterator[None]:
+    """One transaction, alone from its first statement: two writers take turns."""
+    database.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):  # a full disk has rolled it back already
+            database.execute("rollback")
+        raise
+    database.execute("commit")
+
+
+def _recreate(database: sqlite3.Connection) -> None:
+    tables = database.execute("select name from sqlite_master where type = 'table'").fetchall()
+    for (name,) in tables:
+        database.execute(f'drop table "{name}"')
+    for statement in filter(str.strip, _SCHEMA.split(";\n")):
+        database.execute(statement)
+    database.execute(f"pragma user_version = {_VERSION}")

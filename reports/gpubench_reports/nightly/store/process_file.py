@@ -1,0 +1,120 @@
+"""What one result file says about time and the machine: the part of it that nights are made of."""
+
+import math
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import Checker, Context, open_document, seconds_of
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a time depends on besides the program's source. A new one starts a new segment."""
+
+    device: str
+    device_title: str
+    mode: str
+    driver: str
+    cuda: str
+    compiler: str
+    flags: str
+
+
+class Timing(NamedTuple):
+    """One row of one process. What the file does not say is NaN."""
+
+    seconds: float
+    within: float  # standard error of that median as a fraction, from its 95 % interval
+    clock_hz: float
+    power_w: float
+    temperature_c: float
+    throttled: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class ProcessFile:
+    """One process: `timings` by row name, and `problems`: why other rows have none."""
+
+    path: Path
+    context: Context
+    environment: Environment
+    host: str
+    timings: dict[str, Timing]
+    problems: dict[str, str]
+
+
+def read_process(path: Path) -> ProcessFile:
+    """Reads a result file for its times. Raises ReportError for whatever is wrong with it."""
+    check, document, context = open_document(path, "benchmarks")
+    if not document["benchmarks"]:
+        raise check.fail("", "holds no rows: 'benchmarks' is empty")
+    raw = document["context"]
+    found: dict[str, list[Timing]] = {}
+    problems: dict[str, str] = {}
+    for index, row in enumerate(document["benchmarks"]):
+        where = f"row {index + 1}"
+        if not isinstance(row, dict):
+            raise check.fail(where, "must be an object")
+        if row.get("run_type", "iteration") != "iteration":
+            continue  # a statistic of repetitions, which are here themselves
+        name = check.text(row, "name", where)
+        if not name:
+            raise check.fail(where, "'name' is empty")
+        if row.get("skipped") is True:
+            problems[name] = "skipped: " + check.text(row, "skip_reason", where, "no reason given")
+        elif row.get("error_occurred") is True:
+            problems[name] = "failed: " + check.text(row, "error_message", where, "no message")
+        else:
+            found.setdefault(name, []).append(_timing(check, row, where))
+    timings = {name: _middle(repeated) for name, repeated in found.items() if name not in problems}
+    environment = Environment(
+        device=context.device,
+        device_title=context.device_title,
+        mode=context.mode,
+        driver=context.driver_version,
+        cuda=context.cuda_version,
+        compiler=context.compiler,
+        flags=check.text(raw, "compiler_flags", "context", ""),
+    )
+    host = check.text(raw, "host_name", "context", "")
+    return ProcessFile(path, context, environment, host, timings, problems)
+
+
+def refuse_other_kind(context: Context, path: Path, rehearsal: bool) -> None:
+    """Raises ReportError unless the file is of the store's kind: nights are never a mixture."""
+    if context.modelled and not rehearsal:
+        raise ReportError(
+            path,
+            "is modelled, nothing in it was measured: it is no night (a rehearsal store takes it)",
+        )
+    if rehearsal and not context.modelled:
+        raise ReportError(path, "was measured, and this store is a rehearsal of modelled nights")
+
+
+def _timing(check: Checker, row: dict, where: str) -> Timing:
+    def number(key: str) -> float:
+        return check.number(row[key], key, where) if key in row else math.nan
+
+    seconds = seconds_of(check, row, where)
+    throttled = row.get("throttled", 0)
+    return Timing(
+        seconds=seconds,
+        # The half-width of a 95 % interval is 1.96 standard errors.
+        within=(number("ci_high_seconds") - number("ci_low_seconds")) / (3.92 * seconds),
+        clock_hz=number("sm_clock_hz"),
+        power_w=number("power_w"),
+        temperature_c=number("temperature_c"),
+        throttled=throttled in (1, True),
+        note=check.text(row, "note", where, ""),
+    )
+
+
+def _middle(repeated: list[Timing]) -> Timing:
+    if len(repeated) == 1:
+        return repeated[0]
+    middle = statistics.median_low(timing.seconds for timing in repeated)
+    return next(timing for timing in repeated if timing.seconds == middle)

@@ -1,0 +1,131 @@
+"""The columns of a table of rows, for the terminal, for Markdown and for the page."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from gpubench_reports.common.units import si
+from gpubench_reports.results.headlines import arithmetic_unit_of
+from gpubench_reports.results.reader import Context
+from gpubench_reports.rules.verdicts import Verdict
+
+NONE = "·"  # in a cell of which nothing is known
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `texts` as shown, `numbers` to sort by (NaN: by the text)."""
+
+    key: str
+    title: str
+    texts: list[str]
+    numbers: list[float]
+
+    @property
+    def is_text(self) -> bool:
+        return all(math.isnan(number) for number in self.numbers)
+
+    @property
+    def says_anything(self) -> bool:
+        return any(text != NONE for text in self.texts)
+
+
+def columns_of(
+    rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: Context
+) -> list[Column]:
+    """The columns that say anything of `rows` (as the reader gives them); without `verdicts` those
+    of the verdicts are left out."""
+    judged = [verdicts.get(name) for name in rows["name"]]
+    found = [_words("name", "name", list(rows["name"]))]
+    if verdicts:
+        grades = [
+            v.grade if v else status for v, status in zip(judged, rows["status"], strict=True)
+        ]
+        found.append(_words("grade", "grade", grades))
+    found += [
+        _numbers("seconds", "time", rows["seconds"], _si("s")),
+        _numbers("useful", "useful", rows["useful_bytes_per_second"], _si("B/s")),
+        _arithmetic(rows),
+        _numbers("items", "items", rows["items_per_second"], _si("/s")),
+        _numbers("bus", "bus", rows["bus_bytes_per_second"], _si("B/s")),
+        _numbers("law", "law ratio", rows["law_ratio"], lambda value: f"{value:.3f}"),
+        _numbers("roof", "of roof", rows["roof_fraction"], percent),
+    ]
+    if not context.modelled:  # on the model the prediction is the result itself
+        error = rows["model_seconds"] / rows["seconds"] - 1
+        found += [
+            _numbers("predicted", "predicted", rows["model_seconds"], _si("s")),
+            _numbers("error", "its error", error, signed_percent),
+        ]
+    bound = [_bound(v, label) for v, label in zip(judged, rows["label"], strict=True)]
+    found.append(_words("bound", "bound", bound))
+    if verdicts:
+        found.append(_words("wall", "wall", [v.wall if v else "" for v in judged]))
+    found.append(_words("note", "note", [note(row) for row in rows.to_dict("records")]))
+    return [column for column in found if column.says_anything]
+
+
+def _bound(verdict: Verdict | None, label: str) -> str:
+    """What binds a row; where its figures say more than its label, the label behind it."""
+    if verdict is None or verdict.bound == label:
+        return label
+    return f"{verdict.bound} ({label})" if label else verdict.bound
+
+
+def note(row: Mapping[str, Any]) -> str:
+    """What one must know before trusting a row: all that it says of itself in words."""
+    notes = []
+    if row["converged"] == 0:
+        notes.append("not converged")
+    if row["throttled"] > 0:
+        notes.append("throttled")
+    if row["rule"]:
+        notes.append(f"rule: {row['rule']}")
+    if row["assuming"]:
+        notes.append(f"assuming {row['assuming']}")
+    if row["counts"] and row["counts"] != "exact":
+        notes.append(f"counts: {row['counts']}")
+    if row["registers"] > 0:
+        notes.append(f"{row['registers']:.0f} registers")
+    if row["local_bytes"] > 0:
+        notes.append(f"{row['local_bytes']:.0f} bytes of local memory")
+    if row["note"]:
+        notes.append(row["note"])
+    if row["reason"]:
+        notes.append(row["reason"])
+    return "; ".join(notes)
+
+
+def percent(value: float) -> str:
+    return f"{value * 100:.1f} %"
+
+
+def signed_percent(value: float) -> str:
+    return f"{value * 100:+.1f} %"
+
+
+def _si(unit: str) -> Callable[[float], str]:
+    return lambda value: si(value, unit)
+
+
+def _arithmetic(rows: pd.DataFrame) -> Column:
+    records = rows[["flops_per_second", "roof", "label", "arguments"]].to_dict("records")
+    numbers = [float(row["flops_per_second"]) for row in records]
+    texts = [
+        NONE if math.isnan(number) else si(number, arithmetic_unit_of(row))
+        for number, row in zip(numbers, records, strict=True)
+    ]
+    return Column("arithmetic", "arithmetic", texts, numbers)
+
+
+def _numbers(key: str, title: str, values: pd.Series, shown: Callable[[float], str]) -> Column:
+    numbers = [float(value) for value in values]
+    texts = [NONE if math.isnan(number) else shown(number) for number in numbers]
+    return Column(key, title, texts, numbers)
+
+
+def _words(key: str, title: str, texts: list[str]) -> Column:
+    return Column(key, title, [text or NONE for text in texts], [math.nan] * len(texts))

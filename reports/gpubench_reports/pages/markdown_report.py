@@ -1,0 +1,169 @@
+"""A file in Markdown, for a pull request or a job's summary: short, with what stands out."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from gpubench_reports.charts import style
+from gpubench_reports.common.units import arithmetic_unit, si
+from gpubench_reports.comparisons.compare import Comparison
+from gpubench_reports.comparisons.speedups import means
+from gpubench_reports.pages import paragraphs
+from gpubench_reports.results.headlines import with_headline
+from gpubench_reports.results.reader import PROVENANCES_OF_RUN, Context, ResultFile
+from gpubench_reports.rules.claims import Finding
+from gpubench_reports.rules.goals import Outcome
+from gpubench_reports.rules.verdicts import (
+    EXPECTED,
+    UNGRADED,
+    Verdict,
+    headline_text,
+    health,
+    worst,
+)
+
+_MOST = 15  # rows in a list
+
+
+def to_markdown(
+    result: ResultFile, verdicts: Mapping[str, Verdict], comparisons: Sequence[Comparison] = ()
+) -> str:
+    """The device and its health, roofs, verdicts, a paragraph a concept, and for each comparison
+    the means by concept and the rows that changed most."""
+    context = result.context
+    lines = [f"## {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+    if context.modelled:
+        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    state = health(result)
+    word = {True: "healthy", False: "**not well**", None: "health not observed"}[state.well]
+    lines += [
+        f"{len(result.ok)} of {len(result.rows)} rows {context.verb}; {word}: "
+        f"{escape('; '.join(state.sentences) or 'nothing is known')}.",
+        "",
+    ]
+    lines += _verdict(result, verdicts)
+    for comparison in comparisons:
+        lines += _comparison(comparison)
+    lines += _roofs(result)
+    lines += ["### Concepts", ""]
+    for concept in dict.fromkeys(result.rows["concept"]):
+        rows = result.rows[result.rows["concept"] == concept]
+        lines += [f"- **{escape(concept)}**: {escape(paragraphs.of_concept(rows, verdicts))}"]
+    return "\n".join(lines) + "\n"
+
+
+def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
+    """A table of the claims with our figures and verdicts, then what to know about each."""
+    context = result.context
+    lines = [f"## Claims: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+    if context.modelled:
+        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines += ["| # | claim | our figure | claimed | verdict |", "|---|---|---|---|---|"]
+    for finding in findings:
+        figures = [
+            f"{one.text}: {'; '.join(filter(None, (one.where, one.beside)))}"
+            for one in finding.tried
+        ]
+        ranges = dict.fromkeys(one.case.claimed for one in finding.tried if one.case.judges)
+        cells = (
+            str(finding.claim.number),
+            escape(finding.claim.says),
+            "<br>".join(map(escape, figures)),
+            "<br>".join(map(escape, ranges)),
+            f"**{finding.verdict}**",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    for finding in findings:
+        lines.append(f"- {finding.claim.number}: {escape(finding.notes)}")
+    return "\n".join(lines) + "\n"
+
+
+def goals_to_markdown(context: Context, outcomes: Sequence[Outcome]) -> str:
+    """A table of the goals with our figures and whether they are met."""
+    lines = [f"## Goals: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+    if context.modelled:
+        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines += ["| goal | wanted | found | | of |", "|---|---|---|---|---|"]
+    for one in outcomes:
+        cells = (one.goal.what, one.goal.wanted, one.text, f"**{one.verdict}**", one.words)
+        lines.append(f"| {' | '.join(c if c.startswith('**') else escape(c) for c in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that means itself in Markdown, on one line, also in a table."""
+    flat = " ".join(text.split())
+    for character in "\\`*_{}[]<>#|~":
+        flat = flat.replace(
+            character,
+            f"\\{character}" if character not in "<>" else {"<": "&lt;", ">": "&gt;"}[character],
+        )
+    return flat.replace("@", "@\u200b")  # names nobody who happens to be called so
+
+
+def _code(name: str) -> str:
+    """A row's name in code letters, also in a table; a backtick in it cannot end them."""
+    return "`" + " ".join(name.split()).replace("`", "'").replace("|", "\\|") + "`"
+
+
+def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
+    failed = result.rows[result.rows["status"] == "failed"]
+    lines = []
+    for row in failed[:_MOST].to_dict("records"):
+        lines.append(f"- {_code(row['name'])} **failed**: {escape(row['reason'])}")
+    off = [v for v in verdicts.values() if v.grade not in (EXPECTED, UNGRADED)]
+    off.sort(key=lambda verdict: -verdict.severity)
+    for verdict in off[:_MOST]:
+        lines.append(
+            f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
+            f"{escape(verdict.why)}."
+        )
+    hidden = max(len(failed) - _MOST, 0) + max(len(off) - _MOST, 0)
+    if hidden:
+        lines.append(f"- and {hidden} more")
+    if lines:
+        return ["### Not as expected", "", *lines, ""]
+    nearest = worst(verdicts.values())
+    if not nearest:
+        return ["No row was graded.", ""]
+    (found,) = nearest
+    row = with_headline(result.ok[result.ok["name"] == found.name]).iloc[0]
+    graded = sum(verdict.grade != UNGRADED for verdict in verdicts.values())
+    place = f"{_code(found.name)} at {headline_text(row)}: {escape(found.sentence)}"
+    return [f"All {graded} graded rows are as expected. The nearest to being low is {place}.", ""]
+
+
+def _comparison(comparison: Comparison) -> list[str]:
+    lines = [f"### Against {escape(comparison.a.path.name)}", ""]
+    lines += [f"> {escape(warning)}" for warning in comparison.warnings]
+    lines += ["", "| concept | rows | speed, this / other | 95 % interval |", "|---|---|---|---|"]
+    for line in means(comparison.rows, "concept").to_dict("records"):
+        interval = "" if math.isnan(line["low"]) else f"{line['low']:.3f} … {line['high']:.3f}"
+        lines.append(
+            f"| {escape(line['concept'])} | {line['rows']} | {line['ratio']:.3f} | {interval} |"
+        )
+    changed = comparison.rows[comparison.rows["verdict"].isin(["faster", "slower"])]
+    order = changed["ratio"].apply(math.log).abs().sort_values(ascending=False, kind="stable")
+    if not changed.empty:
+        lines += ["", "| row | speed, this / other | |", "|---|---|---|"]
+        for row in changed.loc[order.index[:_MOST]].to_dict("records"):
+            lines.append(f"| {_code(row['name'])} | {row['ratio']:.3f} | {row['verdict']} |")
+    return [*lines, ""]
+
+
+def _roofs(result: ResultFile) -> list[str]:
+    roofs = result.context.roofs
+    if not roofs:
+        return []
+    verb = result.context.verb
+    lines = [f"| roof | {verb} | known |", "|---|---|---|"]
+    for name in dict.fromkeys(roof.name for roof in roofs):
+        cells = ["", ""]
+        for roof in roofs:
+            place = 0 if roof.provenance in PROVENANCES_OF_RUN else 1
+            if roof.name == name and not cells[place]:
+                unit = "B/s" if roof.kind == "bandwidth" else arithmetic_unit(name)
+                word = f", {style.ROOF_WORDS[roof.provenance]}" if place else ""
+                cells[place] = si(roof.value, unit) + word
+        lines.append(f"| {escape(name)} | {cells[0]} | {cells[1]} |")
+    return ["### Roofs", "", *lines, ""]

@@ -1,0 +1,158 @@
+"""The words beside a chart, from the rows that it shows."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import pandas as pd
+
+from gpubench_reports.common.units import argument_text
+from gpubench_reports.results.headlines import BY_COLUMN, with_headline
+from gpubench_reports.results.reader import Context
+from gpubench_reports.results.sweeps import alike, axes
+from gpubench_reports.rules.verdicts import EXPECTED, UNGRADED, Verdict, headline_text
+
+_MOST_KERNELS = 4  # in a text of one paragraph
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    path = files("gpubench_reports.pages").joinpath("paragraphs.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def how_to_read(kind: str) -> str:
+    """How a chart of that kind is read."""
+    return _texts()["read"].get(kind, _texts()["read"]["other"])
+
+
+def title_of(kind: str) -> str:
+    """What a chart of that kind is, in a few words."""
+    return _texts()["titles"].get(kind, _texts()["titles"]["other"])
+
+
+def caution(context: Context) -> str:
+    """What a modelled chart cannot say; empty for a measured one."""
+    return _texts()["caution"]["model"] if context.modelled else ""
+
+
+def of_concept(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
+    """What one concept's `rows` (all of it, as the reader gives them) show, as one paragraph."""
+    kernels, rest = sentences_of(rows, verdicts)
+    more = len(kernels) - _MOST_KERNELS
+    if more > 0:
+        kernels = [*kernels[:_MOST_KERNELS], f"And {more} more sweeps."]
+    return " ".join([*kernels, *rest])
+
+
+def sentences_of(
+    rows: pd.DataFrame, verdicts: Mapping[str, Verdict]
+) -> tuple[list[str], list[str]]:
+    """What one concept's `rows` (all of it, as the reader gives them) show: a sentence for each
+    kernel that sweeps something, and sentences about all of it."""
+    ok = rows[rows["status"] == "ok"]
+    kernels: list[str] = []
+    rest: list[str] = []
+    if not ok.empty:
+        ok = with_headline(ok)
+        kernels = [_range(group) for group in alike(ok)]
+        judged = [verdicts[name] for name in ok["name"] if name in verdicts]
+        rest += [_bounds(judged), *_grades(judged)]
+    for status, word in (("skipped", "skipped"), ("failed", "failed")):
+        lost = rows[rows["status"] == status]
+        if not lost.empty:
+            reasons = "; ".join(dict.fromkeys(lost["reason"]))
+            rest.append(f"{_count(len(lost))} {word}: {reasons[:200]}.")
+    return [text for text in kernels if text], [text for text in rest if text]
+
+
+def _range(group: pd.DataFrame) -> str:
+    """From which row to which the figure of alike rows goes: "strided: useful bandwidth 1.03 TB/s
+    (stride 32) to 32.9 TB/s (stride 1), 32 times as much."."""
+    if len(group) < 2:
+        return ""
+    figure = BY_COLUMN[group["headline"].iloc[0]]
+    least, most = group.loc[group["value"].idxmin()], group.loc[group["value"].idxmax()]
+    times = most["value"] / least["value"]
+    kernel = group["kernel"].iloc[0]
+    swept = [name for name, values in axes(group).items() if len(values) > 1]
+
+    def place(row: pd.Series) -> str:
+        return ", ".join(f"{name} {argument_text(row['arguments'][name])}" for name in swept)
+
+    if times < 1.02:
+        over = f" whatever its {_listed(swept)}" if swept else ""
+        return f"{kernel}: {figure.title} {headline_text(most)}{over}."
+    where = [f" ({place(row)})" if swept else "" for row in (least, most)]
+    factor = f"{times:.3g} times" if times < 1000 else "more than 1000 times"
+    return (
+        f"{kernel}: {figure.title} from {headline_text(least)}{where[0]} to "
+        f"{headline_text(most)}{where[1]}, {factor} as much."
+    )
+
+
+def _bounds(judged: list[Verdict]) -> str:
+    bounds = pd.Series([v.bound for v in judged if v.bound], dtype=object).value_counts()
+    if bounds.empty:
+        return ""
+    if len(bounds) == 1:
+        every = "Every row is" if len(judged) > 1 else "It is"
+        return f"{every} bound by {bounds.index[0]}."
+    return "Bound by " + _listed([f"{bound} ({_count(n)})" for bound, n in bounds.items()]) + "."
+
+
+def _grades(found: list[Verdict]) -> list[str]:
+    """How far the rows are from what each was compared with, and why some were not."""
+    graded = [v for v in found if v.grade != UNGRADED]
+    fine = [v for v in graded if v.grade == EXPECTED]
+    off = sorted((v for v in graded if v.grade != EXPECTED), key=lambda v: -v.severity)
+    said = []
+    if off:
+        parts = [
+            f"{v.name.partition('/')[2]} is {v.grade} ({v.share * 100:.3g} % of {v.yardstick})"
+            for v in off[:2]
+        ]
+        more = f", and {len(off) - 2} more are not as expected" if len(off) > 2 else ""
+        said.append("Against what they should reach: " + _listed(parts) + more + ".")
+    if fine:
+        shares: dict[str, list[float]] = {}
+        for verdict in fine:
+            shares.setdefault(verdict.yardstick, []).append(verdict.share)
+        each = [f"at {_span(some)} of {yardstick}" for yardstick, some in shares.items()]
+        if len(shares) > 1:
+            counts = [len(some) for some in shares.values()]
+            each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
+        which = _all(len(fine)) if not off else f"{_count(len(fine))} as expected"
+        said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
+    without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
+    if without:
+        labels = _listed(list(dict.fromkeys(without)))
+        it = "it" if len(without) == 1 else "them"
+        said.append(
+            f"{_count(len(without))} without a grade: no law at that size or shape, and "
+            f"no roof to hold {it} against (bound by {labels})."
+        )
+    return said
+
+
+def _span(shares: list[float]) -> str:
+    """From which share to which: "91 to 98 %"."""
+    low, high = (f"{share * 100:.3g}" for share in (min(shares), max(shares)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _all(count: int) -> str:
+    return (
+        "The one graded row is as expected"
+        if count == 1
+        else f"All {count} graded rows are as expected"
+    )
+
+
+def _count(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]

@@ -1,0 +1,1 @@
+"""Result files, and what lies beside them, read and checked: tables of rows and their axes."""

@@ -1,0 +1,67 @@
+"""Device files as roofs: what a data sheet says, beside measured and modelled runs.
+
+A device file is harness/devices/NAME.json, or one like it that the user wrote. Only its stated
+peaks and its memory bandwidth are read: figures that end in `flops_per_second`, and
+`dram_bytes_per_second`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.reader import PROVENANCES, Checker, ResultFile, Roof, parse, read
+
+_PEAK = "_flops_per_second"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A device on a chart: its roofs, and the rows that ran there (none of a device file)."""
+
+    title: str
+    roofs: tuple[Roof, ...]
+    rows: pd.DataFrame | None
+    modelled: bool
+
+
+def read_machine(path: Path) -> Machine:
+    """The result file or the device file at `path`. Raises ReportError."""
+    document = parse(path)
+    if isinstance(document, dict) and isinstance(document.get("figures"), dict):
+        return _of_device_file(Checker(path), document)
+    return of_result(read(path))
+
+
+def of_result(result: ResultFile) -> Machine:
+    """The device of a result file, with the rows that ran on it."""
+    context = result.context
+    return Machine(context.device_title, context.roofs, result.rows, context.modelled)
+
+
+def _of_device_file(check: Checker, document: dict[str, Any]) -> Machine:
+    roofs = []
+    for name, figure in document["figures"].items():
+        is_peak = name.endswith(_PEAK)
+        if not is_peak and name != "dram_bytes_per_second":
+            continue
+        if not isinstance(figure, dict):
+            raise check.fail(name, "must be an object")
+        provenance = check.text(figure, "from", name)
+        if provenance not in PROVENANCES:
+            raise check.fail(name, f"'from' must be one of {', '.join(PROVENANCES)}")
+        roofs.append(
+            Roof(
+                name=name.removesuffix(_PEAK) if is_peak else "dram",
+                kind="compute" if is_peak else "bandwidth",
+                value=check.positive(figure, "value", name),
+                provenance=provenance,
+                source=check.text(figure, "source", name, ""),
+            )
+        )
+    if not {"compute", "bandwidth"} <= {roof.kind for roof in roofs}:
+        raise ReportError(check.path, "states no peak, or no memory bandwidth: no roofline follows")
+    title = check.text(document, "title", "", check.text(document, "name", "", "device"))
+    return Machine(title, tuple(roofs), None, False)

@@ -1,0 +1,1 @@
+"""Rules that are data (*.toml), and what applies them: verdicts, claims, goals, calibration."""

@@ -1,0 +1,36 @@
+"""Kernel tests where blocks, warps and lanes run in any order and bulk copies land last."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
+PROFILES = ROOT / "tests" / "data" / "conditions"
+
+
+def fixtures() -> set[str]:
+    """Of the tests of a concept's kernels, results and counts."""
+    files = (ROOT / "tests" / "kernels").glob("*_test.cpp")
+    return {name for file in files for name in re.findall(r"TEST_F\((\w+)", file.read_text())}
+
+
+@pytest.mark.parametrize("profile", ["late", "random-order"])
+def test_results_and_counts_do_not_depend_on_the_order(profile: str) -> None:
+    program = BUILD / "model_tests"
+    if not program.exists():
+        pytest.skip(f"model_tests is not built in {BUILD}")
+    done = subprocess.run(
+        [program, "--gtest_brief=1", "--gtest_filter=" + ":".join(f"{f}.*" for f in fixtures())],
+        env=os.environ | {"GPUBENCH_TEST_CONDITIONS": str(PROFILES / f"{profile}.json")},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:]
+    passed = re.search(r"PASSED  \] (\d+) tests", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 80
