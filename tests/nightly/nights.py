@@ -5,6 +5,8 @@ from pathlib import Path
 
 from gpubench_reports.nightly.store.store import Store
 
+from .conftest import put_night
+
 ROWS = {"stream/read/n:1": 1e-4, "stream/copy/n:1": 2e-4, "gather/n:4": 3e-4}
 
 
@@ -23,3 +25,19 @@ def command(tmp_path: Path, program: Path, *flags: str) -> list[str]:
         f"--program={program}",
         *flags,
     ]
+
+
+def put_quiet_nights(folder: Path) -> None:
+    """Makes the store `folder`/nights, with eleven nights of ROWS as the pretended GPU has them."""
+    store = Store.open(folder / "nights", rehearsal=False, create=True)
+    for _ in range(11):
+        put_night(
+            store,
+            ROWS,
+            device="fake",
+            device_title="NVIDIA Fake",
+            driver_version="580",
+            cuda_version="13.0",
+            compiler="nvcc",
+            compiler_flags="-O3",
+        )

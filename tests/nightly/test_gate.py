@@ -15,9 +15,9 @@ from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
 from .conftest import FAKE, process_file
+from .nights import ROWS
 
 S = Settings()
-ROWS = {"stream/read/n:1": 1e-4, "stream/copy/n:1": 2e-4, "gather/n:4": 3e-4}
 
 
 def noisy(rows: int, seed: int, noise: float = 0.005) -> tuple[np.ndarray, np.ndarray]:

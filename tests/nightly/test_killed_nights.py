@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.store.store import Store
 
-from .conftest import put_night, values
-from .nights import ROWS, command, opened
+from .conftest import values
+from .nights import ROWS, command, opened, put_quiet_nights
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -135,18 +134,7 @@ def test_a_disk_that_fills_up_during_a_night(run, fake, tmp_path: Path) -> None:
 
 
 def test_a_night_killed_among_its_reruns_finishes_them(run, fake, tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "nights", rehearsal=False, create=True)
-    for _ in range(11):
-        put_night(
-            store,
-            ROWS,
-            device="fake",
-            device_title="NVIDIA Fake",
-            driver_version="580",
-            cuda_version="13.0",
-            compiler="nvcc",
-            compiler_flags="-O3",
-        )
+    put_quiet_nights(tmp_path)
     slow = {"rows": ROWS | {"gather/n:4": 3.1e-4}, "log": str(tmp_path / "log")}
     killed_night(tmp_path, fake(**slow, kills={10 + 4: signal.SIGKILL}))
     # The rest of the reruns find it as it was; those that are there are not measured again.

@@ -10,8 +10,8 @@ import pytest
 from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.store.store import Store
 
-from .conftest import put_night, values
-from .nights import ROWS, opened
+from .conftest import values
+from .nights import ROWS, opened, put_quiet_nights
 
 
 def test_a_night_is_fresh_processes_in_random_order(run, fake, tmp_path: Path) -> None:
@@ -31,18 +31,7 @@ def test_a_night_is_fresh_processes_in_random_order(run, fake, tmp_path: Path) -
 
 
 def test_a_slow_night_is_measured_again_and_two_are_a_regression(run, fake, tmp_path) -> None:
-    store = Store.open(tmp_path / "nights", rehearsal=False, create=True)
-    for _ in range(11):
-        put_night(
-            store,
-            ROWS,
-            device="fake",
-            device_title="NVIDIA Fake",
-            driver_version="580",
-            cuda_version="13.0",
-            compiler="nvcc",
-            compiler_flags="-O3",
-        )
+    put_quiet_nights(tmp_path)
     slow = ROWS | {"stream/copy/n:1": 2.2e-4}
     code, _, err = run(fake(rows=slow))
     assert code == 0
