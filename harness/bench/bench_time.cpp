@@ -16,8 +16,9 @@ std::vector<std::string> notes_on(const Timing& timing) {
   std::vector<std::string> notes;
   if (timing.pauses > 0) {
     std::ostringstream words;
-    words << "rested " << timing.pauses << " times for " << std::setprecision(2)
-          << timing.paused_seconds << " s, held back" << (timing.held_back ? " all the same" : "");
+    words << "paused " << std::setprecision(2) << timing.paused_seconds
+          << " s in all, because the clock had dropped"
+          << (timing.held_back ? "; it did not recover" : "");
     notes.push_back(words.str());
   }
   if (!timing.gated) {
