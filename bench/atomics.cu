@@ -23,7 +23,7 @@ constexpr std::size_t few = 8191;
 template <bool privatised>
 void count_by(Bench& bench) {
   if (!privatised && bench.modelled()) {
-    bench.skip("no model for atomic contention");
+    bench.skip("no device file says how long additions to one word take");
   }
   const auto bins = static_cast<unsigned>(bench.arg("bins"));
   const auto keys = bench.input<unsigned>(n);

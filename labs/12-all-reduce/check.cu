@@ -32,8 +32,8 @@ constexpr unsigned threads = 256;
 constexpr unsigned layer_rounds = 2048, late_rounds = 512;  // of one chain
 constexpr double head_start = 12e-3;                        // to queue a whole run [s]
 
-__global__ void pace_kernel(float* words, unsigned rounds) {
-  words[1] = paced_work::after(words[0], rounds);
+__global__ void pace_kernel(const float* begin, float* end, unsigned rounds) {
+  *end = paced_work::after(*begin, rounds);
 }
 
 __global__ void gradient_kernel(float* gradient, Contribution<float> values, std::size_t first,
@@ -66,7 +66,7 @@ class Fleet {
   Fleet(const GpuRanks& ranks, std::size_t n) : ranks_(ranks), n_(n) {
     ranks.each([&](int i) {
       Own& own = own_.emplace_back(n);
-      own.pace.upload(std::array{0.25f, 0.0f});
+      own.pace.upload(std::array{0.25f, 0.0f, 0.0f});
       gpus_.push_back(
           {own.data.data(), own.inbox.data(), own.lanes[0], own.lanes[1], own.passed, own.sent});
       for (int j = 0; j < ranks.local(); ++j) {
@@ -194,8 +194,9 @@ class Fleet {
 
  private:
   struct Own {
-    explicit Own(std::size_t n) : data(n), inbox(n), pace(2) {}
-    DeviceBuffer<float> data, inbox, pace;
+    explicit Own(std::size_t n) : data(n), inbox(n), pace(3) {}
+    DeviceBuffer<float> data, inbox;
+    DeviceBuffer<float> pace;  // where the paced work begins, and where each stream's ends
     gpubench::Lanes lanes{2};
     Event passed{cudaEventDisableTiming}, sent{cudaEventDisableTiming};
     std::size_t sent_words = 0, received_words = 0;
@@ -244,7 +245,8 @@ class Fleet {
     if (blocks > 0) launch_on(gpu, blocks, threads, s, kernel, a...);
   }
   void pace(unsigned gpu, unsigned rounds, cudaStream_t s) const {
-    launch_on(gpu, 1, 1, s, pace_kernel, own_[gpu].pace.data(), rounds);
+    float* const pace = own_[gpu].pace.data();
+    launch_on(gpu, 1, 1, s, pace_kernel, pace, pace + (s == gpus_[gpu].wire ? 1 : 2), rounds);
   }
   void be_late(unsigned gpu, cudaStream_t s, unsigned times = 1) {
     if (late_) pace(gpu, times * ((*late_)(operations_++) % late_rounds), s);

@@ -36,7 +36,7 @@ def test_it_is_no_part_of_the_default_suite() -> None:
 def test_the_length_of_the_watch_is_a_number() -> None:
     done = run(MODEL, "--watch_seconds=long")
     assert done.returncode == 2
-    assert "--watch_seconds='long': takes a number" in done.stderr
+    assert "--watch_seconds='long': must be a number" in done.stderr
     assert rows_of(
         MODEL, "--suite=full", "--watch_seconds=0.5", "--benchmark_filter=^throttle/stream"
     )

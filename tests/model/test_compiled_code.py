@@ -29,7 +29,8 @@ def nvcc(source: Path, out: Path, *flags: str) -> Path:
         compiler = tool("nvcc")
     except AuditError:
         pytest.skip("there is no nvcc")
-    include = [f"-I{ROOT}", f"-I{ROOT / 'harness/platform/gpu/include'}"]
+    platform = ROOT / "harness/platform"
+    include = [f"-I{folder}" for folder in (ROOT, platform / "include", platform / "gpu/include")]
     subprocess.run(
         [compiler, "-std=c++20", *include, *flags, "-x", "cu", source, "-o", out], check=True
     )

@@ -6,12 +6,17 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from test_audit import audit
 
-HEADER = Path(__file__).resolve().parents[2] / "harness/platform/model/include/special_functions.h"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
+
+from sites import tool  # noqa: E402
+
+HEADER = ROOT / "harness/platform/model/include/special_functions.h"
 NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
 KERNEL = """
 extern "C" __global__ void k{number}(float* out, float x, float y) {{ *out = {call}; }}
@@ -39,7 +44,7 @@ def disassembly(calls: list[str], architecture: str, folder: Path) -> dict[str, 
         check=True,
     )
     text = subprocess.run(
-        [audit.tool("nvdisasm"), cubin], check=True, capture_output=True, text=True
+        [tool("nvdisasm"), cubin], check=True, capture_output=True, text=True
     ).stdout
     found = {}
     for section in re.split(r"\.section\s+\.text\.k", text)[1:]:

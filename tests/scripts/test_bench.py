@@ -55,7 +55,7 @@ def test_recorded_results_grade_the_run(tree: Path) -> None:
     recorded = make_document([make_row("a/b/n:2", 1e-4)])
     (tree / "results/h200/first.json").write_text(json.dumps(recorded))
     assert bench(tree, "--benchmark_out=run.json").returncode == 0
-    assert "10 % of what is recorded for it (1 run)" in (tree / "run.html").read_text()
+    assert "10 % of what was recorded for it (1 run)" in (tree / "run.html").read_text()
 
 
 def test_a_csv_result_has_no_report(tree: Path) -> None:

@@ -12,6 +12,7 @@
 #include "harness/cuda/event_trace.hpp"
 #include "harness/evidence/cupti.hpp"
 #include "harness/evidence/nvml.hpp"
+#include "harness/system/cuda_environment.hpp"
 #include "harness/system/demangle.hpp"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -131,6 +132,7 @@ std::unique_ptr<Platform> open_platform(const std::string& selector,
   if (!conditions_file.empty()) {
     throw UsageError("--conditions needs the model device: add --device=model:NAME");
   }
+  refuse_blocking_launches();
   int ordinal = 0;
   const char* end = selector.data() + selector.size();
   const auto parsed = std::from_chars(selector.data(), end, ordinal);
