@@ -193,6 +193,19 @@ TEST(DeviceMemory, ReleasedMemoryIsGoneAndReusedFresh) {
   EXPECT_EQ(byte_at(memory, second), std::byte{0xFF});
 }
 
+TEST(DeviceMemory, NeighboursThatAreReleasedMakeOneRange) {
+  constexpr std::size_t bytes = 1 << 20;
+  for (std::array order{0, 1, 2}; std::ranges::next_permutation(order).found;) {
+    DeviceMemory memory(8 * bytes);
+    std::array<void*, 3> three{};
+    for (void*& one : three) one = memory.allocate(bytes);
+    void* const last = memory.allocate(bytes);
+    for (const int i : order) EXPECT_TRUE(memory.release(three[static_cast<std::size_t>(i)]));
+    EXPECT_EQ(memory.allocate(3 * bytes), three[0]);
+    EXPECT_NE(last, nullptr);
+  }
+}
+
 TEST(DeviceMemory, AddressSpaceDoesNotRunOut) {
   DeviceMemory memory(gibibyte);
   for (int i = 0; i < 1000; ++i) {

@@ -22,7 +22,9 @@ def fixtures() -> set[str]:
     return {name for file in files for name in re.findall(r"TEST_F\((\w+)", file.read_text())}
 
 
-@pytest.mark.parametrize("profile", ["late", "random-order"])
+@pytest.mark.parametrize(
+    "profile", [pytest.param("late", marks=pytest.mark.release), "random-order"]
+)
 def test_results_and_counts_do_not_depend_on_the_order(profile: str) -> None:
     program = BUILD / "model_tests"
     if not program.exists():

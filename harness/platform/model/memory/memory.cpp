@@ -51,6 +51,7 @@ DeviceMemory::DeviceMemory(std::size_t capacity, int devices)
   base_ = begin + before;
   if (before > 0) munmap(begin, before);
   munmap(base_ + reserved_, step - before);
+  free_.emplace(base_ + allocation_gap_bytes, reserved_ - allocation_gap_bytes);
 }
 
 DeviceMemory::~DeviceMemory() { munmap(base_, reserved_); }
@@ -66,13 +67,14 @@ void* DeviceMemory::allocate(std::size_t bytes, int device) {
   if (bytes > capacity_) return nullptr;  // and what rounding up would overflow
   const std::size_t taken = rounded(std::max<std::size_t>(bytes, 1));
   if (taken > capacity_ - used) return nullptr;
-  // First fit between the live allocations, each followed by its gap.
-  std::byte* begin = base_ + allocation_gap_bytes;
-  for (const auto& [start, allocation] : live_) {
-    if (begin + taken + allocation_gap_bytes <= start) break;
-    begin = start + rounded(allocation->bytes) + allocation_gap_bytes;
-  }
-  if (begin + taken + allocation_gap_bytes > base_ + reserved_) return nullptr;
+  // First fit; each allocation is followed by its gap.
+  const std::size_t span = taken + allocation_gap_bytes;
+  const auto place =
+      std::ranges::find_if(free_, [span](const auto& range) { return range.second >= span; });
+  if (place == free_.end()) return nullptr;
+  const auto [begin, room] = *place;
+  free_.erase(place);
+  if (room > span) free_.emplace(begin + span, room - span);
 
   auto a = std::make_unique<Allocation>();
   a->begin = begin;
@@ -92,8 +94,25 @@ bool DeviceMemory::release(void* begin) {
   if (found == live_.end()) return false;
   drop_pages(*found->second);
   used_[static_cast<std::size_t>(found->second->device)] -= rounded(found->second->bytes);
+  give_back(found->first, rounded(found->second->bytes) + allocation_gap_bytes);
   live_.erase(found);
   return true;
+}
+
+void DeviceMemory::give_back(std::byte* begin, std::size_t bytes) {
+  auto after = free_.lower_bound(begin);
+  if (after != free_.end() && after->first == begin + bytes) {
+    bytes += after->second;
+    after = free_.erase(after);
+  }
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == begin) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace_hint(after, begin, bytes);
 }
 
 Allocation* DeviceMemory::preceding(const void* address) const {

@@ -98,6 +98,7 @@ class DeviceMemory {
  private:
   Allocation& require(const void* device, std::size_t bytes) const;
   static void drop_pages(Allocation& a);
+  void give_back(std::byte* begin, std::size_t bytes);
 
   std::byte* base_ = nullptr;
   std::size_t reserved_ = 0;
@@ -105,6 +106,7 @@ class DeviceMemory {
   std::vector<std::size_t> used_;  // by device
   std::uint64_t next_identity_ = 1;
   std::map<std::byte*, std::unique_ptr<Allocation>> live_;  // by begin
+  std::map<std::byte*, std::size_t> free_;                  // bytes by begin; no two of them touch
   mutable std::mutex mutex_;
 };
 
