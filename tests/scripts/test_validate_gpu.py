@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from .validating import (
     MODEL,
     SANITIZERS,
     calls,
+    executable,
     make_tree,
     on_a_gpu,
     validate,
@@ -104,6 +106,8 @@ def test_measuring_needs_no_python_package(tree: Path) -> None:
     on_a_gpu(tree)
     shutil.rmtree(tree / ".venv")
     (tree / "reports").symlink_to(ROOT / "reports")
+    bare = f'#!/bin/sh\nexec "{sys.base_prefix}/bin/python3" -S "$@"\n'
+    executable(tree / "bin/python3", bare)
     library = tree / "scripts/lib.sh"
     no_packages = 'ensure_python() { die "pip install failed"; }'
     library.write_text(f"{library.read_text()}\n{no_packages}\n")

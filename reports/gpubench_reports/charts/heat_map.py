@@ -11,7 +11,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import argument_text, axis_title, si_exponent, si_prefix
-from gpubench_reports.results.headlines import Quantity, quantity_of
+from gpubench_reports.results.headlines import quantity_of
+from gpubench_reports.results.quantities import Quantity
 from gpubench_reports.results.sweeps import alike, axes, axis_units
 
 _FEWEST = 3  # values of each axis

@@ -17,7 +17,8 @@ from gpubench_reports.charts import style
 from gpubench_reports.charts.heat_map import COLOURS
 from gpubench_reports.common.units import si, si_exponent, si_prefix
 from gpubench_reports.results.context import Context
-from gpubench_reports.results.headlines import TIME, quantity_of
+from gpubench_reports.results.headlines import quantity_of
+from gpubench_reports.results.quantities import TIME
 
 _FROM, _TO = "from", "to"
 _CELL, _LEFT = 0.46, 0.75  # inches

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from gpubench_reports.common.units import argument_text
-from gpubench_reports.results.headlines import Quantity, quantity_of
+from gpubench_reports.results.headlines import quantity_of
+from gpubench_reports.results.quantities import Quantity
 
 # More lines than this in one panel cannot be told apart; they are spread over more panels.
 MAX_SERIES = 6

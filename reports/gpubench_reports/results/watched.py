@@ -12,7 +12,7 @@ import numpy as np
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.checking import Checker
-from gpubench_reports.results.headlines import BY_COLUMN, Quantity
+from gpubench_reports.results.quantities import BY_COLUMN, Quantity
 from gpubench_reports.results.reader import ResultFile
 
 _EVIDENCE = ("sm_clock_hz", "power_w", "temperature_c")

@@ -11,7 +11,7 @@ from gpubench_reports.charts import quick_ticks, style
 from gpubench_reports.charts.concept.names import are_slanted, category_names
 from gpubench_reports.charts.concept.scales import Scale
 from gpubench_reports.common.units import argument_text, axis_title
-from gpubench_reports.results.headlines import REQUEST_QUANTITIES
+from gpubench_reports.results.quantities import REQUEST_QUANTITIES
 from gpubench_reports.results.sweeps import Argument, Panel, distinct
 
 

@@ -21,7 +21,8 @@ from gpubench_reports.charts.concept.panel import covered_by, draw_panel
 from gpubench_reports.charts.concept.scales import scales_of
 from gpubench_reports.charts.heat_map import Plane
 from gpubench_reports.results.context import Context
-from gpubench_reports.results.headlines import REQUEST_QUANTITIES, with_request_cost
+from gpubench_reports.results.headlines import with_request_cost
+from gpubench_reports.results.quantities import REQUEST_QUANTITIES
 from gpubench_reports.results.sweeps import Panel, panels
 
 _COLOUR_BAR = 0.42  # inches of a plane's width

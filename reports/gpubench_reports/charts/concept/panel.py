@@ -19,7 +19,7 @@ from gpubench_reports.charts.concept.names import (
 from gpubench_reports.charts.concept.scales import Scale, claimed_columns
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
-from gpubench_reports.results.headlines import REQUEST_QUANTITIES
+from gpubench_reports.results.quantities import REQUEST_QUANTITIES
 from gpubench_reports.results.sweeps import Argument, Panel, Series
 
 _FEW = 2  # points, of which a panel has room to write the values

@@ -9,7 +9,7 @@ from typing import Any
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.results.checking import clean
-from gpubench_reports.results.headlines import BY_COLUMN
+from gpubench_reports.results.quantities import BY_COLUMN
 
 TYPES = {
     "float": "fp32",

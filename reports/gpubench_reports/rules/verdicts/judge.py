@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpubench_reports.comparisons.ranges import Range
-from gpubench_reports.results.headlines import BY_COLUMN
+from gpubench_reports.results.quantities import BY_COLUMN
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.derived import with_derived
 from gpubench_reports.rules.verdicts.rulebook import (

@@ -1,0 +1,30 @@
+"""What rows can be judged by. Needs no package: what measures on a bare machine reads it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a row can be judged by: its column, its name and its SI unit."""
+
+    column: str
+    title: str
+    unit: str
+    more_is_better: bool  # as of a rate, which grows as time shrinks
+
+
+TIME = Quantity("seconds", "time", "s", False)
+_KNOWN = (
+    Quantity("latency_seconds", "latency of a load", "s", False),
+    Quantity("load_cycles", "SM clocks per load", "clocks", False),
+    Quantity("items_per_second", "items per second", "/s", True),
+    Quantity("useful_bytes_per_second", "useful bandwidth", "B/s", True),
+    Quantity("flops_per_second", "arithmetic rate", "FLOP/s", True),
+    TIME,
+)
+# What a request to memory cost; no row is judged by these alone.
+REQUEST_QUANTITIES = (
+    Quantity("wavefronts_per_request", "wavefronts per request", "", False),
+    Quantity("sectors_per_request", "sectors per request", "", False),
+)
+BY_COLUMN = {quantity.column: quantity for quantity in (*_KNOWN, *REQUEST_QUANTITIES)}
