@@ -44,8 +44,10 @@ LITERALS = re.compile(
     r'R"(?P<tag>[^(]*)\(.*?\)(?P=tag)"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
     re.DOTALL,
 )
-# What stands before the brace of a scope that functions are defined in.
-SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^;(){}]*$")
+# What stands before the brace of a scope that functions are defined in, or of a table of values.
+SCOPE = re.compile(
+    r"\b(namespace|class|struct|union|enum|extern)\b(?:alignas\([^()]*\)|[^;(){}])*$|=\s*$"
+)
 
 
 def without_literals(text: str) -> str:
@@ -107,3 +109,8 @@ def test_lines_are_counted_from_brace_to_brace():
     lines = ["namespace a {", "struct B {", '  int c() {  // "}"', "    if (d) {", "    }"]
     text = "\n".join([*lines, "    return 1;", "  }", "};", "}"])
     assert functions(text) == [(3, 5)]
+
+
+def test_tables_and_aligned_classes_are_no_functions():
+    text = "constexpr int a[] = {\n  1,\n};\nstruct alignas(8) B {\n  int c() {\n  }\n};\n"
+    assert functions(text) == [(5, 2)]
