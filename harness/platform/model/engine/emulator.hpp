@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "harness/platform/model/conditions/conditions.hpp"
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
-#include "harness/platform/model/emulator/warp_requests.hpp"
 #include "harness/platform/model/engine/block_sample.hpp"
 #include "harness/platform/model/launch/executor.hpp"
 #include "harness/platform/model/time/time_model.hpp"

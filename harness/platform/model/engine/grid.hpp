@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/launch/executor.hpp"
 #include "harness/platform/model/memory/memory.hpp"
 
