@@ -31,12 +31,12 @@ __device__ inline std::uint64_t rows_at(const unsigned char* place) {
 }
 
 // What a block's warpgroups pass to each other, in shared memory.
-struct Stages {
+struct Pipeline {
   unsigned char* tiles;
   unsigned char* staging;  // of the multiplying warps, on the way out
   Mbarrier *brought, *done_with;
 
-  __device__ explicit Stages(unsigned char* shared) {
+  __device__ explicit Pipeline(unsigned char* shared) {
     tiles = shared + (alignment - place_in_shared(shared) % alignment) % alignment;
     staging = tiles + stages * stage_bytes;
     brought = reinterpret_cast<Mbarrier*>(staging + multiplying_warps * staging_bytes);
@@ -44,14 +44,14 @@ struct Stages {
   }
 };
 
-struct Grid {
+struct TileGrid {
   unsigned rows, columns, steps;  // tiles of the result; and along k
 };
 
 // One thread asks for the tiles of every step, as soon as all warps are done with what was there.
 // `turn`: of the stages, over all tiles: stage turn % stages, for the so many-th time.
-__device__ __forceinline__ void bring_tiles(const Stages& at, const CUtensorMap* of_a,
-                                            const CUtensorMap* of_b, Grid grid) {
+__device__ __forceinline__ void bring_tiles(const Pipeline& at, const CUtensorMap* of_a,
+                                            const CUtensorMap* of_b, TileGrid grid) {
   unsigned turn = 0;
   for (unsigned i = blockIdx.x; i < grid.rows * grid.columns; i += gridDim.x) {
     const auto [row, column] = place_of_tile(i, grid.rows, grid.columns);
@@ -68,8 +68,8 @@ __device__ __forceinline__ void bring_tiles(const Stages& at, const CUtensorMap*
   }
 }
 
-__device__ __forceinline__ void multiply_tiles(const Stages& at, element* d, unsigned n,
-                                               Grid grid) {
+__device__ __forceinline__ void multiply_tiles(const Pipeline& at, element* d, unsigned n,
+                                               TileGrid grid) {
   const unsigned group = threadIdx.x / warpgroup - 1, in_group = threadIdx.x % warpgroup / warp;
   const bool speaks = threadIdx.x % warp == 0;  // for its warp
   unsigned turn = 0;
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
     wgmma_tma(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,
               element* d, unsigned m, unsigned n, unsigned k) {
   using namespace wgmma_tma_parts;
-  const Stages at(static_cast<unsigned char*>(dynamic_shared()));
+  const Pipeline at(static_cast<unsigned char*>(dynamic_shared()));
   if (threadIdx.x == 0) {
     for (unsigned s = 0; s < stages; ++s) {
       mbarrier_init(&at.brought[s]);
@@ -117,7 +117,7 @@ static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
     }
   }
   __syncthreads();
-  const Grid grid{m / wgmma_tiles.block_m, n / wgmma_tiles.block_n, k / wgmma_tiles.block_k};
+  const TileGrid grid{m / wgmma_tiles.block_m, n / wgmma_tiles.block_n, k / wgmma_tiles.block_k};
   if (threadIdx.x < warpgroup) {
     give_registers_back<40>();
     if (threadIdx.x == 0) bring_tiles(at, &of_a, &of_b, grid);

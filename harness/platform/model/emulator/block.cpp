@@ -96,7 +96,7 @@ void Block::end_in_deadlock() {
   result_.fault = text.str();
 }
 
-void Block::note_copy(const Copy& copy) {
+void Block::note_copy(const AsyncCopy& copy) {
   const std::uint64_t offset = shared_.offset_of(copy.to);
   MemoryChecker& checker = recorder_.checker();
   const auto verdict = checker.begin_copy(offset, copy.bytes, copy.barrier != nullptr);

@@ -102,7 +102,7 @@ class Block {
     }
   }
   // What a copy, just made at once, has brought: nobody's to use yet.
-  void note_copy(const Copy& copy);
+  void note_copy(const AsyncCopy& copy);
   void report(MemoryChecker::Verdict verdict, std::uint64_t address, unsigned bytes, EventKind kind,
               const void* code);
 

@@ -129,12 +129,12 @@ void BulkCopies::record(EventKind kind, std::uint64_t address, std::uint64_t byt
 
 void BulkCopies::arrive(Mbarrier& barrier, std::uint64_t to, unsigned bytes, const void* code) {
   if (block_.trace() != nullptr) {
-    const Copy copy{.to = to,
-                    .bytes = bytes,
-                    .lane = block_.lanes().current(),
-                    .code = code,
-                    .barrier = &barrier,
-                    .group = barrier.phase};
+    const AsyncCopy copy{.to = to,
+                         .bytes = bytes,
+                         .lane = block_.lanes().current(),
+                         .code = code,
+                         .barrier = &barrier,
+                         .group = barrier.phase};
     reads_.replace(copy);
     block_.note_copy(copy);
   }

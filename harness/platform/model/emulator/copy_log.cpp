@@ -13,7 +13,7 @@ void CopyLog::begin_block(unsigned lanes) {
   unsettled_.clear();
 }
 
-void CopyLog::add(Copy copy) {
+void CopyLog::add(AsyncCopy copy) {
   if (copies_.empty()) last_into_word_.assign(shared_.words(), 0);
   const std::uint64_t first = shared_.offset_of(copy.to) / 4;
   const std::uint64_t end = (shared_.offset_of(copy.to) + copy.bytes) / 4;
@@ -27,7 +27,7 @@ std::uint32_t CopyLog::into_word(std::uint64_t word) const {
   return copies_.empty() ? none : last_into_word_[word] - 1;
 }
 
-const Copy* CopyLog::into(std::uint64_t address) const {
+const AsyncCopy* CopyLog::into(std::uint64_t address) const {
   const std::uint32_t index = into_word(shared_.offset_of(address) / 4);
   return index == none ? nullptr : &copies_[index];
 }
@@ -42,7 +42,7 @@ bool CopyLog::may_use(std::uint64_t address, unsigned bytes, unsigned lane) cons
 
 void CopyLog::settle_seen() {
   std::erase_if(unsettled_, [&](std::uint32_t i) {
-    const Copy& copy = copies_[i];
+    const AsyncCopy& copy = copies_[i];
     const bool is_seen = std::any_of(copy.barrier->seen.begin(), copy.barrier->seen.end(),
                                      [&](std::uint32_t phases) { return phases > copy.group; });
     if (is_seen) checker_.settle(shared_.offset_of(copy.to), copy.bytes);

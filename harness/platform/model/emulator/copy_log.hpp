@@ -29,7 +29,7 @@ struct Mbarrier {
   Arrivals::Known told, arriving;   // what those know who have seen the last phase end; the next
 };
 
-struct Copy {
+struct AsyncCopy {
   std::uint64_t to = 0;
   unsigned bytes = 0;
   unsigned lane = 0;  // that started it
@@ -54,13 +54,13 @@ class CopyLog {
 
   void begin_block(unsigned lanes);
   // The copy is the last one into its words.
-  void add(Copy copy);
-  Copy& operator[](std::uint32_t index) { return copies_[index]; }
+  void add(AsyncCopy copy);
+  AsyncCopy& operator[](std::uint32_t index) { return copies_[index]; }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   // The last copy into a word of shared memory (by its number), an index, or `none`.
   std::uint32_t into_word(std::uint64_t word) const;
-  const Copy* into(std::uint64_t address) const;
+  const AsyncCopy* into(std::uint64_t address) const;
   // Whether the lane has itself waited for all the bulk copies into these bytes.
   bool may_use(std::uint64_t address, unsigned bytes, unsigned lane) const;
   // The copies that a lane has not waited for, but for bulk copies: indices.
@@ -73,7 +73,7 @@ class CopyLog {
  private:
   const SharedMemory& shared_;
   MemoryChecker& checker_;
-  std::vector<Copy> copies_;
+  std::vector<AsyncCopy> copies_;
   std::vector<std::uint32_t> last_into_word_;         // of shared memory: 1 + an index of copies_
   std::vector<std::vector<std::uint32_t>> unwaited_;  // by lane: indices of copies_
   std::vector<std::uint32_t> unsettled_;              // bulk copies

@@ -142,7 +142,7 @@ FlowGraph::Region FlowGraph::reach(const std::vector<Node>& from, const std::vec
   };
   for (const Node n : from) meet(n);
   for (std::size_t i = 0; i < region.blocks.size(); ++i) {
-    const Block& block = blocks_[region.blocks[i]];
+    const BasicBlock& block = blocks_[region.blocks[i]];
     region.leaves |= block.is_last;
     for (const Node to : block.successors) {
       if (inside[to]) {

@@ -67,14 +67,14 @@ class FlowGraph {
   bool is_successor(Node of, Node block) const;
   bool is_mere_return(Node n) const { return blocks_[n].is_last && !blocks_[n].is_busy; }
 
-  struct Block {
+  struct BasicBlock {
     std::vector<Node> successors;
     bool is_last = false;  // the function ended in it
     bool is_busy = false;  // something happens in it
   };
 
   std::unordered_map<std::uint64_t, Node> index_;
-  std::vector<Block> blocks_;
+  std::vector<BasicBlock> blocks_;
   std::vector<Node> entries_;
   std::vector<std::vector<Node>> loops_;  // of a block: heads of its loops, outermost first
   bool stale_ = true;

@@ -57,7 +57,7 @@ void Block::report_unawaited(std::uint64_t address, unsigned bytes, EventKind ki
   const std::uint64_t end = address + bytes;
   std::uint64_t first = address;
   while (first < end && copies_.may_use(first, 1, lanes_.current())) first += 4;
-  const Copy& copy = *copies_.into(first);
+  const AsyncCopy& copy = *copies_.into(first);
   fault("asynchronous copy that has not been waited for: " + std::to_string(copy.bytes) +
             " bytes to " + place(copy.to, copy.bytes) + " by thread " +
             words(thread_of(copy.lane, launch_->block)) + " at " + source_location(copy.code) +
@@ -82,7 +82,7 @@ void Block::report_race(std::uint64_t address, unsigned bytes, EventKind kind, c
     }
   }
   if (access.first == 0) {  // a store where a thread waited for the end of its copy
-    const Copy* const copy = copies_.into(address);
+    const AsyncCopy* const copy = copies_.into(address);
     if (copy == nullptr) fault("race: " + what + " at " + place(address, bytes), code);
     other = copy->lane;
     access = {make_event(copy->code, EventKind::store, copy->bytes), copy->to};

@@ -78,7 +78,7 @@ void ThreadCopies::end_copies(std::size_t groups_left, const void* code) {
   };
   for (const std::uint32_t i : unwaited) {
     if (!is_done(i)) continue;
-    const Copy& copy = block_.copies()[i];
+    const AsyncCopy& copy = block_.copies()[i];
     const auto verdict =
         block_.recorder().checker().end_copy(block_.shared().offset_of(copy.to), copy.bytes);
     if (verdict != MemoryChecker::Verdict::good) {

@@ -15,7 +15,7 @@ void WarpgroupReads::note(std::uint64_t address, unsigned warp) {
     return;
   }
   const std::uint32_t index = block_.copies().into_word(word);
-  Copy& copy = block_.copies()[index];
+  AsyncCopy& copy = block_.copies()[index];
   bool awaited = true;  // by the whole warp
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     awaited = awaited && copy.is_seen_by(warp * warp_lanes + lane);
@@ -29,7 +29,7 @@ void WarpgroupReads::note(std::uint64_t address, unsigned warp) {
                                   [&](const auto& read) { return read.first == index; });
   if (known == mine.reads.end()) {
     mine.reads.emplace_back(index, mine.groups);
-    copy.read[warp] = Copy::reading;
+    copy.read[warp] = AsyncCopy::reading;
   } else {
     known->second = mine.groups;
   }
@@ -46,7 +46,7 @@ void WarpgroupReads::wait(unsigned warp, unsigned groups_left) {
   });
 }
 
-void WarpgroupReads::replace(const Copy& by) {
+void WarpgroupReads::replace(const AsyncCopy& by) {
   CopyLog& copies = block_.copies();
   MemoryChecker& checker = block_.recorder().checker();
   const std::uint64_t offset = block_.shared().offset_of(by.to);
@@ -54,15 +54,15 @@ void WarpgroupReads::replace(const Copy& by) {
   for (std::uint64_t word = offset / 4; word < (offset + by.bytes) / 4; word += 4) {
     const std::uint32_t index = copies.into_word(word);
     if (index == CopyLog::none || !checker.is_under_way(word)) continue;
-    const Copy& before = copies[index];
+    const AsyncCopy& before = copies[index];
     if (before.read.empty()) continue;
     for (unsigned warp = 0; warp < before.read.size(); ++warp) {
       const std::uint32_t done = before.read[warp];
-      if (done == 0 || (done != Copy::reading && known[warp] >= done)) continue;
+      if (done == 0 || (done != AsyncCopy::reading && known[warp] >= done)) continue;
       block_.fault("race: bulk copy to " + block_.place(by.to, by.bytes) + ", which warp " +
                        std::to_string(warp) + " may still be reading by wgmma" +
-                       (done == Copy::reading ? " that it has not waited for"
-                                              : ", for no arrival says otherwise") +
+                       (done == AsyncCopy::reading ? " that it has not waited for"
+                                                   : ", for no arrival says otherwise") +
                        ",",
                    by.code);
     }

@@ -23,7 +23,7 @@ class WarpgroupReads {
   void wait(unsigned warp, unsigned groups_left);
   // A bulk copy may replace what an earlier one has brought and wgmma have read, if its thread
   // knows of arrivals by which the readers were done.
-  void replace(const Copy& by);
+  void replace(const AsyncCopy& by);
 
  private:
   // The wgmma of a warp that have not been waited for.
