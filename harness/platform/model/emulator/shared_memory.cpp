@@ -61,14 +61,14 @@ void SharedMemory::find_variables() {
     for (std::uint64_t i = (offset + 3) / 4; i < end; ++i) words_of_variables_[i] = what;
   };
   for (const ThreadVariable& v : variables) mark(v.offset, v.bytes, Word::variable);
-  const auto mark_ours = [&](const auto& ours, Word what) {
-    mark(reinterpret_cast<std::uint64_t>(&ours) - static_begin_, sizeof(ours), what);
+  const auto mark_ours = [&](const void* ours, std::size_t bytes, Word what) {
+    mark(reinterpret_cast<std::uint64_t>(ours) - static_begin_, bytes, what);
   };
-  mark_ours(threadIdx, Word::builtin);
-  mark_ours(blockIdx, Word::builtin);
-  mark_ours(blockDim, Word::builtin);
-  mark_ours(gridDim, Word::builtin);
-  mark_ours(running_block, Word::other);
+  mark_ours(&threadIdx, sizeof threadIdx, Word::builtin);
+  mark_ours(&blockIdx, sizeof blockIdx, Word::builtin);
+  mark_ours(&blockDim, sizeof blockDim, Word::builtin);
+  mark_ours(&gridDim, sizeof gridDim, Word::builtin);
+  mark_ours(&running_block, sizeof(void*), Word::other);
 }
 
 // Fresh shared memory reads as NaN, as fresh device memory does.
@@ -116,8 +116,7 @@ std::string SharedMemory::mistake(std::uint64_t address, unsigned bytes,
   if (variables.empty()) return "";
   const bool is_first = after == variables.begin();
   const bool inside = !is_first && offset + bytes <= (after - 1)->offset + (after - 1)->bytes;
-  const bool is_ours =
-      address - reinterpret_cast<std::uint64_t>(&running_block) < sizeof(running_block);
+  const bool is_ours = address - reinterpret_cast<std::uint64_t>(&running_block) < sizeof(void*);
   if (inside && !is_ours) return "";
   if (is_first || is_ours) return "out of bounds: " + what + " in no shared variable";
   return "out of bounds: " + what + " at byte " + std::to_string(offset - (after - 1)->offset) +
