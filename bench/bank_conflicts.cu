@@ -35,7 +35,7 @@ void read_by(Bench& bench, Pattern pattern) {
   if (words > 1) bench.note("rule", "unconfirmed");
   const bool is_roof = degree == words && words == 1 && pattern.sharing == 1 && pattern.stride > 0;
   bench.work({.useful_bytes = static_cast<double>(out.size()) * bytes_a_thread,
-              .access = Access::shared_load,
+              .access = RowAccess::shared_load,
               .law = [=](const Roofs& roofs) { return roofs.at("shared") * words / degree; },
               .law_per_request = static_cast<double>(degree),
               .measures = is_roof ? "shared" : ""});
@@ -82,7 +82,7 @@ void through_tile(Bench& bench, unsigned stride) {
   }
   const unsigned degree = wavefronts(4, stride);
   bench.work({.useful_bytes = 2.0 * words * sizeof(float),
-              .access = Access::shared_load,
+              .access = RowAccess::shared_load,
               // A row of 32 words passes the banks twice, once without conflict.
               .law =
                   [=](const Roofs& roofs) {
@@ -115,7 +115,7 @@ void reduce_in(Bench& bench) {
   const auto out = bench.output<float>(sums);
   bench.verify(out, ExpectedSum<decltype(in.values())>{in.values(), n});
   bench.work({.useful_bytes = n * sizeof(float),
-              .access = Access::shared_load,
+              .access = RowAccess::shared_load,
               .law =
                   [=](const Roofs& roofs) {
                     return std::min(roofs.at("dram"), roofs.at("shared") * words_a_wavefront / 32);

@@ -60,7 +60,7 @@ void strided_write(Bench& bench) {
   const auto out = bench.output<word>(n * stride);
   bench.verify(out, ExpectedStrided{stride, NAN});
   // A sector of which only some words are written is first read: a price the law leaves out.
-  bench.work({.useful_bytes = n * sizeof(word), .access = Access::global_store});
+  bench.work({.useful_bytes = n * sizeof(word), .access = RowAccess::global_store});
   bench.run([&](cudaStream_t s) {
     launch(coalescing::strided_write, blocks, threads, 0, s, out.data(), stride);
   });

@@ -25,7 +25,7 @@ constexpr std::size_t n = std::size_t{1} << 21;  // threads
 constexpr auto blocks = static_cast<unsigned>(n / threads);
 
 gpubench::Work work(const Law& law) {
-  return {.flops = 2.0 * n * steps, .access = Access::arithmetic, .law = law};
+  return {.flops = 2.0 * n * steps, .access = RowAccess::arithmetic, .law = law};
 }
 
 void branches(Bench& bench) {

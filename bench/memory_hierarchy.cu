@@ -324,7 +324,7 @@ void shared(Bench& bench) {
   const double bytes = 8.0 * sizeof(uint4) * shared_rounds * shared_threads * blocks;
   const double at = device["shared_bytes_per_clock_per_sm"] * device["sm_count"];
   bench.work({.useful_bytes = bytes,
-              .access = gpubench::Access::shared_load,
+              .access = gpubench::RowAccess::shared_load,
               .law = [=, clock = device["sm_clock_hz"]](const Roofs&) { return at * clock; },
               .measures = "shared"});
   bench.run([&](cudaStream_t s) {

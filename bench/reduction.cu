@@ -110,7 +110,7 @@ void levels(Bench& bench, Kernel kernel, unsigned words_a_block, double loads_la
         return ExpectedSideBySide<Words>{words, n, words_a_block};
       },
       {.useful_bytes = n * sizeof(float),
-       .access = loads_law > 0 ? Access::shared_load : Access::global_load,
+       .access = loads_law > 0 ? RowAccess::shared_load : RowAccess::global_load,
        .law_per_request = loads_law},
       by_levels(kernel, blocks));
 }

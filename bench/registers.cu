@@ -62,7 +62,7 @@ void tile_row(Bench& bench) {
   const auto out = bench.output<float>(n);
   bench.verify(out, ExpectedTile{edge});
   bench.work({.flops = 2.0 * outputs * steps,
-              .access = Access::shared_load,
+              .access = RowAccess::shared_load,
               .law = tile_law(bench, edge, static_cast<double>(compiled.localSizeBytes) / 4,
                               double{threads} * found.blocks,
                               static_cast<double>(compiled.sharedSizeBytes) * found.blocks),

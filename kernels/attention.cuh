@@ -15,16 +15,17 @@
 
 #include <cmath>
 #include <cstddef>
-#include <vector>
 
 #include "dynamic_shared.hpp"
 #include "fast_exp2.hpp"
+#include "kernels/attention/expected.cuh"
 #include "kernels/normalization.cuh"
 #include "warp_mma.hpp"
 
 namespace attention {
 
 using element = __nv_bfloat16;
+static_assert(sizeof(element) == element_bytes);
 inline constexpr unsigned warp = 32, most_threads = normalization::most_threads;
 // A block's queries, of which each of its four warps has 32: so a fragment of keys that a warp has
 // read is multiplied twice. Of keys there are two tiles, one of K and one of V: while one is
@@ -76,6 +77,26 @@ struct Results {
   float maximum[parts][2], sum[parts][2];  // of the rows g and g + 8; of this lane's columns
 };
 
+template <unsigned head_dim>
+__device__ inline void clear(Results<head_dim>& results) {
+#pragma unroll
+  for (unsigned p = 0; p < parts; ++p) {
+#pragma unroll
+    for (unsigned h = 0; h < 2; ++h) {
+      results.maximum[p][h] = -INFINITY;
+      results.sum[p][h] = 0;
+    }
+#pragma unroll
+    for (unsigned half = 0; half < head_dim / keys; ++half) {
+#pragma unroll
+      for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) results.of[p][half][n][i] = 0;
+      }
+    }
+  }
+}
+
 // scores = Q K^T, `q` being the warp's own rows.
 template <unsigned head_dim>
 __device__ inline void multiply_keys(Scores& scores, const element* q, const element* k) {
@@ -123,9 +144,47 @@ __device__ inline void mask(Scores& scores, unsigned first_query, unsigned first
   }
 }
 
-// Scores become weights, against the largest score so far. (There is one: the first key is never
-// masked.) Where that is no other than before, as it mostly is after the first tiles, there is
-// nothing to scale down.
+// Of row g + 8 h of a part: the largest of its scores and of `so_far`.
+__device__ inline float row_max(const float (&scores)[columns][4], unsigned h, float so_far) {
+  float maximum = so_far;
+#pragma unroll
+  for (unsigned n = 0; n < columns; ++n) {
+    maximum = fmaxf(maximum, fmaxf(scores[n][2 * h], scores[n][2 * h + 1]));
+  }
+  maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));
+  return fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 2));
+}
+
+// Its scores become weights, 2^(score * scale - base), which are added to `sum`.
+__device__ inline float row_exp2(float (&scores)[columns][4], unsigned h, float scale, float base,
+                                 float sum) {
+#pragma unroll
+  for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+    for (unsigned i = 2 * h; i < 2 * h + 2; ++i) {
+      const float weight = fast_exp2(fmaf(scores[n][i], scale, -base));
+      sum += weight;
+      scores[n][i] = weight;
+    }
+  }
+  return sum;
+}
+
+template <unsigned halves>
+__device__ inline void scale_rows(float (&results)[halves][columns][4], const float (&by)[2]) {
+#pragma unroll
+  for (unsigned half = 0; half < halves; ++half) {
+#pragma unroll
+    for (unsigned n = 0; n < columns; ++n) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) results[half][n][i] *= by[i / 2];
+    }
+  }
+}
+
+// The online softmax: scores become weights, against the largest score so far. (There is one: the
+// first key is never masked.) Where that is no other than before, as it mostly is after the first
+// tiles, there is nothing to scale down.
 template <unsigned head_dim>
 __device__ inline void weigh(Scores& scores, Results<head_dim>& results, float scale) {
 #pragma unroll
@@ -133,37 +192,13 @@ __device__ inline void weigh(Scores& scores, Results<head_dim>& results, float s
     float kept[2];
 #pragma unroll
     for (unsigned h = 0; h < 2; ++h) {
-      float maximum = results.maximum[p][h];
-#pragma unroll
-      for (unsigned n = 0; n < columns; ++n) {
-        maximum = fmaxf(maximum, fmaxf(scores[p][n][2 * h], scores[p][n][2 * h + 1]));
-      }
-      maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));
-      maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 2));
+      const float maximum = row_max(scores[p], h, results.maximum[p][h]);
       kept[h] = fast_exp2((results.maximum[p][h] - maximum) * scale);
       results.maximum[p][h] = maximum;
-      const float base = maximum * scale;
-      float sum = results.sum[p][h] * kept[h];
-#pragma unroll
-      for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-        for (unsigned i = 2 * h; i < 2 * h + 2; ++i) {
-          const float weight = fast_exp2(fmaf(scores[p][n][i], scale, -base));
-          sum += weight;
-          scores[p][n][i] = weight;
-        }
-      }
-      results.sum[p][h] = sum;
+      results.sum[p][h] =
+          row_exp2(scores[p], h, scale, maximum * scale, results.sum[p][h] * kept[h]);
     }
-    if (!__any_sync(0xffffffffu, kept[0] != 1 || kept[1] != 1)) continue;
-#pragma unroll
-    for (unsigned half = 0; half < head_dim / keys; ++half) {
-#pragma unroll
-      for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-        for (unsigned i = 0; i < 4; ++i) results.of[p][half][n][i] *= kept[i / 2];
-      }
-    }
+    if (__any_sync(0xffffffffu, kept[0] != 1 || kept[1] != 1)) scale_rows(results.of[p], kept);
   }
 }
 
@@ -266,22 +301,7 @@ __global__ void __launch_bounds__(threads, 2)
     const unsigned end = causal && first + queries < seq ? first + queries : seq;
     const unsigned tiles = (end + keys - 1) / keys;
     Results<head_dim> results;
-#pragma unroll
-    for (unsigned p = 0; p < parts; ++p) {
-#pragma unroll
-      for (unsigned h = 0; h < 2; ++h) {
-        results.maximum[p][h] = -INFINITY;
-        results.sum[p][h] = 0;
-      }
-#pragma unroll
-      for (unsigned half = 0; half < head_dim / keys; ++half) {
-#pragma unroll
-        for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-          for (unsigned i = 0; i < 4; ++i) results.of[p][half][n][i] = 0;
-        }
-      }
-    }
+    clear(results);
     __syncthreads();  // nobody needs the turn before any more
     fetch<head_dim, queries>(tile_q, q, first, seq);
     fetch<head_dim, keys>(tile_k, k, 0, seq);
@@ -365,59 +385,5 @@ __global__ void __launch_bounds__(most_threads)
     store_pack(begin, p, Pack<element>{});
   }
 }
-
-// --- what must come of it ---
-
-// Row `query` of head `head`, in double precision and with no tile and no running maximum: all
-// scores first, then the weights, then the sums. `q`, `k`, `v` say what stands at an index.
-template <class OfQ, class OfK, class OfV>
-std::vector<double> expected_row(const OfQ& q, const OfK& k, const OfV& v, std::size_t seq,
-                                 std::size_t head_dim, bool causal, std::size_t head,
-                                 std::size_t query) {
-  const std::size_t begin = head * seq * head_dim, seen = causal ? query + 1 : seq;
-  std::vector<double> row(head_dim), of_query(head_dim), weights(seen);
-  for (std::size_t d = 0; d < head_dim; ++d) {
-    of_query[d] = static_cast<float>(q(begin + query * head_dim + d));
-  }
-  double largest = -INFINITY, sum = 0;
-  for (std::size_t key = 0; key < seen; ++key) {
-    double score = 0;
-    for (std::size_t d = 0; d < head_dim; ++d) {
-      score += of_query[d] * static_cast<float>(k(begin + key * head_dim + d));
-    }
-    weights[key] = score / std::sqrt(static_cast<double>(head_dim));
-    largest = std::fmax(largest, weights[key]);
-  }
-  for (double& weight : weights) sum += weight = std::exp(weight - largest);
-  for (std::size_t key = 0; key < seen; ++key) {
-    for (std::size_t d = 0; d < head_dim; ++d) {
-      row[d] += weights[key] / sum * static_cast<float>(v(begin + key * head_dim + d));
-    }
-  }
-  return row;
-}
-
-// How far an element of such a row may be off: it is rounded to bf16 once; and so is each weight,
-// which moves a sum by as much of what such sums usually are.
-inline double allowed_error(const std::vector<double>& row, std::size_t at) {
-  double squares = 0;
-  for (const double x : row) squares += x * x;
-  const double usual = std::sqrt(squares / static_cast<double>(row.size()));
-  return 0x1p-8 * std::fabs(row[at]) + 0x1p-6 * usual;
-}
-
-// --- what theory says it costs ---
-
-struct Shape {
-  double heads, seq, head_dim;  // heads of the whole batch
-  bool causal;
-
-  // Both multiplications; of causal attention the half that counts.
-  double flops() const { return 4 * heads * seq * seq * head_dim / (causal ? 2 : 1); }
-  // Of Q, K, V and the result.
-  double operand_bytes() const { return 4 * heads * seq * head_dim * sizeof(element); }
-  // Of the matrix of scores that the standard way has in memory.
-  double score_bytes() const { return heads * seq * seq * sizeof(element); }
-};
 
 }  // namespace attention

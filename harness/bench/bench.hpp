@@ -41,9 +41,9 @@ struct Work {
   double flops = 0;       // an FMA is two
   bool integers = false;  // `flops` are operations on integers, and called OP
   double items = 0;       // steps, launches, ...: what a program of several operations gets done
-  Access access = Access::global_load;  // whose sectors or wavefronts per request are given
-  Law law{};                            // none: the concept makes no claim for this row
-  double law_tolerance = 0.1;           // on the model, in the tests
+  RowAccess access = RowAccess::global_load;  // whose sectors or wavefronts per request are given
+  Law law{};                                  // none: the concept makes no claim for this row
+  double law_tolerance = 0.1;                 // on the model, in the tests
   double law_per_request = 0;  // sectors or wavefronts per request of `access`; 0: no claim
   // A counter of the row's own [counter()] by which it is judged instead.
   std::optional<Headline> headline{};
@@ -334,10 +334,10 @@ class Bench {
 }  // namespace gpubench
 
 // Bench files are outside the namespace and use a handful of its names.
-using gpubench::Access;
 using gpubench::Bench;
 using gpubench::launch;
 using gpubench::Law;
 using gpubench::Roofs;
+using gpubench::RowAccess;
 using gpubench::Suite;
 using gpubench::Work;

@@ -31,8 +31,8 @@ Residency residency(void (*kernel)(P...), unsigned block_threads, std::size_t sh
   int blocks = 0;
   CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes));
   const int most = device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / warp;
-  return {static_cast<unsigned>(blocks),
-          static_cast<double>(blocks) * ((threads + warp - 1) / warp) / most};
+  const int warps = (threads + warp - 1) / warp;
+  return {static_cast<unsigned>(blocks), static_cast<double>(blocks) * warps / most};
 }
 
 // Dynamic shared memory a block, so much that an SM has room for no more than `blocks` blocks.

@@ -22,7 +22,7 @@ namespace gpubench {
 enum class DeviceKind { cuda, model };
 
 // Which accesses a row is about; or the arithmetic that its kernels call by name.
-enum class Access { global_load, global_store, shared_load, shared_store, arithmetic };
+enum class RowAccess { global_load, global_store, shared_load, shared_store, arithmetic };
 
 // What the device knows of the kernels that one run of a body launched. A GPU knows nothing by
 // itself: counters need a profiler.
@@ -74,7 +74,7 @@ class Platform {
   // library can tell; else none. The model's libraries launch none.
   virtual std::vector<std::string> kernels(const std::function<void()>&) { return {}; }
   // What was launched since expect_results(), observed.
-  virtual Observation observe(Access access) const = 0;
+  virtual Observation observe(RowAccess access) const = 0;
   // The same launch by launch, in order, as a profiler would list them. Only the model counts.
   virtual std::vector<Launched> launches() const { return {}; }
   // Tells a profiler, where there is one, that what `run` launches belongs to `name`.

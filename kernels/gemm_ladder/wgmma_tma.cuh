@@ -29,57 +29,56 @@ __device__ inline std::uint64_t rows_at(const unsigned char* place) {
   return gpubench::matrix_descriptor(place_in_shared(place), 0, 8 * row_bytes,
                                      gpubench::Swizzle::of_128_bytes);
 }
-}  // namespace wgmma_tma_parts
 
-// Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
-// of 128 and 256 rows (harness/cuda/tensor_map.hpp).
-static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
-    wgmma_tma(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,
-              element* d, unsigned m, unsigned n, unsigned k) {
-  using namespace wgmma_tma_parts;
-  auto* shared = static_cast<unsigned char*>(dynamic_shared());
-  shared += (alignment - place_in_shared(shared) % alignment) % alignment;
-  unsigned char* const staging = shared + stages * stage_bytes;
-  auto* const brought = reinterpret_cast<Mbarrier*>(staging + multiplying_warps * staging_bytes);
-  Mbarrier* const done_with = brought + stages;
-  if (threadIdx.x == 0) {
-    for (unsigned s = 0; s < stages; ++s) {
-      mbarrier_init(&brought[s]);
-      mbarrier_init(&done_with[s], multiplying_warps);
+// What a block's warpgroups pass to each other, in shared memory.
+struct Pipeline {
+  unsigned char* tiles;
+  unsigned char* staging;  // of the multiplying warps, on the way out
+  Mbarrier *brought, *done_with;
+
+  __device__ explicit Pipeline(unsigned char* shared) {
+    tiles = shared + (alignment - place_in_shared(shared) % alignment) % alignment;
+    staging = tiles + stages * stage_bytes;
+    brought = reinterpret_cast<Mbarrier*>(staging + multiplying_warps * staging_bytes);
+    done_with = brought + stages;
+  }
+};
+
+struct TileGrid {
+  unsigned rows, columns, steps;  // tiles of the result; and along k
+};
+
+// One thread asks for the tiles of every step, as soon as all warps are done with what was there.
+// `turn`: of the stages, over all tiles: stage turn % stages, for the so many-th time.
+__device__ __forceinline__ void bring_tiles(const Pipeline& at, const CUtensorMap* of_a,
+                                            const CUtensorMap* of_b, TileGrid grid) {
+  unsigned turn = 0;
+  for (unsigned i = blockIdx.x; i < grid.rows * grid.columns; i += gridDim.x) {
+    const auto [row, column] = place_of_tile(i, grid.rows, grid.columns);
+    for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
+      const unsigned stage = turn % stages;
+      unsigned char* const to = at.tiles + stage * stage_bytes;
+      mbarrier_wait(&at.done_with[stage], turn / stages % 2 ^ 1);  // the first time at once
+      mbarrier_expect(&at.brought[stage], stage_bytes);
+      bulk_copy_box(to, of_a, step * wgmma_tiles.block_k, row * wgmma_tiles.block_m,
+                    &at.brought[stage]);
+      bulk_copy_box(to + a_bytes, of_b, step * wgmma_tiles.block_k, column * wgmma_tiles.block_n,
+                    &at.brought[stage]);
     }
   }
-  __syncthreads();
-  const unsigned rows = m / wgmma_tiles.block_m, columns = n / wgmma_tiles.block_n;
-  const unsigned steps = k / wgmma_tiles.block_k;
-  unsigned turn = 0;  // of the stages, over all tiles: stage turn % stages, for the so many-th time
-  if (threadIdx.x < warpgroup) {
-    give_registers_back<40>();
-    if (threadIdx.x != 0) return;
-    for (unsigned i = blockIdx.x; i < rows * columns; i += gridDim.x) {
-      const auto [row, column] = place_of_tile(i, rows, columns);
-      for (unsigned step = 0; step < steps; ++step, ++turn) {
-        const unsigned stage = turn % stages;
-        unsigned char* const to = shared + stage * stage_bytes;
-        mbarrier_wait(&done_with[stage], turn / stages % 2 ^ 1);  // the first time at once
-        mbarrier_expect(&brought[stage], stage_bytes);
-        bulk_copy_box(to, &of_a, step * wgmma_tiles.block_k, row * wgmma_tiles.block_m,
-                      &brought[stage]);
-        bulk_copy_box(to + a_bytes, &of_b, step * wgmma_tiles.block_k, column * wgmma_tiles.block_n,
-                      &brought[stage]);
-      }
-    }
-    return;
-  }
+}
 
-  take_registers<232>();
+__device__ __forceinline__ void multiply_tiles(const Pipeline& at, element* d, unsigned n,
+                                               TileGrid grid) {
   const unsigned group = threadIdx.x / warpgroup - 1, in_group = threadIdx.x % warpgroup / warp;
   const bool speaks = threadIdx.x % warp == 0;  // for its warp
+  unsigned turn = 0;
   float sums[128];
-  for (unsigned i = blockIdx.x; i < rows * columns; i += gridDim.x) {
-    for (unsigned step = 0; step < steps; ++step, ++turn) {
+  for (unsigned i = blockIdx.x; i < grid.rows * grid.columns; i += gridDim.x) {
+    for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
       const unsigned stage = turn % stages;
-      const unsigned char* const from = shared + stage * stage_bytes;
-      mbarrier_wait(&brought[stage], turn / stages % 2);
+      const unsigned char* const from = at.tiles + stage * stage_bytes;
+      mbarrier_wait(&at.brought[stage], turn / stages % 2);
       const std::uint64_t a = rows_at(from + group * group_rows * row_bytes);
       const std::uint64_t b = rows_at(from + a_bytes);
       wgmma_begin(sums);
@@ -90,16 +89,41 @@ static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
       }
       wgmma_commit();
       wgmma_wait_for<1>(sums);  // for the step before
-      if (step > 0 && speaks) mbarrier_arrive(&done_with[(turn - 1) % stages]);
+      if (step > 0 && speaks) mbarrier_arrive(&at.done_with[(turn - 1) % stages]);
     }
     wgmma_wait_for<0>(sums);
-    if (speaks) mbarrier_arrive(&done_with[(turn - 1) % stages]);
-    const auto [row, column] = place_of_tile(i, rows, columns);
+    if (speaks) mbarrier_arrive(&at.done_with[(turn - 1) % stages]);
+    const auto [row, column] = place_of_tile(i, grid.rows, grid.columns);
     const unsigned first = row * wgmma_tiles.block_m + group * group_rows + in_group * 16;
     element* const to = d + std::size_t{first} * n + column * wgmma_tiles.block_n;
-    unsigned char* const mine = staging + (group * 4 + in_group) * staging_bytes;
+    unsigned char* const mine = at.staging + (group * 4 + in_group) * staging_bytes;
     store_rows<128>(to, n, sums, mine);
     store_rows<128>(to + 128, n, sums + 64, mine);
+  }
+}
+}  // namespace wgmma_tma_parts
+
+// Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
+// of 128 and 256 rows (harness/cuda/tensor_map.hpp).
+static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
+    wgmma_tma(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,
+              element* d, unsigned m, unsigned n, unsigned k) {
+  using namespace wgmma_tma_parts;
+  const Pipeline at(static_cast<unsigned char*>(dynamic_shared()));
+  if (threadIdx.x == 0) {
+    for (unsigned s = 0; s < stages; ++s) {
+      mbarrier_init(&at.brought[s]);
+      mbarrier_init(&at.done_with[s], multiplying_warps);
+    }
+  }
+  __syncthreads();
+  const TileGrid grid{m / wgmma_tiles.block_m, n / wgmma_tiles.block_n, k / wgmma_tiles.block_k};
+  if (threadIdx.x < warpgroup) {
+    give_registers_back<40>();
+    if (threadIdx.x == 0) bring_tiles(at, &of_a, &of_b, grid);
+  } else {
+    take_registers<232>();
+    multiply_tiles(at, d, n, grid);
   }
 }
 

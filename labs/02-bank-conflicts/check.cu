@@ -32,7 +32,7 @@ void check(Bench& bench, unsigned rows, unsigned columns) {
   bench.verify(out, Expected{in.values(), rows, columns});
   lab::expect_untouched(bench, in);
   bench.work({.useful_bytes = 2.0 * static_cast<double>(n) * sizeof(float),
-              .access = gpubench::Access::shared_load});
+              .access = gpubench::RowAccess::shared_load});
   bench.run([&](cudaStream_t s) { solve(padded, in.data(), out.data(), rows, columns, s); });
 }
 

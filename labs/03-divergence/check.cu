@@ -26,7 +26,7 @@ void check(Bench& bench, unsigned n) {
   lab::expect_untouched(bench, in);
   double busy = n;
   for (unsigned i = 0; is_sparse && i < n; ++i) busy -= !needs_work(in.values()(i));
-  bench.work({.flops = 2.0 * steps * busy, .access = gpubench::Access::arithmetic});
+  bench.work({.flops = 2.0 * steps * busy, .access = gpubench::RowAccess::arithmetic});
   const unsigned blocks = (n + lab::elements_a_block - 1) / lab::elements_a_block;
   bench.run([&, n](cudaStream_t s) {
     gpubench::launch(is_sparse ? lab::sparse : lab::mixed, blocks, lab::threads, 0, s, in.data(),

@@ -33,7 +33,7 @@ void check(Bench& bench, unsigned n) {
   lab::expect_untouched(bench, in);
   bench.work({.useful_bytes = 1.0 * n * sizeof(float),
               .flops = 1.0 * n,
-              .access = gpubench::Access::shared_load});
+              .access = gpubench::RowAccess::shared_load});
   bench.run([&](cudaStream_t s) { solve(in.data(), sums.data(), n, s); });
 }
 

@@ -1,95 +1,22 @@
-// The timer and the gate, on the model device with kernels of known durations: whatever does not
-// belong into a sample is a known number of seconds and would show. Kernels are loaded lazily here,
-// as on a GPU, so that a first run behind a gate would block.
+// What a sample holds, of single runs and of windows of several.
 #include "harness/timing/timer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
-#include <random>
-#include <stdexcept>
+#include <cstddef>
 #include <string>
-#include <vector>
 
-#include "harness/cuda/buffer.hpp"
 #include "harness/cuda/graph.hpp"
 #include "harness/cuda/lanes.hpp"
 #include "harness/cuda/launch.hpp"
 #include "harness/cuda/stream.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/timing/gate.hpp"
-#include "tests/model/fake_executor.hpp"
+#include "tests/harness/timer_fixture.hpp"
 
 namespace gpubench {
 namespace {
-
-using namespace std::chrono_literals;
-
-[[maybe_unused]] __global__ void tiny() {}
-[[maybe_unused]] __global__ void small() {}
-[[maybe_unused]] __global__ void large() {}
-
-constexpr double tiny_seconds = 0.1e-6;
-constexpr double small_seconds = 10e-6;
-constexpr double large_seconds = 80e-6;
-constexpr double nanosecond = 1e-9;
-
-class TimerTest : public testing::Test {
- protected:
-  TimerTest() {
-    executor_.seconds = {{model::address(tiny), tiny_seconds},
-                         {model::address(small), small_seconds},
-                         {model::address(large), large_seconds}};
-    settings_.warmup_seconds = 0;
-    install({.deadlock_after = 2000ms, .lazy_loading = true});
-  }
-  ~TimerTest() override { model::install_runtime(nullptr); }
-
-  void install(model::RuntimeOptions options) {
-    model::install_runtime(std::make_unique<model::Runtime>(device_, memory_, executor_, options));
-  }
-
-  Timing time(const Body& body) {
-    return time_body(
-        body, [this] { ++rotations_; }, settings_);
-  }
-  static Body run(void (*kernel)(), int times = 1) {
-    return [=](cudaStream_t stream) {
-      for (int i = 0; i < times; ++i) launch(kernel, 1, 32, 0, stream);
-    };
-  }
-  // Up to 6 us more, different for every launch.
-  void make_noise() {
-    executor_.extra_seconds = [generator = std::minstd_rand(1)](std::size_t) mutable {
-      return std::uniform_real_distribution<double>(0, 6e-6)(generator);
-    };
-  }
-  static void expect_all_near(const std::vector<double>& samples, double seconds) {
-    for (const double sample : samples) EXPECT_NEAR(sample, seconds, nanosecond);
-  }
-  static double longest(const Timing& timing) {
-    return *std::max_element(timing.seconds.begin(), timing.seconds.end());
-  }
-
-  // Of all gates the most that waited behind one, when a sample is so many operations.
-  static std::size_t most_behind_a_gate(std::size_t of_sample) {
-    std::size_t most = 0, events = 0;
-    for (const model::Record& record : model::current_runtime()->records()) {
-      if (record.name.starts_with("value at")) events = 0;
-      if (record.name == "event") ++events;
-      most = std::max(most, 1 + events + events / 2 * of_sample);
-    }
-    return most;
-  }
-
-  const DeviceSpec device_ = device_spec("h200-sxm");
-  model::DeviceMemory memory_{std::size_t{1} << 26};
-  model::FakeExecutor executor_;
-  TimerSettings settings_;
-  int rotations_ = 0;
-};
 
 // --- cold ---
 
@@ -297,155 +224,6 @@ TEST_F(TimerTest, ABodyThatBlocksTheHostIsRepeatedInALoop) {
   EXPECT_FALSE(timing.empty_seconds.has_value());
   EXPECT_GT(timing.batch, 1U);
   EXPECT_GT(timing.seconds.front(), small_seconds + device_["sync_host_seconds"]);
-}
-
-// --- what is never gated ---
-
-TEST_F(TimerTest, ABodyThatSynchronisesIsFoundOut) {
-  const Timing timing = time([](cudaStream_t stream) {
-    launch(small, 1, 32, 0, stream);
-    CUDA_CHECK(cudaStreamSynchronize(stream));
-  });
-  EXPECT_FALSE(timing.gated);
-  EXPECT_NE(timing.not_gated_because.find("may block the host"), std::string::npos);
-  EXPECT_NE(timing.not_gated_because.find("cudaStreamSynchronize"), std::string::npos);
-  EXPECT_EQ(timing.discarded, 0U);
-  EXPECT_EQ(timing.seconds.size(), settings_.stop.min_samples);
-}
-
-TEST_F(TimerTest, ABodyThatAllocatesIsFoundOut) {
-  const Timing timing = time([](cudaStream_t stream) {
-    const DeviceBuffer<int> scratch(1);
-    launch(small, 1, 32, 0, stream);
-  });
-  EXPECT_FALSE(timing.gated);
-  EXPECT_NE(timing.not_gated_because.find("may block the host"), std::string::npos);
-}
-
-TEST_F(TimerTest, ABodyThatHidesItsErrorsIsFoundOut) {
-  const Timing timing = time([](cudaStream_t stream) {
-    launch(small, 1, 32, 0, stream);
-    static_cast<void>(cudaDeviceSynchronize());
-  });
-  EXPECT_FALSE(timing.gated);
-}
-
-TEST_F(TimerTest, MoreOperationsThanFitAreNotGated) {
-  const int fit = static_cast<int>(max_gated_operations) - 3;  // with a gate and two events
-  EXPECT_TRUE(time(run(tiny, fit)).gated);
-  const Timing timing = time(run(tiny, fit + 1));
-  EXPECT_FALSE(timing.gated);
-  EXPECT_NE(timing.not_gated_because.find("queues 510 operations"), std::string::npos)
-      << timing.not_gated_because;
-}
-
-TEST_F(TimerTest, ProfilingRunsOnceAndNothingElse) {
-  settings_.profile = true;
-  const Timing timing = time(run(small));
-  EXPECT_EQ(executor_.executed, 1U);
-  EXPECT_EQ(timing.seconds.size(), 1U);
-  EXPECT_FALSE(timing.gated);
-  EXPECT_EQ(timing.not_gated_because, "profiling");
-}
-
-TEST_F(TimerTest, ADeviceWithoutGatesIsTimedWithout) {
-  install({.stream_memory_operations = false});
-  const Timing timing = time(run(small));
-  EXPECT_FALSE(timing.gated);
-  EXPECT_NE(timing.not_gated_because.find("nothing to make a gate of"), std::string::npos);
-  EXPECT_FALSE(timing.seconds.empty());
-}
-
-// A pageable copy can be captured, so nothing gives it away before it blocks.
-TEST_F(TimerTest, TheWatchdogFreesAHostThatWaitsBehindTheGate) {
-  settings_.gate_timeout_seconds = 0.05;
-  const DeviceBuffer<int> device(4);
-  const std::vector<int> pageable(4);
-  const Timing timing = time([&](cudaStream_t stream) {
-    CUDA_CHECK(cudaMemcpyAsync(device.data(), pageable.data(), device.bytes(),
-                               cudaMemcpyHostToDevice, stream));
-  });
-  EXPECT_FALSE(timing.gated);
-  EXPECT_EQ(timing.gate_timeouts, 1U);
-  EXPECT_EQ(timing.discarded, settings_.stop.min_samples);
-  EXPECT_NE(timing.not_gated_because.find("0.05 s"), std::string::npos);
-  EXPECT_NE(timing.not_gated_because.find("never gated are the first run of a kernel"),
-            std::string::npos);
-  EXPECT_EQ(timing.seconds.size(), settings_.stop.min_samples);
-}
-
-TEST_F(TimerTest, SamplesFromBeforeATimeOutAreDiscardedToo) {
-  settings_.gate_timeout_seconds = 0.05;
-  settings_.stop.max_samples = 40;
-  make_noise();
-  const DeviceBuffer<int> device(1);
-  const int pageable = 0;
-  std::size_t calls = 0;
-  const Timing timing = time([&](cudaStream_t stream) {
-    launch(small, 1, 32, 0, stream);
-    if (++calls == 15) {  // in the second round of samples
-      CUDA_CHECK(cudaMemcpyAsync(device.data(), &pageable, sizeof pageable, cudaMemcpyHostToDevice,
-                                 stream));
-    }
-  });
-  EXPECT_FALSE(timing.gated);
-  EXPECT_GT(timing.discarded, settings_.stop.min_samples);
-  for (const double sample : timing.seconds) {
-    EXPECT_GE(sample, small_seconds + device_["launch_host_seconds"]) << "a gated sample is left";
-  }
-}
-
-TEST_F(TimerTest, TheFirstRunOfAKernelIsNotGated) {
-  const Timing timing = time(run(small));
-  EXPECT_TRUE(timing.gated);
-  EXPECT_EQ(timing.discarded, 0U);
-}
-
-TEST_F(TimerTest, GatedItWouldHaveBlocked) {
-  const Stream stream;
-  Gate gate(50ms);
-  ASSERT_TRUE(gate.available());
-  gate.close(stream);
-  launch(small, 1, 32, 0, stream);  // returns only because the watchdog opens the gate
-  EXPECT_FALSE(gate.open());
-  gate.close(stream);
-  launch(small, 1, 32, 0, stream);
-  EXPECT_TRUE(gate.open()) << "it is loaded now";
-  stream.synchronize();
-}
-
-// --- failures ---
-
-TEST_F(TimerTest, WhatTheBodyThrowsComesOutEvenBehindAGate) {
-  int calls = 0;
-  EXPECT_THROW(time([&](cudaStream_t stream) {
-                 launch(small, 1, 32, 0, stream);
-                 if (++calls == 5) throw std::domain_error("of the body");
-               }),
-               std::domain_error);
-  EXPECT_TRUE(time(run(small)).gated) << "nothing is left behind";
-}
-
-TEST_F(TimerTest, EveryFailingCallComesOutAndLeavesNothingBehind) {
-  settings_.mode = Mode::hot;
-  for (const char* call :
-       {"cudaStreamCreateWithFlags", "cudaLaunchKernelEx", "cudaStreamSynchronize",
-        "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphGetNodes", "cudaHostAlloc",
-        "cudaHostGetDevicePointer", "cuStreamWaitValue32", "cudaEventCreateWithFlags",
-        "cudaEventRecord", "cudaEventElapsedTime", "cudaGraphInstantiate", "cudaGraphLaunch"}) {
-    for (const std::size_t nth : {1U, 2U}) {
-      if (nth == 2 && std::string(call) == "cudaGraphGetNodes") continue;  // called once
-      if (nth == 2 && std::string(call).starts_with("cudaHost")) continue;
-      model::current_runtime()->fail_call(call, nth, cudaErrorUnknown);
-      try {
-        static_cast<void>(time(run(small)));
-        ADD_FAILURE() << call << ' ' << nth << " was ignored";
-      } catch (const CudaError& error) {
-        EXPECT_EQ(error.code(), cudaErrorUnknown) << call;
-      }
-      EXPECT_TRUE(time(run(small)).gated) << "after " << call;
-    }
-  }
 }
 
 }  // namespace

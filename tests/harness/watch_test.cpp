@@ -162,7 +162,7 @@ class WatchedPlatform final : public Platform {
   void expect_results(bool whole) override { model_->expect_results(whole); }
   void expect_timing() override { model_->expect_timing(); }
   std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
-  Observation observe(Access access) const override { return model_->observe(access); }
+  Observation observe(RowAccess access) const override { return model_->observe(access); }
 
   std::optional<PlantedMonitor> monitor = PlantedMonitor();
 

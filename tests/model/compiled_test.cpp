@@ -30,10 +30,11 @@ TEST(Compiled, WhatNobodyCompiledIsNotKnown) {
 
 TEST(Compiled, CountsAreExactUnlessTheFileSaysOtherwise) {
   const CompiledKernel merged{.counts = {{"shared load", "ptxas merges 8 into 2"}}};
-  EXPECT_EQ(worth_of_counts(merged, Access::shared_load), "source stream; ptxas merges 8 into 2");
-  EXPECT_EQ(worth_of_counts(merged, Access::shared_store), "exact");
-  EXPECT_EQ(worth_of_counts(merged, Access::global_load), "exact");
-  EXPECT_EQ(worth_of_counts({}, Access::global_store), "exact");
+  EXPECT_EQ(worth_of_counts(merged, RowAccess::shared_load),
+            "source stream; ptxas merges 8 into 2");
+  EXPECT_EQ(worth_of_counts(merged, RowAccess::shared_store), "exact");
+  EXPECT_EQ(worth_of_counts(merged, RowAccess::global_load), "exact");
+  EXPECT_EQ(worth_of_counts({}, RowAccess::global_store), "exact");
 }
 
 TEST(Compiled, SpillsAreAsManyAsTheLoopsTurns) {

@@ -43,6 +43,7 @@ LAYERS = [
     "harness/timing",
     "harness/platform/model/truth",
     "kernels/common",
+    "kernels/attention",
     "kernels/gemm_ladder",
     "kernels",
     "harness/bench",

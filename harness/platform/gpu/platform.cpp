@@ -99,7 +99,7 @@ class GpuPlatform final : public Platform {
     for (std::string& name : names) name = without_types(demangled(name.c_str()));
     return names;
   }
-  Observation observe(Access) const override { return {}; }
+  Observation observe(RowAccess) const override { return {}; }
 #ifdef GPUBENCH_NVTX  // without, a profiler's launches have no row
   void name_for_profiler(const std::string& name, const std::function<void()>& run) override {
     nvtxRangePushA(name.c_str());

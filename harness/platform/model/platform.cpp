@@ -69,7 +69,7 @@ class ModelPlatform final : public Platform {
     model::current_runtime()->expect_results(false);
   }
   std::vector<TracedOperation> trace(const std::function<void()>& run) override;
-  Observation observe(Access access) const override;
+  Observation observe(RowAccess access) const override;
   std::vector<Launched> launches() const override;
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
@@ -102,7 +102,7 @@ class ModelPlatform final : public Platform {
     return options;
   }
   // What is known of the compiled code of all kernels that ran.
-  void judge_counts(Access access, Observation& observation) const;
+  void judge_counts(RowAccess access, Observation& observation) const;
 
   DeviceSpec device_;
   model::Conditions conditions_;
@@ -138,7 +138,7 @@ std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& r
   return operations;
 }
 
-void ModelPlatform::judge_counts(Access access, Observation& observation) const {
+void ModelPlatform::judge_counts(RowAccess access, Observation& observation) const {
   std::set<std::string> worth;
   for (const auto& run : emulator_.runs()) {
     const auto* kernel = model::compiled_kernel(device_, run.profile.name);
@@ -148,7 +148,7 @@ void ModelPlatform::judge_counts(Access access, Observation& observation) const 
     }
     if (!kernel->has_local_price) observation.assuming = "local memory costs nothing";
     // Nobody compared the compiled code's arithmetic with the source's.
-    if (access != Access::arithmetic) worth.insert(model::worth_of_counts(*kernel, access));
+    if (access != RowAccess::arithmetic) worth.insert(model::worth_of_counts(*kernel, access));
   }
   if (worth.size() > 1) worth.erase("exact");
   for (const std::string& words : worth) {
@@ -183,7 +183,7 @@ std::vector<Launched> ModelPlatform::launches() const {
   return launches;
 }
 
-Observation ModelPlatform::observe(Access access) const {
+Observation ModelPlatform::observe(RowAccess access) const {
   const auto& runs = emulator_.runs();
   Observation result;
   double longest_operation = 0;
@@ -196,8 +196,8 @@ Observation ModelPlatform::observe(Access access) const {
     result.terms = operation.terms;
   }
   if (runs.empty()) return result;
-  const bool shared = access == Access::shared_load || access == Access::shared_store;
-  const bool load = access == Access::global_load || access == Access::shared_load;
+  const bool shared = access == RowAccess::shared_load || access == RowAccess::shared_store;
+  const bool load = access == RowAccess::global_load || access == RowAccess::shared_load;
   model::AccessCounts studied;
   model::Counts all;
   double dram = 0, wavefronts = 0;
@@ -214,7 +214,7 @@ Observation ModelPlatform::observe(Access access) const {
     result.whole = result.whole && run.whole;
     if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
   }
-  if (access == Access::arithmetic) {
+  if (access == RowAccess::arithmetic) {
     const double issued = std::accumulate(all.issued.begin(), all.issued.end(), 0.0);
     if (issued > 0) result.active_lanes = all.arithmetic_lanes() / issued;
   } else if (studied.requests > 0) {

@@ -155,7 +155,7 @@ class SitesPlatform final : public Platform {
     run();
     return {};
   }
-  Observation observe(gpubench::Access access) const override {
+  Observation observe(gpubench::RowAccess access) const override {
     recorder_.studied(topic_, words_for(access));
     Observation result;
     result.whole = false;

@@ -57,23 +57,23 @@ const CompiledKernel* compiled_kernel(const DeviceSpec& device, const std::strin
   return found == architecture->second.end() ? nullptr : &found->second;
 }
 
-const char* words_for(Access access) {
+const char* words_for(RowAccess access) {
   switch (access) {
-    case Access::global_load:
+    case RowAccess::global_load:
       return "global load";
-    case Access::global_store:
+    case RowAccess::global_store:
       return "global store";
-    case Access::shared_load:
+    case RowAccess::shared_load:
       return "shared load";
-    case Access::shared_store:
+    case RowAccess::shared_store:
       return "shared store";
-    case Access::arithmetic:
+    case RowAccess::arithmetic:
       return "arithmetic";
   }
   return "";
 }
 
-std::string worth_of_counts(const CompiledKernel& kernel, Access access) {
+std::string worth_of_counts(const CompiledKernel& kernel, RowAccess access) {
   const auto found = kernel.counts.find(words_for(access));
   return found == kernel.counts.end() ? "exact" : "source stream; " + found->second;
 }

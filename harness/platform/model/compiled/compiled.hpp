@@ -33,9 +33,9 @@ struct CompiledKernel {
 const CompiledKernel* compiled_kernel(const DeviceSpec& device, const std::string& kernel);
 
 // "global load"
-const char* words_for(Access access);
+const char* words_for(RowAccess access);
 
 // What counts of such accesses are worth: "exact", or "source stream; " and the difference.
-std::string worth_of_counts(const CompiledKernel& kernel, Access access);
+std::string worth_of_counts(const CompiledKernel& kernel, RowAccess access);
 
 }  // namespace gpubench::model

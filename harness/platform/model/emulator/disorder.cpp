@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "harness/contents/random.hpp"
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/bulk_copies.hpp"
+#include "harness/platform/model/emulator/lane_scheduler.hpp"
 
 namespace gpubench::model {
 
 // The first that is ready, or any.
-unsigned BlockRunner::take_ready_lane(unsigned warp) {
+unsigned LaneScheduler::take_ready_lane(unsigned warp) {
   std::uint32_t& ready = ready_[warp];
   std::uint32_t rest = ready;
   if (ordering_.random_warps) {
@@ -21,32 +22,30 @@ unsigned BlockRunner::take_ready_lane(unsigned warp) {
   return lane;
 }
 
-void BlockRunner::shuffle_turns() {
+void LaneScheduler::shuffle_turns() {
   for (std::size_t left = turns_.size(); left > 1; --left) {
     std::swap(turns_[left - 1], turns_[random_bits(block_seed_, drawn_++) % left]);
   }
 }
 
-void BlockRunner::bring(std::uint64_t to, std::uint64_t from, std::uint32_t bytes,
-                        std::uint32_t room) {
-  const Piece piece{to, from, bytes, room};
-  ordering_.late_bulk_copies ? late_pieces_.push_back(piece) : land(piece);
+void BulkCopies::bring(const Piece& piece) {
+  block_.ordering().late_bulk_copies ? late_pieces_.push_back(piece) : land(piece);
 }
 
-void BlockRunner::land(const Piece& piece) {
+void BulkCopies::land(const Piece& piece) {
   auto* const target = reinterpret_cast<std::byte*>(piece.to);
   std::memcpy(target, reinterpret_cast<const std::byte*>(piece.from), piece.bytes);
   std::memset(target + piece.bytes, 0, piece.room - piece.bytes);
 }
 
-// Nobody can run: what somebody waits for lands, and nothing else. False: there is no such copy.
-bool BlockRunner::land_late_copies() {
-  const auto is_awaited = [this](const LateCopy& copy) {
-    for (const Lane& lane : lanes_) {
-      if (lane.state == LaneState::at_mbarrier && lane.value == copy.barrier->address) return true;
-    }
-    return false;
-  };
+bool BulkCopies::is_awaited(const LateCopy& copy) const {
+  for (const Lane& lane : block_.lanes().all()) {
+    if (lane.state == LaneState::at_mbarrier && lane.mbarrier == copy.barrier->address) return true;
+  }
+  return false;
+}
+
+bool BulkCopies::land_late() {
   bool any = false;
   for (std::size_t i = 0; i < late_copies_.size();) {
     if (!is_awaited(late_copies_[i])) {
@@ -56,8 +55,7 @@ bool BlockRunner::land_late_copies() {
     const LateCopy landed = std::move(late_copies_[i]);
     late_copies_.erase(late_copies_.begin() + static_cast<std::ptrdiff_t>(i));
     for (const Piece& piece : landed.pieces) land(piece);
-    landed.barrier->bytes -= static_cast<std::int64_t>(landed.bytes);
-    end_phase(*landed.barrier);
+    mbarriers_.bring(*landed.barrier, landed.bytes);
     any = true;
   }
   return any;

@@ -115,8 +115,7 @@ void FlowGraph::nest(const std::vector<Node>& members, std::span<const Node> roo
         states[member].on_stack = false;
         if (member != n) loop.blocks.push_back(member);
       }
-      const bool repeats = std::find(targets.begin(), targets.end(), n) != targets.end();
-      if (!loop.blocks.empty() || repeats) loops.push_back(std::move(loop));
+      if (!loop.blocks.empty() || is_successor(n, n)) loops.push_back(std::move(loop));
     }
   }
   // Tarjan finds what comes last first; a loop on the way out of another is the inner one.
@@ -128,102 +127,114 @@ void FlowGraph::nest(const std::vector<Node>& members, std::span<const Node> roo
   }
 }
 
-// The blocks between the loop and the place where all lanes that leave it meet again. `inside`:
-// the blocks of one iteration of the enclosing loop, or all.
-std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
-                                                 const std::vector<bool>& inside) const {
-  const auto is_mere_return = [&](Node n) { return blocks_[n].is_last && !blocks_[n].is_busy; };
-  // What can be reached from `from` around `avoided`, and whether that leads on without it.
-  struct Region {
-    std::vector<Node> blocks;
-    bool leaves = false;
+bool FlowGraph::is_successor(Node of, Node block) const {
+  const std::vector<Node>& successors = blocks_[of].successors;
+  return std::find(successors.begin(), successors.end(), block) != successors.end();
+}
+
+FlowGraph::Region FlowGraph::reach(const std::vector<Node>& from, const std::vector<bool>& avoided,
+                                   const std::vector<bool>& inside) const {
+  Region region;
+  std::vector<bool> seen = avoided;
+  const auto meet = [&](Node n) {
+    if (!seen[n]) region.blocks.push_back(n);
+    seen[n] = true;
   };
-  const auto reach = [&](const std::vector<Node>& from, const std::vector<bool>& avoided) {
-    Region region;
-    std::vector<bool> seen = avoided;
-    const auto meet = [&](Node n) {
-      if (!seen[n]) region.blocks.push_back(n);
-      seen[n] = true;
-    };
-    for (const Node n : from) meet(n);
-    for (std::size_t i = 0; i < region.blocks.size(); ++i) {
-      const Block& block = blocks_[region.blocks[i]];
-      region.leaves |= block.is_last;
-      for (const Node to : block.successors) {
-        if (inside[to]) {
-          meet(to);
-        } else {
-          region.leaves = true;
-        }
+  for (const Node n : from) meet(n);
+  for (std::size_t i = 0; i < region.blocks.size(); ++i) {
+    const BasicBlock& block = blocks_[region.blocks[i]];
+    region.leaves |= block.is_last;
+    for (const Node to : block.successors) {
+      if (inside[to]) {
+        meet(to);
+      } else {
+        region.leaves = true;
       }
     }
-    return region;
-  };
+  }
+  return region;
+}
 
+// A return inside the loop, at which no other way out arrives, is no way to what follows.
+std::vector<bool> FlowGraph::exits_of(const std::vector<Node>& loop,
+                                      const std::vector<bool>& inside) const {
   const std::vector<bool> nothing(blocks_.size());
   std::vector<bool> in_loop = nothing;
-  in_loop[loop.head] = true;
-  for (const Node block : loop.blocks) in_loop[block] = true;
-  std::vector<Node> all = loop.blocks;
-  all.push_back(loop.head);
+  for (const Node block : loop) in_loop[block] = true;
   std::vector<Node> targets;
-  for (const Node block : all) {
+  for (const Node block : loop) {
     for (const Node to : blocks_[block].successors) {
       if (!in_loop[to] && inside[to]) targets.push_back(to);
     }
   }
-  // A return inside the loop, at which no other way out arrives, is no way to what follows.
   std::vector<bool> is_exit = nothing;
   for (const Node to : targets) is_exit[to] = true;
   for (const Node to : targets) {
     if (!is_mere_return(to)) continue;
     std::vector<Node> others = targets;
     std::erase(others, to);
-    const std::vector<Node> reached = reach(others, nothing).blocks;
+    const std::vector<Node> reached = reach(others, nothing, inside).blocks;
     const bool arrives = std::find(reached.begin(), reached.end(), to) != reached.end();
     if (!others.empty() && !arrives) is_exit[to] = false;
   }
-  // The loop's own condition stands where it repeats, if one can leave there, else in its head.
+  return is_exit;
+}
+
+// The loop's own condition stands where it repeats, if one can leave there, else in its head.
+FlowGraph::Exits FlowGraph::sorted_exits(const std::vector<Node>& loop, Node head,
+                                         const std::vector<bool>& is_exit) const {
   const auto leaves = [&](Node block) {
     const std::vector<Node>& to = blocks_[block].successors;
     return std::any_of(to.begin(), to.end(), [&](Node n) { return is_exit[n]; });
   };
-  const auto repeats = [&](Node block) {
-    const std::vector<Node>& to = blocks_[block].successors;
-    return std::find(to.begin(), to.end(), loop.head) != to.end();
-  };
-  const bool tests_last = std::any_of(all.begin(), all.end(),
-                                      [&](Node block) { return repeats(block) && leaves(block); });
-  std::vector<Node> continuations, others;  // where the condition leads, and the other ways out
-  for (const Node block : all) {
-    const bool is_condition = tests_last ? repeats(block) : block == loop.head;
+  const bool tests_last = std::any_of(loop.begin(), loop.end(), [&](Node block) {
+    return is_successor(block, head) && leaves(block);
+  });
+  Exits exits;
+  for (const Node block : loop) {
+    const bool is_condition = tests_last ? is_successor(block, head) : block == head;
     for (const Node to : blocks_[block].successors) {
-      if (is_exit[to]) (is_condition ? continuations : others).push_back(to);
+      if (is_exit[to]) (is_condition ? exits.continuations : exits.others).push_back(to);
     }
   }
-  std::vector<Node> exits = continuations;
-  exits.insert(exits.end(), others.begin(), others.end());
-  const std::vector<Node> after = reach(exits, nothing).blocks;
-  std::vector<bool> avoided = nothing;
-  // The nearest block without which there is no way on; an empty last block is only the return.
-  const std::vector<Node>* nearest = nullptr;
-  std::vector<std::vector<Node>> before;
-  before.reserve(after.size());
+  return exits;
+}
+
+// What lies before the nearest block without which there is no way on, if there is one; an empty
+// last block is only the return.
+std::optional<std::vector<FlowGraph::Node>> FlowGraph::before_meeting(
+    const std::vector<Node>& exits, const std::vector<Node>& after,
+    const std::vector<bool>& inside) const {
+  std::optional<std::vector<Node>> nearest;
+  std::vector<bool> avoided(blocks_.size());
   for (const Node candidate : after) {
     if (is_mere_return(candidate)) continue;
     avoided[candidate] = true;
-    Region region = reach(exits, avoided);
+    Region region = reach(exits, avoided, inside);
     avoided[candidate] = false;
     if (region.leaves) continue;
-    before.push_back(std::move(region.blocks));
-    if (nearest == nullptr || before.back().size() < nearest->size()) nearest = &before.back();
+    if (!nearest || region.blocks.size() < nearest->size()) nearest = std::move(region.blocks);
   }
-  if (nearest != nullptr) return *nearest;
-  for (const Node n : reach(continuations, avoided).blocks) avoided[n] = true;
+  return nearest;
+}
+
+// The blocks between the loop and the place where all lanes that leave it meet again. `inside`:
+// the blocks of one iteration of the enclosing loop, or all.
+std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
+                                                 const std::vector<bool>& inside) const {
+  std::vector<Node> all = loop.blocks;
+  all.push_back(loop.head);
+  const Exits exits = sorted_exits(all, loop.head, exits_of(all, inside));
+  std::vector<Node> both = exits.continuations;
+  both.insert(both.end(), exits.others.begin(), exits.others.end());
+  std::vector<bool> avoided(blocks_.size());
+  const std::vector<Node> after = reach(both, avoided, inside).blocks;
+  if (auto found = before_meeting(both, after, inside)) return *std::move(found);
+  for (const Node n : reach(exits.continuations, avoided, inside).blocks) avoided[n] = true;
   for (const Node n : after) {
     if (is_mere_return(n)) avoided[n] = true;
   }
-  return reach(others, avoided).blocks;
+  return reach(exits.others, avoided, inside).blocks;
 }
 
 void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& out) {

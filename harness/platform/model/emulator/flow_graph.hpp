@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -46,16 +47,34 @@ class FlowGraph {
     Node head;
     std::vector<Node> blocks;  // without the head
   };
+  // What can be reached, and whether that leads on.
+  struct Region {
+    std::vector<Node> blocks;
+    bool leaves = false;
+  };
+  struct Exits {
+    std::vector<Node> continuations, others;  // where the loop's condition leads, and the rest
+  };
   std::vector<Node> ways_out(const Loop& loop, const std::vector<bool>& inside) const;
+  Region reach(const std::vector<Node>& from, const std::vector<bool>& avoided,
+               const std::vector<bool>& inside) const;
+  std::vector<bool> exits_of(const std::vector<Node>& loop, const std::vector<bool>& inside) const;
+  Exits sorted_exits(const std::vector<Node>& loop, Node head,
+                     const std::vector<bool>& is_exit) const;
+  std::optional<std::vector<Node>> before_meeting(const std::vector<Node>& exits,
+                                                  const std::vector<Node>& after,
+                                                  const std::vector<bool>& inside) const;
+  bool is_successor(Node of, Node block) const;
+  bool is_mere_return(Node n) const { return blocks_[n].is_last && !blocks_[n].is_busy; }
 
-  struct Block {
+  struct BasicBlock {
     std::vector<Node> successors;
     bool is_last = false;  // the function ended in it
     bool is_busy = false;  // something happens in it
   };
 
   std::unordered_map<std::uint64_t, Node> index_;
-  std::vector<Block> blocks_;
+  std::vector<BasicBlock> blocks_;
   std::vector<Node> entries_;
   std::vector<std::vector<Node>> loops_;  // of a block: heads of its loops, outermost first
   bool stale_ = true;

@@ -31,7 +31,7 @@ inline constexpr unsigned arithmetic_units = 5;
 // lanes took the same path iff their sequences of words are equal.
 using Event = std::uint64_t;
 
-constexpr Event make_event(const void* code_address, EventKind kind, unsigned access_bytes = 0) {
+inline Event make_event(const void* code_address, EventKind kind, unsigned access_bytes = 0) {
   return (reinterpret_cast<std::uintptr_t>(code_address) << 16) |
          (static_cast<Event>(access_bytes) << 8) | static_cast<Event>(kind);
 }

@@ -7,9 +7,10 @@
 #include <cstring>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/flow_graph.hpp"
 #include "harness/platform/model/emulator/trace.hpp"
 

@@ -11,15 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
-#include "harness/platform/model/emulator/touched_bytes.hpp"
-#include "harness/platform/model/emulator/warp_requests.hpp"
+#include "harness/platform/model/engine/block_sample.hpp"
 #include "harness/platform/model/launch/executor.hpp"
 #include "harness/platform/model/time/time_model.hpp"
 #include "harness/records/explanation.hpp"
 
 namespace gpubench::model {
+
+class Worker;
 
 // How much of a grid is run.
 enum class Execution {
@@ -60,8 +62,7 @@ class Emulator final : public KernelExecutor {
   void forget_runs() {
     runs_.clear();
     explanations_.clear();
-    sampled_.clear();
-    compared_.clear();
+    sample_.forget();
   }
 
   // Whether launches are explained as well: what the first warp of their first block accesses.
@@ -70,7 +71,6 @@ class Emulator final : public KernelExecutor {
   const std::vector<Explanation>& explanations() const { return explanations_; }
 
  private:
-  struct Worker;
   struct Measured {
     KernelProfile profile;
     bool whole = false;
@@ -83,25 +83,19 @@ class Emulator final : public KernelExecutor {
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
   Measured run_blocks(const KernelLaunch& launch, std::string& fault);
   Held held(const FootprintSums& f) const;
-  std::vector<std::uint64_t> choose_blocks(std::uint64_t grid_blocks, std::size_t count);
-  // Two neighbours or more, the first of which is next to each of the others; or none.
-  std::vector<std::uint64_t> blocks_to_compare(const KernelLaunch& launch);
-  const Allocation* allocation_at(std::uint64_t word) const;
+  std::string forbidden_access(const KernelProfile& profile) const;
   void remember_traffic(const KernelProfile& profile);
 
   const DeviceSpec& device_;
   DeviceMemory& memory_;
   EmulatorSettings settings_;
+  BlockSample sample_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Execution execution_ = Execution::sampled;
   std::vector<Run> runs_;
   bool explaining_ = false;
   std::vector<Explanation> explanations_;
   std::map<std::string, Measured> measured_;
-  // The blocks that the last kernel with so many blocks ran, since the last call of forget_runs().
-  std::map<std::uint64_t, std::vector<std::uint64_t>> sampled_;
-  // Those that the first of these kernels compared with each other, by the extents of the grid.
-  std::map<std::array<unsigned, 3>, std::vector<std::uint64_t>> compared_;
   // What went through each device's L2, in bytes since the start, now and when each allocation was
   // last begun to be used.
   std::map<int, double> l2_traffic_;

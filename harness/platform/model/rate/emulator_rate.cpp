@@ -23,13 +23,13 @@ using model::Space;
 
 constexpr unsigned elements = 1 << 18, stride = 8, size = 256;
 
-class Machine {
+class EmulatedDevice {
  public:
-  explicit Machine(bool traced) : emulator(spec, memory, settings(traced)) {
+  explicit EmulatedDevice(bool traced) : emulator(spec, memory, settings(traced)) {
     emulator.set_execution(model::Execution::whole);
     model::install_runtime(std::make_unique<model::Runtime>(spec, memory, emulator));
   }
-  ~Machine() { model::install_runtime(nullptr); }
+  ~EmulatedDevice() { model::install_runtime(nullptr); }
 
   float* make(std::size_t count) {
     auto* floats = static_cast<float*>(memory.allocate(count * sizeof(float)));
@@ -62,17 +62,18 @@ double accesses_of(const model::KernelProfile& profile) {
   return lanes * profile.scale();
 }
 
-void measure(benchmark::State& state, bool traced, const std::function<void(Machine&)>& prepare,
+void measure(benchmark::State& state, bool traced,
+             const std::function<void(EmulatedDevice&)>& prepare,
              const std::function<void()>& launch) {
-  Machine machine(traced);
-  prepare(machine);
+  EmulatedDevice device(traced);
+  prepare(device);
   double accesses = 0, blocks = 0;
   for (auto _ : state) {
-    machine.emulator.forget_runs();
+    device.emulator.forget_runs();
     launch();
     CUDA_CHECK(cudaDeviceSynchronize());
-    accesses += accesses_of(machine.emulator.runs().at(0).profile);
-    blocks += machine.emulator.runs()[0].profile.blocks;
+    accesses += accesses_of(device.emulator.runs().at(0).profile);
+    blocks += device.emulator.runs()[0].profile.blocks;
   }
   state.counters["accesses_per_second"] = benchmark::Counter(accesses, benchmark::Counter::kIsRate);
   state.counters["seconds_per_access"] =
@@ -80,14 +81,14 @@ void measure(benchmark::State& state, bool traced, const std::function<void(Mach
   state.counters["blocks_per_second"] = benchmark::Counter(blocks, benchmark::Counter::kIsRate);
 }
 
-// Buffers shared by the workloads; each machine has its own.
+// Buffers shared by the workloads; each device has its own.
 float *a, *b, *c;
 
 void register_all() {
-  const auto buffers = [](Machine& machine) {
-    a = machine.make(std::size_t{elements} * stride);
-    b = machine.make(std::size_t{elements} * stride);
-    c = machine.make(std::size_t{elements} * stride);
+  const auto buffers = [](EmulatedDevice& device) {
+    a = device.make(std::size_t{elements} * stride);
+    b = device.make(std::size_t{elements} * stride);
+    c = device.make(std::size_t{elements} * stride);
   };
   const struct {
     const char* name;

@@ -1,4 +1,4 @@
-// The API's functions: each finds the runtime, and says there what it is called.
+// The API's functions for errors, devices, kernels and the driver; and the runtime they talk to.
 #include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
@@ -10,18 +10,13 @@
 
 #include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/memory/tensor_map.hpp"
+#include "harness/platform/model/runtime/api.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 
 namespace gpubench::model {
 namespace {
 
 std::unique_ptr<Runtime> installed;
-
-template <class F>
-cudaError_t call(const char* function, F&& body) {
-  if (installed == nullptr) return cudaErrorNoDevice;
-  return installed->call(function, [&] { return body(*installed); });
-}
 
 // Numeric values agree between the runtime's and the driver's errors.
 CUresult driver_error(cudaError_t error) { return static_cast<CUresult>(error); }
@@ -181,183 +176,6 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   if (version == nullptr) return cudaErrorInvalidValue;
   *version = CUDART_VERSION;
   return cudaSuccess;
-}
-
-// --- memory ---
-
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call(__func__, [&](Runtime& r) { return r.memory_info(free, total); });
-}
-
-cudaError_t cudaMalloc(void** device, std::size_t bytes) {
-  return call(__func__, [&](Runtime& r) { return r.malloc_device(device, bytes); });
-}
-
-cudaError_t cudaFree(void* device) {
-  return call(__func__, [&](Runtime& r) { return r.free_device(device); });
-}
-
-cudaError_t cudaMallocHost(void** host, std::size_t bytes) {
-  return call(__func__, [&](Runtime& r) { return r.malloc_host(host, bytes); });
-}
-
-cudaError_t cudaHostAlloc(void** host, std::size_t bytes, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) {
-    constexpr unsigned known =
-        cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    return (flags & ~known) == 0 ? r.malloc_host(host, bytes) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) {
-    return flags == 0 ? r.host_device_pointer(device, host) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaFreeHost(void* host) {
-  return call(__func__, [&](Runtime& r) { return r.free_host(host); });
-}
-
-cudaError_t cudaHostRegister(void* host, std::size_t bytes, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) {
-    return flags == cudaHostRegisterDefault ? r.host_register(host, bytes) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaHostUnregister(void* host) {
-  return call(__func__, [&](Runtime& r) { return r.host_unregister(host); });
-}
-
-cudaError_t cudaMallocManaged(void** managed, std::size_t bytes, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) {
-    return flags == cudaMemAttachGlobal ? r.malloc_managed(managed, bytes) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaMemPrefetchAsync(const void* managed, std::size_t bytes, cudaMemLocation location,
-                                 unsigned int flags, cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) {
-    return flags == 0 ? r.prefetch(managed, bytes, location, stream) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  return call(__func__, [&](Runtime& r) { return r.copy(to, from, bytes, kind, nullptr, false); });
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.copy(to, from, bytes, kind, stream, true); });
-}
-
-cudaError_t cudaMemset(void* device, int byte, std::size_t bytes) {
-  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, nullptr, false); });
-}
-
-cudaError_t cudaMemsetAsync(void* device, int byte, std::size_t bytes, cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.set(device, byte, bytes, stream, true); });
-}
-
-// --- streams and events ---
-
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, cudaStreamDefault, 0); });
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags, 0); });
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
-  return call(__func__, [&](Runtime& r) { return r.stream_create(stream, flags, priority); });
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return call(__func__, [&](Runtime& r) { return r.priority_range(least, greatest); });
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.stream_destroy(stream); });
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.stream_synchronize(stream); });
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.stream_query(stream); });
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) {
-    return flags == 0 ? r.stream_wait_event(stream, event) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  return call(__func__, [&](Runtime& r) { return r.event_create(event, cudaEventDefault); });
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
-  return call(__func__, [&](Runtime& r) { return r.event_create(event, flags); });
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.event_record(event, stream); });
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return call(__func__, [&](Runtime& r) { return r.event_synchronize(event); });
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return call(__func__, [&](Runtime& r) { return r.event_query(event); });
-}
-
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  return call(__func__, [&](Runtime& r) { return r.event_elapsed(milliseconds, start, end); });
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return call(__func__, [&](Runtime& r) { return r.event_destroy(event); });
-}
-
-// --- capture and graphs ---
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return call(__func__, [&](Runtime& r) { return r.begin_capture(stream, mode); });
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  return call(__func__, [&](Runtime& r) { return r.end_capture(stream, graph); });
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return call(__func__, [&](Runtime& r) { return r.is_capturing(stream, status); });
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  return call(__func__, [&](Runtime& r) { return r.graph_nodes(graph, nodes, count); });
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                 unsigned long long flags) {
-  return call(__func__, [&](Runtime& r) {
-    return flags == 0 ? r.graph_instantiate(executable, graph) : cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  return call(__func__, [&](Runtime& r) { return r.graph_launch(executable, stream); });
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  return call(__func__, [&](Runtime& r) { return r.graph_exec_destroy(executable); });
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return call(__func__, [&](Runtime& r) { return r.graph_destroy(graph); });
 }
 
 // --- driver entry points ---

@@ -318,6 +318,8 @@ class Runtime {
   std::uint32_t read_word(const void* address) const;
   KernelResources resources(const void* function) const;
   unsigned blocks_per_sm(const void* function, unsigned threads, std::size_t dynamic_bytes) const;
+  // What launching this kernel queues, of which `resident` blocks fit on an SM.
+  Work kernel_work(KernelLaunch launch, const CUstream_st& queue, unsigned resident);
   std::size_t max_dynamic_shared(const void* function) const;
 
   const DeviceSpec device_;

@@ -2,8 +2,65 @@
 #include "harness/platform/model/runtime/runtime.hpp"
 
 #include <limits>
+#include <optional>
 
 namespace gpubench::model {
+namespace {
+
+// Nothing of an attribute that the model does not know.
+std::optional<int> attribute_of(const DeviceSpec& device, cudaDeviceAttr attribute) {
+  const auto figure = [&](const char* name) { return static_cast<int>(device[name]); };
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+      return figure("max_threads_per_block");
+    case cudaDevAttrMaxBlockDimZ:
+      return 64;
+    case cudaDevAttrMaxGridDimX:
+      return std::numeric_limits<int>::max();
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+      return 65535;
+    case cudaDevAttrWarpSize:
+      return 32;
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrUnifiedAddressing:
+      return 1;
+    case cudaDevAttrComputeCapabilityMajor:
+      return device.compute_capability().first;
+    case cudaDevAttrComputeCapabilityMinor:
+      return device.compute_capability().second;
+    case cudaDevAttrClockRate:
+      return static_cast<int>(device["sm_clock_hz"] / 1000);
+    case cudaDevAttrMultiProcessorCount:
+      return figure("sm_count");
+    case cudaDevAttrL2CacheSize:
+      return figure("l2_bytes");
+    case cudaDevAttrAsyncEngineCount:
+      return figure("copy_engines");
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return figure("max_threads_per_sm");
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return figure("max_blocks_per_sm");
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return figure("registers_per_sm");
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return figure("shared_bytes_per_block");
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return figure("shared_bytes_per_block_optin");
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return figure("shared_bytes_per_sm");
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return figure("shared_reserved_bytes_per_block");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 cudaError_t Runtime::set_device(int device) {
   if (!is_device(device)) return cudaErrorInvalidDevice;
@@ -66,64 +123,7 @@ bool Runtime::may_access(int device, int peer) const {
 cudaError_t Runtime::attribute(int* value, cudaDeviceAttr attribute, int device) const {
   if (value == nullptr) return cudaErrorInvalidValue;
   if (!is_device(device)) return cudaErrorInvalidDevice;
-  const auto figure = [&](const char* name) { return static_cast<int>(device_[name]); };
-  const auto answer = [&]() -> std::optional<int> {
-    switch (attribute) {
-      case cudaDevAttrMaxThreadsPerBlock:
-        return figure("max_threads_per_block");
-      case cudaDevAttrMaxBlockDimX:
-        return figure("max_threads_per_block");
-      case cudaDevAttrMaxBlockDimY:
-        return figure("max_threads_per_block");
-      case cudaDevAttrMaxBlockDimZ:
-        return 64;
-      case cudaDevAttrMaxGridDimX:
-        return std::numeric_limits<int>::max();
-      case cudaDevAttrMaxGridDimY:
-        return 65535;
-      case cudaDevAttrMaxGridDimZ:
-        return 65535;
-      case cudaDevAttrMaxSharedMemoryPerBlock:
-        return figure("shared_bytes_per_block");
-      case cudaDevAttrWarpSize:
-        return 32;
-      case cudaDevAttrMaxRegistersPerBlock:
-        return figure("registers_per_sm");
-      case cudaDevAttrClockRate:
-        return static_cast<int>(device_["sm_clock_hz"] / 1000);
-      case cudaDevAttrMultiProcessorCount:
-        return figure("sm_count");
-      case cudaDevAttrCanMapHostMemory:
-        return 1;
-      case cudaDevAttrConcurrentKernels:
-        return 1;
-      case cudaDevAttrL2CacheSize:
-        return figure("l2_bytes");
-      case cudaDevAttrMaxThreadsPerMultiProcessor:
-        return figure("max_threads_per_sm");
-      case cudaDevAttrAsyncEngineCount:
-        return figure("copy_engines");
-      case cudaDevAttrUnifiedAddressing:
-        return 1;
-      case cudaDevAttrComputeCapabilityMajor:
-        return device_.compute_capability().first;
-      case cudaDevAttrComputeCapabilityMinor:
-        return device_.compute_capability().second;
-      case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        return figure("shared_bytes_per_sm");
-      case cudaDevAttrMaxRegistersPerMultiprocessor:
-        return figure("registers_per_sm");
-      case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        return figure("shared_bytes_per_block_optin");
-      case cudaDevAttrConcurrentManagedAccess:
-        return 1;
-      case cudaDevAttrMaxBlocksPerMultiprocessor:
-        return figure("max_blocks_per_sm");
-      case cudaDevAttrReservedSharedMemoryPerBlock:
-        return figure("shared_reserved_bytes_per_block");
-    }
-    return std::nullopt;
-  }();
+  const std::optional<int> answer = attribute_of(device_, attribute);
   if (!answer) return cudaErrorInvalidValue;
   *value = *answer;
   return cudaSuccess;

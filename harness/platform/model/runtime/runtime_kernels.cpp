@@ -55,15 +55,19 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   if (resident == 0) return cudaErrorLaunchOutOfResources;
 
   // Before compute capability 9.0 there is no such figure.
-  const auto early = device_.find("launch_programmatic_seconds");
-  if (launch.programmatic && !early) return cudaErrorNotSupported;
+  if (launch.programmatic && !device_.find("launch_programmatic_seconds")) {
+    return cudaErrorNotSupported;
+  }
 
-  const bool captured = queue->capture != nullptr;
-  if (!captured && options_.lazy_loading && !loaded_.contains(launch.function)) {
+  if (queue->capture == nullptr && options_.lazy_loading && !loaded_.contains(launch.function)) {
     if (const cudaError_t error = wait_until_idle(); error != cudaSuccess) return error;
   }
   loaded_.insert(launch.function);
+  return enqueue(*queue, kernel_work(std::move(launch), *queue, resident));
+}
 
+Work Runtime::kernel_work(KernelLaunch launch, const CUstream_st& queue, unsigned resident) {
+  const dim3 grid = launch.grid;
   const double blocks =
       static_cast<double>(grid.x) * static_cast<double>(grid.y) * static_cast<double>(grid.z);
   // Room beside others is short in two ways: resident blocks, and the unit that the kernel was seen
@@ -72,17 +76,19 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   const auto seen = utilisation_.find(identity);
   // Part of what an empty kernel takes between two events overlaps with the next one's start.
   const double floor = device_["kernel_floor_seconds"];
-  const double spacing = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"];
+  const double spacing =
+      device_[queue.capture != nullptr ? "launch_graph_seconds" : "launch_stream_seconds"];
+  const double early = device_.find("launch_programmatic_seconds").value_or(spacing);
   Work work{
       .name = launch.name,
       .engine = Engine::compute,
       .share = std::max(std::min(1.0, blocks / (resident * device_["sm_count"])),
                         seen == utilisation_.end() ? 0.0 : seen->second),
-      .priority = queue->priority,
+      .priority = queue.priority,
       .hold_seconds = spacing,
       .lead_seconds = std::max(floor - spacing, 0.0),
-      .early_hold_seconds = early.value_or(spacing),
-      .early_lead_seconds = std::max(floor - early.value_or(spacing), 0.0),
+      .early_hold_seconds = early,
+      .early_lead_seconds = std::max(floor - early, 0.0),
       .early = launch.programmatic,
   };
   work.touches = std::make_shared<Touches>();
@@ -100,7 +106,7 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
                ? std::numeric_limits<double>::infinity()
                : outcome.seconds;
   };
-  return enqueue(*queue, std::move(work));
+  return work;
 }
 
 cudaError_t Runtime::queue_operation(Work work, cudaStream_t stream) {

@@ -119,6 +119,94 @@ double miss_rate(std::span<const FootprintSums> footprints, double stretch, doub
   return rate;
 }
 
+// What all of a kernel's reads compete for, in sectors.
+struct Caches {
+  double l1 = 0, l2 = 0;  // of an SM, and of the partition that it asks
+  double partitions = 1;
+  double fetch_bytes = 0;
+  double of_block = 0, of_wave = 0;  // what a block reads, and a wave of them
+  double stretch = 1;    // reads of all blocks of an SM for each of one block that are new to it
+  double l1_misses = 0;  // a rate, of what blocks read again themselves
+
+  // The share of an allocation that a cache serves when it is read again.
+  static double hits(const Population& p, double capacity) {
+    const double ratio = p.room * p.working_set / capacity;
+    return p.is_swept ? swept_hits(ratio) : random_hits(ratio);
+  }
+};
+
+Caches caches_of(std::span<const FootprintSums> footprints, std::span<const Population> populations,
+                 const CachedGrid& grid, const DeviceSpec& device) {
+  Caches caches;
+  caches.fetch_bytes = device["dram_fetch_bytes"];
+  caches.partitions = device.find("l2_partitions").value_or(1);
+  caches.l1 = grid.l1_bytes / sector_bytes;
+  caches.l2 = device["l2_bytes"] / caches.partitions / sector_bytes;
+  double at_once = 0;
+  for (std::size_t i = 0; i < footprints.size(); ++i) {
+    caches.of_block += populations[i].of_block;
+    at_once += populations[i].room * populations[i].met_by(grid.blocks_at_once);
+    caches.of_wave += read_by_wave(footprints[i], populations[i].of_block, grid);
+  }
+  caches.stretch = caches.of_block > 0 ? at_once / caches.of_block : 1;
+  caches.l1_misses = at_once <= caches.l1 ? 0 : miss_rate(footprints, caches.stretch, caches.l1);
+  return caches;
+}
+
+// What L1 leaves to L2 of one allocation's reads, whole grid: of a block's own repeats, and of what
+// it reads first, which its SM's other blocks may have read before.
+struct LeavingL1 {
+  double again = 0, first = 0;
+};
+
+LeavingL1 leaving_l1(const FootprintSums& f, const Population& p, const CachedGrid& grid,
+                     const Caches& caches) {
+  double again = 0;
+  for (const Reuse& reuse : f.reuses) {
+    again +=
+        reuse.count * -std::expm1(-reuse.mean() * caches.stretch * caches.l1_misses / caches.l1);
+  }
+  const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
+  const double an_sm_distinct =
+      std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
+  const double first =
+      grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - Caches::hits(p, caches.l1)));
+  return {again * grid.scale, first};
+}
+
+// A request is served when its slowest sector is.
+double waiting_beyond_l1(const FootprintSums& f, const LeavingL1& leaving) {
+  const auto by_block = static_cast<double>(f.read_by_block);
+  const double repeated = static_cast<double>(f.read_requests) - by_block;
+  const double beside_new = static_cast<double>(f.read_beside_new);
+  return leaving.again + leaving.first +
+         (beside_new > 0 ? beside_new * (leaving.first / by_block - leaving.again / repeated) : 0);
+}
+
+// Each distinct sector is fetched once unless it is still there; then it is read again.
+void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
+                 const LeavingL1& leaving, const CachedGrid& grid, const Caches& caches,
+                 Reads& reads) {
+  const double fetches = static_cast<double>(f.read_fetches) / static_cast<double>(f.read_distinct);
+  const L2Shares shares = l2_shares(Caches::hits(p, caches.l2), caches.partitions);
+  const double first = std::min(reads.leaving_l1, p.of_grid);
+  // What several blocks of a wave read: the first of them brings it in for the others, unless too
+  // much is read before they come by.
+  const double waves = std::max(1.0, grid.traced_blocks * grid.scale / grid.wave());
+  const double by_waves = std::max(p.of_grid, waves * read_by_wave(f, p.of_block, grid));
+  const double meanwhile =
+      caches.of_block > 0 ? mean_skew(f) * grid.warps * caches.of_wave / caches.of_block : 0;
+  const double beside = std::max(0.0, leaving.first - by_waves) * std::exp(-meanwhile / caches.l2);
+  const double repeats = reads.leaving_l1 - first - beside;
+  const double kept = first * held.fraction;
+  reads.l2_near = kept * held.near + beside + repeats * shares.near;
+  reads.l2_far = kept * (1 - held.near) + repeats * shares.far;
+  reads.l2_missed = first - kept + repeats * shares.missed;
+  // Sectors that are swept over find their neighbours fetched; others are fetched each for itself.
+  reads.dram_bytes = caches.fetch_bytes * ((first - kept) * fetches +
+                                           repeats * shares.missed * (p.is_swept ? fetches : 1));
+}
+
 }  // namespace
 
 double expected_distinct(double draws, double population) {
@@ -161,76 +249,18 @@ L2Shares l2_shares(double hits, double partitions) {
 std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
                                 std::span<const Held> held, const CachedGrid& grid,
                                 const DeviceSpec& device) {
-  const double fetch_bytes = device["dram_fetch_bytes"];
-  const double partitions = device.find("l2_partitions").value_or(1);
-  const double l1_sectors = grid.l1_bytes / sector_bytes;
-  const double l2_sectors = device["l2_bytes"] / partitions / sector_bytes;  // that an SM asks
-
   std::vector<Population> populations;
-  double of_block = 0, at_once = 0, of_wave = 0;  // sectors
-  for (const FootprintSums& f : footprints) {
-    populations.push_back(population_of(f, grid));
-    of_block += populations.back().of_block;
-    at_once += populations.back().room * populations.back().met_by(grid.blocks_at_once);
-    of_wave += read_by_wave(f, populations.back().of_block, grid);
-  }
-  const double stretch = of_block > 0 ? at_once / of_block : 1;
-  const double misses = at_once <= l1_sectors ? 0 : miss_rate(footprints, stretch, l1_sectors);
-
+  for (const FootprintSums& f : footprints) populations.push_back(population_of(f, grid));
+  const Caches caches = caches_of(footprints, populations, grid, device);
   std::vector<Reads> all;
   for (std::size_t i = 0; i < footprints.size(); ++i) {
-    const FootprintSums& f = footprints[i];
-    const Population& p = populations[i];
     Reads reads;
-    if (f.read_requests == 0) {
-      all.push_back(reads);
-      continue;
+    if (footprints[i].read_requests > 0) {
+      const LeavingL1 leaving = leaving_l1(footprints[i], populations[i], grid, caches);
+      reads.leaving_l1 = leaving.again + leaving.first;
+      reads.waiting_beyond_l1 = waiting_beyond_l1(footprints[i], leaving);
+      serve_by_l2(footprints[i], populations[i], held[i], leaving, grid, caches, reads);
     }
-    const auto hits = [&](double capacity) {
-      const double ratio = p.room * p.working_set / capacity;
-      return p.is_swept ? swept_hits(ratio) : random_hits(ratio);
-    };
-    // A block's own repeats, then what its SM's other blocks read before.
-    double again = 0;
-    for (const Reuse& reuse : f.reuses) {
-      again += reuse.count * -std::expm1(-reuse.mean() * stretch * misses / l1_sectors);
-    }
-    const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
-    const double an_sm_distinct =
-        std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
-    const double first_leaving =
-        grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - hits(l1_sectors)));
-    reads.leaving_l1 = again * grid.scale + first_leaving;
-    // A request is served when its slowest sector is.
-    const auto by_block = static_cast<double>(f.read_by_block);
-    const double repeated = static_cast<double>(f.read_requests) - by_block;
-    const double beside_new = static_cast<double>(f.read_beside_new);
-    reads.waiting_beyond_l1 =
-        reads.leaving_l1 +
-        (beside_new > 0 ? beside_new * (first_leaving / by_block - again * grid.scale / repeated)
-                        : 0);
-
-    // Each distinct sector is fetched once unless it is still there; then it is read again.
-    const double fetches =
-        static_cast<double>(f.read_fetches) / static_cast<double>(f.read_distinct);
-    const L2Shares shares = l2_shares(hits(l2_sectors), partitions);
-    const double first = std::min(reads.leaving_l1, p.of_grid);
-    // What several blocks of a wave read: the first of them brings it in for the others, unless too
-    // much is read before they come by.
-    const double waves = std::max(1.0, grid.traced_blocks * grid.scale / grid.wave());
-    const double by_waves = std::max(p.of_grid, waves * read_by_wave(f, p.of_block, grid));
-    const double meanwhile = of_block > 0 ? mean_skew(f) * grid.warps * of_wave / of_block : 0;
-    const double beside =
-        std::max(0.0, first_leaving - by_waves) * std::exp(-meanwhile / l2_sectors);
-    const double repeats = reads.leaving_l1 - first - beside;
-    const double kept = first * held[i].fraction;
-    reads.l2_near = kept * held[i].near + beside + repeats * shares.near;
-    reads.l2_far = kept * (1 - held[i].near) + repeats * shares.far;
-    reads.l2_missed = first - kept + repeats * shares.missed;
-    // Sectors that are swept over find their neighbours fetched; others are fetched each for
-    // itself.
-    reads.dram_bytes = fetch_bytes * ((first - kept) * fetches +
-                                      repeats * shares.missed * (p.is_swept ? fetches : 1));
     all.push_back(reads);
   }
   return all;

@@ -56,9 +56,10 @@ struct Traffic {
   double link_seconds = 0;  // for these, and for what is the host's
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
-  double l1_hit_fraction = 0;  // of the sectors read
-  double l2_hit_fraction = 0;  // of the sectors that left the SMs to be read
-  double l2_far_fraction = 0;  // of those, the ones that another partition of L2 had
+  double l1_hit_fraction = 0;   // of the sectors read
+  double l1_wait_fraction = 0;  // of the sectors that loads wait for: served by L1
+  double l2_hit_fraction = 0;   // of the sectors that left the SMs to be read
+  double l2_far_fraction = 0;   // of those, the ones that another partition of L2 had
 };
 
 struct Term {
@@ -80,9 +81,9 @@ struct Prediction {
 };
 
 // How much of an allocation L2 still holds.
-using Residency = std::function<Held(const FootprintSums&)>;
+using L2Contents = std::function<Held(const FootprintSums&)>;
 
 Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
-                   const Residency& residency);
+                   const L2Contents& contents);
 
 }  // namespace gpubench::model

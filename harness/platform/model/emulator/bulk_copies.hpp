@@ -1,0 +1,70 @@
+// Copies into shared memory by the copy engine, which arrive at an mbarrier (cp.async.bulk).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/platform/model/emulator/block.hpp"
+#include "harness/platform/model/emulator/mbarriers.hpp"
+#include "harness/platform/model/emulator/warpgroup_reads.hpp"
+#include "harness/platform/model/memory/tensor_map.hpp"
+
+namespace gpubench::model {
+
+class BulkCopies {
+ public:
+  BulkCopies(Block& block, Mbarriers& mbarriers, WarpgroupReads& reads)
+      : block_(block), mbarriers_(mbarriers), reads_(reads) {}
+
+  void begin_block() { late_copies_.clear(); }
+  // Nobody can run: what somebody waits for lands, and nothing else. False: there is no such copy.
+  bool land_late();
+
+  // --- from a lane ---
+  // Bytes in a row.
+  void copy(void* to_shared, const void* from_global, std::size_t bytes, void* barrier,
+            const void* code);
+  // A box of a matrix that a tensor map describes.
+  void copy_box(void* to_shared, const void* map, unsigned column, unsigned row, void* barrier,
+                const void* code);
+
+ private:
+  struct Box {
+    TensorMap of;
+    unsigned column, row;
+    std::uint32_t row_bytes;
+    std::uint64_t to;
+
+    std::uint64_t from(std::uint32_t i) const;         // of its row i
+    std::uint32_t bytes_there(std::uint32_t i) const;  // of this row, that lie in the matrix
+  };
+
+  // What is still to land of a copy: `bytes` of it exist, the rest of `room` is zeros.
+  struct Piece {
+    std::uint64_t to = 0, from = 0;
+    std::uint32_t bytes = 0, room = 0;
+  };
+  // A copy that has not landed, and where it then arrives.
+  struct LateCopy {
+    Mbarrier* barrier = nullptr;
+    unsigned bytes = 0;
+    std::vector<Piece> pieces{};
+  };
+
+  void bring(const Piece& piece);
+  static void land(const Piece& piece);
+  bool is_awaited(const LateCopy& copy) const;
+  void bring_row(const Box& box, std::uint32_t i, const void* code);
+  void bring_lines(std::uint64_t to, std::uint64_t from, std::size_t bytes, const void* code);
+  void record(EventKind kind, std::uint64_t address, std::uint64_t bytes, const void* code);
+  void arrive(Mbarrier& barrier, std::uint64_t to, unsigned bytes, const void* code);
+
+  Block& block_;
+  Mbarriers& mbarriers_;
+  WarpgroupReads& reads_;
+  std::vector<Piece> late_pieces_;  // of the copy that is being made
+  std::vector<LateCopy> late_copies_;
+};
+
+}  // namespace gpubench::model

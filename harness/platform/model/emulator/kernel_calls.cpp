@@ -1,0 +1,131 @@
+// The calls of a kernel's code: each finds the block that runs on this thread, and says where in
+// the code it stands.
+#include <atomic>
+
+#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/include/bulk_copy.hpp"
+#include "harness/platform/model/include/cooperative_groups.h"
+#include "harness/platform/model/include/cuda_pipeline_primitives.h"
+#include "harness/platform/model/include/device_clock.hpp"
+#include "harness/platform/model/include/device_language.h"
+#include "harness/platform/model/include/integer_mad.hpp"
+#include "harness/platform/model/include/outer_product.hpp"
+#include "harness/platform/model/include/warp_matrix.h"
+
+using gpubench::model::running_block;
+namespace warp_operation = gpubench::model::warp_operation;
+
+void __syncthreads() noexcept { running_block->block_barrier(__builtin_return_address(0)); }
+void __syncwarp(unsigned mask) noexcept {
+  running_block->collectives().take_part({.mask = mask, .operation = warp_operation::sync},
+                                         __builtin_return_address(0));
+}
+
+namespace gpubench::model {
+
+void grid_barrier() noexcept { running_block->grid_barrier(__builtin_return_address(0)); }
+std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
+                      int width) noexcept {
+  return running_block->collectives().take_part({.mask = mask,
+                                                 .operation = static_cast<int>(how),
+                                                 .value = value,
+                                                 .argument = argument,
+                                                 .width = width},
+                                                __builtin_return_address(0));
+}
+unsigned ballot(unsigned mask, bool predicate) noexcept {
+  return static_cast<unsigned>(running_block->collectives().take_part(
+      {.mask = mask, .operation = warp_operation::vote, .value = predicate ? 1u : 0u},
+      __builtin_return_address(0)));
+}
+void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
+                         std::size_t zeros) noexcept {
+  running_block->thread_copies().copy(to_shared, from_global, bytes, zeros,
+                                      __builtin_return_address(0));
+}
+void multiply_matrices(Tensor type, MatrixElements mine) noexcept {
+  running_block->matrices().multiply(type, false, mine, __builtin_return_address(0));
+}
+void load_matrices(unsigned* to, const void* row, bool transposed) noexcept {
+  running_block->matrices().load(to, row, transposed, __builtin_return_address(0));
+}
+void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept {
+  running_block->matrices().multiply(type, true, mine, __builtin_return_address(0));
+}
+long long no_clock() noexcept { running_block->no_clock(__builtin_return_address(0)); }
+int multiply_add(int a, int b, int c) noexcept {
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::mad_int32, __builtin_return_address(0));
+  }
+  return static_cast<int>(static_cast<unsigned>(a) * static_cast<unsigned>(b) +
+                          static_cast<unsigned>(c));
+}
+void add_products(float* sums, const float* a, unsigned rows, const float* b,
+                  unsigned columns) noexcept {
+  running_block->add_products(sums, a, rows, b, columns, __builtin_return_address(0));
+}
+void commit_copies() noexcept { running_block->thread_copies().commit(); }
+void wait_for_copies(std::size_t groups_left) noexcept {
+  running_block->thread_copies().wait(groups_left, __builtin_return_address(0));
+}
+void multiply_shared(SharedProduct mine) noexcept {
+  running_block->matrices().multiply_shared(mine, __builtin_return_address(0));
+}
+void commit_products() noexcept {
+  running_block->matrices().commit_products(__builtin_return_address(0));
+}
+void wait_for_products(unsigned groups_left) noexcept {
+  running_block->matrices().wait_for_products(groups_left, __builtin_return_address(0));
+}
+void begin_mbarrier(void* barrier, unsigned arrivals) noexcept {
+  running_block->mbarriers().init(barrier, arrivals, __builtin_return_address(0));
+}
+void arrive_at(void* barrier) noexcept {
+  running_block->mbarriers().arrive(barrier, __builtin_return_address(0));
+}
+void copy_box(void* to_shared, const void* map, unsigned column, unsigned row,
+              void* barrier) noexcept {
+  running_block->bulk_copies().copy_box(to_shared, map, column, row, barrier,
+                                        __builtin_return_address(0));
+}
+void expect_bytes(void* barrier, std::size_t bytes) noexcept {
+  running_block->mbarriers().expect(barrier, bytes, __builtin_return_address(0));
+}
+void copy_bulk(void* to_shared, const void* from_global, std::size_t bytes,
+               void* barrier) noexcept {
+  running_block->bulk_copies().copy(to_shared, from_global, bytes, barrier,
+                                    __builtin_return_address(0));
+}
+void wait_for_phase(void* barrier, unsigned parity) noexcept {
+  running_block->mbarriers().wait(barrier, parity, __builtin_return_address(0));
+}
+void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared(); }
+
+}  // namespace gpubench::model
+
+namespace {
+
+// Blocks run on several threads at once, so an atomic has to be one.
+template <class T>
+T counted_atomic_add(T* address, T value, const void* code) {
+  running_block->on_access(address, sizeof(T), gpubench::model::EventKind::atomic, code);
+  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+int atomicAdd(int* address, int value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+unsigned int atomicAdd(unsigned int* address, unsigned int value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+unsigned long long atomicAdd(unsigned long long* address, unsigned long long value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+float atomicAdd(float* address, float value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}
+double atomicAdd(double* address, double value) noexcept {
+  return counted_atomic_add(address, value, __builtin_return_address(0));
+}

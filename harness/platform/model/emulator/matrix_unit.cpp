@@ -1,0 +1,177 @@
+#include "harness/platform/model/emulator/matrix_unit.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "harness/platform/model/emulator/host_code.hpp"
+#include "harness/platform/model/emulator/matrices.hpp"
+
+namespace gpubench::model {
+
+namespace operation = warp_operation;
+
+void MatrixUnit::refuse_partial_warpgroup(const char* who, unsigned lanes_together,
+                                          const void* code) {
+  const LaneScheduler& lanes = block_.lanes();
+  if ((lanes.current() / lanes_together + 1) * lanes_together <= lanes.lanes()) return;
+  const HostCode host;
+  block_.fault("matrix multiplication by " + std::string(who) + " threads,", code);
+}
+
+void MatrixUnit::multiply(Tensor type, bool by_warpgroup, const MatrixElements& mine,
+                          const void* code) {
+  refuse_partial_warpgroup(
+      by_warpgroup ? "a warpgroup of fewer than 128" : "a warp of fewer than 32",
+      by_warpgroup ? 4 * warp_lanes : warp_lanes, code);
+  const int first = by_warpgroup ? operation::warpgroup_matrices : operation::matrices;
+  collectives_.take_part({.operation = first + static_cast<int>(type),
+                          .value = reinterpret_cast<std::uint64_t>(&mine)},
+                         code, this);
+}
+
+void MatrixUnit::load(unsigned* to, const void* row, bool transposed, const void* code) {
+  constexpr unsigned bytes = 16;
+  const LaneScheduler& lanes = block_.lanes();
+  const bool whole = (lanes.current_warp() + 1) * warp_lanes <= lanes.lanes();
+  const char* const wrong = !whole ? "ldmatrix by a warp of fewer than 32 threads,"
+                            : !block_.shared().holds(reinterpret_cast<std::uint64_t>(row))
+                                ? "ldmatrix of what is not shared memory,"
+                                : nullptr;
+  if (wrong != nullptr) block_.fault(wrong, code);
+  block_.on_access(row, bytes, EventKind::load, code);
+  const MatrixRow mine{to, static_cast<const std::byte*>(row)};
+  collectives_.take_part({.operation = operation::matrix_load + (transposed ? 1 : 0),
+                          .value = reinterpret_cast<std::uint64_t>(&mine)},
+                         code, this);
+}
+
+void MatrixUnit::multiply_shared(const SharedProduct& mine, const void* code) {
+  refuse_partial_warpgroup("a warpgroup of fewer than 128", 4 * warp_lanes, code);
+  collectives_.take_part(
+      {.operation = operation::shared_matrices, .value = reinterpret_cast<std::uint64_t>(&mine)},
+      code, this);
+}
+
+void MatrixUnit::commit_products(const void* code) {
+  collectives_.take_part({.operation = operation::commit_matrices}, code, this);
+}
+
+void MatrixUnit::wait_for_products(unsigned groups_left, const void* code) {
+  collectives_.take_part({.operation = operation::wait_for_matrices, .argument = groups_left}, code,
+                         this);
+}
+
+unsigned MatrixUnit::carry_out(unsigned warp, const WarpCall* const lanes[]) {
+  switch (const int what = lanes[0]->operation) {
+    case operation::shared_matrices:
+      multiply_from_shared(warp, lanes);
+      return 1;
+    case operation::commit_matrices:
+      reads_.commit(warp);
+      return 0;
+    case operation::wait_for_matrices:
+      reads_.wait(warp, lanes[0]->argument);
+      return 0;
+    case operation::matrix_load:
+    case operation::matrix_load + 1:
+      distribute(what == operation::matrix_load + 1, lanes);
+      return 1;
+    default:
+      return multiply_registers(warp, lanes);
+  }
+}
+
+// Each lane's value is where its elements are, on its own stack; all of them wait.
+unsigned MatrixUnit::multiply_registers(unsigned warp, const WarpCall* const lanes[]) {
+  WarpElements elements;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    elements[lane] = reinterpret_cast<const MatrixElements*>(lanes[lane]->value);
+  }
+  const int what = lanes[0]->operation;
+  const bool by_warpgroup = what >= operation::warpgroup_matrices;
+  const auto type = static_cast<Tensor>(
+      what - (by_warpgroup ? operation::warpgroup_matrices : operation::matrices));
+  const auto index = static_cast<std::size_t>(type);
+  if (by_warpgroup) {
+    multiply_tiles(type, elements, warp % 4);
+    block_.result().warpgroup_flops[index] += 2 * 16 * warpgroup_columns * depth_of(type);
+    return 1;
+  }
+  multiply_fragments(type, elements);
+  const unsigned products = elements[0]->products;
+  block_.result().tensor_flops[index] += std::uint64_t{2} * 16 * 8 * depth_of(type) * products;
+  return products;
+}
+
+void MatrixUnit::distribute(bool transposed, const WarpCall* const lanes[]) {
+  const auto of = [&](unsigned lane) {
+    return reinterpret_cast<const MatrixRow*>(lanes[lane]->value);
+  };
+  constexpr unsigned rows = 8;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    for (unsigned matrix = 0; matrix < warp_lanes / rows; ++matrix) {
+      std::array<std::uint16_t, 2> pair;
+      for (unsigned i = 0; i < 2; ++i) {
+        const unsigned row = transposed ? 2 * t + i : g, column = transposed ? g : 2 * t + i;
+        std::memcpy(&pair[i], of(matrix * rows + row)->row + column * sizeof pair[i],
+                    sizeof pair[i]);
+      }
+      std::memcpy(of(lane)->to + matrix, pair.data(), sizeof pair);
+    }
+  }
+}
+
+void MatrixUnit::multiply_from_shared(unsigned warp, const WarpCall* const lanes[]) {
+  const HostCode host;
+  const auto of_lane = [&](unsigned lane) -> const SharedProduct& {
+    return *reinterpret_cast<const SharedProduct*>(lanes[lane]->value);
+  };
+  const SharedProduct& first = of_lane(0);
+  std::array<float*, warp_lanes> sums;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const SharedProduct& mine = of_lane(lane);
+    sums[lane] = mine.d;
+    if (mine.a != first.a || mine.b != first.b || mine.adds != first.adds) {
+      block_.fault("wgmma of whose lanes some name other matrices,",
+                   block_.lanes().current_lane().waiting_at);
+    }
+  }
+  constexpr unsigned rows = 16;
+  const auto a = pieces_of(first.a, warp % 4 * rows, rows, warp);
+  const auto b = pieces_of(first.b, 0, first.columns, warp);
+  multiply_pieces(first.type, a, b, sums, first.adds);
+  block_.result().warpgroup_flops[static_cast<std::size_t>(first.type)] +=
+      2 * rows * first.columns * depth_of(first.type);
+}
+
+std::vector<const std::byte*> MatrixUnit::pieces_of(std::uint64_t descriptor, unsigned first,
+                                                    unsigned rows, unsigned warp) {
+  const SharedMatrix matrix(descriptor);
+  const void* const code = block_.lanes().current_lane().waiting_at;
+  if (matrix.base_offset != 0) {
+    block_.fault("wgmma from a matrix with a base offset, which the model does not know,", code);
+  }
+  // The descriptor has the lowest 18 bits of the address, and all of shared memory is less.
+  constexpr std::uint64_t reach = 0x40000;
+  const std::uint64_t begin = block_.shared().dynamic_begin();
+  const std::uint64_t end = begin + block_.shared().dynamic_bytes();
+  std::uint64_t start = (begin & ~(reach - 1)) | matrix.start;
+  if (start < begin) start += reach;
+  std::vector<const std::byte*> pieces;
+  pieces.reserve(2 * std::size_t{rows});
+  for (unsigned row = first; row < first + rows; ++row) {
+    for (const unsigned piece : {0u, 1u}) {
+      const std::uint64_t at = swizzled(start + matrix.offset(row, piece), matrix.swizzle);
+      if (at < begin || at + 16 > end) {
+        block_.fault("wgmma from beyond the dynamic shared memory,", code);
+      }
+      if (block_.is_traced()) reads_.note(at, warp);
+      pieces.push_back(reinterpret_cast<const std::byte*>(at));
+    }
+  }
+  return pieces;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,118 @@
+#include "harness/platform/model/emulator/mbarriers.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "harness/platform/model/emulator/host_code.hpp"
+
+namespace gpubench::model {
+
+void Mbarriers::begin_block() {
+  mbarriers_.clear();
+  bulk_phases_ = bulk_phases_seen_ = 0;
+  phases_seen_.assign(block_.lanes().lanes(), 0);
+}
+
+void Mbarriers::init(void* barrier, unsigned arrivals, const void* code) {
+  const HostCode host;
+  if (arrivals == 0) block_.fault("mbarrier that expects no arrival,", code);
+  const auto address = reinterpret_cast<std::uint64_t>(barrier);
+  if (!block_.shared().holds(address)) block_.fault("mbarrier outside shared memory,", code);
+  if (address % 8 != 0) block_.fault("misaligned mbarrier,", code);
+  for (const Mbarrier& other : mbarriers_) {
+    if (other.address == address) block_.fault("mbarrier that is initialised twice,", code);
+  }
+  Mbarrier& made = mbarriers_.emplace_back();
+  made.address = address;
+  made.begun_in = block_.recorder().checker().interval();
+  made.begun_by = block_.lanes().current();
+  made.arrivals = made.missing = arrivals;
+  made.seen.resize(block_.lanes().lanes());
+}
+
+Mbarrier& Mbarriers::at(const void* barrier, const char* what, const void* code) {
+  const HostCode host;
+  for (Mbarrier& known : mbarriers_) {
+    if (known.address != reinterpret_cast<std::uint64_t>(barrier)) continue;
+    if (block_.is_traced() && known.begun_by != block_.lanes().current() &&
+        known.begun_in == block_.recorder().checker().interval()) {
+      block_.fault(std::string(what) +
+                       " an mbarrier that another thread initialised, with no barrier"
+                       " between them,",
+                   code);
+    }
+    return known;
+  }
+  block_.fault(std::string(what) + " an mbarrier that nobody has initialised,", code);
+}
+
+void Mbarriers::end_phase(Mbarrier& barrier) {
+  if (barrier.missing != 0 || barrier.bytes != 0) return;
+  ++barrier.phase;
+  barrier.missing = barrier.arrivals;
+  barrier.told = barrier.arriving;
+  barrier.brought_copies = barrier.brings_copies;
+  barrier.brings_copies = false;
+  barrier.fmas_before = barrier.fmas_at_start;
+  LaneScheduler& lanes = block_.lanes();
+  for (unsigned i = 0; i < lanes.lanes(); ++i) {
+    if (lanes[i].state == LaneState::at_mbarrier && lanes[i].mbarrier == barrier.address) {
+      lanes.make_ready(i);
+    }
+  }
+}
+
+void Mbarriers::arrive_at(Mbarrier& barrier, const char* one_too_many, const void* code) {
+  if (barrier.missing == 0) block_.fault(one_too_many, code);
+  --barrier.missing;
+  if (block_.is_traced()) arrivals_.tell(block_.lanes().current_warp(), barrier.arriving);
+}
+
+void Mbarriers::arrive(void* barrier, const void* code) {
+  const HostCode host;
+  Mbarrier& mbarrier = at(barrier, "arrival at", code);
+  arrive_at(mbarrier, "mbarrier with more arrivals than it expects in a phase,", code);
+  end_phase(mbarrier);
+}
+
+void Mbarriers::expect(void* barrier, std::size_t bytes, const void* code) {
+  const HostCode host;
+  Mbarrier& mbarrier = at(barrier, "arrival at", code);
+  arrive_at(mbarrier, "mbarrier that arrives twice in one phase,", code);
+  mbarrier.bytes += static_cast<std::int64_t>(bytes);
+  mbarrier.fmas_at_start = block_.recorder().multiply_adds_so_far();
+  mbarrier.brings_copies = bytes > 0;
+  if (bytes > 0) {
+    mbarrier.beside = 0;
+    const std::uint32_t beside = bulk_phases_++ - bulk_phases_seen_;
+    for (Mbarrier& each : mbarriers_) each.beside = std::max(each.beside, beside);
+  }
+  end_phase(mbarrier);
+}
+
+void Mbarriers::bring(Mbarrier& barrier, unsigned bytes) {
+  barrier.bytes -= static_cast<std::int64_t>(bytes);
+  end_phase(barrier);
+}
+
+void Mbarriers::wait(void* barrier, unsigned parity, const void* code) {
+  Mbarrier& mbarrier = at(barrier, "wait for", code);
+  LaneScheduler& lanes = block_.lanes();
+  while (mbarrier.phase % 2 == parity) {
+    lanes.current_lane().mbarrier = mbarrier.address;
+    lanes.wait(LaneState::at_mbarrier, code);
+  }
+  if (block_.is_traced()) arrivals_.learn(lanes.current_warp(), mbarrier.told);
+  const unsigned me = lanes.current();
+  if (std::exchange(mbarrier.seen[me], mbarrier.phase) == mbarrier.phase) return;
+  if (!mbarrier.brought_copies) return;
+  const std::uint32_t behind = bulk_phases_ - ++phases_seen_[me];
+  bulk_phases_seen_ = std::max(bulk_phases_seen_, phases_seen_[me]);
+  LaneRecorder& recorder = block_.recorder();
+  const bool alone = behind == 0 && recorder.multiply_adds_so_far() == mbarrier.fmas_before;
+  const std::uint32_t beside = std::max(behind, mbarrier.beside);
+  (alone ? recorder.copy_waits().alone : recorder.copy_waits().beside) += 1 / (beside + 1.0);
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,74 @@
+#include "harness/platform/model/emulator/warpgroup_reads.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "harness/platform/model/emulator/host_code.hpp"
+
+namespace gpubench::model {
+
+void WarpgroupReads::note(std::uint64_t address, unsigned warp) {
+  const void* const code = block_.lanes().current_lane().waiting_at;
+  const std::uint64_t word = block_.shared().offset_of(address) / 4;
+  if (!block_.recorder().checker().is_under_way(word)) {
+    block_.check_order(false, address, 16, EventKind::load, code);
+    return;
+  }
+  const std::uint32_t index = block_.copies().into_word(word);
+  AsyncCopy& copy = block_.copies()[index];
+  bool awaited = true;  // by the whole warp
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    awaited = awaited && copy.is_seen_by(warp * warp_lanes + lane);
+  }
+  if (!awaited) {
+    block_.report(MemoryChecker::Verdict::under_way, address, 16, EventKind::load, code);
+  }
+  copy.read.resize(block_.lanes().warps());
+  Unwaited& mine = warps_[warp];
+  const auto known = std::find_if(mine.reads.begin(), mine.reads.end(),
+                                  [&](const auto& read) { return read.first == index; });
+  if (known == mine.reads.end()) {
+    mine.reads.emplace_back(index, mine.groups);
+    copy.read[warp] = AsyncCopy::reading;
+  } else {
+    known->second = mine.groups;
+  }
+}
+
+void WarpgroupReads::wait(unsigned warp, unsigned groups_left) {
+  if (!block_.is_traced()) return;
+  const HostCode host;
+  Unwaited& mine = warps_[warp];
+  std::erase_if(mine.reads, [&](const auto& read) {
+    const bool is_done = read.second + groups_left < mine.groups;
+    if (is_done) block_.copies()[read.first].read[warp] = arrivals_.made_by(warp) + 1;
+    return is_done;
+  });
+}
+
+void WarpgroupReads::replace(const AsyncCopy& by) {
+  CopyLog& copies = block_.copies();
+  MemoryChecker& checker = block_.recorder().checker();
+  const std::uint64_t offset = block_.shared().offset_of(by.to);
+  const Arrivals::Known& known = arrivals_.known_to(block_.lanes().current_warp());
+  for (std::uint64_t word = offset / 4; word < (offset + by.bytes) / 4; word += 4) {
+    const std::uint32_t index = copies.into_word(word);
+    if (index == CopyLog::none || !checker.is_under_way(word)) continue;
+    const AsyncCopy& before = copies[index];
+    if (before.read.empty()) continue;
+    for (unsigned warp = 0; warp < before.read.size(); ++warp) {
+      const std::uint32_t done = before.read[warp];
+      if (done == 0 || (done != AsyncCopy::reading && known[warp] >= done)) continue;
+      block_.fault("race: bulk copy to " + block_.place(by.to, by.bytes) + ", which warp " +
+                       std::to_string(warp) + " may still be reading by wgmma" +
+                       (done == AsyncCopy::reading ? " that it has not waited for"
+                                                   : ", for no arrival says otherwise") +
+                       ",",
+                   by.code);
+    }
+    checker.settle(word * 4, 16);
+    copies.forget(index);
+  }
+}
+
+}  // namespace gpubench::model

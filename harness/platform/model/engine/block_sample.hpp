@@ -1,0 +1,40 @@
+// Which of a grid's blocks are run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+#include "harness/platform/model/launch/executor.hpp"
+#include "harness/platform/model/memory/memory.hpp"
+
+namespace gpubench::model {
+
+class BlockSample {
+ public:
+  // Both must outlive the sample.
+  BlockSample(const DeviceSpec& device, const DeviceMemory& memory)
+      : device_(device), memory_(memory) {}
+
+  std::vector<std::uint64_t> choose(std::uint64_t grid_blocks, std::size_t count);
+  // Two neighbours or more, the first of which is next to each of the others; or none.
+  std::vector<std::uint64_t> to_compare(const KernelLaunch& launch);
+  // A new sequence of kernels begins.
+  void forget() {
+    sampled_.clear();
+    compared_.clear();
+  }
+
+ private:
+  const DeviceSpec& device_;
+  const DeviceMemory& memory_;
+  // The blocks that the last kernel with so many blocks ran, since forget().
+  std::map<std::uint64_t, std::vector<std::uint64_t>> sampled_;
+  // Those that the first of these kernels compared with each other, by the extents of the grid.
+  std::map<std::array<unsigned, 3>, std::vector<std::uint64_t>> compared_;
+};
+
+}  // namespace gpubench::model

@@ -1,0 +1,150 @@
+#include "harness/platform/model/engine/launch_run.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "harness/contents/random.hpp"
+#include "harness/platform/model/compiled/compiled.hpp"
+#include "harness/platform/model/engine/grid.hpp"
+
+namespace gpubench::model {
+namespace {
+
+void shuffle(std::vector<std::uint64_t>& blocks, std::uint64_t seed) {
+  for (std::size_t left = blocks.size(); left > 1; --left) {
+    std::swap(blocks[left - 1], blocks[random_bits(seed, left) % left]);
+  }
+}
+
+}  // namespace
+
+LaunchRun::LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, DeviceMemory& memory,
+                     const Ordering& ordering, Workers workers, std::vector<std::uint64_t> compared,
+                     bool explaining)
+    : launch_(launch),
+      device_(device),
+      ordering_(ordering),
+      workers_(workers),
+      compared_(std::move(compared)),
+      explaining_(explaining),
+      map_(memory, static_cast<unsigned>(device["dram_fetch_bytes"]) / sector_bytes) {
+  for (const auto& worker : workers_) worker->begin_kernel();
+}
+
+// Block i of a list goes to worker i mod n, always: the same sums on every run.
+void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
+  if (!fault_.empty()) return;
+  if (ordering_.random_blocks) shuffle(blocks, ordering_.seed);
+  const std::size_t threads = std::min(workers_.size(), blocks.size());
+  const auto work = [&](std::size_t me) {
+    workers_[me]->runner().attach();
+    for (std::size_t i = me; i < blocks.size(); i += threads) {
+      if (!run_one(*workers_[me], blocks[i], watch)) return;
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (std::size_t me = 1; me < threads; ++me) helpers.emplace_back(work, me);
+  if (threads > 0) work(0);
+}
+
+bool LaunchRun::run_one(Worker& worker, std::uint64_t block, Watch watch) {
+  const BlockResult result = worker.run(launch_, block, watch != Watch::nothing);
+  if (!result.fault.empty()) {
+    const std::lock_guard lock(mutex_);
+    if (fault_.empty()) fault_ = result.fault;
+    return false;
+  }
+  if (watch != Watch::nothing && std::ranges::find(compared_, block) != compared_.end()) {
+    auto found = worker.reads();
+    const std::lock_guard lock(mutex_);
+    reads_[block] = std::move(found);
+  }
+  if (watch == Watch::counts) {
+    worker.count(block, result, map_);
+    const std::lock_guard lock(mutex_);
+    if (explaining_ && block == 0) explained_ = worker.explain();
+    add(result);
+  }
+  return true;
+}
+
+void LaunchRun::add(const BlockResult& result) {
+  block_counts_.barriers += static_cast<double>(result.barriers);
+  for (std::size_t c = 0; c < warp_operation_kinds; ++c) {
+    block_counts_.warp_operations[c] += static_cast<double>(result.warp_operations[c]);
+  }
+  host_bytes_read_ += static_cast<double>(result.host_bytes_read);
+  host_bytes_written_ += static_cast<double>(result.host_bytes_written);
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    block_counts_.tensor_flops[t] += static_cast<double>(result.tensor_flops[t]);
+    block_counts_.warpgroup_flops[t] += static_cast<double>(result.warpgroup_flops[t]);
+  }
+}
+
+Counts LaunchRun::counts() const {
+  Counts counts = block_counts_;
+  for (const auto& worker : workers_) counts += worker->counts();
+  return counts;
+}
+
+double LaunchRun::traced_blocks() const {
+  double blocks = 0;
+  for (const auto& worker : workers_) blocks += static_cast<double>(worker->traced_blocks());
+  return blocks;
+}
+
+std::string LaunchRun::fault() const {
+  if (!fault_.empty()) return fault_;
+  // A kernel with atomics may order its blocks by them.
+  if (map_.race() && counts().at(Space::global, Access::atomic).requests == 0) {
+    return describe_race(*map_.race(), launch_, workers_[0]->runner());
+  }
+  return "";
+}
+
+KernelProfile LaunchRun::profile() {
+  KernelProfile profile;
+  profile.name = launch_.name;
+  profile.device = launch_.device;
+  profile.blocks = static_cast<double>(linear(launch_.grid));
+  profile.grid = {double(launch_.grid.x), double(launch_.grid.y), double(launch_.grid.z)};
+  profile.threads_per_block = static_cast<unsigned>(linear(launch_.block));
+  profile.shared_bytes = launch_.shared_bytes;
+  profile.traced_blocks = traced_blocks();
+  profile.counts = counts();
+  for (const auto& worker : workers_) profile.waits += worker->waits();
+  if (const CompiledKernel* compiled = compiled_kernel(device_, launch_.name)) {
+    profile.shared_bytes += compiled->static_shared_bytes;
+    profile.registers = compiled->registers;
+    profile.local_bytes = compiled->local_bytes;
+    double arithmetic = 0;
+    for (const double issued : profile.counts.issued) arithmetic += issued;
+    profile.local_words =
+        compiled->local_words(profile.traced_blocks * warps_of(launch_), arithmetic);
+  }
+  profile.host_bytes_read = host_bytes_read_;
+  profile.host_bytes_written = host_bytes_written_;
+  profile.footprints = map_.sums();
+  if (fault_.empty()) {
+    note_shared(profile.footprints, compared_, reads_, launch_.grid, map_);
+  }
+  return profile;
+}
+
+Touches LaunchRun::touches() const {
+  std::vector<const TouchedBytes*> touched;
+  for (const auto& worker : workers_) touched.push_back(&worker->touched());
+  return TouchedBytes::sum(touched);
+}
+
+std::optional<Explanation> LaunchRun::explanation() {
+  if (!explained_) return std::nullopt;
+  return Explanation{launch_.name,
+                     {0, 0, 0},
+                     0,
+                     std::move(*explained_),
+                     instructions_of(counts().scaled(1 / (traced_blocks() * warps_of(launch_))))};
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,64 @@
+// The blocks of one launch as they are run, on all workers, and what they did together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/devices/device.hpp"
+#include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/engine/neighbours.hpp"
+#include "harness/platform/model/engine/worker.hpp"
+
+namespace gpubench::model {
+
+// What is kept of a block that runs: nothing, what it reads first, or that and all counts.
+enum class Watch { nothing, reads, counts };
+
+using Workers = std::span<const std::unique_ptr<Worker>>;
+
+class LaunchRun {
+ public:
+  // All but the last two must outlive it. `compared`: blocks of which it keeps what they read.
+  // `explaining`: whether it explains block 0.
+  LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, DeviceMemory& memory,
+            const Ordering& ordering, Workers workers, std::vector<std::uint64_t> compared,
+            bool explaining);
+
+  // Runs these blocks, until one of them faults; none once one has.
+  void run(std::vector<std::uint64_t> blocks, Watch watch);
+
+  // The first fault of a block, or what ended up wrong between blocks; or "".
+  std::string fault() const;
+  // What the blocks that were counted did.
+  KernelProfile profile();
+  Touches touches() const;
+  // Once block 0 was counted.
+  std::optional<Explanation> explanation();
+
+ private:
+  bool run_one(Worker& worker, std::uint64_t block, Watch watch);
+  void add(const BlockResult& result);
+  Counts counts() const;
+  double traced_blocks() const;
+
+  const KernelLaunch& launch_;
+  const DeviceSpec& device_;
+  const Ordering& ordering_;
+  Workers workers_;
+  const std::vector<std::uint64_t> compared_;
+  const bool explaining_;
+  FootprintMap map_;
+  std::mutex mutex_;  // of all that follows
+  std::string fault_;
+  ReadSectors reads_;  // of those compared, once they have run
+  std::optional<std::vector<ExplainedAccess>> explained_;
+  Counts block_counts_;  // what blocks count, beside their warps' traces
+  double host_bytes_read_ = 0, host_bytes_written_ = 0;
+};
+
+}  // namespace gpubench::model

@@ -1,0 +1,277 @@
+#include "harness/platform/model/engine/worker.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "harness/platform/model/emulator/explain.hpp"
+#include "harness/platform/model/engine/grid.hpp"
+
+namespace gpubench::model {
+namespace {
+
+// What the emulation of a matrix multiplication costs, beside that of an access.
+constexpr std::uint64_t tensor_flops_an_event = 64;
+
+Access access_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::load:
+    case EventKind::copied_from:
+      return Access::load;
+    case EventKind::store:
+    case EventKind::copied_to:
+      return Access::store;
+    default:
+      return Access::atomic;
+  }
+}
+
+// The bytes of one sector that a lane's access covers, a bit each.
+std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned bytes) {
+  const std::uint64_t begin = sector * sector_bytes;
+  const std::uint64_t from = std::max(address, begin) - begin;
+  const std::uint64_t to = std::min(address + bytes, begin + sector_bytes) - begin;
+  if (to <= from) return 0;
+  const std::uint64_t mask = (std::uint64_t{1} << (to - from)) - 1;
+  return static_cast<std::uint32_t>(mask << from);
+}
+
+// The bytes of each of its sectors that a request asks for, a bit each.
+std::array<std::uint32_t, 2 * warp_lanes> covered_bytes(const WarpRequest& request,
+                                                        const Sectors& sectors) {
+  std::array<std::uint32_t, 2 * warp_lanes> covered;
+  const unsigned bytes = bytes_of(request.event);
+  bool in_a_row = request.lanes == ~0u;  // by far the usual case
+  for (unsigned lane = 1; lane < warp_lanes && in_a_row; ++lane) {
+    in_a_row = request.address[lane] == request.address[lane - 1] + bytes;
+  }
+  if (in_a_row) {
+    for (unsigned i = 0; i < sectors.count; ++i) {
+      covered[i] = bytes_within(sectors.id[i], request.address[0], warp_lanes * bytes);
+    }
+    return covered;
+  }
+  std::fill_n(covered.begin(), sectors.count, 0);
+  for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+    const std::uint64_t at = request.address[static_cast<std::size_t>(std::countr_zero(rest))];
+    const auto end = sectors.id.begin() + sectors.count;
+    for (auto s = std::lower_bound(sectors.id.begin(), end, at / sector_bytes);
+         s != end && *s * sector_bytes < at + bytes; ++s) {
+      covered[static_cast<std::size_t>(s - sectors.id.begin())] |= bytes_within(*s, at, bytes);
+    }
+  }
+  return covered;
+}
+
+}  // namespace
+
+std::span<const LaneTrace> Worker::warp(std::size_t first) const {
+  return std::span(runner_.traces())
+      .subspan(first, std::min<std::size_t>(warp_lanes, lanes_ - first));
+}
+
+void Worker::begin_kernel() {
+  counts_ = {};
+  waits_ = {};
+  traced_blocks_ = 0;
+  events_ = 0;
+  footprints_ = {};
+  touched_.clear();
+  zipper_ = {};  // another kernel's control flow is of no use
+  runner_.poison({});
+}
+
+BlockResult Worker::run(const KernelLaunch& launch, std::uint64_t block, bool traced) {
+  BlockResult result = runner_.run(launch, block_at(block, launch.grid), traced);
+  lanes_ = result.lanes;
+  if (traced && result.fault.empty()) {
+    // All warps, before any of them is zipped.
+    for (std::size_t first = 0; first < lanes_; first += warp_lanes) zipper_.learn(warp(first));
+  }
+  return result;
+}
+
+std::vector<ReadSector> Worker::reads() {
+  block_sectors_.clear();
+  std::vector<ReadSector> found;
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes) {
+    zipper_.zip(warp(first), [&](const WarpRequest& request) {
+      const EventKind kind = kind_of(request.event);
+      if (!is_access(request.event) || access_of(kind) != Access::load) return;
+      const auto lane = static_cast<std::size_t>(std::countr_zero(request.lanes));
+      if (runner_.is_shared(request.address[lane])) return;
+      const Sectors sectors = sectors_of(request);
+      for (unsigned i = 0; i < sectors.count; ++i) block_sectors_.at(sectors.id[i]);
+    });
+    for (std::size_t turn = 0; found.size() < block_sectors_.touched().size(); ++turn) {
+      found.push_back({block_sectors_.touched()[found.size()].sector, turn});
+    }
+  }
+  return found;
+}
+
+void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap& map) {
+  // A counted multiply-add is a call, and costs about what an event does.
+  for (const LaneTrace& trace : runner_.traces()) events_ += trace.events.size() + trace.merged;
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    events_ += (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
+  }
+  ++traced_blocks_;
+  block_sectors_.clear();
+  ranges_.clear();
+  Waiting slowest;
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes) {
+    slowest.keep_longer(count_warp(first, map));
+  }
+  waits_ += slowest;
+  for (const BlockSector& mine : block_sectors_.touched()) {
+    Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
+    const std::uint32_t bytes = footprint->add(mine);
+    touched_.add(footprint, mine);
+    if (mine.read != 0) extend(footprint, mine.sector);
+    if (bytes != 0) map.note({mine, block, bytes});
+  }
+  for (const Range& r : ranges_) r.of->end_block(r.last - r.first + 1);
+}
+
+Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
+  Counted counted;
+  const auto request_of = [&](const WarpRequest& request) { count_request(request, map, counted); };
+  zipper_.zip(warp(first), request_of, [&](Event e, std::uint32_t active) {
+    counts_.add(unit_of(e), operations_of(e), static_cast<unsigned>(std::popcount(active)));
+    if (unit_of(e) == Arithmetic::fma_fp32) counted.waits.fma_steps += operations_of(e);
+  });
+  add_lanes(first, counted.waits);
+  return counted.waits;
+}
+
+void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counted& warp) {
+  const EventKind kind = kind_of(request.event);
+  if (kind == EventKind::special) {
+    counts_.special += bytes_of(request.event);
+    return;
+  }
+  const std::uint64_t address =
+      request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
+  const Space space = runner_.is_shared(address) ? Space::shared : Space::global;
+  // A lane's own instructions move no more than 16 bytes.
+  const bool is_bulk = bytes_of(request.event) > 16;
+  AccessCounts& sum =
+      is_bulk && space == Space::global ? counts_.bulk_loads : counts_.at(space, access_of(kind));
+  const auto active = static_cast<unsigned>(std::popcount(request.lanes));
+  sum.requests += 1;
+  sum.lanes += active;
+  sum.bytes += active * bytes_of(request.event);
+  if (space == Space::shared) {
+    count_shared(request, is_bulk, sum, warp);
+  } else {
+    count_global(request, is_bulk, sum, map, warp);
+  }
+}
+
+void Worker::count_shared(const WarpRequest& request, bool is_bulk, AccessCounts& sum,
+                          Counted& warp) {
+  sum.wavefronts += wavefronts_of(request);
+  sum.ideal_wavefronts += ideal_wavefronts_of(request);
+  if (kind_of(request.event) == EventKind::copied_to) {
+    (is_bulk ? counts_.bulk_stores : counts_.async_copies) += 1;
+  } else {
+    warp.waiting = false;
+  }
+}
+
+void Worker::count_global(const WarpRequest& request, bool is_bulk, AccessCounts& sum,
+                          FootprintMap& map, Counted& warp) {
+  const EventKind kind = kind_of(request.event);
+  const Sectors sectors = sectors_of(request);
+  sum.sectors += sectors.count;
+  sum.lines += sectors.lines;
+  sum.tag_wavefronts += sectors.tag_wavefronts;
+  if (access_of(kind) == Access::load) {
+    // Lanes that together want nothing but whole sectors, once, are served without conflict.
+    const auto active = static_cast<unsigned>(std::popcount(request.lanes));
+    const bool dense = sectors.count * sector_bytes == active * bytes_of(request.event);
+    sum.wavefronts += dense ? ideal_wavefronts_of(request) : wavefronts_of(request);
+  }
+  note_footprint(request, sectors, map);
+  // Loads with nothing between them that depends on them are in flight together.
+  if (kind == EventKind::load) {
+    if (!warp.waiting) warp.waits.load_groups += 1;
+    warp.waiting = true;
+  } else if (kind == EventKind::copied_from) {
+    counts_.async_loads += is_bulk ? 0 : 1;
+  } else {
+    warp.waiting = false;
+  }
+}
+
+// What a warp's lanes say of its own: how long they wait for copies, for one load after the other
+// and for one another's multiply-adds. Paths of a divergent warp are taken one after the other, so
+// that it has more steps than any lane.
+void Worker::add_lanes(std::size_t first, Waiting& warp) const {
+  CopyWaits copies;
+  double chain = 0, steps = 0;
+  for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes_); ++i) {
+    const LoadChain& loads = runner_.load_chain(i);
+    warp.load_chain = std::max(warp.load_chain, static_cast<double>(loads.global()));
+    warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(loads.shared()));
+    copies.alone = std::max(copies.alone, runner_.copy_waits(i).alone);
+    copies.beside = std::max(copies.beside, runner_.copy_waits(i).beside);
+    chain = std::max(chain, static_cast<double>(runner_.chain(i).longest()));
+    steps = std::max(steps, static_cast<double>(runner_.chain(i).count()));
+  }
+  warp.load_groups += copies.alone;
+  warp.copy_waits = copies.beside;
+  if (steps > 0) warp.fma_chain = chain * warp.fma_steps / steps;
+}
+
+std::vector<ExplainedAccess> Worker::explain() {
+  Explainer explainer([this](std::uint64_t address) { return runner_.is_shared(address); },
+                      [this](std::uint64_t address) { return runner_.home_of(address); });
+  zipper_.zip(warp(0), [&](const WarpRequest& request) {
+    if (is_access(request.event)) explainer.add(request);
+  });
+  return std::move(explainer).accesses();
+}
+
+void Worker::extend(Footprint* footprint, std::uint64_t sector) {
+  auto range = std::find_if(ranges_.begin(), ranges_.end(),
+                            [=](const Range& r) { return r.of == footprint; });
+  if (range == ranges_.end()) range = ranges_.insert(range, {footprint, sector, sector});
+  range->first = std::min(range->first, sector);
+  range->last = std::max(range->last, sector);
+}
+
+void Worker::note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
+  Footprint* const footprint = footprint_at(sectors.id[0] * sector_bytes, map);
+  if (footprint == nullptr) return;
+  const bool reads = access_of(kind_of(request.event)) == Access::load;
+  const auto covered = covered_bytes(request, sectors);
+  unsigned repeats = 0;
+  for (unsigned i = 0; i < sectors.count; ++i) {
+    BlockSector& mine = block_sectors_.at(sectors.id[i]);
+    if (reads) {
+      const std::uint64_t distance = block_sectors_.read(mine);
+      footprint->read(sectors.id[i], distance);
+      repeats += distance > 0;
+      if (mine.read == 0) mine.first_read = request.event;
+      mine.read |= covered[i];
+    } else {
+      footprint->write();
+      if (mine.written == 0) mine.first_write = request.event;
+      mine.written |= covered[i];
+    }
+  }
+  if (repeats > 0 && repeats < sectors.count) footprint->read_beside_new(repeats);
+  if (reads) return;
+  access_of(kind_of(request.event)) == Access::atomic ? touched_.note_atomic(footprint)
+                                                      : touched_.note_store(footprint);
+}
+
+Footprint* Worker::footprint_at(std::uint64_t address, FootprintMap& map) {
+  for (Footprint* known : footprints_) {
+    if (known != nullptr && known->holds(address)) return known;
+  }
+  return footprints_[next_footprint_++ % footprints_.size()] = map.at(address);
+}
+
+}  // namespace gpubench::model

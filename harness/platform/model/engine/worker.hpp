@@ -1,0 +1,84 @@
+// What one of the host's threads keeps from block to block: it runs them and counts what they did.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/counts.hpp"
+#include "harness/platform/model/emulator/footprint.hpp"
+#include "harness/platform/model/emulator/touched_bytes.hpp"
+#include "harness/platform/model/emulator/warp_requests.hpp"
+#include "harness/platform/model/engine/neighbours.hpp"
+#include "harness/platform/model/time/time_model.hpp"
+#include "harness/records/explanation.hpp"
+
+namespace gpubench::model {
+
+class Worker {
+ public:
+  // Both must outlive the worker.
+  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering)
+      : runner_(memory, is_mapped_host, ordering) {}
+
+  void begin_kernel();
+  // Runs a block; if `traced`, what follows may be asked of it.
+  BlockResult run(const KernelLaunch& launch, std::uint64_t block, bool traced);
+  // The sectors of global memory that the block reads, by the warp that reads them first, in its
+  // order.
+  std::vector<ReadSector> reads();
+  // Adds the block to the counts of this kernel.
+  void count(std::uint64_t block, const BlockResult& result, FootprintMap& map);
+  // Explains the first warp of the block that count() has just counted.
+  std::vector<ExplainedAccess> explain();
+
+  BlockRunner& runner() { return runner_; }
+  // Of the blocks of this kernel that were counted.
+  const Counts& counts() const { return counts_; }
+  const Waiting& waits() const { return waits_; }
+  const TouchedBytes& touched() const { return touched_; }
+  std::uint64_t traced_blocks() const { return traced_blocks_; }
+  // What it cost to run and count them, in accesses and multiply-adds of a lane.
+  std::uint64_t events() const { return events_; }
+
+ private:
+  // A warp that is counted.
+  struct Counted {
+    Waiting waits;
+    bool waiting = false;  // for loads that nothing has used yet
+  };
+  // Of one allocation's sectors, those between which the block's reads lie.
+  struct Range {
+    Footprint* of;
+    std::uint64_t first, last;
+  };
+
+  std::span<const LaneTrace> warp(std::size_t first) const;
+  Waiting count_warp(std::size_t first, FootprintMap& map);
+  void count_request(const WarpRequest& request, FootprintMap& map, Counted& warp);
+  void count_shared(const WarpRequest& request, bool is_bulk, AccessCounts& sum, Counted& warp);
+  void count_global(const WarpRequest& request, bool is_bulk, AccessCounts& sum, FootprintMap& map,
+                    Counted& warp);
+  void add_lanes(std::size_t first, Waiting& warp) const;
+  void extend(Footprint* footprint, std::uint64_t sector);
+  void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
+  Footprint* footprint_at(std::uint64_t address, FootprintMap& map);
+
+  BlockRunner runner_;
+  WarpZipper zipper_;
+  std::vector<Range> ranges_;
+  BlockSectors block_sectors_;
+  TouchedBytes touched_;
+  std::array<Footprint*, 4> footprints_{};  // the last that were found
+  unsigned next_footprint_ = 0;
+  std::size_t lanes_ = 0;
+  Counts counts_;
+  Waiting waits_;
+  std::uint64_t traced_blocks_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace gpubench::model

@@ -1,0 +1,56 @@
+// A kernel and the device that runs it: what every term of its time starts from.
+#pragma once
+
+#include "harness/platform/model/time/time_model.hpp"
+
+namespace gpubench::model {
+
+struct KernelOnDevice {
+  KernelOnDevice(const KernelProfile& of, const DeviceSpec& on);
+
+  // The SM with the most blocks decides what an SM's own units need.
+  double sm_seconds(double cycles) const { return cycles * share_of_fullest / clock; }
+  // The same of a unit that takes a warp's operation whole, however few of its lanes are active.
+  double unit_seconds(double operations, double flops, const char* figure) const {
+    return sm_seconds(flops * warp_lanes * operations / device[figure]);
+  }
+  const AccessCounts& global(Access kind) const { return counts.at(Space::global, kind); }
+
+  const KernelProfile& profile;
+  const DeviceSpec& device;
+  Occupancy occupancy;
+  double sms = 0;
+  double clock = 0;
+  double scale = 0;              // blocks of the grid for each traced one
+  Counts counts;                 // of the whole grid, as what follows
+  double local_words = 0;        // of local memory, 4 bytes per lane
+  double blocks_on_fullest = 0;  // on the SM with the most blocks
+  double share_of_fullest = 0;   // of the grid
+  double l1_capacity = 0;        // bytes of an SM, what shared memory leaves of it
+};
+
+// Where its global accesses are served.
+Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents);
+
+// --- terms of throughput, in seconds ---
+double dram_seconds(const Traffic& traffic, const DeviceSpec& device);
+double l1_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
+double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
+double issue_seconds(const KernelOnDevice& kernel);
+
+struct TensorTerm {
+  double seconds = 0;
+  std::string roof;  // of the type that the unit works at the longest
+};
+TensorTerm tensor_term(const KernelOnDevice& kernel);
+
+// --- terms of latency ---
+struct LatencyTerm {
+  double seconds = 0;
+  double queued = 0;  // what a queue of one more latency at a busy memory adds, by its length
+};
+LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic);
+// How long waiting and a memory that is busy for `busy` take together.
+double loaded_seconds(const LatencyTerm& latency, double busy);
+
+}  // namespace gpubench::model

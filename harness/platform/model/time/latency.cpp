@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <cmath>
+
+#include "harness/platform/model/time/kernel_on_device.hpp"
+
+namespace gpubench::model {
+namespace {
+
+// Of a load, in cycles, a mean.
+double load_latency(const Traffic& traffic, const DeviceSpec& device) {
+  const double l1_hit = traffic.l1_wait_fraction;
+  const double l2_hit = traffic.l2_hit_fraction;
+  const double near_latency = device["l2_latency_cycles"];
+  const double l2_latency =
+      std::lerp(near_latency, device.find("l2_far_latency_cycles").value_or(near_latency),
+                traffic.l2_far_fraction);
+  return l1_hit * device["l1_latency_cycles"] +
+         (1 - l1_hit) * (l2_hit * l2_latency + (1 - l2_hit) * device["dram_latency_cycles"]);
+}
+
+// A warp gets through its multiply-adds no faster than its scheduler's share of the unit takes
+// them, or one a latency where they depend on each other.
+double multiply_add_cycles(const Waiting& waits, const DeviceSpec& device) {
+  const double each =
+      2.0 * warp_lanes * device["warp_schedulers_per_sm"] / device["fp32_flops_per_clock_per_sm"];
+  return std::max(waits.fma_chain * device.find("fp32_latency_cycles").value_or(0),
+                  waits.fma_steps * each);
+}
+
+}  // namespace
+
+// By Little's law: each resident warp waits once for every run of independent loads, and then for
+// its multiply-adds, while asynchronous copies are under way. A block lasts as long as its slowest
+// warp; blocks that do not fit at once take turns, and what leaves is not replaced at once.
+LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
+  const KernelProfile& profile = kernel.profile;
+  const DeviceSpec& device = kernel.device;
+  const Waiting& waits = profile.waits;
+  const double latency = load_latency(traffic, device);
+  const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
+  const double beside = std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device));
+  const double turns =
+      std::max(1.0, kernel.blocks_on_fullest / std::max(1u, kernel.occupancy.blocks_per_sm));
+  // The first block's start and the last one's end are in the launch.
+  const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
+  const double load_waits = std::max(waits.load_groups, waits.load_chain);
+  const double of_loads =
+      load_waits * latency + waits.shared_chain * device["shared_latency_cycles"];
+  LatencyTerm term;
+  term.seconds = (turns * (of_loads + beside) * of_a_block + turnaround) / kernel.clock;
+  term.queued = turns * (load_waits + waits.copy_waits) * of_a_block *
+                (1 - traffic.l1_wait_fraction) * (1 - traffic.l2_hit_fraction) *
+                device.find("dram_queue_cycles").value_or(0) / kernel.clock;
+  return term;
+}
+
+// A load waits q u / (1 - u) longer where the memory is busy for a fraction u of the time, which
+// longer waits make smaller: with T the time, w the waits of a warp by q each and b the busy time,
+// T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
+double loaded_seconds(const LatencyTerm& latency, double busy) {
+  const double waiting = latency.seconds;
+  return (waiting + busy +
+          std::sqrt((waiting - busy) * (waiting - busy) + 4 * latency.queued * busy)) /
+         2;
+}
+
+}  // namespace gpubench::model

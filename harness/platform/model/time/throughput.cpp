@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/platform/model/time/kernel_on_device.hpp"
+
+namespace gpubench::model {
+namespace {
+
+// The roof of dense matrix multiplications of this type.
+std::string tensor_roof_of(Tensor type) {
+  constexpr std::array<const char*, tensor_types> names = {"fp16", "bf16", "tf32",
+                                                           "fp8",  "int8", "fp64"};
+  return std::string("tensor_") + names[static_cast<std::size_t>(type)];
+}
+
+}  // namespace
+
+// What the best kernels reach lies between reads alone, half of each, and writes alone: in a
+// straight line.
+double dram_seconds(const Traffic& traffic, const DeviceSpec& device) {
+  const double bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
+  const double writes = bytes > 0 ? traffic.dram_write_bytes / bytes : 0;
+  const double mixed = device["dram_mixed_efficiency"];
+  const double efficiency = writes < 0.5
+                                ? std::lerp(device["dram_read_efficiency"], mixed, 2 * writes)
+                                : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
+  return bytes / (device["dram_bytes_per_second"] * efficiency);
+}
+
+// The L1 stage takes a request a cycle at best, looks tags up in banks, and moves data: for loads
+// by the banks of shared memory, with its conflicts. A word of local memory is a line to a warp.
+double l1_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
+  const DeviceSpec& device = kernel.device;
+  const AccessCounts& loads = kernel.global(Access::load);
+  const AccessCounts& stores = kernel.global(Access::store);
+  const AccessCounts& atomics = kernel.global(Access::atomic);
+  const double requests = loads.requests + stores.requests + atomics.requests + kernel.local_words;
+  const double tags = tag_banks * (loads.tag_wavefronts + stores.tag_wavefronts +
+                                   atomics.tag_wavefronts + kernel.local_words);
+  return kernel.sm_seconds(std::max({requests / device["global_requests_per_clock_per_sm"],
+                                     tags / device["l1_tags_per_clock_per_sm"],
+                                     traffic.l1_bytes / device["l1_bytes_per_clock_per_sm"]}));
+}
+
+double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
+  return kernel.sm_seconds(traffic.shared_bytes / kernel.device["shared_bytes_per_clock_per_sm"]);
+}
+
+// Only what the source names can be counted: a lower bound of the instructions issued.
+double issue_seconds(const KernelOnDevice& kernel) {
+  double instructions = kernel.local_words;
+  for (const auto& [name, of_class] : instructions_of(kernel.counts)) instructions += of_class;
+  return kernel.sm_seconds(instructions / kernel.device["warp_schedulers_per_sm"]);
+}
+
+// One unit, at a rate of its own for each type, and at a lower one for what is not asked of it by
+// its own generation's instruction.
+TensorTerm tensor_term(const KernelOnDevice& kernel) {
+  const DeviceSpec& device = kernel.device;
+  const double of_warps = device.find("mma_sync_efficiency").value_or(1);
+  double cycles = 0, most_cycles = 0;
+  TensorTerm term;
+  for (std::size_t t = 0; t < tensor_types; ++t) {
+    const auto type = static_cast<Tensor>(t);
+    const double flops = kernel.counts.tensor_flops[t] / (type == Tensor::fp64 ? 1 : of_warps) +
+                         kernel.counts.warpgroup_flops[t];
+    if (flops == 0) continue;
+    const double of_type = flops / device[tensor_roof_of(type) + "_flops_per_clock_per_sm"];
+    cycles += of_type;
+    if (of_type > most_cycles) term.roof = tensor_roof_of(type);
+    most_cycles = std::max(most_cycles, of_type);
+  }
+  term.seconds = kernel.sm_seconds(cycles);
+  return term;
+}
+
+}  // namespace gpubench::model

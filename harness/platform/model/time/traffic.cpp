@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "harness/platform/model/time/kernel_on_device.hpp"
+
+namespace gpubench::model {
+namespace {
+
+// Sums over the allocations that a kernel reads and writes, in sectors.
+struct Sums {
+  double read = 0, waiting = 0, missed = 0, far = 0;
+  double peer_reads = 0, peer_writes = 0;  // bytes
+};
+
+CachedGrid cached_grid(const KernelOnDevice& kernel) {
+  const KernelProfile& profile = kernel.profile;
+  return {kernel.scale,
+          profile.traced_blocks,
+          std::min(kernel.sms, profile.blocks),
+          std::min<double>(kernel.occupancy.blocks_per_sm, kernel.blocks_on_fullest),
+          kernel.l1_capacity,
+          profile.grid,
+          std::ceil(profile.threads_per_block / double{warp_lanes})};
+}
+
+// Local memory stays in L1 as far as that of all resident threads fits, and else comes from L2.
+double local_words_beyond_l1(const KernelOnDevice& kernel) {
+  const double resident = static_cast<double>(kernel.profile.local_bytes) *
+                          kernel.profile.threads_per_block * kernel.occupancy.blocks_per_sm;
+  return resident > kernel.l1_capacity ? kernel.local_words * (1 - kernel.l1_capacity / resident)
+                                       : 0;
+}
+
+double bytes_through_l1(const KernelOnDevice& kernel) {
+  return (kernel.global(Access::load).wavefronts + kernel.local_words) * line_bytes +
+         (kernel.global(Access::store).sectors + kernel.global(Access::atomic).sectors) *
+             sector_bytes;
+}
+
+double bytes_through_shared(const KernelOnDevice& kernel) {
+  double wavefronts = 0;
+  for (const Access o : {Access::load, Access::store, Access::atomic}) {
+    wavefronts += kernel.counts.at(Space::shared, o).wavefronts;
+  }
+  return wavefronts * line_bytes;
+}
+
+// What one allocation of the device's own adds.
+void add_own(const FootprintSums& f, const Reads& reads, double resident, double scale,
+             Traffic& traffic) {
+  traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
+  traffic.dram_read_bytes += reads.dram_bytes;
+  // What L2 still holds is overwritten in place. A sector written in part is first read.
+  // Blocks may all write the same few sectors (a histogram's bins): no more than there are.
+  const auto most = static_cast<double>(std::max(f.extent, f.write_distinct));
+  const auto distinct = static_cast<double>(f.write_distinct);
+  const double written = std::min(distinct * scale, most) * (1 - resident);
+  const double in_part =
+      distinct > 0 ? written * (1 - static_cast<double>(f.write_full) / distinct) : 0;
+  traffic.dram_write_bytes += written * sector_bytes;
+  traffic.dram_read_bytes += in_part * sector_bytes;
+}
+
+void set_hits(const Sums& sums, double asked, Traffic& traffic) {
+  if (asked <= 0) return;
+  traffic.l1_wait_fraction = std::max(0.0, 1 - sums.waiting / asked);
+  traffic.l1_hit_fraction = std::max(0.0, 1 - sums.read / asked);
+  if (sums.read <= 0) return;
+  traffic.l2_hit_fraction = 1 - sums.missed / sums.read;
+  const double hits = sums.read - sums.missed;
+  traffic.l2_far_fraction = hits > 0 ? sums.far / hits : 0;
+}
+
+// Over the links, to peers and to the host's memory. The latency of the latter is paid once, over
+// the way there and back: of the first read, or of the last write, for whose arrival a kernel's end
+// waits. Neither is cached.
+double link_seconds(const KernelOnDevice& kernel, double peer_bytes) {
+  const KernelProfile& profile = kernel.profile;
+  const DeviceSpec& device = kernel.device;
+  double seconds = 0;
+  if (peer_bytes > 0) seconds = peer_bytes / device["nvlink_bytes_per_second"];
+  if (profile.host_bytes_read + profile.host_bytes_written > 0) {
+    const double crossing =
+        kernel.scale * std::max(profile.host_bytes_read / device["pcie_h2d_bytes_per_second"],
+                                profile.host_bytes_written / device["pcie_d2h_bytes_per_second"]);
+    seconds = std::max(seconds, device["pcie_latency_seconds"] + crossing);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
+  const KernelProfile& profile = kernel.profile;
+  Traffic traffic;
+  Sums sums;
+  std::vector<Held> held;
+  for (const FootprintSums& f : profile.footprints) held.push_back(contents(f));
+  const std::vector<Reads> served =
+      served_reads(profile.footprints, held, cached_grid(kernel), kernel.device);
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    const FootprintSums& f = profile.footprints[i];
+    const Reads& reads = served[i];
+    sums.read += reads.leaving_l1;
+    sums.waiting += reads.waiting_beyond_l1;
+    sums.missed += reads.l2_missed;
+    sums.far += reads.l2_far;
+    if (f.device == profile.device) {
+      add_own(f, reads, held[i].fraction, kernel.scale, traffic);
+    } else {  // what the peer's own memory does for it is left out
+      sums.peer_reads += sector_bytes * reads.leaving_l1;
+      sums.peer_writes += sector_bytes * static_cast<double>(f.write_requests) * kernel.scale;
+    }
+  }
+  set_hits(sums, kernel.global(Access::load).sectors + kernel.counts.bulk_loads.sectors, traffic);
+  traffic.l1_bytes = bytes_through_l1(kernel);
+  traffic.shared_bytes = bytes_through_shared(kernel);
+  traffic.l2_sectors += local_words_beyond_l1(kernel) * line_bytes / sector_bytes;
+  traffic.link_bytes = std::max(sums.peer_reads, sums.peer_writes);
+  traffic.link_seconds = link_seconds(kernel, traffic.link_bytes);
+  return traffic;
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,224 @@
+// The time model where waiting binds, and grids that do not fill the device.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "tests/model/time_model_fixture.hpp"
+
+namespace gpubench::model {
+namespace {
+
+TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
+  KernelProfile chase;
+  chase.blocks = chase.traced_blocks = 1;
+  chase.threads_per_block = 32;
+  chase.waits.load_groups = 1e6;
+  FootprintSums sums;
+  const std::uint64_t loads = 1'000'000;
+  sums.read_requests = sums.read_by_block = sums.read_distinct = sums.read_fetches = loads;
+  sums.extent = 2 * loads;
+  chase.footprints = {sums};
+  chase.counts.at(Space::global, Access::load) = {1e6, 1e6, 4e6, 1e6, 1e6, 1e6, 1e6, 1e6};
+  // Every load fetches from DRAM; a fetch of more than a sector is no hit.
+  const Prediction prediction = cold(chase);
+  EXPECT_EQ(prediction.bound, "latency");
+  EXPECT_NEAR(prediction.seconds, cycles(1e6 * spec["dram_latency_cycles"]),
+              1e-4 * prediction.seconds);
+  const Prediction warm = predict(chase, spec, [](const FootprintSums&) { return 1.0; });
+  EXPECT_NEAR(warm.seconds, cycles(1e6 * spec["l2_latency_cycles"]), 1e-4 * warm.seconds);
+  const Prediction far = predict(chase, spec, [](const FootprintSums&) { return Held(1.0, 0.0); });
+  EXPECT_NEAR(far.seconds, cycles(1e6 * spec["l2_far_latency_cycles"]), 1e-4 * far.seconds);
+  // The same loads in a chain that only their values show.
+  chase.waits.load_groups = 1;
+  chase.waits.load_chain = 1e6;
+  EXPECT_NEAR(cold(chase).seconds, prediction.seconds, 1e-9 * prediction.seconds);
+}
+
+TEST_F(TimeModelTest, LittlesLaw) {
+  // Warps that wait side by side cost nothing until an SM is full; then they take turns.
+  const auto latency = [&](double blocks_an_sm) {
+    KernelProfile profile = even_grid(blocks_an_sm);
+    profile.waits.load_groups = 10 * profile.blocks;
+    FootprintSums sums;
+    sums.read_requests = sums.read_by_block = sums.read_distinct = sums.extent = 1000;
+    sums.read_fetches = 500;
+    profile.footprints = {sums};
+    profile.counts.at(Space::global, Access::load).sectors = 1000;
+    return term(cold(profile), "latency");
+  };
+  const double one = cycles(10 * spec["dram_latency_cycles"]);
+  EXPECT_NEAR(latency(1), one, 1e-6 * one);
+  EXPECT_NEAR(latency(8), one, 1e-6 * one);  // 8 blocks of 256 threads fill an SM
+  const double turnaround = cycles(spec["block_turnaround_cycles"]);
+  EXPECT_NEAR(latency(16), 2 * one + turnaround, 1e-6 * one);
+  EXPECT_NEAR(latency(80), 10 * one + 9 * turnaround, 1e-6 * one);
+}
+
+TEST_F(TimeModelTest, ABusyMemoryMakesLoadsWait) {
+  // From a memory that nobody notices to one that is all there is to wait for.
+  const auto at = [&](double words_a_thread) {
+    KernelProfile profile = stream(static_cast<std::uint64_t>(words_a_thread * (1 << 22)));
+    profile.blocks = profile.traced_blocks = 1 << 16;
+    profile.waits.load_groups = profile.blocks;
+    return cold(profile);
+  };
+  double before = 0;
+  for (const double words : {1.0 / 64, 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0}) {
+    const Prediction prediction = at(words);
+    const double busy = term(prediction, "dram"), waiting = term(prediction, "latency");
+    const double queue = term(prediction, "queue");
+    const double time = prediction.seconds - spec["kernel_floor_seconds"];
+    EXPECT_NEAR(time, std::max(busy, waiting) + queue, 1e-9 * time);
+    // Where the memory is busy for a fraction u, each wait is u / (1 - u) queues longer.
+    const double waits = waiting * spec["dram_queue_cycles"] /
+                         (spec["dram_latency_cycles"] + spec["block_turnaround_cycles"]);
+    const double used = busy / time;
+    EXPECT_NEAR(time, waiting + waits * used / (1 - used), 0.01 * time);
+    EXPECT_GT(time, before);
+    before = time;
+    EXPECT_LT(queue, 0.5 * time);
+  }
+  EXPECT_LT(term(at(1.0 / 64), "queue"), 0.01 * at(1.0 / 64).seconds);
+  EXPECT_LT(term(at(64), "queue"), 0.02 * at(64).seconds);
+}
+
+TEST_F(TimeModelTest, FewerWarpsAreNeverFaster) {
+  // As many multiply-adds whichever way, by ever more resident warps: bound by their latency, then
+  // by the unit. The launch is paid in both.
+  double before = std::numeric_limits<double>::infinity();
+  for (const unsigned warps : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
+    KernelProfile profile;
+    profile.blocks = profile.traced_blocks = 64 / warps * spec["sm_count"];
+    profile.threads_per_block = 32 * warps;
+    // One block at a time.
+    profile.shared_bytes = static_cast<std::size_t>(spec["shared_bytes_per_block_optin"]);
+    profile.counts.issued[0] = 2048.0 * 64 * spec["sm_count"];
+    profile.waits.fma_steps = 2048 * profile.blocks;
+    profile.waits.fma_chain = profile.waits.fma_steps / 4;
+    const Prediction prediction = cold(profile);
+    EXPECT_LE(prediction.seconds, before * (1 + 1e-9)) << warps;
+    EXPECT_GE(prediction.seconds,
+              term(prediction, prediction.bound) + spec["kernel_floor_seconds"]);
+    before = prediction.seconds;
+  }
+}
+
+TEST_F(TimeModelTest, ASmallKernelCostsALaunchAndItsWork) {
+  KernelProfile little = even_grid(1);
+  little.counts.issued[0] = 3e4 * spec["sm_count"];  // more than one launch, and less
+  for (const double of_that : {0.5, 0.25}) {
+    little.counts.issued[0] *= of_that;
+    const Prediction prediction = cold(little);
+    EXPECT_NEAR(prediction.seconds, spec["kernel_floor_seconds"] + term(prediction, "fp32"), 1e-15);
+  }
+}
+
+TEST_F(TimeModelTest, RegistersLimitWhatIsResident) {
+  KernelProfile profile = even_grid();
+  profile.registers = 128;  // 65536 / 128 threads: two blocks of 256, where eight would fit
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 2u);
+  profile.registers = 0;
+  EXPECT_EQ(cold(profile).occupancy.blocks_per_sm, 8u);
+}
+
+TEST_F(TimeModelTest, MultiplyAddsThatWaitForEachOther) {
+  // One block of 8 warps an SM, each with 1000 multiply-adds, 1000 or 250 of them in a row.
+  const auto latency = [&](double chain) {
+    KernelProfile profile = even_grid(1);
+    profile.waits.fma_steps = 1000 * profile.blocks;
+    profile.waits.fma_chain = chain * profile.blocks;
+    return term(cold(profile), "latency");
+  };
+  EXPECT_NEAR(latency(1000), cycles(1000 * spec["fp32_latency_cycles"]), 1e-12);
+  EXPECT_NEAR(latency(500), cycles(500 * spec["fp32_latency_cycles"]), 1e-12);
+  // Independent ones still go through the scheduler's share of the unit: a warp a clock here.
+  EXPECT_NEAR(latency(10), cycles(1000), 1e-12);
+}
+
+TEST_F(TimeModelTest, AUnitTakesAWarpsOperationWhole) {
+  KernelProfile full = even_grid(), divergent = even_grid();
+  full.counts.add(Arithmetic::fma_fp32, 1'000'000, 32);
+  divergent.counts.add(Arithmetic::fma_fp32, 1'000'000, 1);
+  for (const char* name : {"fp32", "issue"}) {
+    EXPECT_GT(term(cold(full), name), 0);
+    EXPECT_EQ(term(cold(divergent), name), term(cold(full), name));
+  }
+}
+
+TEST_F(TimeModelTest, CopiesAreUnderWayBesideMultiplyAdds) {
+  const auto latency = [&](double alone, double beside, double fmas) {
+    KernelProfile profile = even_grid(1);
+    profile.waits.load_groups = alone * profile.blocks;
+    profile.waits.copy_waits = beside * profile.blocks;
+    profile.waits.fma_steps = fmas * profile.blocks;
+    return term(cold(profile), "latency");
+  };
+  const double wait = cycles(spec["dram_latency_cycles"]);
+  EXPECT_NEAR(latency(10, 0, 1000), 10 * wait + cycles(1000), 1e-12);
+  EXPECT_NEAR(latency(0, 10, 1000), 10 * wait, 1e-12);
+  EXPECT_NEAR(latency(0, 10, 100'000), cycles(100'000), 1e-12);
+}
+
+TEST_F(TimeModelTest, SpilledRegistersAreLinesOfL1) {
+  KernelProfile profile = even_grid();
+  const double words = 1e8, an_sm = words / spec["sm_count"];
+  profile.local_words = words;
+  profile.local_bytes = 16;
+  expect_bound(profile, "l1", cycles(an_sm / spec["global_requests_per_clock_per_sm"]));
+  EXPECT_EQ(cold(profile).traffic.l2_sectors, 0);
+  // Of 2048 threads with twice the cache's bytes between them, half come from L2.
+  profile.local_bytes = static_cast<std::size_t>(2 * spec["l1_bytes_per_sm"] / 2048);
+  EXPECT_NEAR(cold(profile).traffic.l2_sectors, words * 4 / 2, 1e-6 * words);
+}
+
+TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {
+  KernelProfile even = even_grid(1), uneven = even_grid(1);
+  uneven.blocks = uneven.traced_blocks = even.blocks + 1;
+  even.counts.issued[0] = 1e6 * even.blocks;
+  uneven.counts.issued[0] = 1e6 * uneven.blocks;
+  EXPECT_NEAR(term(cold(uneven), "fp32"), 2 * term(cold(even), "fp32"), 1e-12);
+}
+
+TEST_F(TimeModelTest, ASampleScalesToItsGrid) {
+  KernelProfile whole = stream(many);
+  KernelProfile sample = stream(many / 64);
+  sample.blocks = whole.blocks;
+  sample.traced_blocks = whole.blocks / 64;
+  sample.footprints[0].extent = many;  // both ends were traced
+  const Prediction a = cold(whole), b = cold(sample);
+  EXPECT_EQ(a.bound, b.bound);
+  EXPECT_NEAR(a.seconds, b.seconds, 1e-9 * a.seconds);
+}
+
+TEST_F(TimeModelTest, SharedReadsOfASampleAreNotScaledUp) {
+  // Every block reads the same 1000 sectors.
+  KernelProfile profile = even_grid();
+  profile.traced_blocks = profile.blocks / 64;
+  FootprintSums sums;
+  sums.read_by_block = sums.read_requests =
+      static_cast<std::uint64_t>(1000 * profile.traced_blocks);
+  sums.read_distinct = sums.extent = 1000;
+  sums.read_fetches = 500;
+  profile.footprints = {sums};
+  EXPECT_NEAR(cold(profile).traffic.dram_read_bytes, 32000, 320);
+}
+
+// --- the host's memory ---
+
+TEST_F(TimeModelTest, TheHostsMemoryIsReachedOverItsLink) {
+  KernelProfile profile = even_grid();
+  profile.host_bytes_read = 16 << 20;
+  const double latency = spec["pcie_latency_seconds"];
+  const double there = latency + (16 << 20) / spec["pcie_h2d_bytes_per_second"];
+  expect_bound(profile, "link", there);
+  profile.host_bytes_written = 32 << 20;
+  expect_bound(profile, "link", latency + (32 << 20) / spec["pcie_d2h_bytes_per_second"]);
+  profile.traced_blocks /= 4;  // of the traced blocks, and as much again of every other
+  expect_bound(profile, "link", latency + 4 * (32 << 20) / spec["pcie_d2h_bytes_per_second"]);
+}
+
+}  // namespace
+}  // namespace gpubench::model
