@@ -257,3 +257,14 @@ def test_a_page_grows_by_concepts_and_not_by_rows(load):
     concepts = len({row["concept"] for row in rows})
     assert page.count(b"<figure") == concepts + 2  # the roofline and the roofs
     assert len(page) < 2_000_000
+
+
+def test_a_concept_is_explained_in_the_words_of_its_page(load):
+    page = page_of(load, [make_row("coalescing/strided_read/stride:1"), make_row("mine/k/n:1")])
+    section = page[page.index('id="concept-coalescing"') : page.index('id="concept-mine"')]
+    text = one_line(Elements(section).text)
+    assert "How to read itBandwidth along the stride, with the law" in text
+    assert "What it cannot showThe DRAM fetch size" in text
+    assert "![" not in text
+    assert "](" not in text
+    assert "Bandwidth along the stride" not in page[page.index('id="concept-mine"') :]

@@ -32,7 +32,8 @@ def wheel(tmp_path_factory) -> Path:
         symlinks=True,
         ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "gallery"),
     )
-    shutil.copytree(ROOT / "harness/devices", tree / "harness/devices")
+    for linked in ("harness/devices", "docs/concepts"):
+        shutil.copytree(ROOT / linked, tree / linked)
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
     succeed(
         [sys.executable, "-m", "pip", "wheel", *options, "-w", str(tree), "./reports"], cwd=tree
@@ -69,6 +70,9 @@ def test_the_wheel_has_every_file_of_the_package(wheel):
     assert devices
     wanted = {str(path.relative_to(package.parent)) for path in [*package.rglob("*.py"), *data]}
     wanted |= {f"gpubench_reports/devices/{path.name}" for path in devices}
+    pages = sorted((ROOT / "docs/concepts").glob("*.md"))
+    assert pages
+    wanted |= {f"gpubench_reports/concepts/{path.name}" for path in pages}
     with ZipFile(wheel) as archive:
         held = set(archive.namelist())
         assert wanted - held == set()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpubench_reports.charts.render import chart_names
 from gpubench_reports.comparisons.compare import changed
 from gpubench_reports.pages import paragraphs
+from gpubench_reports.pages.html.concept_words import sections_of
 from gpubench_reports.pages.html.drawing import MOST_RATIOS
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, joined, tag
@@ -82,6 +83,10 @@ def concepts(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
         if not own:
             why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
             parts.append(tag("p", f"No chart: {why}.", class_="small"))
+        parts += [
+            tag("details", tag("summary", title), words)
+            for title, words in sections_of(concept).items()
+        ]
         words = f"Its {len(rows)} rows in the table" if len(rows) > 1 else "Its row in the table"
         parts.append(tag("p", show_rows(words, "concept", concept)))
         if concept in result.context.concepts:
