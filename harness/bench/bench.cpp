@@ -34,13 +34,18 @@ Headline headline_of(const Work& work) {
 
 }  // namespace
 
+Row row_of(const Instance& instance) {
+  Row row;
+  row.name = instance.name;
+  row.topic = instance.topic;
+  row.kernel = instance.kernel;
+  row.arguments = instance.arguments;
+  row.axis_units = instance.axis_units;
+  return row;
+}
+
 Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& settings)
-    : platform_(platform), settings_(settings) {
-  row_.name = instance.name;
-  row_.topic = instance.topic;
-  row_.kernel = instance.kernel;
-  row_.arguments = instance.arguments;
-  row_.axis_units = instance.axis_units;
+    : platform_(platform), settings_(settings), row_(row_of(instance)) {
   platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
 }
 
@@ -212,6 +217,7 @@ void Bench::run(const Body& body) {
   }
   row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;
+  if (only_describes_) throw Described{};
   row_.measures = work_.measures;
   row_.arithmetic_unit = work_.integers ? integer_unit : flops_unit;
   row_.headline = headline_of(work_);

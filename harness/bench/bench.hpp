@@ -155,6 +155,10 @@ class Bench {
   const std::string& axis(std::string_view name) const;  // an axis of words
   const DeviceSpec& device() const { return platform_.device(); }
   bool modelled() const { return platform_.kind() == DeviceKind::model; }
+  // A profiler looks on: nothing is launched that is not the row's own.
+  bool profiled() const { return settings_.profile; }
+  // run() runs nothing and ends the bench function: row() is what it has said of itself.
+  void only_describe() { only_describes_ = true; }
 
   template <class T>
   Input<T> input(std::size_t elements) {
@@ -320,6 +324,7 @@ class Bench {
   DeviceBuffer<char> head_start_;
   int head_start_sets_ = 0;
   bool priced_ = false;
+  bool only_describes_ = false;
   bool blocks_host_ = false;
   std::size_t turn_ = 0;
   std::size_t sets_ = 1;

@@ -241,16 +241,25 @@ inline void note(Bench& bench, const GemmChoice& choice) {
   }
 }
 
-// Has the library's fastest algorithm found on the row's own operands, before anything is checked.
-template <class In, class Out>
-void tune_first(Bench& bench, Gemm& gemm, const Input<In>& a, const Input<In>& b,
-                const Output<Out>& d) {
-  bench.each_set([=, &gemm, tuned = false]() mutable {
+// Has `tune` called once on the row's own operands, before anything is checked, where a library is
+// to try its algorithms on them; `d` is what it spoils. Not under a profiler, whose user asked for
+// the row's launches and not for those of every algorithm.
+template <class Out, class Tune>
+void tune_on_operands(Bench& bench, const Output<Out>& d, Tune tune) {
+  if (bench.profiled()) return;
+  bench.each_set([=, tuned = false]() mutable {
     if (tuned) return;
-    gemm.tune(a.data(), b.data(), d.data());
+    tune();
     set_memory(d.data(), poison_byte, d.size() * sizeof(Out));
     tuned = true;
   });
+}
+
+// Has the library's fastest algorithm found.
+template <class In, class Out>
+void tune_first(Bench& bench, Gemm& gemm, const Input<In>& a, const Input<In>& b,
+                const Output<Out>& d) {
+  tune_on_operands(bench, d, [=, &gemm] { gemm.tune(a.data(), b.data(), d.data()); });
 }
 
 // Multiplies and checks a shape that the model computes, not only prices: every dimension as far

@@ -5,9 +5,7 @@
 #include "harness/system/error.hpp"
 
 namespace gpubench {
-namespace {
 
-// Whether a kernel has faulted: then every call fails from there on, whoever makes it.
 bool is_device_lost() {
   const cudaError_t error = cudaStreamQuery(nullptr);
   if (error == cudaSuccess) return false;
@@ -15,10 +13,17 @@ bool is_device_lost() {
   return error != cudaErrorNotReady;
 }
 
-}  // namespace
+Law law_of_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
+  Bench bench(instance, platform, settings);
+  bench.only_describe();
+  try {
+    instance.function(bench);
+  } catch (const Described&) {
+  }
+  return bench.row().law;
+}
 
 Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
-  static std::string faulted_row;  // the row that left the device in an error, if one did
   Bench bench(instance, platform, settings);
   Row row;
   const auto end_as = [&](Outcome outcome, const std::string& reason) {
@@ -26,11 +31,6 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
     row.outcome = outcome;
     row.reason = reason;
   };
-  if (!faulted_row.empty() && is_device_lost()) {
-    end_as(Outcome::skipped, "not run: " + faulted_row + " left the device in an error state");
-    return row;
-  }
-  faulted_row.clear();
   try {
     instance.function(bench);
     row = bench.row();
@@ -46,7 +46,6 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
   } catch (const std::exception& error) {
     end_as(Outcome::failed, error.what());
   }
-  if (row.outcome == Outcome::failed && is_device_lost()) faulted_row = row.name;
   if (row.outcome == Outcome::failed && ProcessGroup::all().count() > 1) {
     ProcessGroup::all().abort(row.name + ": " + row.reason);
   }

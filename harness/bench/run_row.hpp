@@ -21,7 +21,14 @@ struct BenchSettings {
   double warmup_seconds = 0.1;  // on a device that has a clock to warm up
 };
 
+// What is known of a row before it runs.
+Row row_of(const Instance& instance);
 // Runs one instance to its end, whatever happens in it.
 Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings);
+// Whether a kernel has faulted, or never ended: then every call fails from there on, whoever makes
+// it, and no further row can run in this process.
+bool is_device_lost();
+// The law of a row that was run before: its bench function is asked up to what it would run.
+Law law_of_row(const Instance& instance, Platform& platform, const BenchSettings& settings);
 
 }  // namespace gpubench

@@ -30,12 +30,16 @@ How it measures
                                       report only those four; display: but keep all in files
   --profile                           one run per row without the start gate, for ncu and
                                       compute-sanitizer
+  --row_limit=SECONDS                 a row that takes longer has hung: it fails, and no further row
+                                      is run (120 on a GPU, 3600 on the model; 0: no limit)
   --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
   --seed=N                            seed of the input data (42)
 What it writes
   --benchmark_out=FILE                the result file: JSON, or --benchmark_out_format=csv|console;
-                                      raw samples go beside it, as NAME.samples.jsonl. Ctrl-C
-                                      ends a run early and keeps what was done
+                                      raw samples go beside it, as NAME.samples.jsonl. Ctrl-C and
+                                      SIGTERM end a run early and keep what was done; until the
+                                      end FILE.journal keeps it too, whatever happens
+  --resume=FILE                       finishes a run that was broken off, with the same flags
   --benchmark_format=console|json|csv on standard output
   --benchmark_time_unit=ns|us|ms|s    of real_time and cpu_time in files (us)
   --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
@@ -51,7 +55,7 @@ What it writes
   --version                           version, commit and compiler
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.
 Exit code: 0 every row ran or was skipped with a reason, 1 a row or the run failed, 2 bad usage,
-130 interrupted.
+128 + N ended early by signal N (130: Ctrl-C).
 )";
 }
 

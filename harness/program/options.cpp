@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "harness/system/error.hpp"
@@ -59,6 +60,16 @@ std::vector<std::pair<std::string, std::string>> pairs(const std::string& flag,
   return result;
 }
 
+// By whom it would be refused at the end of the run.
+bool is_utf8(const std::string& text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
 // For flags of Google Benchmark's that shape an output which has one shape here.
 void only(const std::string& flag, const std::string& value, bool possible, const char* why) {
   if (value != "auto" && boolean(flag, value) != possible) {
@@ -79,6 +90,19 @@ Take sets_number(T& option) {
 }
 Take sets_text(std::string& option) {
   return [&option](const std::string&, const std::string& v) { option = v; };
+}
+// What a result file repeats, which JSON could not hold otherwise.
+void check_utf8(const std::string& flag, const std::string& value) {
+  if (is_utf8(value)) return;
+  std::string shown;
+  for (const char c : value) shown += c >= ' ' && c <= '~' ? c : '?';
+  throw UsageError("--" + flag + "='" + shown + "': must be UTF-8 text");
+}
+Take sets_utf8(std::string& option) {
+  return [&option](const std::string& f, const std::string& v) {
+    check_utf8(f, v);
+    option = v;
+  };
 }
 // `what` must be given: "FILE: needs the name of a file".
 Take sets_given(std::string& option, const std::string& what) {
@@ -106,6 +130,7 @@ Flags own_flags(Options& o) {
       {"mode", sets_one_of<Mode>(o.bench.mode, {{"cold", Mode::cold}, {"hot", Mode::hot}})},
       {"seed", sets_number(o.bench.seed)},
       {"watch_seconds", sets_number(o.bench.watch_seconds)},
+      {"row_limit", [&o](auto& f, auto& v) { o.row_limit = number<double>(f, v); }},
       {"profile", sets(o.bench.profile)},
       {"whole_grids", sets(o.bench.whole_grids)},
       {"conditions", sets_given(o.conditions, "FILE: needs the name of a file")},
@@ -113,6 +138,7 @@ Flags own_flags(Options& o) {
       {"roofs", sets(o.roofs)},
       {"terms", sets(o.terms)},
       {"explain", sets_given(o.explain, "NAME: needs the name of a row")},
+      {"resume", sets_given(o.resumed, "FILE: needs the name of a result file")},
       {"list_devices", sets(o.list_devices)},
       {"help", sets(o.help)},
       {"version", sets(o.version)},
@@ -131,7 +157,7 @@ Flags benchmark_flags(Options& o) {
       {"console", Format::console}, {"json", Format::json}, {"csv", Format::csv}};
   return {
       {"benchmark_list_tests", sets(o.list_tests)},
-      {"benchmark_filter", sets_text(o.filter)},
+      {"benchmark_filter", sets_utf8(o.filter)},
       {"benchmark_out", sets_text(o.out)},
       {"benchmark_format", sets_one_of(o.format, formats)},
       {"benchmark_out_format", sets_one_of(o.out_format, formats)},
@@ -153,7 +179,11 @@ Flags benchmark_flags(Options& o) {
        }},
       {"benchmark_report_aggregates_only", sets(o.report_aggregates_only)},
       {"benchmark_display_aggregates_only", sets(o.display_aggregates_only)},
-      {"benchmark_context", [&o](auto& f, auto& v) { o.context = pairs(f, v); }},
+      {"benchmark_context",
+       [&o](auto& f, auto& v) {
+         check_utf8(f, v);
+         o.context = pairs(f, v);
+       }},
       {"benchmark_color", [](auto& f, auto& v) { only(f, v, false, "the table has no colours"); }},
       {"benchmark_counters_tabular",
        [](auto& f, auto& v) { only(f, v, true, "counters are always columns of the table"); }},
@@ -171,8 +201,10 @@ Options parse_options(int argc, char** argv) {
   Options o;
   Flags flags = own_flags(o);
   flags.merge(benchmark_flags(o));
+  o.command.emplace_back(argv[0]);
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
+    if (!word.starts_with("--resume")) o.command.push_back(word);
     const auto equals = word.find('=');
     const std::string flag = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
@@ -186,6 +218,13 @@ Options parse_options(int argc, char** argv) {
     } else {
       throw UsageError("unknown flag '" + word + "'; --help lists them all");
     }
+  }
+  if (!o.resumed.empty()) {
+    if (!o.out.empty() && o.out != o.resumed) {
+      throw UsageError("--resume='" + o.resumed + "' writes that file: remove --benchmark_out='" +
+                       o.out + "'");
+    }
+    o.out = o.resumed;
   }
   return o;
 }

@@ -32,9 +32,12 @@ struct Options {
   bool list_tests = false;
   bool help = false;
   bool version = false;
-  std::string filter;  // a regular expression; a leading '-' excludes what matches
-  std::string out;     // "" for none
-  std::string trace;   // "" for none
+  std::string filter;   // a regular expression; a leading '-' excludes what matches
+  std::string out;      // "" for none
+  std::string resumed;  // `out`, to go on with the run that has left its journal; "" for a new run
+  // That a row may take [s]; 0: as long as it likes. Absent: by the kind of device.
+  std::optional<double> row_limit;
+  std::string trace;  // "" for none
   Format format = Format::console;
   Format out_format = Format::json;
   TimeUnit time_unit;
@@ -43,6 +46,7 @@ struct Options {
   bool display_aggregates_only = false;  // on the console alone
   std::vector<std::pair<std::string, std::string>> context;  // the user's own keys
   std::vector<std::string> rest;                             // for Google Benchmark itself
+  std::vector<std::string> command;                          // all words, without --resume
 };
 
 // UsageError names the flag and what it takes.

@@ -1,10 +1,11 @@
 #include "harness/program/output_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <system_error>
 
 #include "harness/system/error.hpp"
@@ -12,38 +13,116 @@
 namespace gpubench {
 namespace {
 
-std::filesystem::path beside(const std::filesystem::path& path) {
-  return path.string() + ".partial-" + std::to_string(getpid());
-}
+namespace fs = std::filesystem;
 
-[[noreturn]] void cannot_write(const std::filesystem::path& path) {
+[[noreturn]] void cannot_write(const fs::path& path) {
   throw UsageError("cannot write '" + path.string() +
                    "': " + std::error_code(errno, std::generic_category()).message());
 }
 
-}  // namespace
-
-void check_writable(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) {
-    throw UsageError("cannot write '" + path.string() + "': it is a directory");
+// The open descriptor of standard output or error that is this file; -1: neither is.
+int open_stream(const struct stat& file) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat open {};
+    if (fstat(stream, &open) == 0 && open.st_dev == file.st_dev && open.st_ino == file.st_ino) {
+      return stream;
+    }
   }
-  const std::filesystem::path partial = beside(path);
-  if (!std::ofstream(partial)) cannot_write(path);
-  std::filesystem::remove(partial);
+  return -1;
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path partial = beside(path);
-  std::ofstream file(partial, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const int why = errno;
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    errno = why;
-    cannot_write(path);
+void write_in_place(const fs::path& path, const std::string& text) {
+  struct stat there {};
+  const int stream = stat(path.c_str(), &there) == 0 ? open_stream(there) : -1;
+  const int file = stream >= 0 ? stream : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool written = file >= 0 && write_all(file, text);
+  const int why = errno;
+  const bool closed = stream >= 0 || file < 0 || close(file) == 0;
+  if (written && closed) return;
+  if (!written) errno = why;
+  cannot_write(path);
+}
+
+// The file at the end of a chain of symbolic links.
+fs::path behind_links(fs::path path) {
+  constexpr int longest_chain = 40;  // as the kernel has it
+  std::error_code error;
+  for (int i = 0; i < longest_chain && fs::is_symlink(path, error); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, error);
   }
+  return path;
+}
+
+// Creates a file beside `path` that was not there before: nobody can have put a link in its place.
+// -1 and errno: it cannot be had.
+int create_beside(const fs::path& path, fs::path& partial) {
+  constexpr int most_left_behind = 100;  // by killed processes of this number
+  int file = -1;
+  for (int i = 0; i < most_left_behind; ++i) {
+    partial = path.string() + ".partial-" + std::to_string(getpid()) +
+              (i == 0 ? "" : "-" + std::to_string(i));
+    file = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) break;
+  }
+  return file;
+}
+
+}  // namespace
+
+bool write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = write(file, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+bool is_written_in_place(const fs::path& path) {
+  struct stat there {};
+  return stat(path.c_str(), &there) == 0 && !S_ISDIR(there.st_mode) &&
+         (!S_ISREG(there.st_mode) || open_stream(there) >= 0);
+}
+
+void check_writable(const fs::path& path) {
+  if (fs::is_directory(path)) {
+    throw UsageError("cannot write '" + path.string() + "': it is a directory");
+  }
+  if (is_written_in_place(path)) {
+    struct stat there {};
+    const bool open = stat(path.c_str(), &there) == 0 && open_stream(there) >= 0;
+    if (!open && access(path.c_str(), W_OK) != 0) cannot_write(path);
+    return;
+  }
+  fs::path partial;
+  const int file = create_beside(behind_links(path), partial);
+  if (file < 0) cannot_write(path);
+  close(file);
+  unlink(partial.c_str());
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  if (is_written_in_place(path)) return write_in_place(path, text);
+  const fs::path real = behind_links(path);
+  fs::path partial;
+  const int file = create_beside(real, partial);
+  if (file < 0) cannot_write(path);
+  bool good = write_all(file, text);
+  int why = errno;
+  if (close(file) != 0 && good) good = false, why = errno;
+  if (good && std::rename(partial.c_str(), real.c_str()) != 0) good = false, why = errno;
+  if (good) return;
+  unlink(partial.c_str());
+  errno = why;
+  cannot_write(path);
+}
+
+bool are_same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  return fs::weakly_canonical(fs::absolute(behind_links(a)), error) ==
+         fs::weakly_canonical(fs::absolute(behind_links(b)), error);
 }
 
 }  // namespace gpubench

@@ -6,9 +6,21 @@
 
 namespace gpubench {
 
-// Written beside itself, then renamed. UsageError names the path.
+// Whether something is there that is no regular file: a device, a pipe, or what this program's own
+// standard output or error goes to. It is written to and never replaced, and no file is put beside
+// it.
+bool is_written_in_place(const std::filesystem::path& path);
+
+// A regular file, or one that is not there yet, is written beside itself, then renamed; behind a
+// symbolic link, the file that the link leads to. UsageError names the path.
 void write_file(const std::filesystem::path& path, const std::string& text);
 // UsageError when write_file() could not succeed: asked before hours of measuring.
 void check_writable(const std::filesystem::path& path);
+
+// To a descriptor; false and errno when it fails.
+bool write_all(int file, const std::string& text);
+
+// Whether two names lead to one file, which need not be there.
+bool are_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace gpubench

@@ -12,6 +12,7 @@
 
 #include "harness/program/choose_rows.hpp"
 #include "harness/program/device_list.hpp"
+#include "harness/program/journal.hpp"
 #include "harness/program/options.hpp"
 #include "harness/program/output_file.hpp"
 #include "harness/program/suite_run.hpp"
@@ -76,12 +77,14 @@ void prepare_output(const Options& options) {
       if (!file.empty()) check_writable(file);
     }
   }
-  for (const char* ending : {"", ".samples.jsonl", ".series.jsonl", ".explain.json"}) {
-    std::filesystem::path beside = options.out;
-    if (*ending != '\0') beside.replace_extension(ending);
-    if (!options.out.empty() && beside == options.trace) {
-      throw UsageError("--trace='" + options.trace + "' is a file that --benchmark_out writes");
-    }
+  if (options.out.empty() || options.trace.empty() || is_written_in_place(options.trace)) return;
+  std::vector<std::filesystem::path> written{options.out, Journal::path_of(options.out)};
+  for (const char* ending : {".samples.jsonl", ".series.jsonl", ".explain.json"}) {
+    written.push_back(std::filesystem::path(options.out).replace_extension(ending));
+  }
+  for (const std::filesystem::path& file : written) {
+    if (!are_same_file(file, options.trace)) continue;
+    throw UsageError("--trace='" + options.trace + "' is a file that --benchmark_out writes");
   }
 }
 

@@ -76,7 +76,8 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   }
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{
-      "axes", "concepts", "conditions", "cuda_version", "driver_version", "interrupted", "roofs"};
+      "axes",           "concepts",    "conditions", "cuda_version",
+      "driver_version", "interrupted", "resumed",    "roofs"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");

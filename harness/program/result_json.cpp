@@ -179,7 +179,7 @@ std::string samples_lines(const Results& results) {
                          {"mode", results.context.at("mode")},
                          {"seconds", row.samples},
                          {"discarded", row.discarded}}
-                .dump() +
+                .dump(-1, ' ', false, ordered_json::error_handler_t::replace) +
             "\n";
   }
   return text;
@@ -208,7 +208,7 @@ std::string series_lines(const Results& results) {
       const auto& reasons = moment.health.reasons;
       json["reasons"].push_back(reasons ? ordered_json(words_of(*reasons)) : ordered_json());
     }
-    text += json.dump() + "\n";
+    text += json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
   }
   return text;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -11,10 +11,13 @@
 
 #include "harness/bench/registry.hpp"
 #include "harness/platform/platform.hpp"
+#include "harness/program/journal.hpp"
 #include "harness/program/options.hpp"
 #include "harness/program/progress.hpp"
 #include "harness/program/results.hpp"
+#include "harness/program/resume.hpp"
 #include "harness/program/roofs.hpp"
+#include "harness/system/watchdog.hpp"
 
 namespace benchmark {
 class State;
@@ -32,14 +35,24 @@ class SuiteRun {
 
  private:
   void announce();
+  void open_journal();
   void register_rows();
   void run_once(const Instance& instance, int repetition, benchmark::State& state);
+  const Row* take_row(const Instance& instance, int repetition);
   Row new_row(const Instance& instance, int repetition);
+  void keep(const Row& row);
+  void print(const Row& row) const;
   void run_all();
+  int conclude();
   void judge();
   void show();
   void write_files();
+  void settle_journal();
   int summarise();
+  void lose_device(const std::string& reason);
+  [[noreturn]] void give_up();
+  double row_limit_seconds() const;
+  double elapsed_seconds() const { return kept_.elapsed_seconds + progress_.seconds(); }
 
   std::string text_in(Format format) const;
   bool modelled() const { return platform_.kind() == DeviceKind::model; }
@@ -58,6 +71,12 @@ class SuiteRun {
   std::set<std::string> unfinished_;  // skipped or failed once: their other repetitions are not run
   Progress progress_;
   bool interrupted_ = false;
+  std::optional<Journal> journal_;
+  KeptRows kept_;            // of the run that is resumed
+  std::string device_lost_;  // why no further row is run; empty: nothing is the matter
+  const Instance* running_ = nullptr;
+  int repetition_ = 0;  // of the row that is running
+  Watchdog watchdog_{[this] { give_up(); }};
 };
 
 }  // namespace gpubench

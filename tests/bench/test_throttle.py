@@ -66,7 +66,11 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path: Path) -> None:
     assert 2 <= len(file["benchmarks"]) < 64
     assert all("real_time" in row for row in file["benchmarks"])
     assert f"interrupted: {len(file['benchmarks'])} of 64 rows" in done.stdout
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.json", "run.samples.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "run.json",
+        "run.json.journal",
+        "run.samples.jsonl",
+    ]
 
 
 def test_a_run_that_ends_by_itself_does_not_say_so(tmp_path: Path) -> None:

@@ -196,16 +196,28 @@ TEST_F(BenchTest, HotBuffersStay) {
   EXPECT_EQ(seen.own.size(), 1u);
 }
 
-TEST_F(BenchTest, RowsAfterAFaultAreNotBlamedForIt) {
+TEST_F(BenchTest, AFaultLosesTheDeviceUntilItIsOpenedAnew) {
+  EXPECT_FALSE(is_device_lost());
   ASSERT_EQ(row(breaks_the_device).outcome, Outcome::failed);
-  for (int i = 0; i < 2; ++i) {
-    const Row next = row();
-    EXPECT_EQ(next.outcome, Outcome::skipped);
-    EXPECT_EQ(next.reason, "not run: test/faulty left the device in an error state");
-  }
+  EXPECT_TRUE(is_device_lost());
+  EXPECT_TRUE(is_device_lost()) << "asking does not mend it";
   platform_.reset();
   platform_ = open_platform("h200-sxm");
+  EXPECT_FALSE(is_device_lost());
   EXPECT_EQ(row().outcome, Outcome::measured);
+}
+
+TEST_F(BenchTest, TheLawOfARowIsKnownWithoutRunningIt) {
+  program.work.law = law_of_roof("dram", 0.5);
+  program.spoil = 1;  // had it run, it would have failed
+  const Instance instance{.name = "test/row",
+                          .topic = "test",
+                          .kernel = "row",
+                          .arguments = {},
+                          .function = there_and_back};
+  const Law law = law_of_row(instance, *platform_, settings_);
+  ASSERT_TRUE(law);
+  EXPECT_EQ(law({{"dram", 8.0}}), 4.0);
 }
 
 TEST(CheckOnHost, WhatNothingHasWrittenIsWrong) {

@@ -1,0 +1,165 @@
+#include "harness/program/journal.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <iostream>
+#include <system_error>
+#include <utility>
+
+#include "harness/program/output_file.hpp"
+#include "harness/system/error.hpp"
+
+namespace gpubench {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int journal_version = 1;
+
+std::string reason() { return std::error_code(errno, std::generic_category()).message(); }
+
+bool is_still_at(const std::filesystem::path& path, int file) {
+  struct stat open {
+  }, there{};
+  return fstat(file, &open) == 0 && stat(path.c_str(), &there) == 0 &&
+         open.st_dev == there.st_dev && open.st_ino == there.st_ino;
+}
+
+// Opened and locked; -1: there is none.
+int opened(const std::filesystem::path& path, int flags) {
+  for (;;) {
+    const int file = open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0 && errno == ENOENT) return -1;
+    if (file < 0) throw UsageError("cannot write '" + path.string() + "': " + reason());
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(file);
+      throw UsageError("another run is writing to this file: it holds '" + path.string() + "'");
+    }
+    if (is_still_at(path, file)) return file;
+    close(file);  // whoever held it has just removed it
+  }
+}
+
+std::string whole(int file) {
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  for (ssize_t n = 0; (n = read(file, piece.data(), piece.size())) > 0;) {
+    text.append(piece.data(), static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::filesystem::path Journal::path_of(const std::filesystem::path& result_file) {
+  return result_file.string() + ".journal";
+}
+
+Journal Journal::begin(const std::filesystem::path& result_file, const ordered_json& run) {
+  const std::filesystem::path path = path_of(result_file);
+  Journal journal(path, opened(path, O_CREAT));
+  try {
+    journal.read();
+  } catch (const UsageError&) {
+    journal.rows_.emplace_back();  // of another version, or of somebody else
+  }
+  if (!journal.rows_.empty() && !journal.is_closed_) {
+    const std::string old = path.string() + ".old";
+    std::rename(path.c_str(), old.c_str());
+    std::cerr << "gpubench: a run that was broken off has left rows in " << path.string()
+              << ", now " << old << '\n';
+    // Held by this process under its old name until the new one is there.
+    Journal fresh(path, opened(path, O_CREAT | O_EXCL));
+    std::swap(journal.file_, fresh.file_);
+  }
+  journal.rows_.clear();
+  journal.is_closed_ = false;
+  if (ftruncate(journal.file_, 0) != 0 || lseek(journal.file_, 0, SEEK_SET) != 0) {
+    throw UsageError("cannot write '" + path.string() + "': " + reason());
+  }
+  journal.run_ = run;
+  journal.run_["journal"] = journal_version;
+  journal.append(journal.run_);
+  return journal;
+}
+
+Journal Journal::resume(const std::filesystem::path& result_file) {
+  const std::filesystem::path path = path_of(result_file);
+  Journal journal(path, opened(path, 0));
+  if (journal.file_ < 0) {
+    throw UsageError("--resume='" + result_file.string() + "': nothing to resume: there is no '" +
+                     path.string() + "'");
+  }
+  journal.read();
+  return journal;
+}
+
+Journal::Journal(Journal&& other) noexcept
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      run_(std::move(other.run_)),
+      rows_(std::move(other.rows_)),
+      resumed_(std::move(other.resumed_)),
+      is_closed_(other.is_closed_),
+      keeps_(other.keeps_) {}
+
+Journal::~Journal() {
+  if (file_ >= 0) ::close(file_);
+}
+
+// Leaves the file's end where the next line belongs: what a kill has cut off goes.
+void Journal::read() {
+  const std::string text = whole(file_);
+  std::size_t begin = 0, number = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    ++number;
+    const ordered_json line = ordered_json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                  text.begin() + static_cast<std::ptrdiff_t>(end),
+                                                  nullptr, /*allow_exceptions=*/false);
+    if (!line.is_object() || (number == 1 && line.value("journal", 0) != journal_version)) {
+      throw UsageError("'" + path_.string() + "', line " + std::to_string(number) +
+                       ": not of a journal of this version of gpubench");
+    }
+    if (number == 1) {
+      run_ = line;
+    } else if (line.contains("row")) {
+      rows_.push_back(line);
+    } else if (line.contains("resumed")) {
+      resumed_.push_back(line.at("resumed"));
+    }
+    is_closed_ = line.contains("closed");
+  }
+  if (number == 0 && !text.empty()) {
+    throw UsageError("'" + path_.string() + "': holds no run that could be resumed");
+  }
+  if (ftruncate(file_, static_cast<off_t>(begin)) != 0) {
+    throw UsageError("cannot write '" + path_.string() + "': " + reason());
+  }
+  lseek(file_, 0, SEEK_END);
+}
+
+bool Journal::append(const ordered_json& line) {
+  if (!keeps_) return false;
+  const std::string text = line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  const off_t before = lseek(file_, 0, SEEK_END);
+  if (write_all(file_, text)) return true;
+  keeps_ = false;
+  std::cerr << "gpubench: cannot write '" << path_.string() << "': " << reason()
+            << ": from here on rows are kept in memory only\n";
+  if (ftruncate(file_, before) != 0) return false;  // a line that is cut off is no harm
+  return false;
+}
+
+void Journal::add(const ordered_json& row) { append(row); }
+
+void Journal::close() { append({{"closed", true}}); }
+
+void Journal::remove() { unlink(path_.c_str()); }
+
+}  // namespace gpubench

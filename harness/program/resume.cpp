@@ -1,0 +1,161 @@
+#include "harness/program/resume.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "harness/bench/run_row.hpp"
+#include "harness/program/roofs.hpp"
+#include "harness/records/row_json.hpp"
+#include "harness/system/error.hpp"
+
+namespace gpubench {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Of the context, in the order in which a difference is best named.
+constexpr const char* of_context[] = {
+    "device",         "device_title", "device_kind", "conditions",     "gpubench_version",
+    "git_commit",     "git_dirty",    "compiler",    "compiler_flags", "cuda_version",
+    "driver_version", "host_name",    "suite",       "mode",           "seed"};
+
+// FNV-1a of this very program: two builds of one changed checkout have one commit.
+std::string program_hash() {
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  std::uint64_t hash = 0xcbf29ce484222325;
+  std::string piece(1 << 20, '\0');
+  while (program.read(piece.data(), static_cast<std::streamsize>(piece.size())),
+         program.gcount() > 0) {
+    for (std::streamsize i = 0; i < program.gcount(); ++i) {
+      hash =
+          (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3;
+    }
+  }
+  return std::to_string(hash);
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789@%+=:,./-_") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\"'\"'" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string shown(const ordered_json& run, const std::string& key) {
+  return run.contains(key) ? run.at(key).dump() : "absent";
+}
+
+// The law's value where it does not depend on roofs, which a row's own parts may have settled.
+std::optional<double> constant_law(const Row& row, const Platform& platform) {
+  Roofs roofs;
+  for (const StatedRoof& roof : state_roofs({}, platform)) roofs.emplace(roof.name, roof.value);
+  std::optional<double> found;
+  constexpr double scales[] = {1, 1e-6, 1e6};
+  for (const double scale : scales) {
+    Roofs other;
+    double each = scale;
+    for (const auto& [name, value] : roofs) other[name] = value * (each *= 1.1);
+    try {
+      const double law = row.law(other);
+      if (found && law != *found) return std::nullopt;
+      found = law;
+    } catch (const std::out_of_range&) {
+      return std::nullopt;
+    }
+  }
+  return std::isfinite(*found) ? found : std::nullopt;
+}
+
+}  // namespace
+
+ordered_json run_json(const Options& options, const ordered_json& context,
+                      const std::vector<Instance>& rows) {
+  ordered_json same;
+  same["filter"] = options.filter;
+  for (const char* key : of_context) {
+    if (context.contains(key)) same[key] = context.at(key);
+  }
+  const BenchSettings& bench = options.bench;
+  same["benchmark_repetitions"] = options.repetitions;
+  same["benchmark_min_time"] = bench.budget_seconds;
+  same["benchmark_min_warmup_time"] = bench.warmup_seconds;
+  same["watch_seconds"] = bench.watch_seconds;
+  same["profile"] = bench.profile;
+  same["whole_grids"] = bench.whole_grids;
+  same["predict"] = options.predict;
+  same["trace"] = bench.trace;
+  same["explain"] = options.explain;
+  same["roofs"] = options.roofs;
+  if (context.value("git_dirty", false)) same["program"] = program_hash();
+  for (const Instance& row : rows) same["rows"].push_back(row.name);
+  return {{"command", options.command}, {"same", std::move(same)}, {"context", context}};
+}
+
+void check_same_run(const ordered_json& theirs, const ordered_json& ours,
+                    const std::string& result_file) {
+  const ordered_json& there = theirs.at("same");
+  const ordered_json& here = ours.at("same");
+  for (const ordered_json* side : {&here, &there}) {
+    for (const auto& [key, value] : side->items()) {
+      if (there.contains(key) && here.contains(key) && there.at(key) == here.at(key)) continue;
+      const bool is_short = key != "rows" && key != "program";
+      throw UsageError("--resume='" + result_file + "': " + key + " differs" +
+                       (is_short ? ": " + shown(there, key) + " in the run that was broken off, " +
+                                       shown(here, key) + " here"
+                                 : " from the run that was broken off"));
+    }
+  }
+}
+
+std::string resume_command(const ordered_json& run, const std::string& result_file) {
+  std::string line;
+  for (const auto& word : run.at("command")) {
+    line += shell_word(word.get<std::string>()) + " ";
+  }
+  return line + shell_word("--resume=" + result_file);
+}
+
+ordered_json kept_row_json(const Row& row, const Platform& platform, double elapsed_seconds) {
+  ordered_json json = {{"elapsed_seconds", elapsed_seconds}};
+  if (row.law) {
+    const std::optional<double> constant = constant_law(row, platform);
+    json["law"] = constant ? ordered_json(*constant) : ordered_json("of roofs");
+  }
+  json["row"] = whole_row_json(row);
+  return json;
+}
+
+KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instances,
+                   Platform& platform, const BenchSettings& settings) {
+  KeptRows kept;
+  for (const ordered_json& line : journal.rows()) {
+    try {
+      Row row = row_of_json(line.at("row"));
+      kept.elapsed_seconds = line.at("elapsed_seconds").get<double>();
+      const auto law = line.find("law");
+      if (law != line.end() && law->is_number()) {
+        row.law = [value = law->get<double>()](const Roofs&) { return value; };
+      } else if (law != line.end()) {
+        const auto instance = std::ranges::find(instances, row.name, &Instance::name);
+        if (instance != instances.end()) row.law = law_of_row(*instance, platform, settings);
+      }
+      const std::pair key(row.name, row.repetition);
+      kept.rows.insert_or_assign(key, std::move(row));
+    } catch (const std::exception& error) {
+      throw UsageError("cannot resume: a row of the journal cannot be read: " +
+                       std::string(error.what()));
+    }
+  }
+  return kept;
+}
+
+}  // namespace gpubench

@@ -1,0 +1,38 @@
+// What must be alike for one run to go on with another one's rows, and how a row is kept.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/bench/registry.hpp"
+#include "harness/platform/platform.hpp"
+#include "harness/program/journal.hpp"
+#include "harness/program/options.hpp"
+
+namespace gpubench {
+
+// The first line of a journal: the command, what must be alike, the context of the result file.
+nlohmann::ordered_json run_json(const Options& options, const nlohmann::ordered_json& context,
+                                const std::vector<Instance>& rows);
+// UsageError names what differs between a journal's run and this one.
+void check_same_run(const nlohmann::ordered_json& theirs, const nlohmann::ordered_json& ours,
+                    const std::string& result_file);
+// The command that goes on with the run, for a shell.
+std::string resume_command(const nlohmann::ordered_json& run, const std::string& result_file);
+
+nlohmann::ordered_json kept_row_json(const Row& row, const Platform& platform,
+                                     double elapsed_seconds);
+
+struct KeptRows {
+  std::map<std::pair<std::string, int>, Row> rows;  // by name and repetition
+  double elapsed_seconds = 0;                       // of the run when it was broken off
+};
+// With their laws, for which bench functions are asked once more, up to what they run. UsageError:
+// a row that cannot be read.
+KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instances,
+                   Platform& platform, const BenchSettings& settings);
+
+}  // namespace gpubench

@@ -1,0 +1,54 @@
+#include "harness/system/watchdog.hpp"
+
+#include <algorithm>
+
+namespace gpubench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Between two looks at the clock. A longer gap is not the work's: the process was stopped.
+constexpr Watchdog::Seconds look{0.25};
+constexpr Watchdog::Seconds longest_gap = 4 * look;
+
+}  // namespace
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::begin(Seconds limit) {
+  {
+    const std::lock_guard lock(mutex_);
+    left_ = limit;
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
+  changed_.notify_one();
+}
+
+void Watchdog::end() {
+  const std::lock_guard lock(mutex_);
+  left_.reset();
+}
+
+void Watchdog::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (!left_) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto before = Clock::now();
+    changed_.wait_for(lock, std::min(look, *left_));
+    if (!left_) continue;
+    *left_ -= std::min<Seconds>(Clock::now() - before, longest_gap);
+    if (left_->count() <= 0) overdue_();
+  }
+}
+
+}  // namespace gpubench

@@ -1,0 +1,177 @@
+"""Where results can be written: files, and what is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import stat
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from .conftest import BUILD, run
+
+MODEL = "--device=model:h200-sxm"
+ROW = "--benchmark_filter=^bank_conflicts/strided/bytes:4/stride:1$"
+ROWS = "--benchmark_filter=^bank_conflicts/strided/"
+
+
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_a_device_is_written_to_and_stays_one(tmp_path: Path, flag: str) -> None:
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    assert run(MODEL, ROW, f"{flag}={device}").returncode == 0
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [device]  # and nothing lies beside it
+
+
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_a_pipe_gets_the_file(tmp_path: Path, flag: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert run(MODEL, ROW, f"{flag}={pipe}").returncode == 0
+    reader.join(timeout=30)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert isinstance(json.loads(got[0]), dict)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_to_standard_output_stays_one(tmp_path: Path) -> None:
+    link, printed = tmp_path / "link", tmp_path / "printed"
+    link.symlink_to("/dev/stdout")
+    with printed.open("w") as file:
+        command = [str(BUILD / "gpubench"), MODEL, ROW, f"--benchmark_out={link}"]
+        assert subprocess.run(command, stdout=file, check=False, timeout=60).returncode == 0
+    assert link.is_symlink()
+    text = printed.read_text()
+    assert text.startswith("gpubench: ")
+    result, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+    assert len(result["benchmarks"]) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "printed"]
+
+
+def test_a_link_to_a_file_stays_and_the_file_is_replaced(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    link = tmp_path / "run.json"
+    link.symlink_to(there / "monday.json")  # which is not there yet
+    for _ in range(2):
+        assert run(MODEL, ROW, f"--benchmark_out={link}").returncode == 0
+        assert link.is_symlink()
+        assert json.loads((there / "monday.json").read_text())["benchmarks"]
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write to the folder cannot have another file overwritten."""
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    out = folder / "run.json"
+    # The process has the number of the shell that plants the link and becomes it.
+    script = f"""
+ln -s '{precious}' '{out}'.partial-$$
+exec '{BUILD}/gpubench' '{MODEL}' '{ROW}' '--benchmark_out={out}'
+"""
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert precious.read_text() == "precious"
+    assert json.loads(out.read_text())["benchmarks"]
+    journal = folder / "run.json.journal"
+    journal.symlink_to(precious)
+    done = run(MODEL, ROW, f"--benchmark_out={out}")
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert str(journal) in complaint
+    assert precious.read_text() == "precious"
+
+
+def test_one_file_by_two_spellings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    for out, trace in [
+        ("folder/run.json", "folder/../folder/run.json"),
+        ("folder/run.json", "link/run.json"),
+        ("folder/run.json", "./link/run.samples.jsonl"),
+        ("folder/run.json", "link/run.json.journal"),
+    ]:
+        done = run(MODEL, ROW, f"--benchmark_out={tmp_path}/{out}", f"--trace={tmp_path}/{trace}")
+        assert done.returncode == 2, trace
+        [complaint] = done.stderr.splitlines()
+        assert "is a file that --benchmark_out writes" in complaint
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.parametrize("flag", ["benchmark_filter", "benchmark_context"])
+def test_text_that_is_not_utf8_is_refused_at_once(tmp_path: Path, flag: str) -> None:
+    word = os.fsdecode(f"--{flag}=a=caf".encode() + b"\xe9")
+    out = tmp_path / "run.json"
+    done = run(MODEL, word, f"--benchmark_out={out}")
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert complaint == f"gpubench: --{flag}='a=caf?': must be UTF-8 text"
+    assert list(tmp_path.iterdir()) == []
+
+
+def limited(out: Path, size: int) -> subprocess.CompletedProcess[str]:
+    """A run that can write no file beyond `size` bytes: as on a full disk."""
+    command = [str(BUILD / "gpubench"), MODEL, ROWS, "--benchmark_format=csv"]
+    return subprocess.run(
+        [*command, f"--benchmark_out={out}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+    )
+
+
+def test_a_disk_that_fills_up_is_one_clear_line(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    done = run(MODEL, ROWS, "--benchmark_format=csv", f"--benchmark_out={out}")
+    assert done.returncode == 0
+    undisturbed = json.loads(out.read_text())["benchmarks"]
+    size = out.stat().st_size
+    out.write_text("monday's")
+    done = limited(out, size // 4)
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 23  # what was measured is at least shown
+    first, last = done.stderr.splitlines()[-2:]
+    assert "run.json.journal': File too large: from here on rows are kept in memory" in first
+    assert "cannot write" in last
+    assert f"--resume={out}" in last
+    assert out.read_text() == "monday's"
+    assert sorted(p.name for p in tmp_path.iterdir() if "samples" not in p.name) == [
+        "run.json",
+        "run.json.journal",
+    ]
+    # Once there is room again:
+    done = run(MODEL, ROWS, "--benchmark_format=csv", f"--resume={out}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(out.read_text())["benchmarks"] == undisturbed
+
+
+def test_a_reader_that_goes_away_costs_no_rows(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    program = f"'{BUILD}/gpubench' {MODEL} '{ROWS}' --benchmark_out={out}"
+    script = f"({program}; echo $? >&3) 3>'{tmp_path}/code' | head -1"
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""
+    assert (tmp_path / "code").read_text() == "141\n"
+    rows = json.loads(out.read_text())["benchmarks"]
+    assert rows
+    assert all(row["real_time"] > 0 for row in rows)
