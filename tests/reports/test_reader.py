@@ -144,6 +144,29 @@ def test_foreign_files_are_named_for_what_they_are(write, content, expected):
     assert expected in problem(write(content))
 
 
+def test_a_run_that_was_broken_off_says_how_to_finish_it(tmp_path):
+    journal = tmp_path / "run.json.journal"
+    command = ["./gpubench", "--benchmark_filter=^(a|b)", "--benchmark_out=run.json"]
+    lines = [
+        json.dumps({"journal": 1, "command": command}),
+        *[json.dumps({"row": {"name": name}}) for name in "ab"],
+        '{"row": {"na',
+    ]
+    journal.write_text("\n".join(lines))
+    out = tmp_path / "run.json"
+    expected = (
+        "broken off after 2 rows; to finish it: ./gpubench '--benchmark_filter=^(a|b)'"
+        f" --benchmark_out=run.json --resume={out}"
+    )
+    assert problem(out) == expected
+    assert problem(journal) == expected
+    out.write_text("")  # a disk that was full
+    assert problem(out) == expected
+    for text in ("", "half", "[1]\n", '{"command": 1}\n', "\xff\n", "[" * 100_000 + "\n"):
+        journal.write_text(text)
+        assert problem(out) == "is empty"
+
+
 def test_missing_file_and_folder(tmp_path):
     assert problem(tmp_path / "none.json") == "cannot read: No such file or directory"
     assert problem(tmp_path) == "cannot read: Is a directory"

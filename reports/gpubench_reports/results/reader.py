@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.broken_off import broken_off
+from gpubench_reports.results.checking import Checker, clean, parse
 from gpubench_reports.results.context import Context, context_of
 from gpubench_reports.results.rows import row_of, table_of
 
@@ -54,7 +55,12 @@ def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], 
 
     Raises ReportError.
     """
-    document = parse(path)
+    try:
+        document = parse(path)
+    except ReportError:
+        if (line := broken_off(path)) is None:
+            raise
+        raise ReportError(path, clean(line)) from None
     if not isinstance(document, dict):
         raise ReportError(path, "not a gpubench result file: the top level is no JSON object")
     if not isinstance(document.get("context"), dict) or not isinstance(document.get(content), list):

@@ -1,0 +1,37 @@
+"""What a run that was broken off has left beside its result file: FILE.journal."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+_ENDING = ".journal"
+
+
+def broken_off(path: Path) -> str | None:
+    """One line on the run that was to write `path`, or whose journal it is, and how to finish it.
+
+    None where there is no journal, or one that cannot be read.
+    """
+    journal = path if path.name.endswith(_ENDING) else path.with_name(path.name + _ENDING)
+    try:
+        text = journal.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return None
+    # What follows the last line break was cut off by the kill.
+    lines = [_object(line) for line in text.split("\n")[:-1]]
+    command = lines[0].get("command") if lines else None
+    if not isinstance(command, list) or "journal" not in lines[0]:
+        return None
+    rows = sum("row" in line for line in lines)
+    result = journal.with_name(journal.name.removesuffix(_ENDING))
+    again = shlex.join([*map(str, command), f"--resume={result}"])
+    return f"broken off after {rows} row{'' if rows == 1 else 's'}; to finish it: {again}"
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
