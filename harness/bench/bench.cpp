@@ -91,8 +91,7 @@ const GpuRanks& Bench::ranks(std::int64_t count, double head_start) {
   if (const std::string why = GpuRanks::why_not(wanted, gpus); !why.empty()) skip(why);
   ranks_ = std::make_unique<GpuRanks>(wanted, gpus);
   head_start_ = DeviceBuffer<char>(head_start_bytes);
-  const double rate = platform_.device().find("dram_bytes_per_second").value_or(4e12);
-  head_start_sets_ = static_cast<int>(std::ceil(head_start * rate / head_start_bytes));
+  head_start_seconds_ = head_start;
   blocks_host_ = true;
   return *ranks_;
 }

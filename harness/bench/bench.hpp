@@ -264,7 +264,7 @@ class Bench {
   // GPUs that share the row's work; the row is skipped where there are too few. It is then timed
   // without a gate, behind other work that gives the host a head start, and the slowest process
   // counts. Valid as long as this; its first device is the current one. `head_start` [s]: what the
-  // host needs to queue one run.
+  // host needs to queue one run; a longer one is given where that is seen to take longer.
   const GpuRanks& ranks(std::int64_t count, double head_start = 0.3e-3);
   // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
   void blocks_host() { blocks_host_ = true; }
@@ -322,7 +322,7 @@ class Bench {
   double dram_bytes_ = 0;  // 0: not known
   std::unique_ptr<GpuRanks> ranks_;
   DeviceBuffer<char> head_start_;
-  int head_start_sets_ = 0;
+  double head_start_seconds_ = 0;
   bool priced_ = false;
   bool only_describes_ = false;
   bool blocks_host_ = false;

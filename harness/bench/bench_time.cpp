@@ -1,4 +1,5 @@
 // A row's time: how it is taken, and the evidence that comes with it.
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 #include <stdexcept>
@@ -11,6 +12,9 @@ namespace {
 
 // What a profiler calls work that is timed beside a row.
 constexpr const char* beside_the_row = " (beside)";
+
+// A host that has stumbled once is not to cost every later sample as much.
+constexpr double longest_head_start_seconds = 50e-3;
 
 std::vector<std::string> notes_on(const Timing& timing) {
   std::vector<std::string> notes;
@@ -35,8 +39,13 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
   timer.profile = settings_.profile;
   timer.blocks_host = blocks_host_;
   if (ranks_ != nullptr) {
-    timer.head_start = [this](cudaStream_t s) {
-      for (int i = 0; i < head_start_sets_; ++i) {
+    // As many sets of the buffer as that takes, were memory as fast as the data sheet says.
+    const double each = static_cast<double>(head_start_.bytes()) /
+                        platform_.device().find("dram_bytes_per_second").value_or(4e12);
+    timer.head_start = [this, each](cudaStream_t s, double least_seconds) {
+      const double wanted =
+          std::min(std::max(head_start_seconds_, least_seconds), longest_head_start_seconds);
+      for (double seconds = 0; seconds < wanted; seconds += each) {
         CUDA_CHECK(cudaMemsetAsync(head_start_.data(), 0, head_start_.bytes(), s));
       }
     };

@@ -17,6 +17,8 @@ constexpr double shortest_stretch = 100e-6;
 // A wait outlasts what the device needs to make the next kernel ready.
 constexpr double shortest_wait = 3e-6;
 constexpr double between_health_samples = 0.02;
+// A window takes longer to queue at one time than at another.
+constexpr double queueing_margin = 2;
 
 // The largest time of which all of `seconds` are multiples; 0 where there is none to speak of.
 double tick_of(std::vector<double> seconds) {
@@ -129,7 +131,9 @@ std::size_t Sampler::fitting(const Window& window, std::size_t wanted) const {
 }
 
 void Sampler::queue(const Window& window, std::size_t i) {
-  if (!gate_ && settings_.head_start && !settings_.profile) settings_.head_start(stream_);
+  if (!gate_ && settings_.head_start && !settings_.profile) {
+    settings_.head_start(stream_, queueing_.empty() ? 0 : queueing_margin * queueing_.back());
+  }
   window.prepare();
   if (dithers_ && gate_) wait_for_a_moment(shortest_wait, shortest_wait + tick_);
   events_[2 * i].record(stream_);

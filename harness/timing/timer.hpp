@@ -28,9 +28,10 @@ struct TimerSettings {
   Mode mode = Mode::cold;
   bool profile = false;      // one run, no warm-up, no gate: for ncu and compute-sanitizer
   bool blocks_host = false;  // the body waits for the device, allocates, or measures launches
-  // Without a gate: queued before a sample begins, so that the host is ahead when it does. Ends by
+  // Without a gate: queued before a sample begins, so that the host is ahead when it does; work
+  // that takes at least as long as the sample takes to queue, as far as that is known. Ends by
   // itself.
-  Body head_start{};
+  std::function<void(cudaStream_t, double least_seconds)> head_start{};
   // One process of several: their common value of what each of them has measured, by which all of
   // them decide alike. Called by all of them, in the same order.
   std::function<double(double)> common = [](double mine) { return mine; };

@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "harness/bench/gemm_row.hpp"
+
 namespace gpubench {
 namespace {
 
@@ -95,6 +97,20 @@ void breaks_the_device(Bench&) {
   const DeviceBuffer<long long> out(1);
   launch(read_clock, 1, 1, 0, nullptr, out.data());
   CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+struct Nothing {
+  float operator()(std::size_t) const { return 0; }
+};
+
+// As a row whose library tries its algorithms on the operands.
+std::size_t launches_to_tune = 0;
+void tunes(Bench& bench) {
+  const auto out = bench.output<float>(words);
+  tune_on_operands(bench, out, [] { ++launches_to_tune; });
+  bench.verify(out, Nothing{});
+  bench.work({.items = 1});
+  bench.run([&](cudaStream_t s) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, bytes, s)); });
 }
 
 class BenchTest : public testing::Test {
@@ -205,6 +221,15 @@ TEST_F(BenchTest, AFaultLosesTheDeviceUntilItIsOpenedAnew) {
   platform_ = open_platform("h200-sxm");
   EXPECT_FALSE(is_device_lost());
   EXPECT_EQ(row().outcome, Outcome::measured);
+}
+
+TEST_F(BenchTest, LibrariesAreTunedOnceAndNotUnderAProfiler) {
+  launches_to_tune = 0;
+  ASSERT_EQ(row(tunes).outcome, Outcome::measured);
+  EXPECT_EQ(launches_to_tune, 1U) << "not for every set of buffers";
+  settings_.profile = true;
+  ASSERT_EQ(row(tunes).outcome, Outcome::measured);
+  EXPECT_EQ(launches_to_tune, 1U);
 }
 
 TEST_F(BenchTest, TheLawOfARowIsKnownWithoutRunningIt) {

@@ -129,8 +129,28 @@ TEST_F(RanksTest, AHeadStartHidesTheHostAndIsNotCounted) {
         .seconds.back();
   };
   EXPECT_GT(slowest(), 40e-6) << "the host issues one after the other";
-  settings.head_start = [](cudaStream_t s) { launch(head_start, 1, 32, 0, s); };
+  settings.head_start = [](cudaStream_t s, double) { launch(head_start, 1, 32, 0, s); };
   EXPECT_NEAR(slowest(), 10e-6, 3e-6);
+}
+
+TEST_F(RanksTest, AHeadStartIsAskedToOutlastTheQueueingThatWasSeen) {
+  TimerSettings settings;
+  settings.warmup_seconds = 0;
+  settings.blocks_host = true;
+  double host = 0;
+  settings.now = [&] { return host; };
+  constexpr double to_queue = 0.7e-3;
+  std::vector<double> asked;
+  settings.head_start = [&](cudaStream_t, double least_seconds) { asked.push_back(least_seconds); };
+  time_body(
+      [&](cudaStream_t s) {
+        host += to_queue;
+        launch(before, 1, 32, 0, s);
+      },
+      [] {}, settings);
+  ASSERT_GE(asked.size(), 2U);
+  EXPECT_EQ(asked[0], 0) << "nothing is known yet";
+  EXPECT_GE(asked[1], to_queue);
 }
 
 TEST_F(RanksTest, EveryProcessDecidesByTheCommonValue) {
