@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -24,9 +25,14 @@ constexpr int journal_version = 1;
 
 std::string reason() { return std::error_code(errno, std::generic_category()).message(); }
 
+bool is_regular(int file) {
+  struct stat open {};
+  return fstat(file, &open) == 0 && S_ISREG(open.st_mode);
+}
+
 bool is_still_at(const std::filesystem::path& path, int file) {
-  struct stat open {
-  }, there{};
+  struct stat open {};
+  struct stat there {};
   return fstat(file, &open) == 0 && stat(path.c_str(), &there) == 0 &&
          open.st_dev == there.st_dev && open.st_ino == there.st_ino;
 }
@@ -37,6 +43,10 @@ int opened(const std::filesystem::path& path, int flags) {
     const int file = open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file < 0 && errno == ENOENT) return -1;
     if (file < 0) throw UsageError("cannot write '" + path.string() + "': " + reason());
+    if (!is_regular(file)) {  // to read a pipe could take for ever
+      close(file);
+      throw UsageError("cannot write '" + path.string() + "': it is no regular file");
+    }
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file);
       throw UsageError("another run is writing to this file: it holds '" + path.string() + "'");
@@ -44,6 +54,18 @@ int opened(const std::filesystem::path& path, int flags) {
     if (is_still_at(path, file)) return file;
     close(file);  // whoever held it has just removed it
   }
+}
+
+// The first line of a journal of this version.
+bool is_run(const ordered_json& line) {
+  using Type = ordered_json::value_t;
+  const auto has = [&](const char* key, Type type) {
+    return line.contains(key) && line.at(key).type() == type;
+  };
+  return line.contains("journal") && line.at("journal") == journal_version &&
+         has("same", Type::object) && has("context", Type::object) && has("command", Type::array) &&
+         std::ranges::all_of(line.at("command"),
+                             [](const ordered_json& word) { return word.is_string(); });
 }
 
 std::string whole(int file) {
@@ -122,7 +144,7 @@ void Journal::read() {
     const ordered_json line = ordered_json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
                                                   text.begin() + static_cast<std::ptrdiff_t>(end),
                                                   nullptr, /*allow_exceptions=*/false);
-    if (!line.is_object() || (number == 1 && line.value("journal", 0) != journal_version)) {
+    if (!line.is_object() || (number == 1 && !is_run(line))) {
       throw UsageError("'" + path_.string() + "', line " + std::to_string(number) +
                        ": not of a journal of this version of gpubench");
     }

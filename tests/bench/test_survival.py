@@ -213,7 +213,14 @@ def test_a_journal_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
     journal = tmp_path / "run.json.journal"
     first = journal.read_text().splitlines(keepends=True)[0]
     faulty = f"--conditions={CONDITIONS / 'faulty.json'}"
-    for text in ("not JSON\n", "{}\n", first + "odd\n", first + '{"row": {"name": 1}}\n', "half"):
+    journals = ("{}\n", '{"journal": "1"}\n', '{"journal": 1}\n')
+    for text in (
+        "not JSON\n",
+        *journals,
+        first + "odd\n",
+        first + '{"row": {"name": 1}}\n',
+        "half",
+    ):
         journal.write_text(text)
         done = run(MODEL, ROWS, faulty, f"--resume={out}")
         assert done.returncode == 2, text
