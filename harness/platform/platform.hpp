@@ -16,6 +16,7 @@
 #include "harness/evidence/evidence.hpp"
 #include "harness/records/explanation.hpp"
 #include "harness/records/row.hpp"
+#include "harness/system/error.hpp"
 
 namespace gpubench {
 
@@ -81,6 +82,12 @@ class Platform {
   virtual void name_for_profiler(const std::string& name, const std::function<void()>& run) {
     static_cast<void>(name);
     run();
+  }
+
+  // What runs the kernels from now on: "source", or "ptx[:CONDUCT]" where this build has nvcc's
+  // PTX. UsageError where there is no such choice. Only the model has one.
+  virtual void use_engine(const std::string& name) {
+    throw UsageError("--engine=" + name + " needs the model device: add --device=model:NAME");
   }
 
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:

@@ -51,6 +51,10 @@ What it writes
   --trace=FILE                        runs each row once more and writes a timeline for
                                       ui.perfetto.dev or chrome://tracing; on a GPU, from events
                                       around every operation
+  --engine=source|ptx[:CONDUCT]       on the model: run each kernel as g++ compiled it (source, the
+                                      default), or run nvcc's PTX of it, out of gpubench-cuda.
+                                      CONDUCT: late,slow,random=SEED,shift=BYTES: as badly as
+                                      CUDA allows
   --whole_grids                       on the model: run every block of a kernel, not a sample
   --version                           version, commit and compiler
 Every flag that begins with --benchmark_ is Google Benchmark's and keeps its meaning.

@@ -121,6 +121,7 @@ Take sets_one_of(T& option, const std::map<std::string, T>& known) {
 Flags own_flags(Options& o) {
   return {
       {"device", sets_text(o.device)},
+      {"engine", sets_text(o.engine)},
       {"suite",
        [&o](auto& f, auto& v) {
          o.suite_name = v;

@@ -20,6 +20,7 @@ struct TimeUnit {
 
 struct Options {
   std::string device = "auto";
+  std::string engine;      // of the model: "source" or "ptx[:CONDUCT]"; "" for the default
   std::string conditions;  // the file of that name; "" for none
   Suite suite = Suite::standard;
   std::string suite_name = "default";

@@ -103,6 +103,7 @@ int run_program(int argc, char** argv) {
   prepare_output(options);
   const std::unique_ptr<Platform> platform =
       open_platform(selector_of(options), options.conditions);
+  if (!options.engine.empty()) platform->use_engine(options.engine);
   return SuiteRun(options, *platform, std::move(rows), argv[0]).run();
 }
 

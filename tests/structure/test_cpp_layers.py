@@ -32,6 +32,7 @@ LAYERS = [
     "harness/platform/model/launch",
     "harness/platform/model/compiled",
     "harness/platform/model/emulator",
+    "harness/platform/model/ptx",
     "harness/platform/model/time",
     "harness/platform/model/engine",
     "harness/platform/model/runtime",

@@ -14,8 +14,10 @@
 #include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/moved_bytes.hpp"
 #include "harness/platform/model/profiled.hpp"
+#include "harness/platform/model/ptx/engine.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/records/tracks.hpp"
+#include "harness/system/child_process.hpp"
 #include "harness/system/process_group.hpp"
 
 namespace gpubench {
@@ -71,6 +73,7 @@ class ModelPlatform final : public Platform {
   std::vector<TracedOperation> trace(const std::function<void()>& run) override;
   Observation observe(RowAccess access) const override;
   std::vector<Launched> launches() const override;
+  void use_engine(const std::string& name) override;
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
@@ -106,10 +109,27 @@ class ModelPlatform final : public Platform {
 
   DeviceSpec device_;
   model::Conditions conditions_;
+  model::ptx::Library ptx_;
   model::DeviceMemory memory_;
   model::Emulator emulator_;
   ModelHealth health_;
 };
+
+void ModelPlatform::use_engine(const std::string& name) {
+  if (name == "source") return;
+  if (name != "ptx" && !name.starts_with("ptx:")) {
+    throw UsageError("--engine='" + name +
+                     "': takes source, ptx or ptx:late,slow,random=SEED,shift=BYTES");
+  }
+  const auto conduct =
+      model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));
+  try {
+    ptx_.add_from(sibling_program("gpubench-cuda"));
+  } catch (const model::ptx::PtxError& error) {
+    throw UsageError(std::string("--engine=ptx: ") + error.what());
+  }
+  emulator_.use_engine(model::ptx::make_engine(ptx_, device_.compute_capability(), conduct));
+}
 
 std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& run) {
   model::Runtime& runtime = *model::current_runtime();

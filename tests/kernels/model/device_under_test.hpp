@@ -7,13 +7,19 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/platform/model/engine/emulator.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 
 namespace gpubench {
+
+// Set by tests/ptx, which runs the same tests on another engine and compares what was counted.
+inline model::MakeEngine engine_under_test;  // none: the source's
+inline std::function<void(const std::vector<model::Emulator::Run>&)> after_each_device;
 
 class DeviceUnderTest : public testing::Test {
  protected:
@@ -21,13 +27,17 @@ class DeviceUnderTest : public testing::Test {
   explicit DeviceUnderTest(int devices = 1)
       : memory(std::size_t{1} << 30, devices), emulator(device, memory, settings()) {
     emulator.set_execution(model::Execution::whole);
+    if (engine_under_test) emulator.use_engine(engine_under_test);
     model::RuntimeOptions options;
     options.devices = options.node_devices = devices;
     options.conditions = conditions();
     options.diagnostic = [this](const std::string& line) { diagnostic = line; };
     model::install_runtime(std::make_unique<model::Runtime>(device, memory, emulator, options));
   }
-  ~DeviceUnderTest() override { model::install_runtime(nullptr); }
+  ~DeviceUnderTest() override {
+    model::install_runtime(nullptr);
+    if (after_each_device) after_each_device(emulator.runs());
+  }
 
   // What the last launch did.
   const model::Counts& counts() const { return emulator.runs().back().profile.counts; }

@@ -10,12 +10,27 @@
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace gpubench::model {
 
 namespace {
 
+struct Places {
+  const void* begin;
+  const void* end;
+  std::function<std::string(const void*)> place;
+};
+std::mutex mutex;
+std::vector<Places> places;  // that are no code
+
 std::string look_up(const void* return_address) {
+  for (const Places& p : places) {
+    const bool inside =
+        !std::less<>()(return_address, p.begin) && std::less<>()(return_address, p.end);
+    if (inside) return p.place(return_address);
+  }
   const auto* call = static_cast<const char*>(return_address) - 1;
   Dl_info info{};
   if (dladdr(call, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
@@ -45,12 +60,16 @@ std::string look_up(const void* return_address) {
 }  // namespace
 
 std::string source_location(const void* return_address) {
-  static std::mutex mutex;
   static std::unordered_map<const void*, std::string> known;
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = known.try_emplace(return_address);
   if (is_new) entry->second = look_up(return_address);
   return entry->second;
+}
+
+void add_places(const void* begin, const void* end, std::function<std::string(const void*)> place) {
+  const std::lock_guard lock(mutex);
+  places.push_back({begin, end, std::move(place)});
 }
 
 }  // namespace gpubench::model

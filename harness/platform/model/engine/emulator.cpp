@@ -25,13 +25,20 @@ std::vector<std::uint64_t> blocks_without(std::uint64_t grid_blocks,
 
 Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSettings settings)
     : device_(device), memory_(memory), settings_(std::move(settings)), sample_(device, memory) {
+  use_engine([this](DeviceMemory& of, const MappedHost& is_mapped_host) {
+    return make_source_engine(of, is_mapped_host, settings_.ordering);
+  });
+}
+
+void Emulator::use_engine(const MakeEngine& make) {
   const unsigned threads = settings_.threads != 0
                                ? settings_.threads
                                : std::max(1u, std::thread::hardware_concurrency());
+  workers_.clear();
   for (unsigned i = 0; i < threads; ++i) {
-    workers_.push_back(
-        std::make_unique<Worker>(memory, settings_.is_mapped_host, settings_.ordering));
+    workers_.push_back(std::make_unique<Worker>(make(memory_, settings_.is_mapped_host)));
   }
+  measured_.clear();
 }
 
 Emulator::~Emulator() = default;
@@ -76,8 +83,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   std::vector<std::uint64_t> chosen = sample_.choose(grid_blocks, affordable);
   std::erase(chosen, last);
   // No block finds an earlier one's values in its static shared memory.
-  const std::vector<std::size_t> variables = workers_[0]->runner().written_variables();
-  for (const auto& worker : workers_) worker->runner().poison(variables);
+  const std::vector<std::size_t> variables = workers_[0]->engine().written_variables();
+  for (const auto& worker : workers_) worker->engine().poison(variables);
   run.run(chosen, Watch::counts);
   // Those compared that were not chosen: they run, and are not counted.
   std::vector<std::uint64_t> beside;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/platform/model/conditions/conditions.hpp"
-#include "harness/platform/model/emulator/block_result.hpp"
+#include "harness/platform/model/emulator/block_engine.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
 #include "harness/platform/model/engine/block_sample.hpp"
 #include "harness/platform/model/launch/executor.hpp"
@@ -48,6 +48,9 @@ class Emulator final : public KernelExecutor {
   ~Emulator() override;
 
   KernelOutcome execute(const KernelLaunch& launch) override;
+
+  // What runs blocks from now on; otherwise the source as the host's compiler made it.
+  void use_engine(const MakeEngine& make);
 
   void set_execution(Execution execution) { execution_ = execution; }
 

@@ -38,7 +38,7 @@ void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
   if (ordering_.random_blocks) shuffle(blocks, ordering_.seed);
   const std::size_t threads = std::min(workers_.size(), blocks.size());
   const auto work = [&](std::size_t me) {
-    workers_[me]->runner().attach();
+    workers_[me]->engine().attach();
     for (std::size_t i = me; i < blocks.size(); i += threads) {
       if (!run_one(*workers_[me], blocks[i], watch)) return;
     }
@@ -98,7 +98,7 @@ std::string LaunchRun::fault() const {
   if (!fault_.empty()) return fault_;
   // A kernel with atomics may order its blocks by them.
   if (map_.race() && counts().at(Space::global, Access::atomic).requests == 0) {
-    return describe_race(*map_.race(), launch_, workers_[0]->runner());
+    return describe_race(*map_.race(), launch_, workers_[0]->engine());
   }
   return "";
 }

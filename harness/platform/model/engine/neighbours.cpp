@@ -41,13 +41,13 @@ void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::ui
 }
 
 std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& launch,
-                          const BlockRunner& runner) {
+                          const BlockEngine& engine) {
   const bool wrote = (race.mine.written & race.bytes) != 0;
   const Event access = wrote ? race.mine.first_write : race.mine.first_read;
   const auto first = static_cast<unsigned>(std::countr_zero(race.bytes));
   const auto last = 31 - static_cast<unsigned>(std::countl_zero(race.bytes));
   const std::uint64_t sector = race.mine.sector * sector_bytes;
-  const auto [home, begin] = runner.home_of(sector + first);
+  const auto [home, begin] = engine.home_of(sector + first);
   const dim3 at = block_at(race.block, launch.grid);
   std::ostringstream text;
   text << "race between blocks: bytes " << sector + first - begin << ".." << sector + last - begin

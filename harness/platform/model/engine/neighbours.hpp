@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/block_engine.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
 #include "harness/platform/model/launch/executor.hpp"
 
@@ -26,8 +26,8 @@ using ReadSectors = std::map<std::uint64_t, std::vector<ReadSector>>;  // of blo
 void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::uint64_t> compared,
                  const ReadSectors& reads, dim3 grid, FootprintMap& map);
 
-// One line; `runner` knows the launch's memory.
+// One line; `engine` knows the launch's memory.
 std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& launch,
-                          const BlockRunner& runner);
+                          const BlockEngine& engine);
 
 }  // namespace gpubench::model

@@ -12,6 +12,8 @@ namespace {
 // What the emulation of a matrix multiplication costs, beside that of an access.
 constexpr std::uint64_t tensor_flops_an_event = 64;
 
+void no_arithmetic(Arithmetic, unsigned, std::uint32_t) {}
+
 Access access_of(EventKind kind) {
   switch (kind) {
     case EventKind::load:
@@ -64,11 +66,6 @@ std::array<std::uint32_t, 2 * warp_lanes> covered_bytes(const WarpRequest& reque
 
 }  // namespace
 
-std::span<const LaneTrace> Worker::warp(std::size_t first) const {
-  return std::span(runner_.traces())
-      .subspan(first, std::min<std::size_t>(warp_lanes, lanes_ - first));
-}
-
 void Worker::begin_kernel() {
   counts_ = {};
   waits_ = {};
@@ -76,17 +73,12 @@ void Worker::begin_kernel() {
   events_ = 0;
   footprints_ = {};
   touched_.clear();
-  zipper_ = {};  // another kernel's control flow is of no use
-  runner_.poison({});
+  engine_->begin_kernel();
 }
 
 BlockResult Worker::run(const KernelLaunch& launch, std::uint64_t block, bool traced) {
-  BlockResult result = runner_.run(launch, block_at(block, launch.grid), traced);
+  BlockResult result = engine_->run(launch, block_at(block, launch.grid), traced);
   lanes_ = result.lanes;
-  if (traced && result.fault.empty()) {
-    // All warps, before any of them is zipped.
-    for (std::size_t first = 0; first < lanes_; first += warp_lanes) zipper_.learn(warp(first));
-  }
   return result;
 }
 
@@ -94,14 +86,15 @@ std::vector<ReadSector> Worker::reads() {
   block_sectors_.clear();
   std::vector<ReadSector> found;
   for (std::size_t first = 0; first < lanes_; first += warp_lanes) {
-    zipper_.zip(warp(first), [&](const WarpRequest& request) {
+    const auto note = [&](const WarpRequest& request) {
       const EventKind kind = kind_of(request.event);
       if (!is_access(request.event) || access_of(kind) != Access::load) return;
       const auto lane = static_cast<std::size_t>(std::countr_zero(request.lanes));
-      if (runner_.is_shared(request.address[lane])) return;
+      if (engine_->is_shared(request.address[lane])) return;
       const Sectors sectors = sectors_of(request);
       for (unsigned i = 0; i < sectors.count; ++i) block_sectors_.at(sectors.id[i]);
-    });
+    };
+    engine_->visit(first, note, no_arithmetic);
     for (std::size_t turn = 0; found.size() < block_sectors_.touched().size(); ++turn) {
       found.push_back({block_sectors_.touched()[found.size()].sector, turn});
     }
@@ -110,8 +103,7 @@ std::vector<ReadSector> Worker::reads() {
 }
 
 void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap& map) {
-  // A counted multiply-add is a call, and costs about what an event does.
-  for (const LaneTrace& trace : runner_.traces()) events_ += trace.events.size() + trace.merged;
+  events_ += engine_->events();
   for (std::size_t t = 0; t < tensor_types; ++t) {
     events_ += (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
   }
@@ -136,10 +128,11 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
 Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   Counted counted;
   const auto request_of = [&](const WarpRequest& request) { count_request(request, map, counted); };
-  zipper_.zip(warp(first), request_of, [&](Event e, std::uint32_t active) {
-    counts_.add(unit_of(e), operations_of(e), static_cast<unsigned>(std::popcount(active)));
-    if (unit_of(e) == Arithmetic::fma_fp32) counted.waits.fma_steps += operations_of(e);
-  });
+  const auto add = [&](Arithmetic unit, unsigned operations, std::uint32_t active) {
+    counts_.add(unit, operations, static_cast<unsigned>(std::popcount(active)));
+    if (unit == Arithmetic::fma_fp32) counted.waits.fma_steps += operations;
+  };
+  engine_->visit(first, request_of, add);
   add_lanes(first, counted.waits);
   return counted.waits;
 }
@@ -152,7 +145,7 @@ void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counte
   }
   const std::uint64_t address =
       request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
-  const Space space = runner_.is_shared(address) ? Space::shared : Space::global;
+  const Space space = engine_->is_shared(address) ? Space::shared : Space::global;
   // A lane's own instructions move no more than 16 bytes.
   const bool is_bulk = bytes_of(request.event) > 16;
   AccessCounts& sum =
@@ -211,13 +204,13 @@ void Worker::add_lanes(std::size_t first, Waiting& warp) const {
   CopyWaits copies;
   double chain = 0, steps = 0;
   for (std::size_t i = first; i < std::min<std::size_t>(first + warp_lanes, lanes_); ++i) {
-    const LoadChain& loads = runner_.load_chain(i);
-    warp.load_chain = std::max(warp.load_chain, static_cast<double>(loads.global()));
-    warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(loads.shared()));
-    copies.alone = std::max(copies.alone, runner_.copy_waits(i).alone);
-    copies.beside = std::max(copies.beside, runner_.copy_waits(i).beside);
-    chain = std::max(chain, static_cast<double>(runner_.chain(i).longest()));
-    steps = std::max(steps, static_cast<double>(runner_.chain(i).count()));
+    const LaneWaits lane = engine_->waits_of(i);
+    warp.load_chain = std::max(warp.load_chain, static_cast<double>(lane.load_chain));
+    warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(lane.shared_chain));
+    copies.alone = std::max(copies.alone, lane.copies.alone);
+    copies.beside = std::max(copies.beside, lane.copies.beside);
+    chain = std::max(chain, static_cast<double>(lane.fma_chain));
+    steps = std::max(steps, static_cast<double>(lane.fma_steps));
   }
   warp.load_groups += copies.alone;
   warp.copy_waits = copies.beside;
@@ -225,11 +218,12 @@ void Worker::add_lanes(std::size_t first, Waiting& warp) const {
 }
 
 std::vector<ExplainedAccess> Worker::explain() {
-  Explainer explainer([this](std::uint64_t address) { return runner_.is_shared(address); },
-                      [this](std::uint64_t address) { return runner_.home_of(address); });
-  zipper_.zip(warp(0), [&](const WarpRequest& request) {
+  Explainer explainer([this](std::uint64_t address) { return engine_->is_shared(address); },
+                      [this](std::uint64_t address) { return engine_->home_of(address); });
+  const auto add = [&](const WarpRequest& request) {
     if (is_access(request.event)) explainer.add(request);
-  });
+  };
+  engine_->visit(0, add, no_arithmetic);
   return std::move(explainer).accesses();
 }
 

@@ -4,14 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/block_engine.hpp"
 #include "harness/platform/model/emulator/counts.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
 #include "harness/platform/model/emulator/touched_bytes.hpp"
-#include "harness/platform/model/emulator/warp_requests.hpp"
 #include "harness/platform/model/engine/neighbours.hpp"
 #include "harness/platform/model/time/time_model.hpp"
 #include "harness/records/explanation.hpp"
@@ -20,9 +20,7 @@ namespace gpubench::model {
 
 class Worker {
  public:
-  // Both must outlive the worker.
-  Worker(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering)
-      : runner_(memory, is_mapped_host, ordering) {}
+  explicit Worker(std::unique_ptr<BlockEngine> engine) : engine_(std::move(engine)) {}
 
   void begin_kernel();
   // Runs a block; if `traced`, what follows may be asked of it.
@@ -35,7 +33,7 @@ class Worker {
   // Explains the first warp of the block that count() has just counted.
   std::vector<ExplainedAccess> explain();
 
-  BlockRunner& runner() { return runner_; }
+  BlockEngine& engine() { return *engine_; }
   // Of the blocks of this kernel that were counted.
   const Counts& counts() const { return counts_; }
   const Waiting& waits() const { return waits_; }
@@ -56,7 +54,6 @@ class Worker {
     std::uint64_t first, last;
   };
 
-  std::span<const LaneTrace> warp(std::size_t first) const;
   Waiting count_warp(std::size_t first, FootprintMap& map);
   void count_request(const WarpRequest& request, FootprintMap& map, Counted& warp);
   void count_shared(const WarpRequest& request, bool is_bulk, AccessCounts& sum, Counted& warp);
@@ -67,8 +64,7 @@ class Worker {
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map);
 
-  BlockRunner runner_;
-  WarpZipper zipper_;
+  std::unique_ptr<BlockEngine> engine_;
   std::vector<Range> ranges_;
   BlockSectors block_sectors_;
   TouchedBytes touched_;

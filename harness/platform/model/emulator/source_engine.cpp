@@ -1,0 +1,48 @@
+#include "harness/platform/model/emulator/source_engine.hpp"
+
+#include <algorithm>
+
+namespace gpubench::model {
+
+BlockResult SourceEngine::run(const KernelLaunch& launch, dim3 index, bool traced) {
+  BlockResult result = runner_.run(launch, index, traced);
+  lanes_ = result.lanes;
+  // All warps must be shown before one is zipped.
+  for (std::size_t first = 0; traced && result.fault.empty() && first < lanes_;
+       first += warp_lanes) {
+    zipper_.learn(warp(first));
+  }
+  return result;
+}
+
+std::span<const LaneTrace> SourceEngine::warp(std::size_t first) const {
+  return std::span(runner_.traces())
+      .subspan(first, std::min<std::size_t>(warp_lanes, lanes_ - first));
+}
+
+void SourceEngine::visit(std::size_t first, const RequestSink& request,
+                         const ArithmeticSink& arithmetic) {
+  zipper_.zip(warp(first), request, [&](Event e, std::uint32_t lanes) {
+    arithmetic(unit_of(e), operations_of(e), lanes);
+  });
+}
+
+LaneWaits SourceEngine::waits_of(std::size_t lane) const {
+  const LoadChain& loads = runner_.load_chain(lane);
+  const FmaChain& fmas = runner_.chain(lane);
+  return {loads.global(), loads.shared(), fmas.longest(), fmas.count(), runner_.copy_waits(lane)};
+}
+
+// A counted multiply-add is a call, and costs about what an event does.
+std::uint64_t SourceEngine::events() const {
+  std::uint64_t events = 0;
+  for (const LaneTrace& trace : runner_.traces()) events += trace.events.size() + trace.merged;
+  return events;
+}
+
+std::unique_ptr<BlockEngine> make_source_engine(DeviceMemory& memory, const MappedHost& mapped,
+                                                const Ordering& ordering) {
+  return std::make_unique<SourceEngine>(memory, mapped, ordering);
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,43 @@
+// The engine that runs kernels as the host's compiler made them, lane by lane.
+#pragma once
+
+#include <span>
+
+#include "harness/platform/model/emulator/block_engine.hpp"
+#include "harness/platform/model/emulator/block_runner.hpp"
+
+namespace gpubench::model {
+
+class SourceEngine final : public BlockEngine {
+ public:
+  SourceEngine(DeviceMemory& memory, const MappedHost& is_mapped_host, const Ordering& ordering)
+      : runner_(memory, is_mapped_host, ordering) {}
+
+  void attach() override { runner_.attach(); }
+  void begin_kernel() override {
+    zipper_ = {};  // another kernel's control flow is of no use
+    runner_.poison({});
+  }
+  BlockResult run(const KernelLaunch& launch, dim3 index, bool traced) override;
+  void visit(std::size_t first, const RequestSink& request,
+             const ArithmeticSink& arithmetic) override;
+  LaneWaits waits_of(std::size_t lane) const override;
+  std::uint64_t events() const override;
+  bool is_shared(std::uint64_t address) const override { return runner_.is_shared(address); }
+  std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const override {
+    return runner_.home_of(address);
+  }
+  std::vector<std::size_t> written_variables() const override {
+    return runner_.written_variables();
+  }
+  void poison(std::vector<std::size_t> variables) override { runner_.poison(std::move(variables)); }
+
+ private:
+  std::span<const LaneTrace> warp(std::size_t first) const;
+
+  BlockRunner runner_;
+  WarpZipper zipper_;
+  std::size_t lanes_ = 0;
+};
+
+}  // namespace gpubench::model

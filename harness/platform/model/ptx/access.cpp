@@ -1,0 +1,64 @@
+#include "harness/platform/model/ptx/access.hpp"
+
+namespace gpubench::model::ptx {
+
+Addresses addresses_of(Warp& w, const Op& op, Mask mask) {
+  w.require(op.an, mask, "an address");
+  Addresses all;
+  const auto offset = static_cast<std::uint64_t>(op.offset);
+  if (op.extra->address_bytes == 4) {
+    const auto* const a = w.row<std::uint32_t>(op.a);
+    for (unsigned i = 0; i < lanes; ++i) all[i] = static_cast<std::uint32_t>(a[i] + offset);
+  } else {
+    const auto* const a = w.row<std::uint64_t>(op.a);
+    for (unsigned i = 0; i < lanes; ++i) all[i] = a[i] + offset;
+  }
+  return all;
+}
+
+void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
+                 const Addresses& addresses, Mask host) {
+  if (!w.block.is_traced || space == Space::local || space == Space::parameter) return;
+  if (space == Space::shared) {
+    Addresses generic = addresses;
+    for (std::uint64_t& a : generic) a += shared_window;
+    w.note(kind, bytes, mask, generic.data(), op);
+    return;
+  }
+  const auto of_host = static_cast<std::uint64_t>(std::popcount(host)) * bytes;
+  (kind == EventKind::load ? w.block.result.host_bytes_read : w.block.result.host_bytes_written) +=
+      of_host;
+  if ((mask & ~host) != 0) w.note(kind, bytes, mask & ~host, addresses.data(), op);
+}
+
+namespace {
+
+struct SpaceName {
+  std::string_view name;
+  Space space;
+};
+constexpr SpaceName space_names[] = {
+    {"global", Space::global}, {"shared", Space::shared},   {"shared::cta", Space::shared},
+    {"local", Space::local},   {"param", Space::parameter}, {"const", Space::constant},
+};
+}  // namespace
+
+Space space_of(const Builder& b) {
+  for (const std::string& part : b.instruction().parts) {
+    for (const SpaceName& s : space_names) {
+      if (s.name == part) return s.space;
+    }
+  }
+  return Space::generic;
+}
+Op& add_access(Builder& b, Handler run, const Operand& address, Extra& extra) {
+  Op& op = b.add(run);
+  op.defines_itself = true;
+  op.extra = &extra;
+  const Register a = b.address(address, extra.space, op.offset);
+  extra.address_bytes = a.bytes;
+  Builder::set_a(op, a);
+  return op;
+}
+
+}  // namespace gpubench::model::ptx

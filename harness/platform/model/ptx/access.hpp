@@ -1,0 +1,54 @@
+// What operations on memory have in common: addresses, the spaces they name, what is counted.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/builder.hpp"
+#include "harness/platform/model/ptx/windows.hpp"
+
+namespace gpubench::model::ptx {
+
+// Of the operation's register a and its offset. A fault where a lane of the mask has none.
+Addresses addresses_of(Warp& w, const Op& op, Mask mask);
+
+// Of a traced block: what global and shared memory see of an access; `host`: lanes that name the
+// host's memory.
+void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
+                 const Addresses& addresses, Mask host);
+
+// The space that the instruction's parts name.
+Space space_of(const Builder& b);
+// An operation on the address in brackets, in the space that `extra` says.
+Op& add_access(Builder& b, Handler run, const Operand& address, Extra& extra);
+
+// Calls `visit(space, lanes, addresses in it)` for each space that generic addresses name.
+template <class Visit>
+void each_space(Space space, Mask mask, const Addresses& addresses, Visit&& visit) {
+  if (space != Space::generic) {
+    visit(space, mask, addresses);
+    return;
+  }
+  std::array<Mask, 4> in{};
+  for_lanes(mask, [&](unsigned i) {
+    const std::uint64_t window = addresses[i] & ~(window_bytes - 1);
+    const unsigned which = window == shared_window      ? 1
+                           : window == local_window     ? 2
+                           : window == parameter_window ? 3
+                                                        : 0;
+    in[which] |= Mask{1} << i;
+  });
+  constexpr Space spaces[] = {Space::global, Space::shared, Space::local, Space::parameter};
+  for (unsigned which = 0; which < in.size(); ++which) {
+    if (in[which] == 0) continue;
+    Addresses within = addresses;
+    if (which != 0) {
+      for (std::uint64_t& a : within) a &= window_bytes - 1;
+    }
+    visit(spaces[which], in[which], within);
+  }
+}
+
+}  // namespace gpubench::model::ptx

@@ -1,0 +1,83 @@
+// A thread block at work: its warps take turns, split, meet again and wait for one another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/platform/model/launch/executor.hpp"
+#include "harness/platform/model/ptx/async.hpp"
+#include "harness/platform/model/ptx/conduct.hpp"
+#include "harness/platform/model/ptx/memory_view.hpp"
+#include "harness/platform/model/ptx/program.hpp"
+#include "harness/platform/model/ptx/warp.hpp"
+
+namespace gpubench::model::ptx {
+
+class Block {
+ public:
+  Block(DeviceMemory& device, const MappedHost& is_mapped_host, const Conduct& how)
+      : memory(device, is_mapped_host), conduct(how), dice(how.seed) {}
+
+  // The next block is another launch's than the last: nothing of that one holds any more.
+  void begin_launch() { is_new_launch_ = true; }
+  // Runs block `index` of the launch to its end.
+  BlockResult run(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
+
+  const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
+  std::uint64_t operations() const { return operations_; }
+
+  // --- for operations ---
+  BlockMemory memory;
+  AsyncUnit async{*this};
+  const Conduct conduct;
+  Dice dice;
+  bool is_traced = false;
+  BlockResult result;
+  const Program& program() const { return *program_; }
+  const KernelLaunch& launch() const { return *launch_; }
+  // Whether all threads of the block, or `threads`, have come to the barrier; notes who has.
+  bool meet(Warp& warp, unsigned barrier, unsigned threads, Mask mask);
+
+ private:
+  struct Barrier {
+    unsigned threads = 0;  // arrived
+    unsigned needed = 0;   // 0: all that are there
+    std::uint32_t generation = 0;
+    std::vector<std::uint32_t> waiting;  // by warp: the generation that lets it go, or 0
+  };
+
+  void begin(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
+  void fill_parameters();
+  void fill_specials(Warp& warp, dim3 index, bool all);
+  bool run_once();  // gives every warp a turn; false if none could do anything
+  bool run_warp(Warp& warp);
+  bool run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns);
+  template <bool with_warpgroups>
+  bool step(Warp& warp, std::uint32_t number, std::uint64_t turns);
+  template <bool with_warpgroups>
+  void perform(Warp& warp, const Op& op, Mask active);
+  void split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t pc, Mask taken);
+  void arrive(Warp& warp, std::uint32_t number);
+  void leave(Warp& warp, std::uint32_t number, Mask mask);
+  void release(Barrier& barrier);
+  std::string describe_fault(const Fault& fault, const Warp& warp, const Op& op) const;
+  std::string describe_deadlock() const;
+  std::string thread_name(unsigned linear) const;
+
+  const Program* program_ = nullptr;
+  const KernelLaunch* launch_ = nullptr;
+  dim3 index_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<Barrier> barriers_;
+  std::uint64_t operations_ = 0;
+  unsigned live_ = 0;  // threads
+  bool is_new_launch_ = true;
+  const Op* current_ = nullptr;
+};
+
+}  // namespace gpubench::model::ptx

@@ -1,0 +1,87 @@
+// PTX text as its statements say it: kernels, their parameters, registers, variables, instructions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpubench::model::ptx {
+
+// What cannot be run, in one line: text that is no PTX, an instruction that nobody wrote.
+class PtxError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Operand {
+  enum class Kind : std::uint8_t {
+    reg,        // name
+    immediate,  // bits; of a floating-point one, `width` is that of its notation
+    symbol,     // name + offset: a variable's address
+    address,    // [base + offset]: element 0, with `offset`
+    vector,     // {a, b, ...}: the elements
+    pair,       // a|b: the elements
+    sink,       // _
+  };
+  Kind kind = Kind::sink;
+  bool negated = false;  // !p
+  bool is_float = false;
+  unsigned width = 0;  // bits of a floating-point immediate
+  std::string name{};
+  std::uint64_t bits = 0;
+  std::int64_t offset = 0;
+  std::vector<Operand> elements{};
+};
+
+// Where in the source a statement comes from.
+struct Line {
+  std::uint32_t file = 0, line = 0;
+};
+
+struct Instruction {
+  std::string opcode;              // "ld.global.f32"
+  std::vector<std::string> parts;  // split at its dots
+  std::string guard;               // register, or ""
+  bool guard_negated = false;
+  std::vector<Operand> operands;
+  std::string_view text;  // in the module's
+  Line line;
+
+  bool has(std::string_view part) const;
+};
+
+struct Variable {
+  std::string name;
+  std::size_t bytes = 0;  // 0 of an extern array
+  std::size_t alignment = 1;
+  bool is_dynamic = false;  // extern .shared
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<Variable> parameters;
+  std::map<std::string, std::string> registers;  // name to type ("b32")
+  std::vector<Variable> local;                   // a thread each
+  std::vector<Variable> shared;                  // declared in its body
+  std::vector<Instruction> instructions;
+  std::map<std::string, std::size_t> labels;  // to the next instruction's index
+};
+
+struct Module {
+  std::string origin;  // for messages: where the text comes from
+  std::string text;
+  std::vector<std::string> files;  // by number of .file
+  std::vector<Kernel> kernels;
+  std::map<std::string, Variable> shared;
+};
+
+// PtxError names the line that cannot be read.
+std::shared_ptr<const Module> parse(std::string text, std::string origin);
+
+}  // namespace gpubench::model::ptx

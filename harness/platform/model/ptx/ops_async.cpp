@@ -1,0 +1,247 @@
+// mbarriers, bulk copies and fences: PTX ISA, "mbarrier", "cp.async.bulk", "cp.async.bulk.tensor".
+#include <algorithm>
+#include <cstring>
+
+#include "harness/platform/model/memory/tensor_map.hpp"
+#include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/handlers.hpp"
+
+namespace gpubench::model::ptx {
+namespace {
+
+std::uint64_t operand_of(Warp& w, const Register& r, unsigned lane) {
+  w.require(r.number, Mask{1} << lane, "an operand");
+  return w.value(r, lane);
+}
+
+void init_mbarrier(Warp& w, const Op& op, Mask mask) {
+  const Addresses at = addresses_of(w, op, mask);
+  for_lanes(mask, [&](unsigned i) {
+    w.block.async.init(at[i], static_cast<unsigned>(operand_of(w, op.extra->sources[0], i)));
+  });
+}
+void arrive_at_mbarrier(Warp& w, const Op& op, Mask mask) {
+  const Addresses at = addresses_of(w, op, mask);
+  for_lanes(mask, [&](unsigned i) {
+    const auto& counts = op.extra->sources;
+    w.block.async.arrive(at[i],
+                         counts.empty() ? 1 : static_cast<unsigned>(operand_of(w, counts[0], i)));
+  });
+}
+void expect_at_mbarrier(Warp& w, const Op& op, Mask mask) {
+  const Addresses at = addresses_of(w, op, mask);
+  for_lanes(mask, [&](unsigned i) {
+    const auto bytes = static_cast<std::uint32_t>(operand_of(w, op.extra->sources[0], i));
+    w.block.async.expect(w, at[i], bytes);
+  });
+}
+
+// try_wait may end before the phase has: then its thread comes again.
+bool wait_at_mbarrier(Warp& w, const Op& op, Mask mask) {
+  const Addresses at = addresses_of(w, op, mask);
+  const Extra& e = *op.extra;
+  Mask ended = 0;
+  for_lanes(mask, [&](unsigned i) {
+    const auto parity = static_cast<unsigned>(operand_of(w, e.sources[0], i)) & 1;
+    ended |= Mask{w.block.async.has_ended(at[i], parity)} << i;
+  });
+  if (ended != mask && !w.block.async.gives_up_waiting()) return false;
+  for_lanes(ended, [&](unsigned i) { w.block.async.note_wait(w, Mask{1} << i, at[i]); });
+  Mask& p = w.predicate(e.destinations[0].offset);
+  p = (p & ~mask) | ended;
+  w.define(e.destinations[0], mask);
+  return true;
+}
+
+void build_mbarrier(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  extra.space = Space::shared;
+  const auto finish = [&](Op& op, const Operand& address) {
+    op.extra = &extra;
+    op.defines_itself = true;
+    const Register a = b.address(address, Space::shared, op.offset);
+    extra.address_bytes = a.bytes;
+    Builder::set_a(op, a);
+  };
+  const bool is_shared = i.has("shared") || i.has("shared::cta");
+  if (!is_shared || i.has("noComplete")) b.unknown();
+  if (i.parts[1] == "init") {
+    extra.sources = {b.source(b.operand(1), 4)};
+    finish(b.add(&init_mbarrier), b.operand(0));
+  } else if (i.parts[1] == "arrive") {
+    if (b.operand(0).kind != Operand::Kind::sink) b.refuse("asks for the phase's state");
+    if (i.has("expect_tx")) {
+      extra.sources = {b.source(b.operand(2), 4)};
+    } else if (b.operand_count() == 3) {
+      extra.sources = {b.source(b.operand(2), 4)};
+    }
+    finish(b.add(i.has("expect_tx") ? &expect_at_mbarrier : &arrive_at_mbarrier), b.operand(1));
+  } else if (i.parts[1] == "try_wait" && i.has("parity") && b.operand_count() == 3) {
+    extra.destinations = {b.destination(b.operand(0), 4)};
+    extra.sources = {b.source(b.operand(2), 4)};
+    finish(b.add_waiting(&wait_at_mbarrier), b.operand(1));
+  } else {
+    b.unknown();
+  }
+}
+
+// --- bulk copies ---
+
+// The engine's requests, by lines of 128 bytes of what it reads: no lane's.
+void note_pieces(Warp& w, const Op& op, unsigned lane, std::uint64_t to, std::uint64_t from,
+                 std::uint64_t bytes) {
+  constexpr std::uint64_t line = 128;
+  Addresses at{};
+  for (const auto& [kind, begin] : {std::pair(EventKind::copied_from, from),
+                                    std::pair(EventKind::copied_to, to + shared_window)}) {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const std::uint64_t piece = std::min(bytes - done, line - (from + done) % line);
+      at[lane] = begin + done;
+      w.note(kind, static_cast<unsigned>(piece), Mask{1} << lane, at.data(), op);
+      done += piece;
+    }
+  }
+}
+
+void copy_bulk(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const Addresses to = addresses_of(w, op, mask);
+  for_lanes(mask, [&](unsigned i) {
+    const std::uint64_t from = operand_of(w, e.sources[0], i) + e.mask;
+    const auto bytes = static_cast<std::uint32_t>(operand_of(w, e.sources[1], i));
+    const std::uint64_t barrier =
+        operand_of(w, e.sources[2], i) + static_cast<std::uint64_t>(e.barrier_offset);
+    if (bytes == 0 || bytes % 16 != 0 || from % 16 != 0 || to[i] % 16 != 0) {
+      throw Fault{"bulk copy of " + std::to_string(bytes) +
+                      " bytes whose size or addresses are no multiples of 16",
+                  Mask{1} << i};
+    }
+    const std::byte* const source = w.block.memory.global_piece(from, bytes);
+    w.block.async.copy_bulk({{to[i], source, bytes}}, barrier, bytes);
+    if (w.block.is_traced) note_pieces(w, op, i, to[i], from, bytes);
+  });
+}
+
+TensorMap tensor_map(Warp& w, std::uint64_t address) {
+  TensorMap map;
+  const std::uint64_t within = address - parameter_window;
+  const auto& parameters = w.block.memory.parameters();
+  if (within < parameters.size() && parameters.size() - within >= sizeof map) {
+    std::memcpy(&map, parameters.data() + within, sizeof map);
+  } else {
+    std::memcpy(&map, w.block.memory.global_piece(address, sizeof map), sizeof map);
+  }
+  if (map.mark != TensorMap::made) throw Fault{"bulk copy by what is no tensor map", 0};
+  return map;
+}
+
+// In which 16 bytes of its row a piece lies: bits 4 and up of the address, flipped by those from
+// bit 7 on (PTX ISA, "Swizzling modes").
+std::uint64_t swizzled(std::uint64_t address, std::uint32_t span) {
+  return address ^ (address >> 3 & (span - 1) & ~std::uint64_t{15});
+}
+
+void copy_box_of(Warp& w, const Op& op, unsigned lane, std::uint64_t to) {
+  const Extra& e = *op.extra;
+  const TensorMap map = tensor_map(w, operand_of(w, e.sources[0], lane));
+  const auto column = static_cast<std::int32_t>(operand_of(w, e.sources[1], lane));
+  const auto row = static_cast<std::int32_t>(operand_of(w, e.sources[2], lane));
+  const std::uint64_t barrier =
+      operand_of(w, e.sources[3], lane) + static_cast<std::uint64_t>(e.barrier_offset);
+  const std::uint32_t row_bytes = map.box_columns * map.element_bytes;
+  const bool swizzles = map.swizzle != CU_TENSOR_MAP_SWIZZLE_NONE;
+  const std::uint32_t span = swizzles ? 16u << map.swizzle : row_bytes;
+  if (row_bytes != span) throw Fault{"box whose rows do not fill their swizzle", 0};
+  if (to % 128 != 0) throw Fault{"box to an address that is no multiple of 128", 0};
+  std::vector<AsyncUnit::Piece> pieces;
+  Addresses at{};
+  for (std::uint32_t r = 0; r < map.box_rows; ++r) {
+    const std::int64_t of_matrix = std::int64_t{row} + r;
+    const bool exists = of_matrix >= 0 && of_matrix < static_cast<std::int64_t>(map.rows);
+    const std::int64_t left = static_cast<std::int64_t>(map.columns) - column;
+    if (column < 0) throw Fault{"box that begins before its matrix", 0};
+    const auto there = static_cast<std::uint32_t>(
+        exists ? std::clamp<std::int64_t>(left * map.element_bytes, 0, row_bytes) : 0);
+    const std::uint64_t from = map.address + static_cast<std::uint64_t>(of_matrix) * map.row_bytes +
+                               static_cast<std::uint64_t>(column) * map.element_bytes;
+    const std::byte* const source = there > 0 ? w.block.memory.global_piece(from, there) : nullptr;
+    for (std::uint32_t done = 0; done < row_bytes; done += 16) {
+      const std::uint64_t straight = to + std::uint64_t{r} * row_bytes + done;
+      const std::uint64_t place = swizzles ? swizzled(straight, span) : straight;
+      const std::uint32_t real = std::min(16u, there - std::min(there, done));
+      pieces.push_back({place, real > 0 ? source + done : nullptr, 16, real});
+    }
+    if (w.block.is_traced && there > 0) {
+      at[lane] = from;
+      w.note(EventKind::copied_from, there, Mask{1} << lane, at.data(), op);
+    }
+  }
+  for (std::uint32_t r = 0; w.block.is_traced && r < map.box_rows; ++r) {
+    at[lane] = to + shared_window + std::uint64_t{r} * row_bytes;
+    w.note(EventKind::copied_to, row_bytes, Mask{1} << lane, at.data(), op);
+  }
+  w.block.async.copy_bulk(std::move(pieces), barrier, std::int64_t{map.box_rows} * row_bytes);
+}
+void copy_box(Warp& w, const Op& op, Mask mask) {
+  const Addresses to = addresses_of(w, op, mask);
+  for_lanes(mask, [&](unsigned i) { copy_box_of(w, op, i, to[i]); });
+}
+
+void nothing(Warp&, const Op&, Mask) {}
+// What orders memory: all accesses are in order here.
+void build_nothing(Builder& b) { b.add(&nothing).defines_itself = true; }
+
+// "setmaxnreg.inc.sync.aligned.u32 232": registers are as many as the PTX names.
+void build_registers(Builder& b) {
+  const std::uint64_t count = b.operand(0).bits;
+  if (count % 8 != 0 || count < 24 || count > 256)
+    b.refuse("asks for a number of registers that is none");
+  build_nothing(b);
+}
+
+void trap(Warp&, const Op&, Mask mask) { throw Fault{"trap", mask}; }
+void build_trap(Builder& b) { b.add(&trap); }
+
+constexpr Opcode opcodes[] = {
+    {"mbarrier", &build_mbarrier},    {"fence", &build_nothing},
+    {"membar", &build_nothing},       {"griddepcontrol", &build_nothing},
+    {"setmaxnreg", &build_registers}, {"trap", &build_trap},
+};
+
+}  // namespace
+
+// "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
+// [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]".
+void build_bulk_copy(Builder& b) {
+  const Instruction& i = b.instruction();
+  const bool is_box = i.has("tensor");
+  const bool to_shared = (i.has("shared::cluster") || i.has("shared::cta")) &&
+                         i.has("mbarrier::complete_tx::bytes") && i.has("global");
+  if (!to_shared || b.operand_count() != (is_box ? 3 : 4)) b.unknown();
+  if (is_box && (!i.has("2d") || !i.has("tile"))) b.unknown();
+  Extra& extra = b.extra();
+  extra.space = Space::shared;
+  Op& op = b.add(is_box ? &copy_box : &copy_bulk);
+  op.defines_itself = true;
+  op.extra = &extra;
+  const Register to = b.address(b.operand(0), Space::shared, op.offset);
+  extra.address_bytes = to.bytes;
+  Builder::set_a(op, to);
+  std::int64_t offset = 0;
+  if (is_box) {
+    const Operand& from = b.operand(1);
+    if (from.elements.size() != 2 || from.elements[1].elements.size() != 2) b.unknown();
+    extra.sources = {b.source(from.elements[0], 8), b.source(from.elements[1].elements[0], 4),
+                     b.source(from.elements[1].elements[1], 4)};
+  } else {
+    extra.sources = {b.address(b.operand(1), Space::global, offset), b.source(b.operand(2), 4)};
+    extra.mask = static_cast<std::uint64_t>(offset);
+  }
+  extra.sources.push_back(
+      b.address(b.operand(is_box ? 2 : 3), Space::shared, extra.barrier_offset));
+}
+
+std::span<const Opcode> async_opcodes() { return opcodes; }
+
+}  // namespace gpubench::model::ptx

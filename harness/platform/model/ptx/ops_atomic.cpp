@@ -1,0 +1,125 @@
+// Atomics: PTX ISA, "atom", "red". Several threads of the host may run blocks at once.
+#include <atomic>
+
+#include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/handlers.hpp"
+
+namespace gpubench::model::ptx {
+namespace {
+
+template <class T, class F>
+T exchange_with(std::byte* at, F change) {
+  std::atomic_ref<T> word(*reinterpret_cast<T*>(at));
+  T old = word.load();
+  while (!word.compare_exchange_weak(old, change(old))) {
+  }
+  return old;
+}
+
+enum class Change : std::int64_t { add, min, max, land, lor, lxor, exch, cas, inc, dec };
+template <class T>
+T changed(Change how, T old, T b, T c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return how == Change::add ? old + b : b;  // or exch
+  } else {
+    switch (how) {
+      case Change::add:
+        return static_cast<T>(old + b);
+      case Change::min:
+        return b < old ? b : old;
+      case Change::max:
+        return old < b ? b : old;
+      case Change::land:
+        return old & b;
+      case Change::lor:
+        return old | b;
+      case Change::lxor:
+        return old ^ b;
+      case Change::exch:
+        return b;
+      case Change::cas:
+        return old == b ? c : old;
+      case Change::inc:
+        return old >= b ? T{0} : static_cast<T>(old + 1);
+      case Change::dec:
+        return old == 0 || old > b ? b : static_cast<T>(old - 1);
+    }
+    return old;
+  }
+}
+
+template <class T>
+void atomic(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const Addresses all = addresses_of(w, op, mask);
+  w.require(op.bn, mask, "an atomic's operand");
+  w.require(op.cn, mask, "an atomic's operand");
+  T* const d = op.dn == nowhere ? nullptr : w.row<T>(op.d);
+  const T* const b = w.row<T>(op.b);
+  const T* const c = w.row<T>(op.c);
+  each_space(e.space, mask, all, [&](Space space, Mask here, const Addresses& addresses) {
+    Mask host = 0;
+    w.block.memory.view(space, here, addresses, e.bytes, false, w.number, nullptr);
+    const View view = w.block.memory.view(space, here, addresses, e.bytes, true, w.number, &host);
+    note_access(w, op, space, EventKind::atomic, e.bytes, here, addresses, host);
+    for_lanes(here, [&](unsigned i) {
+      const T old = exchange_with<T>(view.at(addresses[i], i), [&](T value) {
+        return changed<T>(static_cast<Change>(e.mask), value, b[i], c[i]);
+      });
+      if (d != nullptr) d[i] = old;
+    });
+  });
+  if (d != nullptr) w.defined(op.dn) |= mask;
+}
+
+struct ChangeName {
+  std::string_view name;
+  Change change;
+};
+constexpr ChangeName change_names[] = {
+    {"add", Change::add}, {"min", Change::min},  {"max", Change::max},   {"and", Change::land},
+    {"or", Change::lor},  {"xor", Change::lxor}, {"exch", Change::exch}, {"cas", Change::cas},
+    {"inc", Change::inc}, {"dec", Change::dec},
+};
+
+void build_atomic(Builder& b, bool returns) {
+  const Type type = b.type();
+  Handler run = nullptr;
+  if (type == Type::f32) run = &atomic<float>;
+  if (type == Type::f64) run = &atomic<double>;
+  with_integer(type, [&]<class T>(T) {
+    if constexpr (sizeof(T) >= 4) run = &atomic<T>;
+  });
+  const auto& parts = b.instruction().parts;
+  const ChangeName* change = nullptr;
+  for (const std::string& part : parts) {
+    for (const ChangeName& c : change_names) {
+      if (c.name == part) change = &c;
+    }
+  }
+  const bool of_float = is_float(type) && change != nullptr && change->change != Change::add &&
+                        change->change != Change::exch;
+  if (run == nullptr || change == nullptr || of_float || parts.size() > 6) b.unknown();
+  Extra& extra = b.extra();
+  extra.space = space_of(b);
+  extra.type = type;
+  extra.bytes = bytes_of(type);
+  extra.mask = static_cast<std::uint64_t>(change->change);
+  const std::size_t first = returns ? 1 : 0;
+  Op& op = add_access(b, run, b.operand(first), extra);
+  if (returns) Builder::set_destination(op, b.destination(b.operand(0), extra.bytes));
+  Builder::set_b(op, b.source(b.operand(first + 1), extra.bytes));
+  if (change->change == Change::cas) {
+    Builder::set_c(op, b.source(b.operand(first + 2), extra.bytes));
+  }
+}
+void atom(Builder& b) { build_atomic(b, true); }
+void red(Builder& b) { build_atomic(b, false); }
+
+constexpr Opcode opcodes[] = {{"atom", &atom}, {"red", &red}};
+
+}  // namespace
+
+std::span<const Opcode> atomic_opcodes() { return opcodes; }
+
+}  // namespace gpubench::model::ptx

@@ -1,0 +1,194 @@
+// What a warp's lanes do together: PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync",
+// "bar.warp.sync", and the block's barriers.
+#include <algorithm>
+#include <bit>
+
+#include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/handlers.hpp"
+
+namespace gpubench::model::ptx {
+namespace {
+
+// The lanes that the mask operand names must be those that are here: whoever is elsewhere would be
+// waited for, and parts of a warp meet at the end of a branch only.
+Mask members(Warp& w, const Op&, const Register& register_of_mask, Mask mask) {
+  w.require(register_of_mask.number, mask, "a mask of lanes");
+  const auto first = static_cast<unsigned>(std::countr_zero(mask));
+  const auto named = static_cast<Mask>(w.value(register_of_mask, first));
+  for_lanes(mask, [&](unsigned i) {
+    if (w.value(register_of_mask, i) != named)
+      throw Fault{"lanes that name different masks", Mask{1} << i};
+    if ((named >> i & 1) == 0) throw Fault{"a lane that its own mask leaves out", Mask{1} << i};
+  });
+  const Mask absent = named & w.live & ~mask;
+  if (absent != 0) throw Fault{"a warp's operation without a lane that its mask names", absent};
+  return named & mask;
+}
+
+enum class Exchange : std::int64_t { up, down, bfly, idx };
+
+// c: the clamp in its bits 0 to 4, the mask of segments in 8 to 12.
+void shuffle(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  members(w, op, e.sources[0], mask);
+  const auto* const a = w.row<std::uint32_t>(op.a);
+  const auto* const b = w.row<std::uint32_t>(op.b);
+  const auto* const c = w.row<std::uint32_t>(op.c);
+  for (const std::uint32_t number : {op.bn, op.cn}) w.require(number, mask, "a shuffle's operand");
+  const Mask known = w.defined(op.an);
+  std::array<std::uint32_t, lanes> result{};
+  Mask inside = 0, defined = 0;
+  for_lanes(mask, [&](unsigned i) {
+    const unsigned segment = c[i] >> 8 & 31, clamp = c[i] & 31, by = b[i] & 31;
+    const unsigned highest = (i & segment) | (clamp & ~segment), lowest = i & segment;
+    unsigned from = i;
+    bool is_inside = false;
+    switch (static_cast<Exchange>(op.offset)) {
+      case Exchange::up:
+        from = i - by;
+        is_inside = static_cast<int>(from) >= static_cast<int>(highest);
+        break;
+      case Exchange::down:
+        from = i + by;
+        is_inside = from <= highest;
+        break;
+      case Exchange::bfly:
+        from = i ^ by;
+        is_inside = from <= highest;
+        break;
+      case Exchange::idx:
+        from = lowest | (by & ~segment);
+        is_inside = from <= highest;
+        break;
+    }
+    if (!is_inside) from = i;
+    if ((mask >> from & 1) == 0)
+      throw Fault{"a shuffle from a lane that takes no part", Mask{1} << i};
+    result[i] = a[from];
+    inside |= Mask{is_inside} << i;
+    defined |= (known >> from & 1) << i;
+  });
+  auto* const d = w.row<std::uint32_t>(op.d);
+  if (op.dn != nowhere) for_lanes(mask, [&](unsigned i) { d[i] = result[i]; });
+  w.defined(op.dn) = (w.defined(op.dn) & ~mask) | defined;
+  if (!e.destinations.empty()) {
+    Mask& p = w.predicate(e.destinations[0].offset);
+    p = (p & ~mask) | inside;
+    w.define(e.destinations[0], mask);
+  }
+}
+
+void build_shuffle(Builder& b) {
+  const Instruction& i = b.instruction();
+  if (!i.has("sync") || !i.has("b32")) b.unknown();
+  Op& op = b.add(&shuffle);
+  op.defines_itself = true;
+  op.count_as = static_cast<std::uint8_t>(Tally::shuffle);
+  op.offset = static_cast<std::int64_t>(i.has("up")     ? Exchange::up
+                                        : i.has("down") ? Exchange::down
+                                        : i.has("bfly") ? Exchange::bfly
+                                                        : Exchange::idx);
+  Extra& extra = b.extra();
+  const Operand& to = b.operand(0);
+  if (to.kind == Operand::Kind::pair) {
+    Builder::set_destination(op, b.destination(to.elements[0], 4));
+    extra.destinations = {b.destination(to.elements[1], 4)};
+  } else {
+    Builder::set_destination(op, b.destination(to, 4));
+  }
+  Builder::set_a(op, b.source(b.operand(1), 4));
+  Builder::set_b(op, b.source(b.operand(2), 4));
+  Builder::set_c(op, b.source(b.operand(3), 4));
+  extra.sources = {b.source(b.operand(4), 4)};
+  op.extra = &extra;
+}
+
+enum class Vote : std::int64_t { all, any, uni, ballot };
+void vote(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  members(w, op, e.sources[0], mask);
+  w.require(op.an, mask, "a predicate");
+  const Mask yes = (e.first_sign < 0 ? ~w.predicate(op.a) : w.predicate(op.a)) & mask;
+  bool answer = false;
+  switch (static_cast<Vote>(op.offset)) {
+    case Vote::all:
+      answer = yes == mask;
+      break;
+    case Vote::any:
+      answer = yes != 0;
+      break;
+    case Vote::uni:
+      answer = yes == mask || yes == 0;
+      break;
+    case Vote::ballot:
+      for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(op.d)[i] = yes; });
+      w.defined(op.dn) |= mask;
+      return;
+  }
+  Mask& d = w.predicate(op.d);
+  d = answer ? d | mask : d & ~mask;
+  w.defined(op.dn) |= mask;
+}
+void build_vote(Builder& b) {
+  const Instruction& i = b.instruction();
+  if (!i.has("sync")) b.unknown();
+  Op& op = b.add(&vote);
+  op.defines_itself = true;
+  op.count_as = static_cast<std::uint8_t>(Tally::vote);
+  op.offset = static_cast<std::int64_t>(i.has("all")   ? Vote::all
+                                        : i.has("any") ? Vote::any
+                                        : i.has("uni") ? Vote::uni
+                                                       : Vote::ballot);
+  Builder::set_destination(op, b.destination(b.operand(0), 4));
+  Builder::set_a(op, b.source(b.operand(1), 4));
+  Extra& extra = b.extra();
+  extra.first_sign = b.operand(1).negated ? -1 : 1;
+  extra.sources = {b.source(b.operand(2), 4)};
+  op.extra = &extra;
+}
+
+void active_mask(Warp& w, const Op& op, Mask mask) {
+  for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(op.d)[i] = mask; });
+}
+void build_active_mask(Builder& b) {
+  Builder::set_destination(b.add(&active_mask), b.destination(b.operand(0), 4));
+}
+
+void warp_barrier(Warp& w, const Op& op, Mask mask) {
+  members(w, op, op.extra->sources[0], mask);
+  ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
+}
+bool block_barrier(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const auto first = static_cast<unsigned>(std::countr_zero(mask));
+  const auto read = [&](const Register& r) {
+    w.require(r.number, mask, "a barrier's operand");
+    return static_cast<unsigned>(w.value(r, first));
+  };
+  return w.block.meet(w, read(e.sources[0]), e.sources.size() > 1 ? read(e.sources[1]) : 0, mask);
+}
+void build_barrier(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  if (i.has("warp")) {
+    extra.sources = {b.source(b.operand(0), 4)};
+    b.add(&warp_barrier).extra = &extra;
+    return;
+  }
+  if (!i.has("sync") || i.has("red") || i.has("cluster")) b.unknown();
+  for (std::size_t k = 0; k < b.operand_count(); ++k) {
+    extra.sources.push_back(b.source(b.operand(k), 4));
+  }
+  b.add_waiting(&block_barrier).extra = &extra;
+}
+
+constexpr Opcode opcodes[] = {
+    {"shfl", &build_shuffle}, {"vote", &build_vote},       {"activemask", &build_active_mask},
+    {"bar", &build_barrier},  {"barrier", &build_barrier},
+};
+
+}  // namespace
+
+std::span<const Opcode> warp_opcodes() { return opcodes; }
+
+}  // namespace gpubench::model::ptx

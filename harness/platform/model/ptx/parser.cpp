@@ -1,0 +1,390 @@
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+#include "harness/platform/model/ptx/lexer.hpp"
+#include "harness/platform/model/ptx/module.hpp"
+
+namespace gpubench::model::ptx {
+namespace {
+
+// Names of registers and labels in nested braces, which inline assembly uses, are theirs alone.
+class Scopes {
+ public:
+  void open() { scopes_.push_back({next_++, {}}); }
+  void close() { scopes_.pop_back(); }
+  bool is_nested() const { return scopes_.size() > 1; }
+  std::string declare(const std::string& name) {
+    if (!is_nested()) return name;
+    scopes_.back().names.insert(name);
+    return renamed(name, scopes_.back().number);
+  }
+  std::string find(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (scope->names.contains(name)) return renamed(name, scope->number);
+    }
+    return name;
+  }
+  // A label may be used before it stands: as the innermost scope's, until the end of the kernel.
+  unsigned innermost() const { return scopes_.back().number; }
+  static std::string renamed(const std::string& name, unsigned scope) {
+    return name + "@" + std::to_string(scope);
+  }
+
+ private:
+  struct Scope {
+    unsigned number;
+    std::set<std::string> names;
+  };
+  std::vector<Scope> scopes_;
+  unsigned next_ = 0;
+};
+
+std::size_t bytes_of_type(std::string_view type) {
+  if (type == "pred") return 4;
+  std::size_t bits = 0;
+  const auto digits = type.find_first_of("0123456789");
+  if (digits != type.npos) {
+    std::from_chars(type.data() + digits, type.data() + type.size(), bits);
+  }
+  if (bits < 8) throw PtxError("a type that nobody knows: '" + std::string(type) + "'");
+  return bits / 8;
+}
+
+class Parser {
+ public:
+  Parser(Module& module) : module_(module), lexer_(module.text) {}
+
+  void run() {
+    while (!lexer_.peek().empty()) statement();
+  }
+
+ private:
+  void statement() {
+    const std::string_view word = lexer_.peek();
+    if (word == ".version" || word == ".target" || word == ".address_size") {
+      lexer_.skip_line();
+    } else if (word == ".file") {
+      file();
+    } else if (word == ".section") {
+      while (lexer_.peek() != "{") lexer_.take();
+      lexer_.skip_braces();
+    } else if (word == ".entry") {
+      lexer_.take();
+      kernel();
+    } else if (word == ".func") {
+      skip_function();
+    } else if (word == ".shared") {
+      const Variable v = variable(false);
+      module_.shared.emplace(v.name, v);
+    } else if (word == ".extern") {
+      lexer_.take();
+      is_extern_ = true;
+      return;
+    } else if (word == ".visible" || word == ".weak" || word == ".common") {
+      lexer_.take();
+      return;
+    } else {
+      refuse("what is no statement of PTX: '" + std::string(word) + "'");
+    }
+    is_extern_ = false;
+  }
+
+  void file() {
+    lexer_.expect(".file");
+    const std::size_t number = integer();
+    if (module_.files.size() <= number) module_.files.resize(number + 1);
+    const std::string_view quoted = lexer_.take();
+    module_.files[number] = quoted.substr(1, quoted.size() - 2);
+    while (lexer_.accept(",")) lexer_.take();
+  }
+
+  // Of a function only the call is an error: the lowering says so.
+  void skip_function() {
+    while (lexer_.peek() != ";" && lexer_.peek() != "{") {
+      if (lexer_.take().empty()) refuse("a function without an end");
+    }
+    if (lexer_.peek() == "{") {
+      lexer_.skip_braces();
+    } else {
+      lexer_.take();
+    }
+  }
+
+  // ".shared .align 4 .b8 name[32] = {...};"; a parameter has no ';'.
+  Variable variable(bool is_parameter) {
+    lexer_.take();  // the space
+    Variable v;
+    std::size_t element = 0, alignment = 0;
+    for (;;) {
+      const std::string_view word = lexer_.peek();
+      if (word == ".align") {
+        lexer_.take();
+        alignment = integer();
+      } else if (word == ".ptr") {  // what the parameter points to
+        lexer_.take();
+      } else if (word.size() > 1 && word[0] == '.') {
+        lexer_.take();
+        if (!is_parameter || element == 0) {
+          if (word != ".global" && word != ".const" && word != ".shared") {
+            element = bytes_of_type(word.substr(1));
+          }
+        }
+      } else {
+        break;
+      }
+    }
+    v.name = lexer_.take();
+    std::size_t count = 1;
+    while (lexer_.accept("[")) {
+      if (lexer_.accept("]")) {
+        count = 0;
+        continue;
+      }
+      count *= integer();
+      lexer_.expect("]");
+    }
+    v.bytes = element * count;
+    v.alignment = alignment != 0 && !(is_parameter && count == 1) ? alignment : element;
+    v.is_dynamic = is_extern_ && count == 0;
+    if (!is_parameter) {
+      lexer_.expect(";");
+    }
+    return v;
+  }
+
+  void kernel() {
+    Kernel& k = module_.kernels.emplace_back();
+    kernel_ = &k;
+    line_ = {};
+    k.name = lexer_.take();
+    if (lexer_.accept("(")) {
+      while (!lexer_.accept(")")) {
+        k.parameters.push_back(variable(true));
+        lexer_.accept(",");
+      }
+    }
+    while (lexer_.peek() != "{") {  // .maxntid and the like
+      if (lexer_.take().empty()) refuse("a kernel without a body");
+    }
+    scopes_ = {};
+    lexer_.take();
+    scopes_.open();
+    for (unsigned depth = 1; depth > 0;) {
+      if (lexer_.accept("{")) {
+        scopes_.open();
+        ++depth;
+      } else if (lexer_.accept("}")) {
+        scopes_.close();
+        --depth;
+      } else {
+        body_statement(k);
+      }
+    }
+    resolve_labels(k);
+    kernel_ = nullptr;
+  }
+
+  void body_statement(Kernel& k) {
+    const std::string_view word = lexer_.peek();
+    if (word.empty()) refuse("a kernel without its '}'");
+    if (word == ".reg") {
+      registers(k);
+    } else if (word == ".local") {
+      k.local.push_back(variable(false));
+    } else if (word == ".shared") {
+      k.shared.push_back(variable(false));
+    } else if (word == ".loc") {
+      location();
+    } else if (word == ".pragma") {
+      while (lexer_.take() != ";") {
+      }
+    } else if (word[0] == '.') {
+      refuse("a directive that nobody knows: '" + std::string(word) + "'");
+    } else {
+      instruction(k);
+    }
+  }
+
+  void registers(Kernel& k) {
+    lexer_.take();
+    const std::string type(lexer_.take().substr(1));
+    do {
+      const std::string name(lexer_.take());
+      if (lexer_.accept("<")) {
+        const std::size_t count = integer();
+        lexer_.expect(">");
+        for (std::size_t i = 0; i < count; ++i) {
+          k.registers[scopes_.declare(name + std::to_string(i))] = type;
+        }
+      } else {
+        k.registers[scopes_.declare(name)] = type;
+      }
+    } while (lexer_.accept(","));
+    lexer_.expect(";");
+  }
+
+  // ".loc 1 16 5, function_name label, inlined_at 2 28 5": where the kernel's own text stands.
+  void location() {
+    lexer_.take();
+    line_.file = static_cast<std::uint32_t>(integer());
+    line_.line = static_cast<std::uint32_t>(integer());
+    integer();
+    while (lexer_.accept(",")) {
+      if (lexer_.take() == "function_name") {
+        lexer_.take();
+        if (lexer_.accept("+")) integer();
+      } else {
+        for (int i = 0; i < 3; ++i) integer();
+      }
+    }
+  }
+
+  void instruction(Kernel& k) {
+    Instruction i;
+    const std::size_t begin = lexer_.begin();
+    i.line = line_;
+    if (lexer_.accept("@")) {
+      i.guard_negated = lexer_.accept("!");
+      i.guard = scopes_.find(std::string(lexer_.take()));
+    }
+    i.opcode = lexer_.take();
+    if (i.guard.empty() && lexer_.accept(":")) {
+      const std::string name = Scopes::renamed(i.opcode, scopes_.innermost());
+      k.labels[name] = k.instructions.size();
+      return;
+    }
+    for (std::size_t at = 0; at <= i.opcode.size();) {
+      const std::size_t dot = std::min(i.opcode.find('.', at), i.opcode.size());
+      i.parts.push_back(i.opcode.substr(at, dot - at));
+      at = dot + 1;
+    }
+    while (!lexer_.accept(";")) {
+      i.operands.push_back(operand());
+      if (lexer_.peek() != ";") lexer_.expect(",");
+    }
+    i.text = lexer_.text().substr(begin, lexer_.end_of_last() - begin);
+    if (i.parts[0] == "bra" && !i.operands.empty()) {
+      i.operands[0].offset = scopes_.innermost();
+    }
+    k.instructions.push_back(std::move(i));
+  }
+
+  // A jump's target is the innermost label of that name around it; inline assembly's are nested one
+  // deep at the most here, and jump within their braces.
+  void resolve_labels(Kernel& k) {
+    for (Instruction& i : k.instructions) {
+      if (i.parts[0] != "bra" || i.operands.empty()) continue;
+      Operand& target = i.operands[0];
+      std::string name = Scopes::renamed(target.name, static_cast<unsigned>(target.offset));
+      if (!k.labels.contains(name)) name = Scopes::renamed(target.name, 0);
+      if (!k.labels.contains(name))
+        refuse("no label " + target.name + " for '" + std::string(i.text) + "'");
+      target.name = name;
+      target.offset = 0;
+    }
+  }
+
+  Operand operand() {
+    Operand o = simple_operand();
+    if (!lexer_.accept("|")) return o;
+    Operand pair;
+    pair.kind = Operand::Kind::pair;
+    pair.elements = {std::move(o), simple_operand()};
+    return pair;
+  }
+
+  Operand simple_operand() {
+    Operand o;
+    const std::string_view word = lexer_.peek();
+    if (word.empty()) refuse("an instruction without its ';'");
+    if (lexer_.accept("[")) {
+      o.kind = Operand::Kind::address;
+      do o.elements.push_back(operand());
+      while (lexer_.accept(","));
+      lexer_.expect("]");
+      std::swap(o.offset, o.elements[0].offset);
+      return o;
+    }
+    if (lexer_.accept("{")) {
+      o.kind = Operand::Kind::vector;
+      while (!lexer_.accept("}")) {
+        o.elements.push_back(operand());
+        lexer_.accept(",");
+      }
+      return o;
+    }
+    if (lexer_.accept("!")) {
+      o = simple_operand();
+      o.negated = !o.negated;
+      return o;
+    }
+    if (word == "_") {
+      lexer_.take();
+      return o;
+    }
+    if (word == "-" || (word[0] >= '0' && word[0] <= '9')) return number();
+    o.name = lexer_.take();
+    const std::string scoped = scopes_.find(o.name);
+    const bool is_register = kernel_ != nullptr && kernel_->registers.contains(scoped);
+    o.kind = is_register || o.name[0] == '%' ? Operand::Kind::reg : Operand::Kind::symbol;
+    if (is_register) o.name = scoped;
+    if (lexer_.accept("+")) o.offset = static_cast<std::int64_t>(number().bits);
+    return o;
+  }
+
+  Operand number() {
+    Operand o;
+    o.kind = Operand::Kind::immediate;
+    const bool minus = lexer_.accept("-");
+    std::string text(lexer_.take());
+    if (text.size() > 2 && text[0] == '0' &&
+        (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D')) {
+      o.is_float = true;
+      o.width = text[1] == 'f' || text[1] == 'F' ? 32 : 64;
+      if (!read(text.substr(2), 16, o.bits)) refuse("no number: '" + text + "'");
+      return o;
+    }
+    if (!text.empty() && text.back() == 'U') text.pop_back();
+    const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    if (!read(hexadecimal ? text.substr(2) : text, hexadecimal ? 16 : 10, o.bits)) {
+      refuse("no number: '" + text + "'");
+    }
+    if (minus) o.bits = ~o.bits + 1;
+    return o;
+  }
+  static bool read(const std::string& digits, int base, std::uint64_t& value) {
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    return error == std::errc() && end == digits.data() + digits.size();
+  }
+  std::size_t integer() { return static_cast<std::size_t>(number().bits); }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw PtxError(module_.origin + ", line " + std::to_string(lexer_.line()) + ": " + what);
+  }
+
+  Module& module_;
+  Lexer lexer_;
+  Scopes scopes_;
+  Kernel* kernel_ = nullptr;
+  Line line_;
+  bool is_extern_ = false;
+};
+
+}  // namespace
+
+bool Instruction::has(std::string_view part) const {
+  return std::find(parts.begin() + 1, parts.end(), part) != parts.end();
+}
+
+std::shared_ptr<const Module> parse(std::string text, std::string origin) {
+  auto module = std::make_shared<Module>();
+  module->text = std::move(text);
+  module->origin = std::move(origin);
+  Parser(*module).run();
+  return module;
+}
+
+}  // namespace gpubench::model::ptx

@@ -1,0 +1,68 @@
+#include "harness/platform/model/ptx/warp.hpp"
+
+#include <algorithm>
+
+#include "harness/platform/model/ptx/block.hpp"
+
+namespace gpubench::model::ptx {
+
+void Warp::prepare(const Program& program) {
+  constexpr std::size_t alignment = 64;
+  if (storage_.size() < program.file_bytes + alignment) {
+    storage_.resize(program.file_bytes + alignment);
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(storage_.data());
+  file_ = storage_.data() + (alignment - begin % alignment) % alignment;
+  defined_before_.assign(program.registers, 0);
+  defined_before_[always_defined] = ~Mask{0};
+  for (const auto& [place, bits] : program.constants) {
+    for (unsigned i = 0; i < lanes; ++i) set_value(place, i, bits);
+    defined_before_[place.number] = ~Mask{0};
+  }
+  for (const auto& [what, place] : program.specials) defined_before_[place.number] = ~Mask{0};
+}
+
+void Warp::begin(const Program& program, Mask exists_, bool traced) {
+  exists = live = exists_;
+  defined_ = defined_before_;
+  fragments.assign(1, {exists, 0, never, never, 0, Fragment::State::ready});
+  requests.clear();
+  fma_steps = 0;
+  clock = fenced_at = 0;
+  if (traced) {
+    tallies = {};
+    load_chains.fill({});
+    fma_chains.fill({});
+  }
+  if (program.uses_warpgroups) {
+    touched_at.assign(program.registers, 0);
+    pending.assign(program.registers, 0);
+  }
+  products.clear();
+  product_groups = 0;
+}
+
+void Warp::require(std::uint32_t number_of_register, Mask mask, const char* what) {
+  const Mask lacking = mask & ~defined_[number_of_register];
+  if (lacking != 0) throw Fault{std::string(what) + " that was never computed", lacking};
+}
+
+void Warp::note_load(bool shared, unsigned bytes, Mask mask,
+                     const std::array<std::uint64_t, lanes>& addresses, const std::byte* base) {
+  if (bytes != 4 && bytes != 8) return;
+  for_lanes(mask, [&](unsigned i) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, base + addresses[i], bytes);
+    load_chains[i].note(addresses[i], value, shared);
+  });
+}
+
+void Warp::note(EventKind kind, unsigned bytes, Mask mask, const std::uint64_t* addresses,
+                const Op& op) {
+  WarpRequest& request = requests.emplace_back();
+  request.event = make_event(&op, kind, bytes);
+  request.lanes = mask;
+  std::copy_n(addresses, lanes, request.address.begin());
+}
+
+}  // namespace gpubench::model::ptx

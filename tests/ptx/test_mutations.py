@@ -1,0 +1,73 @@
+"""The PTX engine notices what is wrong: errors planted in PTX make a kernel's tests fail."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import BUILD, EVERYTHING
+from .mutations import MUTATIONS, Mutation
+
+PROGRAM = BUILD / "ptx_tests"
+PTX = BUILD / "tests/kernels/CMakeFiles"
+TOLD = MUTATIONS if EVERYTHING else [m for m in MUTATIONS if m.file != "attention"][::10]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    if not PROGRAM.exists():
+        pytest.skip(f"ptx_tests is not built in {BUILD}: there is no nvcc, or nobody asked for it")
+
+
+def mutated(text: str, m: Mutation) -> str:
+    """The module with the n-th match in the kernel replaced; all of them if n is negative."""
+    entry = re.search(rf"\.entry \w*{m.kernel}\w*\(", text)
+    assert entry is not None, f"no kernel {m.kernel}"
+    end = (text + ".entry").index(".entry", entry.end())
+    kernel = text[entry.start() : end]
+    matches = list(re.finditer(m.pattern, kernel))
+    assert len(matches) > m.n, f"{m.kernel} has {len(matches)} of {m.pattern}"
+    for match in reversed(matches if m.n < 0 else [matches[m.n]]):
+        kernel = kernel[: match.start()] + match.expand(m.instead) + kernel[match.end() :]
+    return text[: entry.start()] + kernel + text[end:]
+
+
+def run(folder: Path, tests: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(PROGRAM), f"--ptx={folder}", f"--gtest_filter={tests}", "--gtest_brief=1", *flags],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def ptx_of(file: str) -> str:
+    found = list(PTX.glob(f"kernel_tests_ptx*/{file}_test.ptx"))
+    assert len(found) == 1, f"{file}_test.ptx is not built in {PTX}"
+    return found[0].read_text()
+
+
+def test_there_are_at_least_forty() -> None:
+    assert len(MUTATIONS) >= 40
+    assert len({(m.what, m.kernel) for m in MUTATIONS}) == len(MUTATIONS)
+
+
+@pytest.mark.parametrize(("file", "tests"), sorted({(m.file, m.tests) for m in TOLD}))
+def test_without_an_error_all_is_well(file: str, tests: str, tmp_path: Path) -> None:
+    (tmp_path / f"{file}.ptx").write_text(ptx_of(file))
+    done = run(tmp_path, tests)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("m", TOLD, ids=lambda m: f"{m.kernel}: {m.what}")
+def test_an_error_is_noticed(m: Mutation, tmp_path: Path) -> None:
+    (tmp_path / f"{m.file}.ptx").write_text(mutated(ptx_of(m.file), m))
+    done = run(tmp_path, m.tests)
+    if done.returncode == 0:  # some need another order
+        done = run(tmp_path, m.tests, "--conducts=all")
+    assert done.returncode == 1, f"nobody noticed: {m}"
+    assert "FAILED" in done.stdout
