@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -63,9 +64,11 @@ struct Variable {
   bool is_dynamic = false;  // extern .shared
 };
 
-struct Kernel {
+struct Kernel {  // or a function
   std::string name;
   std::vector<Variable> parameters;
+  std::vector<Variable> results;                 // of a function
+  std::set<std::string> passed;                  // what its calls pass and return, by name
   std::map<std::string, std::string> registers;  // name to type ("b32")
   std::vector<Variable> local;                   // a thread each
   std::vector<Variable> shared;                  // declared in its body
@@ -78,6 +81,7 @@ struct Module {
   std::string text;
   std::vector<std::string> files;  // by number of .file
   std::vector<Kernel> kernels;
+  std::map<std::string, Kernel> functions;
   std::map<std::string, Variable> shared;
 };
 

@@ -1,45 +1,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <set>
 
+#include "harness/platform/model/ptx/calls.hpp"
 #include "harness/platform/model/ptx/lexer.hpp"
 #include "harness/platform/model/ptx/module.hpp"
+#include "harness/platform/model/ptx/scopes.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
-
-// Names of registers and labels in nested braces, which inline assembly uses, are theirs alone.
-class Scopes {
- public:
-  void open() { scopes_.push_back({next_++, {}}); }
-  void close() { scopes_.pop_back(); }
-  bool is_nested() const { return scopes_.size() > 1; }
-  std::string declare(const std::string& name) {
-    if (!is_nested()) return name;
-    scopes_.back().names.insert(name);
-    return renamed(name, scopes_.back().number);
-  }
-  std::string find(const std::string& name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (scope->names.contains(name)) return renamed(name, scope->number);
-    }
-    return name;
-  }
-  // A label may be used before it stands: as the innermost scope's, until the end of the kernel.
-  unsigned innermost() const { return scopes_.back().number; }
-  static std::string renamed(const std::string& name, unsigned scope) {
-    return name + "@" + std::to_string(scope);
-  }
-
- private:
-  struct Scope {
-    unsigned number;
-    std::set<std::string> names;
-  };
-  std::vector<Scope> scopes_;
-  unsigned next_ = 0;
-};
 
 std::size_t bytes_of_type(std::string_view type) {
   if (type == "pred") return 4;
@@ -74,7 +43,8 @@ class Parser {
       lexer_.take();
       kernel();
     } else if (word == ".func") {
-      skip_function();
+      lexer_.take();
+      function();
     } else if (word == ".shared") {
       const Variable v = variable(false);
       module_.shared.emplace(v.name, v);
@@ -100,16 +70,19 @@ class Parser {
     while (lexer_.accept(",")) lexer_.take();
   }
 
-  // Of a function only the call is an error: the lowering says so.
-  void skip_function() {
+  // ".func (.param .b32 result) name(.param ...) {...}"; without its body it stands elsewhere.
+  void function() {
+    Kernel f;
+    if (lexer_.accept("(")) parameters(f.results);
+    f.name = lexer_.take();
+    if (lexer_.accept("(")) parameters(f.parameters);
     while (lexer_.peek() != ";" && lexer_.peek() != "{") {
       if (lexer_.take().empty()) refuse("a function without an end");
     }
-    if (lexer_.peek() == "{") {
-      lexer_.skip_braces();
-    } else {
-      lexer_.take();
-    }
+    if (lexer_.accept(";")) return;
+    body(f);
+    const std::string name = f.name;
+    module_.functions.emplace(name, std::move(f));
   }
 
   // ".shared .align 4 .b8 name[32] = {...};"; a parameter has no ';'.
@@ -156,20 +129,26 @@ class Parser {
 
   void kernel() {
     Kernel& k = module_.kernels.emplace_back();
-    kernel_ = &k;
-    line_ = {};
     k.name = lexer_.take();
-    if (lexer_.accept("(")) {
-      while (!lexer_.accept(")")) {
-        k.parameters.push_back(variable(true));
-        lexer_.accept(",");
-      }
-    }
+    if (lexer_.accept("(")) parameters(k.parameters);
     while (lexer_.peek() != "{") {  // .maxntid and the like
       if (lexer_.take().empty()) refuse("a kernel without a body");
     }
+    body(k);
+  }
+
+  void parameters(std::vector<Variable>& all) {
+    while (!lexer_.accept(")")) {
+      all.push_back(variable(true));
+      lexer_.accept(",");
+    }
+  }
+
+  void body(Kernel& k) {
+    kernel_ = &k;
+    line_ = {};
     scopes_ = {};
-    lexer_.take();
+    lexer_.expect("{");
     scopes_.open();
     for (unsigned depth = 1; depth > 0;) {
       if (lexer_.accept("{")) {
@@ -195,6 +174,8 @@ class Parser {
       k.local.push_back(variable(false));
     } else if (word == ".shared") {
       k.shared.push_back(variable(false));
+    } else if (word == ".param") {
+      k.passed.insert(scopes_.declare(variable(false).name));
     } else if (word == ".loc") {
       location();
     } else if (word == ".pragma") {
@@ -307,9 +288,10 @@ class Parser {
       std::swap(o.offset, o.elements[0].offset);
       return o;
     }
-    if (lexer_.accept("{")) {
+    const bool in_braces = lexer_.accept("{");
+    if (in_braces || lexer_.accept("(")) {
       o.kind = Operand::Kind::vector;
-      while (!lexer_.accept("}")) {
+      while (!lexer_.accept(in_braces ? "}" : ")")) {
         o.elements.push_back(operand());
         lexer_.accept(",");
       }
@@ -329,7 +311,7 @@ class Parser {
     const std::string scoped = scopes_.find(o.name);
     const bool is_register = kernel_ != nullptr && kernel_->registers.contains(scoped);
     o.kind = is_register || o.name[0] == '%' ? Operand::Kind::reg : Operand::Kind::symbol;
-    if (is_register) o.name = scoped;
+    o.name = scoped;
     if (lexer_.accept("+")) o.offset = static_cast<std::int64_t>(number().bits);
     return o;
   }
@@ -384,6 +366,7 @@ std::shared_ptr<const Module> parse(std::string text, std::string origin) {
   module->text = std::move(text);
   module->origin = std::move(origin);
   Parser(*module).run();
+  for (Kernel& kernel : module->kernels) inline_calls(kernel, *module);
   return module;
 }
 
