@@ -37,12 +37,15 @@ std::string with_prefix(double value, const std::string& unit) {
 }
 
 std::string headline_text(const ordered_json& context) {
-  const auto conditions = context.find("conditions");
+  const auto setting = [&](const char* name) {
+    const auto found = context.find(name);
+    return found == context.end() ? ""
+                                  : std::string(", ") + name + ": " + found->get<std::string>();
+  };
   return "gpubench: " + context.at("device_title").get<std::string>() +
          (context.at("device_kind") == "model" ? ": MODELLED, nothing here was measured"
                                                : ": measured") +
-         (conditions == context.end() ? "" : ", conditions: " + conditions->get<std::string>()) +
-         "\n";
+         setting("conditions") + setting("engine") + "\n";
 }
 
 std::string console_header(std::size_t width) {

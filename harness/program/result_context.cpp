@@ -71,13 +71,14 @@ ordered_json context_json(const Options& options, Platform& platform, const char
                        {"seed", options.bench.seed}};
   if (const std::string cuda = platform.cuda_version(); !cuda.empty()) json["cuda_version"] = cuda;
   if (const std::string name = platform.conditions(); !name.empty()) json["conditions"] = name;
+  if (!options.engine.empty()) json["engine"] = options.engine;
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
   }
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{
-      "axes",           "concepts",    "conditions", "cuda_version",
-      "driver_version", "interrupted", "resumed",    "roofs"};
+      "axes",   "concepts",    "conditions", "cuda_version", "driver_version",
+      "engine", "interrupted", "resumed",    "roofs"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");

@@ -20,10 +20,14 @@ namespace {
 using nlohmann::ordered_json;
 
 // Of the context, in the order in which a difference is best named.
-constexpr const char* of_context[] = {
-    "device",         "device_title", "device_kind", "conditions",     "gpubench_version",
-    "git_commit",     "git_dirty",    "compiler",    "compiler_flags", "cuda_version",
-    "driver_version", "host_name",    "suite",       "mode",           "seed"};
+constexpr const char* of_context[] = {"device",       "device_title",
+                                      "device_kind",  "conditions",
+                                      "engine",       "gpubench_version",
+                                      "git_commit",   "git_dirty",
+                                      "compiler",     "compiler_flags",
+                                      "cuda_version", "driver_version",
+                                      "host_name",    "suite",
+                                      "mode",         "seed"};
 
 // FNV-1a of this very program: two builds of one changed checkout have one commit.
 std::string program_hash() {

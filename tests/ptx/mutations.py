@@ -293,4 +293,19 @@ WARPGROUPS = [
     ),
 ]
 
-MUTATIONS = [*BARRIERS, *INDICES, *ASYNCHRONOUS, *MATRICES, *WARPGROUPS]
+CALLS = [
+    *of(
+        "divergence",
+        "DivergenceKernels.Paths*",
+        "branches",
+        (
+            "another argument",
+            r"(st\.param\.f32\s+\[param1\+0\]), %f\d+",
+            r"\1, 0f00000000",
+        ),
+        ("a result that is not taken", r"ld\.param\.f32\s+%f\d+, \[retval0\+0\];", NOTHING),
+        ("a result that is put elsewhere", r"call\.uni \(retval0\)", "call.uni (param1)"),
+    ),
+]
+
+MUTATIONS = [*BARRIERS, *INDICES, *ASYNCHRONOUS, *MATRICES, *WARPGROUPS, *CALLS]

@@ -82,9 +82,7 @@ def differences(row: str, source: dict, ptx: dict) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("conduct", CONDUCTS)
-def test_both_engines_count_the_same(conduct: str, rows: str, by_source: dict) -> None:
-    by_ptx = run(f"--benchmark_filter={rows}", f"--engine={conduct}")
+def compare(by_source: dict, by_ptx: dict) -> None:
     assert by_ptx.keys() == by_source.keys()
     found: list[str] = []
     compared = 0
@@ -93,6 +91,25 @@ def test_both_engines_count_the_same(conduct: str, rows: str, by_source: dict) -
         compared += len(row.get("launches", []))
     assert found == []
     assert compared > len(by_source) / 2
+
+
+@pytest.mark.parametrize("conduct", CONDUCTS)
+def test_both_engines_count_the_same(conduct: str, rows: str, by_source: dict) -> None:
+    compare(by_source, run(f"--benchmark_filter={rows}", f"--engine={conduct}"))
+
+
+@pytest.mark.release
+@pytest.mark.usefixtures("rows")  # where there is PTX
+def test_both_engines_count_the_same_in_the_quick_suite() -> None:
+    compare(*(run("--suite=quick", f"--engine={engine}") for engine in ("source", "ptx")))
+
+
+@pytest.mark.usefixtures("rows")
+def test_the_result_file_names_the_engine(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    row = "--benchmark_filter=^coalescing/strided_read/stride:1$"
+    run("--engine=ptx:late", row, f"--benchmark_out={out}")
+    assert json.loads(out.read_text())["context"]["engine"] == "ptx:late"
 
 
 def test_a_kernel_without_ptx_fails_its_row(tmp_path: Path) -> None:

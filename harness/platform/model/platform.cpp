@@ -121,8 +121,14 @@ void ModelPlatform::use_engine(const std::string& name) {
     throw UsageError("--engine='" + name +
                      "': takes source, ptx or ptx:late,slow,random=SEED,shift=BYTES");
   }
-  const auto conduct =
+  model::ptx::Conduct conduct =
       model::ptx::conduct_named(name.substr(std::min<std::size_t>(name.size(), 4)));
+  const model::Ordering& ordering = conditions_.ordering;
+  conduct.late_copies |= ordering.late_bulk_copies;
+  if (ordering.random_warps && !conduct.random_order) {
+    conduct.random_order = true;
+    conduct.seed = ordering.seed;
+  }
   try {
     ptx_.add_from(sibling_program("gpubench-cuda"));
   } catch (const model::ptx::PtxError& error) {
