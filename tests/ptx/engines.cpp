@@ -38,12 +38,15 @@ std::vector<Iteration> iterations(model::ptx::Library& library, bool all) {
   std::vector<Iteration> chosen{
       {"source", {}},
       {"ptx", with({})},
-      {"ptx, copies late, shared memory 128 bytes up, random order",
-       with({.late_copies = true, .random_order = true, .shared_shift = 128, .seed = 1})},
-      {"ptx, wgmma late, random order",
-       with({.late_products = true, .random_order = true, .seed = 2})},
+      {"ptx, copies and wgmma late, shared memory 128 bytes up, random order",
+       with({.late_copies = true,
+             .late_products = true,
+             .random_order = true,
+             .shared_shift = 128,
+             .seed = 1})},
   };
   if (!all) return chosen;
+  chosen.push_back({"ptx, wgmma late", with({.late_products = true})});
   chosen.push_back({"ptx, copies late", with({.late_copies = true})});
   chosen.push_back({"ptx, shared memory 640 bytes up", with({.shared_shift = 640})});
   for (const std::uint64_t seed : {3, 4, 5}) {
