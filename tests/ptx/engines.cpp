@@ -46,7 +46,8 @@ std::vector<Iteration> iterations(model::ptx::Library& library, bool all) {
              .seed = 1})},
   };
   if (!all) return chosen;
-  chosen.push_back({"ptx, wgmma late", with({.late_products = true})});
+  chosen.push_back({"ptx, wgmma late, random order 2",
+                    with({.late_products = true, .random_order = true, .seed = 2})});
   chosen.push_back({"ptx, copies late", with({.late_copies = true})});
   chosen.push_back({"ptx, shared memory 640 bytes up", with({.shared_shift = 640})});
   for (const std::uint64_t seed : {3, 4, 5}) {
