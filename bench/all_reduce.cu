@@ -14,7 +14,7 @@
 //           same figures
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <iterator>
 
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/communicator.hpp"
@@ -164,7 +164,7 @@ template <Collective what, class T>
 void timed(Bench& bench) {
   if (!Communicator::is_built()) bench.skip("built without NCCL");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
-  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const auto size = bench.arg<std::size_t>("size");
   const bool shares = what == Collective::reduce_scatter || what == Collective::all_gather;
   const std::size_t parts = shares ? static_cast<std::size_t>(ranks.count()) : 1;
   const RankedCollective<T> collective(bench, ranks, what, size / sizeof(T) / parts,
@@ -196,7 +196,7 @@ void two_step(Bench& bench) {
       }
     }
   }
-  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const auto size = bench.arg<std::size_t>("size");
   const std::size_t n = size / sizeof(float);
   const auto count = static_cast<unsigned>(ranks.count());
   struct Buffers {
@@ -263,7 +263,7 @@ constexpr std::size_t written_a_byte = 80;
 void overlap(Bench& bench) {
   if (!Communicator::is_built()) bench.skip("built without NCCL");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"), 12e-3);
-  const auto bucket = static_cast<std::size_t>(bench.arg("bucket"));
+  const auto bucket = bench.arg<std::size_t>("bucket");
   const std::size_t buckets = gradient_bytes / bucket, count = bucket / sizeof(float);
   const RankedCollective<float> collective(bench, ranks, Collective::all_reduce,
                                            gradient_bytes / sizeof(float), true);
@@ -310,57 +310,35 @@ void overlap(Bench& bench) {
 }
 GPU_BENCHMARK(all_reduce, overlap)
     ->ArgNames({"ranks [GPUs]", "bucket [bytes]"})
-    ->ArgsProduct({{8}, {1 << 20, 4 << 20, 100 << 20}});
-GPU_BENCHMARK(all_reduce, overlap)
-    ->ArgNames({"ranks [GPUs]", "bucket [bytes]"})
-    ->Args({8, 25 << 20})
-    ->In(Suite::full);
+    ->ArgsProduct({{8}, {1 << 20, 4 << 20, 100 << 20}})
+    ->Rest(Suite::full)
+    ->Args({8, 25 << 20});
 
 // --- NCCL's rows ---
 
-using RanksAndSizes = std::set<std::pair<std::int64_t, std::int64_t>>;
+constexpr std::int64_t most = std::int64_t{8} << 30;  // bytes
+using RanksAndSizes = std::vector<std::vector<std::int64_t>>;
 
-// Of everything in `full`, from size `least` on, the default suite takes `chosen` of fp32 out of
-// place.
-void add(const char* kernel, gpubench::BenchFunction function, std::int64_t least,
-         const RanksAndSizes& chosen) {
-  for (const char* dtype : {"fp32", "fp16", "bf16"}) {
-    for (const char* place : {"out", "in"}) {
-      const auto rows = [&](Suite suite) {
-        return gpubench::record("all_reduce", kernel, function)
-            ->Axis("dtype", {dtype})
-            ->Axis("place", {place})
-            ->ArgNames({"ranks [GPUs]", "size [bytes]"})
-            ->In(suite);
-      };
-      const bool often = dtype == std::string("fp32") && place == std::string("out");
-      gpubench::Registration *usual = nullptr, *rare = nullptr;
-      for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
-        for (std::int64_t size = least; size <= std::int64_t{8} << 30; size *= 4) {
-          const bool is_often = often && chosen.contains({ranks, size});
-          auto*& into = is_often ? usual : rare;
-          if (into == nullptr) into = rows(is_often ? Suite::standard : Suite::full);
-          into->Args({ranks, size});
-        }
-      }
-    }
+// The full suite has all sizes from `least` on; the default one the `chosen` rows, in ascending
+// order, of fp32 out of place.
+void rows(Registration* to, std::int64_t least, RanksAndSizes chosen) {
+  RanksAndSizes all, rare;
+  for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
+    for (std::int64_t size = least; size <= most; size *= 4) all.push_back({ranks, size});
   }
+  std::ranges::set_difference(all, chosen, std::back_inserter(rare));
+  to->Axis("dtype", {"fp32"})->Axis("place", {"out"})->ArgNames({"ranks [GPUs]", "size [bytes]"});
+  to->In(Suite::full)->Rows(rare)->Rest(Suite::standard)->Rows(chosen);
+  to->Rest(Suite::full)->Axis("place", {"in"})->Rows(all);
+  to->Rest(Suite::full)->Axis("dtype", {"fp16", "bf16"})->Axis("place", {"out", "in"})->Rows(all);
 }
-
-[[maybe_unused]] const bool added = [] {
-  add("all_reduce", by_dtype<Collective::all_reduce>, 8,
-      {{8, 8},
-       {8, 32768},
-       {8, 1 << 21},
-       {8, 1 << 29},
-       {8, std::int64_t{8} << 30},
-       {2, 1 << 29},
-       {64, 1 << 29}});
-  const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}};
-  add("reduce_scatter", by_dtype<Collective::reduce_scatter>, 2048, few);
-  add("all_gather", by_dtype<Collective::all_gather>, 2048, few);
-  add("broadcast", by_dtype<Collective::broadcast>, 2048, few);
-  return true;
-}();
+const RanksAndSizes many{{2, 1 << 29}, {8, 8},    {8, 32768},   {8, 1 << 21},
+                         {8, 1 << 29}, {8, most}, {64, 1 << 29}};
+const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}};
+GPU_BENCHMARK_AS(all_reduce, all_reduce, by_dtype<Collective::all_reduce>)->Apply(rows, 8, many);
+GPU_BENCHMARK_AS(all_reduce, reduce_scatter, by_dtype<Collective::reduce_scatter>)
+    ->Apply(rows, 2048, few);
+GPU_BENCHMARK_AS(all_reduce, all_gather, by_dtype<Collective::all_gather>)->Apply(rows, 2048, few);
+GPU_BENCHMARK_AS(all_reduce, broadcast, by_dtype<Collective::broadcast>)->Apply(rows, 2048, few);
 
 }  // namespace

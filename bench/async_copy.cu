@@ -49,7 +49,7 @@ Law little(const Bench& bench, unsigned vectors, unsigned ahead) {
 // `kernel` has an SM's shared memory to itself, and `ahead` tiles under way while it computes.
 template <class... P, class... A>
 void tiles(Bench& bench, unsigned ahead, void (*kernel)(P...), A... further) {
-  const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
+  const auto vectors = bench.arg<unsigned>("tile") / row_bytes;
   const std::size_t shared = gpubench::shared_bytes_for(1);
   const std::size_t needed = barrier_bytes + std::size_t{ahead + 1} * vectors * row_bytes;
   if (needed > shared) {
@@ -81,7 +81,7 @@ GPU_BENCHMARK(async_copy, plain)
 
 void cp_async(Bench& bench) {
   bench.needs_capability(8, "cp.async");
-  const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
+  const auto vectors = bench.arg<unsigned>("tile") / row_bytes;
   gpubench::with_constant<2, 3, 4>(bench.arg("stages"), [&](auto stages) {
     tiles(bench, stages - 1, async_copy::cp_async<stages>, vectors);
   });
@@ -94,8 +94,8 @@ GPU_BENCHMARK(async_copy, cp_async)
 
 void bulk(Bench& bench) {
   bench.needs_capability(9, "cp.async.bulk");
-  const auto vectors = static_cast<unsigned>(bench.arg("tile")) / row_bytes;
-  const auto stages = static_cast<unsigned>(bench.arg("stages"));
+  const auto vectors = bench.arg<unsigned>("tile") / row_bytes;
+  const auto stages = bench.arg<unsigned>("stages");
   tiles(bench, stages - 1, async_copy::bulk, vectors, stages);
 }
 GPU_BENCHMARK(async_copy, bulk)

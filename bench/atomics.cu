@@ -25,7 +25,7 @@ void count_by(Bench& bench) {
   if (!privatised && bench.modelled()) {
     bench.skip("no device file says how long additions to one word take");
   }
-  const auto bins = static_cast<unsigned>(bench.arg("bins"));
+  const auto bins = bench.arg<unsigned>("bins");
   const auto keys = bench.input<unsigned>(n);
   const auto counts = bench.output<unsigned>(bins);
   const auto stay =

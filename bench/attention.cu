@@ -39,10 +39,9 @@ struct Problem {
   Shape shape;
 
   explicit Problem(const Bench& bench)
-      : Problem(static_cast<std::size_t>(bench.arg("seq")),
-                static_cast<std::size_t>(bench.arg("head_dim")),
-                std::max<std::size_t>(tokens / static_cast<std::size_t>(bench.arg("seq")), 1) *
-                    hidden / static_cast<std::size_t>(bench.arg("head_dim")),
+      : Problem(bench.arg<std::size_t>("seq"), bench.arg<std::size_t>("head_dim"),
+                std::max<std::size_t>(tokens / bench.arg<std::size_t>("seq"), 1) * hidden /
+                    bench.arg<std::size_t>("head_dim"),
                 bench.arg("causal") != 0) {}
   Problem(std::size_t of_seq, std::size_t of_head_dim, std::size_t of_heads, bool is_causal)
       : seq(of_seq),
@@ -246,7 +245,7 @@ void standard(Bench& bench) {
 }
 
 // A block of 16 Ki keys is a lot of work for the model: in the full suite.
-void rows(gpubench::Registration* to) {
+void rows(Registration* to) {
   to->ArgNames({"seq [tokens]", "head_dim [elements]", "causal"})
       ->ArgsProduct({{256, 512}, {128}, {0}})
       ->ArgsProduct({{2048}, {64, 128}, {0}})

@@ -10,11 +10,8 @@
 //           are what lanes read from shared memory (strided, broadcast), else from global memory.
 // Confirm   ncu --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum, over
 //           smsp__inst_executed_op_shared_ld.sum
-#include "kernels/bank_conflicts.cuh"
-
-#include <algorithm>
-
 #include "harness/bench/bench.hpp"
+#include "kernels/bank_conflicts.cuh"
 
 namespace {
 
@@ -22,8 +19,8 @@ using namespace bank_conflicts;
 using gpubench::type;
 
 constexpr unsigned blocks = 16384;
-constexpr unsigned matrix_side = 8192;
-constexpr std::size_t sums = std::size_t{1} << 18;
+constexpr unsigned edge = 8192;  // of the matrix
+constexpr unsigned sums = 1 << 18;
 
 template <class Vector>
 void read_by(Bench& bench, Pattern pattern) {
@@ -31,14 +28,13 @@ void read_by(Bench& bench, Pattern pattern) {
   const unsigned degree = wavefronts(sizeof(Vector), pattern.stride, warp / pattern.sharing);
   const auto in = bench.input<float>(std::size_t{tile_elements} * words);
   const auto out = bench.output<float>(std::size_t{blocks} * threads);
-  bench.verify(out, ExpectedRead<decltype(in.values())>{in.values(), words, pattern});
+  bench.verify(out, ExpectedRead{in.values(), words, pattern});
   if (words > 1) bench.note("rule", "unconfirmed");
-  const bool is_roof = degree == words && words == 1 && pattern.sharing == 1 && pattern.stride > 0;
   bench.work({.useful_bytes = static_cast<double>(out.size()) * bytes_a_thread,
               .access = RowAccess::shared_load,
-              .law = [=](const Roofs& roofs) { return roofs.at("shared") * words / degree; },
+              .law = law_of_roof("shared", double{words} / degree),
               .law_per_request = static_cast<double>(degree),
-              .measures = is_roof ? "shared" : ""});
+              .measures = words * degree == 1 && pattern.is_one_to_one() ? "shared" : ""});
   bench.run([&](cudaStream_t s) {
     launch(read<Vector>, blocks, threads, 0, s, reinterpret_cast<const Vector*>(in.data()),
            out.data(), pattern);
@@ -46,9 +42,9 @@ void read_by(Bench& bench, Pattern pattern) {
 }
 
 void strided(Bench& bench) {
-  const Pattern pattern{static_cast<unsigned>(bench.arg("stride")), 1};
-  gpubench::with_float_vector(bench.arg("bytes"),
-                              [&](auto vector) { read_by<decltype(vector)>(bench, pattern); });
+  gpubench::with_float_vector(bench.arg("bytes"), [&](auto vector) {
+    read_by<decltype(vector)>(bench, {.stride = bench.arg<unsigned>("stride"), .sharing = 1});
+  });
 }
 // The ends of a list are the quick suite's.
 GPU_BENCHMARK(bank_conflicts, strided)
@@ -60,8 +56,7 @@ GPU_BENCHMARK(bank_conflicts, strided)
     ->ArgsProduct({{4, 8, 16}, gpubench::dense_range(5, 33)});
 
 void broadcast(Bench& bench) {
-  return read_by<float>(bench, {static_cast<unsigned>(bench.arg("stride")),
-                                static_cast<unsigned>(bench.arg("lanes"))});
+  read_by<float>(bench, {bench.arg<unsigned>("stride"), bench.arg<unsigned>("lanes")});
 }
 GPU_BENCHMARK(bank_conflicts, broadcast)
     ->ArgNames({"stride [elements]", "lanes [sharing a word]"})
@@ -70,64 +65,45 @@ GPU_BENCHMARK(bank_conflicts, broadcast)
     ->ArgsProduct({{32, 1}, {1, 2, 4, 8, 16, 32}});
 
 template <class Layout, bool turned = true>
-void through_tile(Bench& bench, unsigned stride) {
-  constexpr std::size_t words = std::size_t{matrix_side} * matrix_side;
+void through_tile(Bench& bench) {
+  constexpr std::size_t words = std::size_t{edge} * edge;
   const auto in = bench.input<float>(words);
   const auto out = bench.output<float>(words);
-  if constexpr (turned) {
-    bench.verify(out,
-                 ExpectedTransposed<decltype(in.values())>{in.values(), matrix_side, matrix_side});
-  } else {
-    bench.verify(out, in.values());
-  }
-  const unsigned degree = wavefronts(4, stride);
+  bench.verify(out, expected_through_tile<turned>(in.values(), edge, edge));
+  const unsigned degree = wavefronts(4, turned ? Layout::column_stride : 1);
+  // A row of 32 words passes the banks twice, once without conflict.
   bench.work({.useful_bytes = 2.0 * words * sizeof(float),
               .access = RowAccess::shared_load,
-              // A row of 32 words passes the banks twice, once without conflict.
-              .law =
-                  [=](const Roofs& roofs) {
-                    return std::min(roofs.at("dram"), roofs.at("shared") * 2 / (1 + degree));
-                  },
+              .law = law_of_lowest({{"dram", 1}, {"shared", 2.0 / (1 + degree)}}),
               .law_tolerance = 0.25,
               .law_per_request = static_cast<double>(degree)});
-  const dim3 grid(matrix_side / side, matrix_side / side), block(side, rows_at_once);
+  const dim3 grid(edge / side, edge / side), block(side, rows_at_once);
   bench.run([&](cudaStream_t s) {
-    launch(bank_conflicts::transpose<Layout, turned>, grid, block, 0, s, in.data(), out.data(),
-           matrix_side, matrix_side);
+    launch(transpose<Layout, turned>, grid, block, 0, s, in.data(), out.data(), edge, edge);
   });
 }
-
-void transpose(Bench& bench) {
-  const std::string& layout = bench.axis("layout");
-  if (layout == "copy") return through_tile<Plain, false>(bench, 1);
-  if (layout == "none") return through_tile<Plain>(bench, side);
-  if (layout == "padded") return through_tile<Padded>(bench, side + 1);
-  return through_tile<Swizzled>(bench, 1);
-}
-GPU_BENCHMARK(bank_conflicts, transpose)->Axis("layout", {"none", "padded", "swizzled", "copy"});
+GPU_BENCHMARK_BY(bank_conflicts, transpose)
+    ->Functions("layout", {{"none", through_tile<Plain>},
+                           {"padded", through_tile<Padded>},
+                           {"swizzled", through_tile<Swizzled>},
+                           {"copy", through_tile<Plain, false>}});
 
 template <class Order>
 void reduce_in(Bench& bench) {
   constexpr Cost cost = cost_of_a_sum<Order>();
-  const double words_a_wavefront = static_cast<double>(threads) / cost.wavefronts;
-  constexpr std::size_t n = sums * threads;
+  constexpr std::size_t n = std::size_t{sums} * threads;
   const auto in = bench.input<float>(n);
   const auto out = bench.output<float>(sums);
-  bench.verify(out, ExpectedSum<decltype(in.values())>{in.values(), n});
+  bench.verify(out, ExpectedSum{in.values(), n});
   bench.work({.useful_bytes = n * sizeof(float),
               .access = RowAccess::shared_load,
-              .law =
-                  [=](const Roofs& roofs) {
-                    return std::min(roofs.at("dram"), roofs.at("shared") * words_a_wavefront / 32);
-                  },
+              .law = law_of_lowest({{"dram", 1}, {"shared", cost.words_a_wavefront() / banks}}),
               .law_tolerance = 0.25,
-              .law_per_request = static_cast<double>(cost.load_wavefronts) / cost.loads});
+              .law_per_request = cost.wavefronts_a_load()});
   bench.run([&](cudaStream_t s) {
-    launch(reduce<Order>, static_cast<unsigned>(sums / sums_a_block), threads, 0, s, in.data(),
-           out.data(), n);
+    launch(reduce<Order>, sums / sums_a_block, threads, 0, s, in.data(), out.data(), n);
   });
 }
-
 GPU_BENCHMARK_OF_TYPE(bank_conflicts, reduction, reduce_in<T>)
     ->Axis("addressing", type<Interleaved>("interleaved"), type<Sequential>("sequential"));
 

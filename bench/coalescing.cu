@@ -18,7 +18,6 @@
 namespace {
 
 using namespace coalescing;
-using gpubench::law_of_roof;
 using gpubench::type;
 
 constexpr std::size_t n = std::size_t{1} << 25;  // useful words
@@ -46,17 +45,14 @@ void read(Bench& bench, std::size_t words, Chosen chosen, const Law& law, void (
 }
 
 void strided_read(Bench& bench) {
-  const auto stride = static_cast<unsigned>(bench.arg("stride"));
+  const auto stride = bench.arg<unsigned>("stride");
   read(bench, n * stride, Strided{stride}, strided_law(bench, stride), coalescing::strided_read,
        stride);
 }
-GPU_BENCHMARK(coalescing, strided_read)
-    ->ArgName("stride [words]")
-    ->RangeMultiplier(2)
-    ->Range(1, 32);
+GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride [words]")->Range(1, 32);
 
 void strided_write(Bench& bench) {
-  const auto stride = static_cast<unsigned>(bench.arg("stride"));
+  const auto stride = bench.arg<unsigned>("stride");
   const auto out = bench.output<word>(n * stride);
   bench.verify(out, ExpectedStrided{stride, NAN});
   // A sector of which only some words are written is first read: a price the law leaves out.
@@ -65,13 +61,10 @@ void strided_write(Bench& bench) {
     launch(coalescing::strided_write, blocks, threads, 0, s, out.data(), stride);
   });
 }
-GPU_BENCHMARK(coalescing, strided_write)
-    ->ArgName("stride [words]")
-    ->RangeMultiplier(2)
-    ->Range(1, 32);
+GPU_BENCHMARK(coalescing, strided_write)->ArgName("stride [words]")->Range(1, 32);
 
 void misaligned_read(Bench& bench) {
-  const auto offset = static_cast<unsigned>(bench.arg("offset"));
+  const auto offset = bench.arg<unsigned>("offset");
   read(bench, n + 32, Shifted{offset}, law_of_roof("dram"), coalescing::misaligned_read, offset);
 }
 GPU_BENCHMARK(coalescing, misaligned_read)
@@ -82,7 +75,7 @@ GPU_BENCHMARK(coalescing, misaligned_read)
 
 template <class Layout>
 void records(Bench& bench) {
-  const auto fields = static_cast<unsigned>(bench.arg("fields"));
+  const auto fields = bench.arg<unsigned>("fields");
   const unsigned field = fields / 2;
   const bool strides = std::is_same_v<Layout, ArrayOfStructs>;
   read(bench, n * fields, Field<Layout>{fields, field, n},
@@ -93,7 +86,6 @@ GPU_BENCHMARK_OF_TYPE(coalescing, records, records<T>)
     ->Axis("layout", type<ArrayOfStructs>("aos"), type<StructOfArrays>("soa"),
            type<ArrayOfStructsOfArrays>("aosoa"))
     ->ArgName("fields [words]")
-    ->RangeMultiplier(2)
     ->Range(4, 16);
 
 void vector_read(Bench& bench) {
@@ -101,10 +93,7 @@ void vector_read(Bench& bench) {
     read(bench, n, Shifted{0}, law_of_roof("dram"), coalescing::vector_read<decltype(vector)>);
   });
 }
-GPU_BENCHMARK(coalescing, vector_read)
-    ->ArgName("bytes [per lane]")
-    ->RangeMultiplier(2)
-    ->Range(4, 16);
+GPU_BENCHMARK(coalescing, vector_read)->ArgName("bytes [per lane]")->Range(4, 16);
 
 void gather(Bench& bench) {
   const auto words = static_cast<unsigned>(bench.arg("window") / sizeof(word));

@@ -29,11 +29,11 @@ gpubench::Work work(const Law& law) {
 }
 
 void branches(Bench& bench) {
-  const auto ways = static_cast<unsigned>(bench.arg("ways"));
+  const auto ways = bench.arg<unsigned>("ways");
   const bool sorted = bench.axis("order") == "sorted";
   const auto out = bench.output<float>(n);
   bench.verify(out, ExpectedBranches{ways, sorted});
-  bench.work(work(gpubench::law_of_roof("fp32", 1 / passes(ways, sorted))));
+  bench.work(work(law_of_roof("fp32", 1 / passes(ways, sorted))));
   bench.run([&](cudaStream_t s) {
     launch(divergence::branches, blocks, threads, 0, s, out.data(), n, ways, sorted);
   });
@@ -56,8 +56,8 @@ GPU_BENCHMARK(divergence, branches)
 
 // What is left of the peak when one in `ratio` has the work of all.
 Law trips_law(const Bench& bench, Among among, unsigned ratio) {
-  if (among == Among::lanes) return gpubench::law_of_roof("fp32", 1.0 / ratio);
-  if (among == Among::blocks) return gpubench::law_of_roof("fp32");
+  if (among == Among::lanes) return law_of_roof("fp32", 1.0 / ratio);
+  if (among == Among::blocks) return law_of_roof("fp32");
   const auto& device = bench.device();
   const auto latency = device.find("fp32_latency_cycles"), clock = device.find("sm_clock_hz"),
              sms = device.find("sm_count");
@@ -76,7 +76,7 @@ void trips(Bench& bench) {
   const Among among = words == "lanes"   ? Among::lanes
                       : words == "warps" ? Among::warps
                                          : Among::blocks;
-  const auto ratio = static_cast<unsigned>(bench.arg("ratio"));
+  const auto ratio = bench.arg<unsigned>("ratio");
   const auto out = bench.output<float>(n);
   bench.verify(out, ExpectedTrips{n, among, ratio});
   bench.work(work(trips_law(bench, among, ratio)));

@@ -29,7 +29,7 @@ using namespace gemm_ladder;
 using gpubench::GemmShape;
 using gpubench::GemmType;
 
-std::size_t size_of(const Bench& bench) { return static_cast<std::size_t>(bench.arg("n")); }
+std::size_t size_of(const Bench& bench) { return bench.arg<std::size_t>("n"); }
 
 GemmShape shape_of(const Bench& bench, const Tiles& tiles, GemmType type) {
   const std::size_t n = size_of(bench);
@@ -187,11 +187,11 @@ void library(Bench& bench) {
 using Sizes = std::vector<std::int64_t>;
 
 // One size is in the default suite, `others` in the full one.
-void rows(gpubench::Registration* to, const char* dtype, std::int64_t size, Sizes others) {
+void rows(Registration* to, const char* dtype, std::int64_t size, Sizes others) {
   to->Axis("dtype", {dtype})->ArgName("n [elements]")->Arg(size)->Rest(Suite::full)->Each(others);
 }
-void fp32(gpubench::Registration* to) { rows(to, "fp32", 2048, {1000, 1024, 4096, 8192}); }
-void bf16(gpubench::Registration* to) { rows(to, "bf16", 4096, {1000, 2048, 8192, 16384}); }
+void fp32(Registration* to) { rows(to, "fp32", 2048, {1000, 1024, 4096, 8192}); }
+void bf16(Registration* to) { rows(to, "bf16", 4096, {1000, 2048, 8192, 16384}); }
 
 GPU_BENCHMARK(gemm_ladder, naive)->Apply(fp32);
 GPU_BENCHMARK(gemm_ladder, coalesced)->Apply(fp32);

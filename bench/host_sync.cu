@@ -34,7 +34,7 @@ class Loop {
  public:
   explicit Loop(Bench& bench)
       : pace_(paced_work::pace_of(bench.device())),
-        blocks_(pace_.blocks(1e-6 * static_cast<double>(bench.arg("us")), rounds)),
+        blocks_(pace_.blocks(1e-6 * bench.arg<double>("us"), rounds)),
         in_(bench.input<float>(std::size_t{blocks_} * paced_work::threads)),
         out_(bench.output<float>(in_.size())) {
     bench.verify(out_, paced_work::Expected<decltype(in_.values())>{in_.values(), rounds});
@@ -109,47 +109,32 @@ void read_back(Bench& bench, unsigned every, bool show_trace) {
 }
 
 void read_every(Bench& bench) {
-  const auto every = static_cast<unsigned>(bench.arg("every"));
+  const auto every = bench.arg<unsigned>("every");
   read_back(bench, every, bench.arg("us") == 20 && every == 1);
 }
 GPU_BENCHMARK(host_sync, read_every)
     ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
     ->ArgNames({"us [µs]", "every [steps]"})
-    ->ArgsProduct({{20}, {1, 8}});
-GPU_BENCHMARK(host_sync, read_every)
+    ->ArgsProduct({{20}, {1, 8}})
+    ->Rest(Suite::standard)
     ->Axis("by", {"pinned"})
-    ->ArgNames({"us [µs]", "every [steps]"})
-    ->ArgsProduct({{20}, {2, 4}});
-GPU_BENCHMARK(host_sync, read_every)
-    ->Axis("by", {"memcpy", "mapped", "event"})
-    ->ArgNames({"us [µs]", "every [steps]"})
     ->ArgsProduct({{20}, {2, 4}})
-    ->In(Suite::full);
-GPU_BENCHMARK(host_sync, read_every)
-    ->Axis("by", {"memcpy", "pinned", "mapped", "event"})
-    ->ArgNames({"us [µs]", "every [steps]"})
-    ->ArgsProduct({{5, 100, 500}, {1, 2, 4, 8}})
-    ->In(Suite::full);
+    ->Rest(Suite::full)
+    ->ArgsProduct({{20}, {2, 4}})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{5, 100, 500}, {1, 2, 4, 8}});
 
 void read_each_step(Bench& bench) { read_back(bench, 1, false); }
 GPU_BENCHMARK(host_sync, read_each_step)
     ->Axis("by", {"pinned"})
     ->ArgName("us [µs]")
-    ->ArgsProduct({{5, 20, 100, 500}});
-GPU_BENCHMARK(host_sync, read_each_step)
+    ->Each({5, 20, 100, 500})
+    ->Rest(Suite::standard)
     ->Axis("by", {"memcpy", "mapped"})
-    ->ArgName("us [µs]")
-    ->Arg(5);
-GPU_BENCHMARK(host_sync, read_each_step)
-    ->Axis("by", {"memcpy", "mapped"})
-    ->ArgName("us [µs]")
-    ->ArgsProduct({{20, 100, 500}})
-    ->In(Suite::full);
-GPU_BENCHMARK(host_sync, read_each_step)
-    ->Axis("by", {"event"})
-    ->ArgName("us [µs]")
-    ->ArgsProduct({{5, 20, 100, 500}})
-    ->In(Suite::full);
+    ->Arg(5)
+    ->Rest(Suite::full)
+    ->Axis("by", {"memcpy", "mapped", "event"})
+    ->Each({5, 20, 100, 500});
 
 // What the loop does when nobody looks, and what a stopwatch says that does not wait for it.
 void never_reading(Bench& bench) {
@@ -178,6 +163,6 @@ void never_reading(Bench& bench) {
   bench.counter("claimed_items_per_second", steps_a_second(launched));  // the lie
   bench.counter("awaited_items_per_second", steps_a_second(finished));
 }
-GPU_BENCHMARK(host_sync, never_reading)->ArgName("us [µs]")->ArgsProduct({{5, 20, 100, 500}});
+GPU_BENCHMARK(host_sync, never_reading)->ArgName("us [µs]")->Each({5, 20, 100, 500});
 
 }  // namespace

@@ -79,7 +79,7 @@ double behind_other_work(Bench& bench, const Between& between) {
 // `queue(stream, launches, count)` queues a row of empty kernels that count themselves.
 template <class Queue>
 void run_empty(Bench& bench, const gpubench::Law& law, const Queue& queue) {
-  const auto launches = static_cast<unsigned>(bench.arg("launches"));
+  const auto launches = bench.arg<unsigned>("launches");
   const By by = by_of(bench);
   bench.blocks_host();
   const auto row = [&](unsigned n, unsigned* count) {
@@ -104,7 +104,7 @@ void run_empty(Bench& bench, const gpubench::Law& law, const Queue& queue) {
 }
 
 void empty_row(Bench& bench) {
-  const auto launches = static_cast<double>(bench.arg("launches"));
+  const auto launches = bench.arg<double>("launches");
   const By by = by_of(bench);
   run_empty(bench, launches_over(launches, costs_of(bench.device()).row(by, launches, 0)),
             [](cudaStream_t s, unsigned n, unsigned* count) {
@@ -120,12 +120,9 @@ void empty_row(Bench& bench) {
 GPU_BENCHMARK(launch_overhead, empty_row)
     ->Axis("by", {"stream", "graph"})
     ->ArgName("launches [in a row]")
-    ->ArgsProduct({{1, 64, 4096}});
-GPU_BENCHMARK(launch_overhead, empty_row)
-    ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches [in a row]")
-    ->ArgsProduct({{2, 4, 8, 16, 32, 128, 256, 512, 1024, 2048}})
-    ->In(gpubench::Suite::full);
+    ->Each({1, 64, 4096})
+    ->Rest(Suite::full)
+    ->Range(2, 2048);
 
 void programmatic_row(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();
@@ -133,7 +130,7 @@ void programmatic_row(Bench& bench) {
     bench.skip("programmatic dependent launch needs compute capability 9.0; this is " +
                std::to_string(major) + "." + std::to_string(minor));
   }
-  const auto launches = static_cast<double>(bench.arg("launches"));
+  const auto launches = bench.arg<double>("launches");
   gpubench::Law law;
   if (bench.device().find("launch_programmatic_seconds")) {
     law = launches_over(launches, early_costs_of(bench.device()).row(by_of(bench), launches, 0));
@@ -147,12 +144,9 @@ void programmatic_row(Bench& bench) {
 GPU_BENCHMARK(launch_overhead, programmatic_row)
     ->Axis("by", {"stream", "graph"})
     ->ArgName("launches [in a row]")
-    ->ArgsProduct({{64, 4096}});
-GPU_BENCHMARK(launch_overhead, programmatic_row)
-    ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches [in a row]")
-    ->ArgsProduct({{1, 2, 4, 8, 16, 32, 128, 256, 512, 1024, 2048}})
-    ->In(gpubench::Suite::full);
+    ->Each({64, 4096})
+    ->Rest(Suite::full)
+    ->Range(1, 2048);
 
 // Kernels with something to do: from which length on do their launches stop mattering?
 void work_row(Bench& bench) {
@@ -160,7 +154,7 @@ void work_row(Bench& bench) {
   constexpr double share = 0.05;
   const auto pace = paced_work::pace_of(bench.device());
   const auto blocks = blocks_an_sm * static_cast<unsigned>(pace.sms);
-  const unsigned rounds = pace.rounds(1e-6 * static_cast<double>(bench.arg("us")), blocks);
+  const unsigned rounds = pace.rounds(1e-6 * bench.arg<double>("us"), blocks);
   const double work = pace.seconds(blocks, rounds) - pace.floor_seconds;
   const auto in = bench.input<float>(std::size_t{blocks} * paced_work::threads);
   const auto out = bench.output<float>(in.size());
@@ -186,12 +180,9 @@ void work_row(Bench& bench) {
 GPU_BENCHMARK(launch_overhead, work_row)
     ->Axis("by", {"stream", "graph"})
     ->ArgName("us [µs of arithmetic]")
-    ->ArgsProduct({{5}});
-GPU_BENCHMARK(launch_overhead, work_row)
-    ->Axis("by", {"stream", "graph"})
-    ->ArgName("us [µs of arithmetic]")
-    ->ArgsProduct({{1, 2, 10, 20, 50, 100}})
-    ->In(gpubench::Suite::full);
+    ->Each({5})
+    ->Rest(Suite::full)
+    ->Each({1, 2, 10, 20, 50, 100});
 
 template <unsigned bytes>
 void pass(Bench& bench) {
@@ -225,14 +216,11 @@ void arguments(Bench& bench) {
       return pass<32756>(bench);
   }
 }
-GPU_BENCHMARK(launch_overhead, arguments)->ArgName("size [bytes]")->Arg(4)->Arg(32756);
 GPU_BENCHMARK(launch_overhead, arguments)
     ->ArgName("size [bytes]")
-    ->Arg(64)
-    ->Arg(256)
-    ->Arg(1024)
-    ->Arg(4088)
-    ->In(gpubench::Suite::full);
+    ->Each({4, 32756})
+    ->Rest(Suite::full)
+    ->Each({64, 256, 1024, 4088});
 
 // Launch and wait, for the first time and once more. A kernel has one first time in a process:
 // further repetitions of the row are told what it was.

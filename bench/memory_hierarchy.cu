@@ -47,7 +47,7 @@ double clock_of(const Bench& bench) {
 // --- bandwidth ---
 
 void read(Bench& bench) {
-  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const auto size = bench.arg<std::size_t>("size");
   const auto blocks = static_cast<unsigned>(8 * GiB / bytes_a_block);
   const auto in = bench.input<word>(size / sizeof(word));
   const auto sums = bench.output<word>(blocks);
@@ -74,39 +74,14 @@ void read(Bench& bench) {
 }
 GPU_BENCHMARK(memory_hierarchy, read)
     ->ArgName("size [bytes]")
-    ->Args({64 * KiB})
-    ->Args({128 * KiB})
-    ->Args({512 * KiB})
-    ->Args({8 * MiB})
-    ->Args({48 * MiB})
-    ->Args({96 * MiB})
-    ->Args({256 * MiB})
-    ->Args({8 * GiB})
+    ->Each({64 * KiB, 128 * KiB, 512 * KiB, 8 * MiB, 48 * MiB, 96 * MiB, 256 * MiB, 8 * GiB})
     ->ForRoofs({64 * KiB})
-    ->ForRoofs({8 * MiB});
-GPU_BENCHMARK(memory_hierarchy, read)
-    ->ArgName("size [bytes]")
-    ->In(Suite::full)
-    ->RangeMultiplier(2)
+    ->ForRoofs({8 * MiB})
+    ->Rest(Suite::full)
     ->Range(KiB, 32 * KiB)
-    ->Args({256 * KiB})
-    ->Args({MiB})
-    ->Args({2 * MiB})
-    ->Args({4 * MiB})
-    ->Args({16 * MiB})
-    ->Args({18 * MiB})
-    ->Args({24 * MiB})
-    ->Args({30 * MiB})
-    ->Args({32 * MiB})
-    ->Args({51 * MiB + 512 * KiB})
-    ->Args({64 * MiB})
-    ->Args({89 * MiB + 512 * KiB})
-    ->Args({128 * MiB})
-    ->Args({275 * MiB})
-    ->Args({512 * MiB})
-    ->Args({GiB})
-    ->Args({2 * GiB})
-    ->Args({4 * GiB});
+    ->Each({256 * KiB, MiB, 2 * MiB, 4 * MiB, 16 * MiB, 18 * MiB, 24 * MiB, 30 * MiB, 32 * MiB,
+            51 * MiB + 512 * KiB, 64 * MiB, 89 * MiB + 512 * KiB, 128 * MiB, 275 * MiB, 512 * MiB,
+            GiB, 2 * GiB, 4 * GiB});
 
 // --- latency ---
 
@@ -177,7 +152,7 @@ void run_chase(Bench& bench, const RingBuffer& ring) {
 }
 
 void chase(Bench& bench) {
-  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const auto size = bench.arg<std::size_t>("size");
   RingBuffer ring(size);
   ring.shape(size / line);
   const std::string level = level_of(bench.device(), static_cast<double>(size));
@@ -188,38 +163,15 @@ void chase(Bench& bench) {
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
     ->ArgName("size [bytes]")
-    ->Args({16 * KiB})
-    ->Args({128 * KiB})
-    ->Args({2 * MiB})
-    ->Args({16 * MiB})
-    ->Args({48 * MiB})
-    ->Args({128 * MiB})
-    ->Args({8 * GiB});
-GPU_BENCHMARK(memory_hierarchy, chase)
-    ->ArgName("size [bytes]")
-    ->In(Suite::full)
-    ->RangeMultiplier(2)
+    ->Each({16 * KiB, 128 * KiB, 2 * MiB, 16 * MiB, 48 * MiB, 128 * MiB, 8 * GiB})
+    ->Rest(Suite::full)
     ->Range(KiB, 8 * KiB)
-    ->Args({32 * KiB})
-    ->Args({64 * KiB})
-    ->Args({256 * KiB})
-    ->Args({512 * KiB})
-    ->Args({MiB})
-    ->Args({4 * MiB})
-    ->Args({8 * MiB})
-    ->Args({24 * MiB})
-    ->Args({32 * MiB})
-    ->Args({64 * MiB})
-    ->Args({96 * MiB})
-    ->Args({256 * MiB})
-    ->Args({512 * MiB})
-    ->Args({GiB})
-    ->Args({2 * GiB})
-    ->Args({4 * GiB});
+    ->Each({32 * KiB, 64 * KiB, 256 * KiB, 512 * KiB, MiB, 4 * MiB, 8 * MiB, 24 * MiB, 32 * MiB,
+            64 * MiB, 96 * MiB, 256 * MiB, 512 * MiB, GiB, 2 * GiB, 4 * GiB});
 
 // The edges, in the order in which they come: those of L1, of L2, and of what the TLB maps.
 void steps(Bench& bench) {
-  const auto most = static_cast<double>(bench.arg("size"));
+  const auto most = bench.arg<double>("size");
   RingBuffer ring(static_cast<std::size_t>(most));
   judge_by_latency(bench, {});
   ring.shape(static_cast<std::size_t>(most) / line);
@@ -282,7 +234,7 @@ GPU_BENCHMARK(memory_hierarchy, partitions);
 // --- an SM's own memory ---
 
 void l1_strided(Bench& bench) {
-  const auto stride = static_cast<unsigned>(bench.arg("stride"));
+  const auto stride = bench.arg<unsigned>("stride");
   const auto& device = bench.device();
   const auto sms = static_cast<unsigned>(device["sm_count"]);
   const unsigned blocks = sms * 128;
@@ -303,17 +255,11 @@ void l1_strided(Bench& bench) {
 }
 GPU_BENCHMARK(memory_hierarchy, l1_strided)
     ->ArgName("stride [4-byte words]")
-    ->Args({1})
-    ->Args({3})
-    ->Args({32});
-GPU_BENCHMARK(memory_hierarchy, l1_strided)
-    ->ArgName("stride [4-byte words]")
-    ->In(Suite::full)
+    ->Each({1, 3, 32})
+    ->Rest(Suite::full)
     ->Args({2})
     ->DenseRange(4, 31)
-    ->Args({33})
-    ->Args({48})
-    ->Args({63});
+    ->Each({33, 48, 63});
 
 void shared(Bench& bench) {
   const auto& device = bench.device();
@@ -349,7 +295,7 @@ GPU_BENCHMARK(memory_hierarchy, shared_latency);
 // --- the host's memory ---
 
 void mapped(Bench& bench) {
-  const auto size = static_cast<std::size_t>(bench.arg("size"));
+  const auto size = bench.arg<std::size_t>("size");
   const gpubench::PinnedBuffer<word> host(size / sizeof(word));
   const gpubench::Generator<word> values{7};
   for (std::size_t i = 0; i < host.size(); ++i) host[i] = values(i);

@@ -10,8 +10,6 @@
 // Units     columns [numbers of a row]; the matrix has 2^26 numbers in every row of results. Useful
 //           bytes: it is read once and written once.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
-#include <cuda_bf16.h>
-
 #include "harness/bench/bench.hpp"
 #include "kernels/normalization.cuh"
 
@@ -23,23 +21,14 @@ constexpr std::size_t n = std::size_t{1} << 26;
 
 // The reference is fp64: its rounding to the dtype, and what sums in fp32 and expf are off by.
 template <class T>
-constexpr gpubench::Tolerance tolerance = sizeof(T) == 2 ? gpubench::Tolerance{0x1p-7, 1e-5}
-                                                         : gpubench::Tolerance{2e-5, 2e-6};
+constexpr Tolerance tolerance = sizeof(T) == 2 ? Tolerance{0x1p-7, 1e-5} : Tolerance{2e-5, 2e-6};
 
-// `rows_at_work`: on an SM.
-struct Way {
-  unsigned passes;  // of the matrix through DRAM
-  unsigned launches;
-  double at_work;  // bytes of rows that an SM looks at again; 0: it does not
-};
-
-gpubench::Law law_of(const Bench& bench, const Way& way, double matrix) {
+// `at_work`: bytes of rows that an SM looks at again; 0: it does not.
+Law law_of(const Bench& bench, const Way& way, double matrix, double at_work) {
   const auto floor = bench.device().find("kernel_floor_seconds");
   const auto l1_bytes = bench.device().find("l1_bytes_per_sm");
-  if (!floor || !l1_bytes || 2 * way.at_work > *l1_bytes) return {};
-  return [=](const Roofs& roofs) {
-    return 2 * matrix / (way.launches * *floor + way.passes * matrix / roofs.at("dram"));
-  };
+  if (!floor || !l1_bytes || 2 * at_work > *l1_bytes) return {};
+  return [=](const Roofs& roofs) { return useful_rate(way, matrix, *floor, roofs.at("dram")); };
 }
 
 template <class T, class Norm, unsigned held>
@@ -52,7 +41,7 @@ auto* kernel_of(const std::string& by) {
 template <class T, class Norm>
 void rows_of(Bench& bench) {
   const std::string& by = bench.axis("by");
-  const auto columns = static_cast<std::size_t>(bench.arg("columns"));
+  const auto columns = bench.arg<std::size_t>("columns");
   const auto rows = static_cast<unsigned>(n / columns);
   const auto packs = static_cast<unsigned>(columns / Pack<T>::size);
   const Shape shape = shape_of(packs);
@@ -69,16 +58,16 @@ void rows_of(Bench& bench) {
   const unsigned blocks = (rows + shape.rows_a_block - 1) / shape.rows_a_block;
   auto* const kernel = packs <= few_packs * shape.lanes ? kernel_of<T, Norm, few_packs>(by)
                                                         : kernel_of<T, Norm, most_packs>(by);
-  Way way{passes_at_best, 1, 0};
-  if (by == "kernels") {
-    way = {passes_of_kernels<Norm>(), Norm::passes + 1, 0};
-  } else if (by != "registers") {
-    const unsigned at_work =
-        gpubench::residency(kernel, block.x * block.y, 0).blocks * shape.rows_a_block;
-    way.at_work = static_cast<double>(at_work * columns * sizeof(T));
+  double at_work = 0;
+  if (by == "passes" || by == "online") {
+    const auto resident = gpubench::residency(kernel, block.x * block.y, 0).blocks;
+    at_work = static_cast<double>(resident * shape.rows_a_block * columns * sizeof(T));
   }
   constexpr double matrix = n * sizeof(T);
-  bench.work({.useful_bytes = 2 * matrix, .law = law_of(bench, way, matrix), .law_tolerance = 0.2});
+  const Way way = by == "kernels" ? in_kernels<Norm> : in_one_kernel;
+  bench.work({.useful_bytes = 2 * matrix,
+              .law = law_of(bench, way, matrix, at_work),
+              .law_tolerance = 0.2});
   bench.run([&](cudaStream_t s) {
     const auto queue = [&](auto* function, auto... arguments) {
       launch(function, blocks, block, 0, s, arguments..., packs, rows);
@@ -90,27 +79,19 @@ void rows_of(Bench& bench) {
   });
 }
 
-using Ways = std::vector<std::string>;
-
 // The `usual` ways are in the default suite too, at these `columns` of bf16.
-void rows(gpubench::Registration* to, Ways usual, std::vector<std::int64_t> columns) {
+void rows(Registration* to, std::vector<std::string> usual, std::vector<std::int64_t> columns) {
   to->ArgName("columns [numbers]");
   for (const std::string& way : to->axis_values("by")) {
     if (std::ranges::find(usual, way) != usual.end()) {
       to->Rest(Suite::standard)->Axis("by", {way})->Axis("dtype", {"bf16"})->Each(columns);
     }
-    to->Rest(Suite::full)
-        ->Axis("by", {way})
-        ->Axis("dtype", {"bf16"})
-        ->RangeMultiplier(2)
-        ->Range(128, 65536);
-    to->Rest(Suite::full)
-        ->Axis("by", {way})
-        ->Axis("dtype", {"fp32"})
-        ->Each({128, 1024, 8192, 65536});
+    to->Rest(Suite::full)->Axis("by", {way})->Axis("dtype", {"bf16"})->Range(128, 65536);
+    to->Rest(Suite::full)->Axis("by", {way})->Axis("dtype", {"fp32"})->Range(128, 65536, 8);
   }
 }
-const Ways all{"kernels", "passes", "online", "registers"}, ends{"kernels", "registers"};
+const std::vector<std::string> all{"kernels", "passes", "online", "registers"},
+    ends{"kernels", "registers"};
 GPU_BENCHMARK_OF_TYPE(normalization, softmax, rows_of<T, Softmax>)
     ->Axis("by", all)
     ->Axis<__nv_bfloat16, float>("dtype")

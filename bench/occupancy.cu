@@ -35,7 +35,7 @@ void note(Bench& bench, const Residency& found) {
 // cannot have them.
 template <class... P>
 std::size_t shared_for_warps(Bench& bench, void (*kernel)(P...), unsigned block) {
-  const auto blocks = static_cast<unsigned>(bench.arg("warps")) * warp / block;
+  const auto blocks = bench.arg<unsigned>("warps") * warp / block;
   const std::size_t shared = gpubench::shared_bytes_for(blocks);
   const Residency found = gpubench::residency(kernel, block, shared);
   if (found.blocks != blocks) {
@@ -71,7 +71,7 @@ struct Copy {
     const auto latency = device.find("dram_latency_cycles"), clock = device.find("sm_clock_hz"),
                sms = device.find("sm_count");
     if (!latency || !clock || !sms) return {};
-    const auto warps = static_cast<double>(bench.arg("warps"));
+    const auto warps = bench.arg<double>("warps");
     const double in_time = 2 * *sms * bytes_read_a_second(warps, unroll, *latency / *clock);
     return [=](const Roofs& roofs) { return std::min(roofs.at("dram"), in_time); };
   }
@@ -97,7 +97,7 @@ struct Fma {
     const auto latency = device.find("fp32_latency_cycles"), clock = device.find("sm_clock_hz"),
                sms = device.find("sm_count"), schedulers = device.find("warp_schedulers_per_sm");
     if (!latency || !clock || !sms || !schedulers) return {};
-    return [=, warps = static_cast<double>(bench.arg("warps"))](const Roofs& roofs) {
+    return [=, warps = bench.arg<double>("warps")](const Roofs& roofs) {
       return *sms *
              flops_a_second(warps, ilp, *latency / *clock, roofs.at("fp32") / *sms, *schedulers);
     };
@@ -116,7 +116,7 @@ void plane(Bench& bench) {
 }
 template <class Kernel>
 void by_block(Bench& bench) {
-  in_blocks_of<Kernel>(bench, static_cast<unsigned>(bench.arg("block")));
+  in_blocks_of<Kernel>(bench, bench.arg<unsigned>("block"));
 }
 
 constexpr const char* warps_axis = "warps [resident per SM]";
@@ -124,10 +124,10 @@ constexpr const char* unroll_axis = "unroll [loads in flight per thread]";
 constexpr const char* ilp_axis = "ilp [chains per thread]";
 constexpr const char* block_axis = "block [threads]";
 
-void rest_of_plane(gpubench::Registration* rows) {
+void rest_of_plane(Registration* rows) {
   rows->Rest(Suite::full)->ArgsProduct({gpubench::dense_range(4, 64, 4), {1, 2, 4, 8}});
 }
-void blocks(gpubench::Registration* rows) {
+void blocks(Registration* rows) {
   rows->In(Suite::full)
       ->ArgsProduct({{32}, {1, 2, 4, 8, 16, 32}, {1, 2, 4, 8}})
       ->ArgsProduct({{64, 128, 256, 512, 1024}, {32, 64}, {1, 2, 4, 8}});

@@ -78,7 +78,7 @@ void tile(Bench& bench) {
   gpubench::with_constant<1, 2, 4, 8, 16>(bench.arg("edge"),
                                           [&](auto edge) { tile_row<edge>(bench); });
 }
-GPU_BENCHMARK(registers, tile)->ArgName("edge [elements]")->RangeMultiplier(2)->Range(1, 16);
+GPU_BENCHMARK(registers, tile)->ArgName("edge [elements]")->Range(1, 16);
 
 void capped(Bench& bench) {
   gpubench::with_constant<8, 16>(bench.arg("edge"), [&](auto edge) {

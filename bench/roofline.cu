@@ -29,7 +29,7 @@ template <class Number, class Element, class Vector>
 void chains_of(Bench& bench) {
   constexpr unsigned numbers = sizeof(Element) / sizeof(Number);
   const std::string& dtype = bench.axis("dtype");
-  const auto eighths = static_cast<unsigned>(bench.arg("eighths"));
+  const auto eighths = bench.arg<unsigned>("eighths");
   const double bytes = 2.0 * n * sizeof(Element);
   const double flops = 2.0 * n * numbers * eighths / 8;
   const auto in = bench.input<Number>(n * numbers);

@@ -16,7 +16,6 @@
 namespace {
 
 using namespace stream;
-using gpubench::Registration;
 
 constexpr std::size_t array_bytes = std::size_t{256} << 20;
 
@@ -68,7 +67,7 @@ void work(Bench& bench, double arrays) {
   const double bytes = arrays * array_bytes;
   Law law;
   if (bench.arg("bytes") == 16 && bench.arg("unroll") >= 4) {
-    law = gpubench::law_of_roof("dram");
+    law = law_of_roof("dram");
   }
   bench.work({.useful_bytes = bytes,
               .moved_bytes = bytes,

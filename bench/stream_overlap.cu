@@ -46,7 +46,7 @@ void copy(word* to, const word* from, std::size_t n, cudaMemcpyKind kind, cudaSt
 class Pipeline {
  public:
   Pipeline(Bench& bench, bool pinned)
-      : chunks_(static_cast<unsigned>(bench.arg("chunks"))),
+      : chunks_(bench.arg<unsigned>("chunks")),
         link_(link_of(bench.device(), pinned)),
         from_(words, pinned),
         to_(words, pinned),
@@ -114,7 +114,7 @@ class Pipeline {
 
 void pipeline(Bench& bench) {
   const bool pinned = bench.axis("memory") == "pinned";
-  const auto streams = static_cast<unsigned>(bench.arg("streams"));
+  const auto streams = bench.arg<unsigned>("streams");
   Pipeline work(bench, pinned);
   double expected = pipeline_seconds(work.stages(), work.chunks(), streams);
   if (!pinned) {  // the host waits for each copy, and has streams to fork and to join
@@ -132,24 +132,18 @@ GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
     ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{1, 4, 8, 16, 32}, {8}})
-    ->ArgsProduct({{1, 8, 32}, {1}});
-GPU_BENCHMARK(stream_overlap, pipeline)
+    ->ArgsProduct({{1, 8, 32}, {1}})
+    ->Rest(Suite::standard)
     ->Axis("memory", {"pageable"})
-    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
-    ->ArgsProduct({{1, 8, 32}, {8}});
-GPU_BENCHMARK(stream_overlap, pipeline)
-    ->Axis("memory", {"pinned"})
-    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
+    ->ArgsProduct({{1, 8, 32}, {8}})
+    ->Rest(Suite::full)
     ->ArgsProduct({{2}, {8}})
     ->ArgsProduct({{2, 4, 16}, {1}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {2, 4}})
-    ->In(gpubench::Suite::full);
-GPU_BENCHMARK(stream_overlap, pipeline)
+    ->Rest(Suite::full)
     ->Axis("memory", {"pageable"})
-    ->ArgNames({"chunks [of the same bytes in all]", "streams"})
     ->ArgsProduct({{2, 4, 16}, {8}})
-    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}})
-    ->In(gpubench::Suite::full);
+    ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}});
 
 // A tiny launch between the chunks, into a default stream: the legacy one waits for every blocking
 // stream, and they for it; a thread's own does not.
@@ -182,11 +176,8 @@ void default_stream(Bench& bench) {
 GPU_BENCHMARK(stream_overlap, default_stream)
     ->Axis("default", {"none", "per_thread", "legacy"})
     ->ArgName("chunks [of the same bytes in all]")
-    ->Arg(4);
-GPU_BENCHMARK(stream_overlap, default_stream)
-    ->Axis("default", {"none", "per_thread", "legacy"})
-    ->ArgName("chunks [of the same bytes in all]")
-    ->In(gpubench::Suite::full)
+    ->Arg(4)
+    ->Rest(Suite::full)
     ->Arg(16);
 
 void both_directions(Bench& bench) {

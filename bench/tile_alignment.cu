@@ -146,64 +146,44 @@ void edges(Bench& bench) {
 GPU_BENCHMARK(tile_alignment, edges)
     ->Axis("edges", {"predicated", "padded"})
     ->ArgName("k [elements]")
-    ->Arg(249);
-GPU_BENCHMARK(tile_alignment, edges)
-    ->Axis("edges", {"predicated", "padded"})
-    ->ArgName("k [elements]")
-    ->ArgsProduct({{225, 240, 248, 256}})
-    ->In(Suite::full);
+    ->Arg(249)
+    ->Rest(Suite::full)
+    ->Each({225, 240, 248, 256});
 
 // --- the library's rows ---
 
 using Values = std::vector<std::int64_t>;
+const std::vector<std::string> other_types{"fp16", "tf32", "fp8", "int8"};
 
 // `some` in bf16 are in the default suite, `all` in all types in the full one.
-void add(const char* kernel, gpubench::BenchFunction function, const char* argument,
-         const Values& some, const Values& all) {
-  for (const char* dtype : {"bf16", "fp16", "tf32", "fp8", "int8"}) {
-    const auto rows = [&](Suite suite) {
-      return gpubench::record("tile_alignment", kernel, function)
-          ->Axis("dtype", {dtype})
-          ->ArgName(argument)
-          ->In(suite);
-    };
-    const bool often = dtype == std::string("bf16");
-    if (often) rows(Suite::standard)->ArgsProduct({some});
-    auto* const rest = rows(Suite::full);
-    for (const std::int64_t value : all) {
-      if (!often || std::find(some.begin(), some.end(), value) == some.end()) rest->Arg(value);
-    }
-  }
+void rows(Registration* to, const char* argument, Values some, Values all) {
+  to->Axis("dtype", {"bf16"})->ArgName(argument)->Each(some)->Rest(Suite::full)->Each(all);
+  to->Rest(Suite::full)->Axis("dtype", other_types)->Each(all);
 }
+const Values off = gpubench::dense_range(base, base + 16);
+const Values off_and_aligned = {base, base + 1, base + 7, base + 8};
+GPU_BENCHMARK_AS(tile_alignment, odd_m, by_dtype<odd_m>)
+    ->Apply(rows, "m [elements]", {base, base + 1}, off);
+GPU_BENCHMARK_AS(tile_alignment, odd_n, by_dtype<odd_n>)
+    ->Apply(rows, "n [elements]", off_and_aligned, off);
+GPU_BENCHMARK_AS(tile_alignment, odd_k, by_dtype<odd_k>)
+    ->Apply(rows, "k [elements]", off_and_aligned, off);
+GPU_BENCHMARK_AS(tile_alignment, leading_dimension, by_dtype<leading_dimension>)
+    ->Apply(rows, "align [bytes]", {2, 16}, {2, 4, 8, 16});
+GPU_BENCHMARK_AS(tile_alignment, waves, by_dtype<waves>)
+    ->Apply(rows, "m [elements]", {2048, 2304, 3072, 3328}, gpubench::dense_range(256, 4352, 256));
 
-void add_vocabulary(const char* dtype, const char* pass, Suite suite) {
-  const auto rows = [&](Suite of) {
-    return gpubench::record("tile_alignment", "vocabulary", by_dtype<vocabulary>)
-        ->Axis("dtype", {dtype})
-        ->Axis("pass", {pass})
-        ->ArgName("n [elements]")
-        ->In(of);
-  };
-  rows(suite)->Arg(50257)->Arg(50304);
-  rows(Suite::full)->Arg(50264);  // the next whole row of 16 bytes
-}
-
-[[maybe_unused]] const bool added = [] {
-  Values off, ms;
-  for (std::int64_t beyond = 0; beyond <= 16; ++beyond) off.push_back(base + beyond);
-  for (std::int64_t m = 256; m <= 4352; m += 256) ms.push_back(m);
-  add("odd_m", by_dtype<odd_m>, "m [elements]", {base, base + 1}, off);
-  add("odd_n", by_dtype<odd_n>, "n [elements]", {base, base + 1, base + 7, base + 8}, off);
-  add("odd_k", by_dtype<odd_k>, "k [elements]", {base, base + 1, base + 7, base + 8}, off);
-  add("leading_dimension", by_dtype<leading_dimension>, "align [bytes]", {2, 16}, {2, 4, 8, 16});
-  add("waves", by_dtype<waves>, "m [elements]", {2048, 2304, 3072, 3328}, ms);
+void vocabularies(Registration* to) {
+  to->Axis("dtype", {"bf16"})->ArgName("n [elements]");
   for (const char* pass : {"forward", "input_gradient"}) {
-    add_vocabulary("bf16", pass, Suite::standard);
-    for (const char* dtype : {"fp16", "tf32", "fp8", "int8"}) {
-      add_vocabulary(dtype, pass, Suite::full);
-    }
+    to->Rest(Suite::standard)->Axis("pass", {pass})->Each({50257, 50304});
+    to->Rest(Suite::full)->Axis("pass", {pass})->Arg(50264);  // the next whole row of 16 bytes
+    to->Rest(Suite::full)
+        ->Axis("dtype", other_types)
+        ->Axis("pass", {pass})
+        ->Each({50257, 50304, 50264});
   }
-  return true;
-}();
+}
+GPU_BENCHMARK_AS(tile_alignment, vocabulary, by_dtype<vocabulary>)->Apply(vocabularies);
 
 }  // namespace

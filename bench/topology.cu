@@ -9,86 +9,47 @@
 //           p2p_performance_rank is the driver's order of links, 0 the fastest.
 // Confirm   nvidia-smi topo -m; p2pBandwidthLatencyTest of the CUDA samples
 #include "harness/bench/bench.hpp"
-#include "harness/cuda/device.hpp"
+#include "harness/bench/peers.hpp"
 #include "kernels/topology.cuh"
 
 namespace {
 
 using namespace topology;
 using gpubench::CurrentDevice;
+using gpubench::DeviceBuffer;
+using gpubench::Peers;
 
 constexpr std::size_t bulk = std::size_t{64} << 20;
-constexpr std::size_t little = sizeof(word);
+constexpr std::size_t little = sizeof(word);  // what is left is the time to get there
 
-// The two GPUs of a row, of which the row's own stream belongs to `mine`.
-struct Pair {
-  int from, to;
-
-  bool same() const { return from == to; }
-};
-
-Pair pair_of(Bench& bench) {
-  const Pair pair{static_cast<int>(bench.arg("from")), static_cast<int>(bench.arg("to"))};
-  int gpus = 0;
-  CUDA_CHECK(cudaGetDeviceCount(&gpus));
-  const int needed = std::max(pair.from, pair.to) + 1;
-  if (needed > gpus) {
-    bench.skip("needs " + std::to_string(needed) + " GPUs; there " +
-               (gpus == 1 ? "is 1" : "are " + std::to_string(gpus)));
-  }
-  return pair;
-}
-
-// What the driver says of the pair.
-void report(Bench& bench, const Pair& pair) {
-  if (pair.same()) {
-    bench.note("connection", "same GPU");
-    return;
-  }
-  if (const std::string words = bench.connection(pair.from, pair.to); !words.empty()) {
-    bench.note("connection", words);
-  }
-  const auto attribute = [&](const char* name, cudaDeviceP2PAttr which) {
-    int value = 0;
-    CUDA_CHECK(cudaDeviceGetP2PAttribute(&value, which, pair.from, pair.to));
-    bench.note(name, value);
-  };
-  attribute("p2p_performance_rank", cudaDevP2PAttrPerformanceRank);
-  attribute("p2p_native_atomics", cudaDevP2PAttrNativeAtomicSupported);
-}
-
-// What the measured rate says of that.
-void compare(Bench& bench, const Pair& pair, double size) {
+// What the measured rate says of what the driver reports.
+void compare(Bench& bench, const Peers& pair, double size) {
   if (pair.same()) return;
   const std::string agrees = agreement(bench.connection(pair.from, pair.to), size / bench.seconds(),
                                        bench.device()["pcie_h2d_bytes_per_second"]);
   if (!agrees.empty()) bench.note("agrees", agrees);
 }
 
-gpubench::Law law_of(const Bench& bench, const Pair& pair, double size) {
+Law law_of(const Bench& bench, const Peers& pair, double size) {
   const auto& d = bench.device();
   const auto link = d.find("nvlink_bytes_per_second");
   if (!pair.same() && !link) return {};
   const double seconds =
       copy_seconds(size, pair.same(), d["kernel_floor_seconds"],
                    d["dram_bytes_per_second"] * d["dram_mixed_efficiency"], link.value_or(0));
-  return [=](const gpubench::Roofs&) { return size / seconds; };
+  return [=](const Roofs&) { return size / seconds; };
 }
 
 // `move(stream, from, to, words)` is queued on the GPU `mine`.
 template <class Move>
-void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move& move) {
+void run(Bench& bench, const Peers& pair, int mine, std::size_t size, const Move& move) {
   const std::size_t n = size / sizeof(word);
   const gpubench::Generator<word> values{42};
   struct Buffers {
-    gpubench::DeviceBuffer<word> source, target;
-  };
-  const auto on = [n](int gpu) {
-    const CurrentDevice there(gpu);
-    return gpubench::DeviceBuffer<word>(n);
+    DeviceBuffer<word> source, target;
   };
   const auto buffers = bench.per_set(pair.same() ? 2 * size : size, [=] {
-    Buffers made{on(pair.from), on(pair.to)};
+    Buffers made{gpubench::buffer_on<word>(pair.from, n), gpubench::buffer_on<word>(pair.to, n)};
     const CurrentDevice there(pair.from);
     gpubench::fill_random(made.source.data(), n, values);
     CUDA_CHECK(cudaDeviceSynchronize());
@@ -96,10 +57,9 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
     return made;
   });
   bench.check([&](bool only_written) {
-    const CurrentDevice there(pair.to);
-    return gpubench::check_elements(buffers->target.data(), n, values, 0, 0, only_written);
+    return gpubench::check_on(pair.to, buffers->target, values, only_written);
   });
-  report(bench, pair);
+  gpubench::note_connection(bench, pair);
   const auto amount = static_cast<double>(size);
   bench.work({.useful_bytes = amount,
               .moved_bytes = pair.same() ? 2 * amount : amount,  // its memory reads and writes
@@ -113,26 +73,19 @@ void run(Bench& bench, const Pair& pair, int mine, std::size_t size, const Move&
   bench.run([&](cudaStream_t s) { move(s, buffers->source.data(), buffers->target.data(), n); });
 }
 
-void by_driver(Bench& bench, std::size_t size) {
-  const Pair pair = pair_of(bench);
-  if (!pair.same()) {
-    const bool direct = gpubench::let_access(pair.from, pair.to);
-    bench.note("peer_access", direct ? "direct" : "through the host");
-  }
+template <std::size_t size>
+void by_driver(Bench& bench) {
+  const Peers pair = gpubench::peers_of(bench);
+  if (!pair.same()) gpubench::note_access(bench, pair);
   run(bench, pair, pair.from, size, [](cudaStream_t s, const word* from, word* to, std::size_t n) {
     CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(word), cudaMemcpyDeviceToDevice, s));
   });
   if (size == bulk) compare(bench, pair, static_cast<double>(size));
 }
 
-void copy(Bench& bench) { by_driver(bench, bulk); }
-
-// Copies of one word: what is left is the time to get there.
-void latency(Bench& bench) { by_driver(bench, little); }
-
 // A kernel of the GPU that the bytes are for.
 void load(Bench& bench) {
-  const Pair pair = pair_of(bench);
+  const Peers pair = gpubench::peers_of(bench);
   if (!pair.same() && !gpubench::let_access(pair.to, pair.from)) {
     bench.skip("GPU " + std::to_string(pair.to) + " cannot access the memory of GPU " +
                std::to_string(pair.from));
@@ -143,12 +96,12 @@ void load(Bench& bench) {
   compare(bench, pair, bulk);
 }
 
-void pairs(gpubench::Registration* rows) {
+void pairs(Registration* rows) {
   rows->ArgNames({"from", "to"})->ArgsProduct({{0}, {0, 1}});
   rows->Rest(Suite::full)->ArgsProduct({gpubench::dense_range(0, 7), gpubench::dense_range(0, 7)});
 }
-GPU_BENCHMARK(topology, copy)->Apply(pairs);
+GPU_BENCHMARK_AS(topology, copy, by_driver<bulk>)->Apply(pairs);
 GPU_BENCHMARK(topology, load)->Apply(pairs);
-GPU_BENCHMARK(topology, latency)->Apply(pairs);
+GPU_BENCHMARK_AS(topology, latency, by_driver<little>)->Apply(pairs);
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "harness/bench/bench.hpp"
-#include "harness/cuda/device.hpp"
+#include "harness/bench/peers.hpp"
 #include "harness/cuda/managed.hpp"
 #include "harness/cuda/numa.hpp"
 #include "kernels/transfer.cuh"
@@ -147,25 +147,6 @@ void over_link(Bench& bench, bool to_device) {
 void h2d(Bench& bench) { over_link(bench, true); }
 void d2h(Bench& bench) { over_link(bench, false); }
 
-// The sizes of a sweep: those of the default suite, or the others, which are the full suite's.
-std::vector<std::int64_t> sizes(bool daily, std::initializer_list<std::int64_t> chosen) {
-  if (daily) return chosen;
-  std::vector<std::int64_t> others;
-  for (const std::int64_t size :
-       {std::int64_t{4}, std::int64_t{64}, 1 * KiB, 16 * KiB, 64 * KiB, 256 * KiB, 1 * MiB, 4 * MiB,
-        16 * MiB, 64 * MiB, 256 * MiB, 1 * GiB}) {
-    if (std::find(chosen.begin(), chosen.end(), size) == chosen.end()) others.push_back(size);
-  }
-  return others;
-}
-
-gpubench::Registration* sweep(gpubench::Registration* rows, bool daily,
-                              std::initializer_list<std::int64_t> chosen) {
-  return rows->ArgName("size [bytes]")
-      ->ArgsProduct({sizes(daily, chosen)})
-      ->In(daily ? Suite::standard : Suite::full);
-}
-
 void managed(Bench& bench) {
   const std::size_t size = size_of(bench), n = size / sizeof(word);
   if (gpubench::device_attribute(cudaDevAttrConcurrentManagedAccess) == 0) {
@@ -220,22 +201,15 @@ void on_device(Bench& bench) {
 // By the driver, from this GPU to the next.
 void peer(Bench& bench) {
   const std::size_t size = size_of(bench), n = size / sizeof(word);
+  gpubench::needs_gpus(bench, 2);
   int mine = 0, gpus = 0;
   CUDA_CHECK(cudaGetDevice(&mine));
   CUDA_CHECK(cudaGetDeviceCount(&gpus));
-  if (gpus < 2) bench.skip("needs 2 GPUs; there is 1");
   const int other = (mine + 1) % gpus;
-  const bool direct = gpubench::let_access(mine, other);
-  bench.note("peer_access", direct ? "direct" : "through the host");
+  const bool direct = gpubench::note_access(bench, {mine, other});
   const auto from = bench.input<word>(n);
-  const auto to = bench.per_set(0, [=] {
-    const gpubench::CurrentDevice there(other);
-    return gpubench::DeviceBuffer<word>(n);
-  });
-  bench.check([&](bool) {
-    const gpubench::CurrentDevice there(other);
-    return gpubench::check_elements(to->data(), n, from.values(), 0, 0, false);
-  });
+  const auto to = bench.per_set(0, [=] { return gpubench::buffer_on<word>(other, n); });
+  bench.check([&](bool) { return gpubench::check_on(other, *to, from.values(), false); });
   gpubench::Law seconds;
   const auto link = bench.device().find("nvlink_bytes_per_second");
   if (direct && link) {
@@ -248,7 +222,7 @@ void peer(Bench& bench) {
 
 // The model's host is one node.
 void numa(Bench& bench) {
-  const auto node = static_cast<int>(bench.arg("node"));
+  const auto node = bench.arg<int>("node");
   const std::vector<int> nodes = bench.modelled() ? std::vector{0} : gpubench::numa_nodes();
   if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
     std::string some;
@@ -261,29 +235,43 @@ void numa(Bench& bench) {
   copy(bench, bench.axis("direction") == "h2d", largest, 0, true, static_cast<word*>(host.data()));
 }
 
-// The default suite has the whole sweep of one path, and of each other the size that is fitted.
-[[maybe_unused]] const bool added = [] {
-  for (const bool daily : {true, false}) {
-    for (const char* memory : {"pinned", "pageable", "mapped"}) {
-      auto* there = gpubench::record("transfer", "h2d", h2d)->Axis("memory", {memory});
-      if (memory == std::string("pinned")) {
-        sweep(there, daily, {4, 64 * KiB, 1 * MiB, largest});
-      } else {
-        sweep(there, daily, {largest});
-      }
-      sweep(gpubench::record("transfer", "d2h", d2h)->Axis("memory", {memory}), daily, {largest});
-    }
-    sweep(gpubench::record("transfer", "managed", managed), daily, {largest});
-    sweep(gpubench::record("transfer", "on_device", on_device), daily, {largest_on_device});
-    sweep(gpubench::record("transfer", "peer", peer), daily, {largest});
-    gpubench::record("transfer", "numa", numa)
-        ->Axis("direction", {"h2d", "d2h"})
-        ->ArgName("node")
-        ->ArgsProduct(
-            {daily ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{2, 3, 4, 5, 6, 7}})
-        ->In(daily ? Suite::standard : Suite::full);
+using Sizes = std::vector<std::int64_t>;
+
+void usual(Registration* rows, Sizes sizes) { rows->ArgName("size [bytes]")->Each(sizes); }
+// What the full suite has beside the sizes that are `taken`.
+void others(Registration* rows, Sizes taken) {
+  rows->ArgName("size [bytes]")->In(Suite::full);
+  for (const std::int64_t size : {std::int64_t{4}, std::int64_t{64}, KiB, 16 * KiB, 64 * KiB,
+                                  256 * KiB, MiB, 4 * MiB, 16 * MiB, 64 * MiB, 256 * MiB, GiB}) {
+    if (std::ranges::find(taken, size) == taken.end()) rows->Arg(size);
   }
-  return true;
-}();
+}
+
+// The default suite has the whole sweep of one path, and of each other the size that is fitted.
+const Sizes sweep{4, 64 * KiB, MiB, largest}, fitted{largest}, fitted_on_device{largest_on_device};
+GPU_BENCHMARK(transfer, h2d)->Axis("memory", {"pinned"})->Apply(usual, sweep);
+GPU_BENCHMARK(transfer, d2h)->Axis("memory", {"pinned"})->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, h2d)->Axis("memory", {"pageable"})->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, d2h)->Axis("memory", {"pageable"})->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, h2d)->Axis("memory", {"mapped"})->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, d2h)->Axis("memory", {"mapped"})->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, managed)->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, on_device)->Apply(usual, fitted_on_device);
+GPU_BENCHMARK(transfer, peer)->Apply(usual, fitted);
+GPU_BENCHMARK(transfer, numa)->Axis("direction", {"h2d", "d2h"})->ArgName("node")->Each({0, 1});
+GPU_BENCHMARK(transfer, h2d)->Axis("memory", {"pinned"})->Apply(others, sweep);
+GPU_BENCHMARK(transfer, d2h)->Axis("memory", {"pinned"})->Apply(others, fitted);
+GPU_BENCHMARK(transfer, h2d)->Axis("memory", {"pageable"})->Apply(others, fitted);
+GPU_BENCHMARK(transfer, d2h)->Axis("memory", {"pageable"})->Apply(others, fitted);
+GPU_BENCHMARK(transfer, h2d)->Axis("memory", {"mapped"})->Apply(others, fitted);
+GPU_BENCHMARK(transfer, d2h)->Axis("memory", {"mapped"})->Apply(others, fitted);
+GPU_BENCHMARK(transfer, managed)->Apply(others, fitted);
+GPU_BENCHMARK(transfer, on_device)->Apply(others, fitted_on_device);
+GPU_BENCHMARK(transfer, peer)->Apply(others, fitted);
+GPU_BENCHMARK(transfer, numa)
+    ->Axis("direction", {"h2d", "d2h"})
+    ->ArgName("node")
+    ->DenseRange(2, 7)
+    ->In(Suite::full);
 
 }  // namespace

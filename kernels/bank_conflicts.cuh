@@ -31,6 +31,8 @@ inline constexpr unsigned rounds = bytes_a_thread / sizeof(Vector) / unroll;
 struct Pattern {
   unsigned stride, sharing;
   __host__ __device__ unsigned operator()(unsigned lane) const { return lane / sharing * stride; }
+  // Each lane reads an element of its own.
+  constexpr bool is_one_to_one() const { return sharing == 1 && stride > 0; }
 };
 
 // `Vector` is what a lane reads at once: 4, 8 or 16 bytes. From round to round the whole warp moves
@@ -61,17 +63,18 @@ __global__ void read(const Vector* in, float* sums, Pattern pattern) {
 inline constexpr unsigned side = 32;         // of a tile, in words
 inline constexpr unsigned rows_at_once = 8;  // a block of side x rows_at_once threads
 
-// Where word (y, x) of a tile lies, and how many words the tile takes.
+// Where word (y, x) of a tile lies, how many words the tile takes, and how many banks the words of
+// a column are apart.
 struct Plain {
-  static constexpr unsigned words = side * side;
+  static constexpr unsigned words = side * side, column_stride = side;
   __device__ static unsigned at(unsigned y, unsigned x) { return y * side + x; }
 };
 struct Padded {  // a word after each row: columns walk over the banks
-  static constexpr unsigned words = side * (side + 1);
+  static constexpr unsigned words = side * (side + 1), column_stride = side + 1;
   __device__ static unsigned at(unsigned y, unsigned x) { return y * (side + 1) + x; }
 };
 struct Swizzled {  // the same without the extra words
-  static constexpr unsigned words = side * side;
+  static constexpr unsigned words = side * side, column_stride = 1;
   __device__ static unsigned at(unsigned y, unsigned x) { return y * side + (x ^ y); }
 };
 
@@ -181,6 +184,16 @@ struct ExpectedTransposed {
   }
 };
 
+// Of transpose<Layout, turned>.
+template <bool turned, class Source>
+auto expected_through_tile(Source in, unsigned rows, unsigned columns) {
+  if constexpr (turned) {
+    return ExpectedTransposed<Source>{in, rows, columns};
+  } else {
+    return in;
+  }
+}
+
 template <class Source>
 struct ExpectedSum {
   Source in;
@@ -210,6 +223,9 @@ constexpr unsigned wavefronts(unsigned bytes, unsigned stride, unsigned elements
 struct Cost {
   unsigned loads = 1, load_wavefronts = 1;   // the result's
   unsigned wavefronts = 1 + threads / warp;  // and the words' on their way in
+
+  constexpr double words_a_wavefront() const { return 1.0 * threads / wavefronts; }
+  constexpr double wavefronts_a_load() const { return 1.0 * load_wavefronts / loads; }
 };
 template <class Order>
 constexpr Cost cost_of_a_sum() {

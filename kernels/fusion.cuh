@@ -37,7 +37,7 @@ __host__ __device__ inline bool is_kept(const philox::Words& words, std::size_t 
 template <class T>
 struct AddBias {
   const T* bias;
-  std::size_t packs;  // of the bias
+  std::size_t packs = columns / Pack<T>::size;  // of the bias
   __device__ void operator()(float (&x)[Pack<T>::size], unsigned at) const {
     float b[Pack<T>::size];
     load_pack(bias, at % static_cast<unsigned>(packs)).unpack(b);
@@ -63,7 +63,7 @@ struct Gelu {
 
 template <class T>
 struct Dropout {
-  std::uint64_t seed;
+  std::uint64_t seed = dropout_seed;
   __device__ void operator()(float (&x)[Pack<T>::size], unsigned at) const {
     const std::size_t first = std::size_t{at} * Pack<T>::size;
     const philox::Words words = philox::at(first / 8, seed);
@@ -98,12 +98,13 @@ __global__ void map(const T* in, T* out, unsigned packs, Step... step) {
 
 // --- what they must compute ---
 
-// In fp64, with the library's tanh. `T`: what is kept between two steps; of the fused kernel fp32,
-// whose roundings are within the tolerance.
-template <class T, class Source>
+// In fp64, with the library's tanh. `chained`: every step is rounded to the dtype; the fused kernel
+// keeps fp32 between them, whose roundings are within the tolerance.
+template <class Source>
 struct ExpectedChain {
   Source in, bias, residual;
   std::size_t columns;
+  bool chained;
   __host__ __device__ double operator()(std::size_t i) const {
     double x = round(double{static_cast<float>(in(i))} + static_cast<float>(bias(i % columns)));
     const double inner = 0.79788456080286536 * (x + 0.044715 * x * x * x);
@@ -111,8 +112,9 @@ struct ExpectedChain {
     x = is_kept(philox::at(i / 8, dropout_seed), i) ? round(x * kept_scale) : 0;
     return x + static_cast<float>(residual(i));
   }
-  __host__ __device__ static double round(double x) {
-    return static_cast<float>(static_cast<T>(static_cast<float>(x)));
+  __host__ __device__ double round(double x) const {
+    const auto fp32 = static_cast<float>(x);
+    return chained ? static_cast<float>(static_cast<decltype(in(0))>(fp32)) : fp32;
   }
 };
 
@@ -145,6 +147,12 @@ constexpr double seconds(const Costs& c, double bytes, double of_dram) {
 constexpr double chain_seconds(const Costs& c, double size, bool stays) {
   return seconds(c, 2 * size, 2 * size) + 2 * seconds(c, 2 * size, stays ? 0 : 2 * size) +
          seconds(c, 3 * size, stays ? 2 * size : 3 * size);
+}
+
+// Useful bytes per second of the chain, or of one kernel.
+constexpr double useful_rate(const Costs& c, double size, bool chained, bool stays) {
+  const double useful = arrays_of_fused * size;
+  return useful / (chained ? chain_seconds(c, size, stays) : seconds(c, useful, useful));
 }
 
 }  // namespace fusion

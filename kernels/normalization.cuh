@@ -332,12 +332,20 @@ struct Expected {
 
 // --- what theory says they cost ---
 
-// How often the matrix passes through DRAM: a kernel for each look and one that writes, each of
-// which reads everything; or one kernel that finds its rows again in a cache, or in registers.
+// How often the matrix passes through DRAM, and in how many launches: a kernel for each look and
+// one that writes, each of which reads everything; or one kernel that finds its rows again in a
+// cache, or in registers.
+struct Way {
+  unsigned passes, launches;
+};
 template <class Norm>
-constexpr unsigned passes_of_kernels() {
-  return Norm::passes + 2;
+inline constexpr Way in_kernels{Norm::passes + 2, Norm::passes + 1};
+inline constexpr Way in_one_kernel{2, 1};
+
+// Useful bytes per second: the matrix has to be read once and written once. `floor`: seconds of a
+// launch; `dram` [bytes/s].
+constexpr double useful_rate(const Way& way, double matrix, double floor, double dram) {
+  return 2 * matrix / (way.launches * floor + way.passes * matrix / dram);
 }
-inline constexpr unsigned passes_at_best = 2;
 
 }  // namespace normalization

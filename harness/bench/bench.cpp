@@ -49,7 +49,7 @@ Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& 
   platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
 }
 
-std::int64_t Bench::arg(std::string_view name) const {
+std::int64_t Bench::integer(std::string_view name) const {
   for (const auto& [key, value] : row_.arguments) {
     if (key == name && std::holds_alternative<std::int64_t>(value)) {
       return std::get<std::int64_t>(value);

@@ -3,11 +3,13 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "device_check.hpp"
@@ -62,6 +65,14 @@ struct Tolerance {
 // Laws of one figure: a roof, or a share of it; and what does not depend on roofs.
 inline Law law_of_roof(const std::string& roof, double share = 1) {
   return [=](const Roofs& roofs) { return share * roofs.at(roof); };
+}
+// The lowest of several roofs, each times its share.
+inline Law law_of_lowest(const std::vector<std::pair<std::string, double>>& shares) {
+  return [=](const Roofs& roofs) {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const auto& [roof, share] : shares) lowest = std::min(lowest, share * roofs.at(roof));
+    return lowest;
+  };
 }
 inline Law law_at(double value) {
   return [=](const Roofs&) { return value; };
@@ -151,7 +162,10 @@ class Bench {
  public:
   Bench(const Instance& instance, Platform& platform, const BenchSettings& settings);
 
-  std::int64_t arg(std::string_view name) const;         // an integer axis
+  template <class T = std::int64_t>
+  T arg(std::string_view name) const {  // an integer axis
+    return static_cast<T>(integer(name));
+  }
   const std::string& axis(std::string_view name) const;  // an axis of words
   const DeviceSpec& device() const { return platform_.device(); }
   bool modelled() const { return platform_.kind() == DeviceKind::model; }
@@ -296,6 +310,7 @@ class Bench {
   const Row& row() const { return row_; }
 
  private:
+  std::int64_t integer(std::string_view name) const;
   template <class Buffer, class T>
   Buffer operand(std::size_t elements) {
     Buffer b;
@@ -342,7 +357,11 @@ class Bench {
 using gpubench::Bench;
 using gpubench::launch;
 using gpubench::Law;
+using gpubench::law_of_lowest;
+using gpubench::law_of_roof;
+using gpubench::Registration;
 using gpubench::Roofs;
 using gpubench::RowAccess;
 using gpubench::Suite;
+using gpubench::Tolerance;
 using gpubench::Work;

@@ -70,17 +70,17 @@ Registration* Registration::Each(const std::vector<std::int64_t>& values) {
   return this;
 }
 
-Registration* Registration::RangeMultiplier(int multiplier) {
-  multiplier_ = multiplier;
+Registration* Registration::Rows(const std::vector<std::vector<std::int64_t>>& values) {
+  for (const auto& row : values) Args(row);
   return this;
 }
 
-Registration* Registration::Range(std::int64_t low, std::int64_t high) {
-  Arg(low);
-  for (std::int64_t value = 1; value < high; value *= multiplier_) {
-    if (value > low) Arg(value);
+Registration* Registration::Range(std::int64_t low, std::int64_t high, int factor) {
+  if (low < 1 || factor < 2) {
+    throw std::logic_error(topic_ + ": no range of steps by " + std::to_string(factor) + " from " +
+                           std::to_string(low));
   }
-  if (high != low) Arg(high);
+  for (std::int64_t value = low; value <= high; value *= factor) Arg(value);
   return this;
 }
 
@@ -89,8 +89,7 @@ Registration* Registration::DenseRange(std::int64_t low, std::int64_t high, int 
 }
 
 Registration* Registration::ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists) {
-  for (const auto& values : product(lists)) Args(values);
-  return this;
+  return Rows(product(lists));
 }
 
 Registration* Registration::Axis(const std::string& name, const std::vector<std::string>& values) {

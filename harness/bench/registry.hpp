@@ -42,10 +42,11 @@ class Registration {
   Registration* ArgNames(const std::vector<std::string>& names);
   Registration* Arg(std::int64_t value);
   Registration* Args(const std::vector<std::int64_t>& values);
-  Registration* Each(const std::vector<std::int64_t>& values);  // an Arg() of each
-  Registration* RangeMultiplier(int multiplier);
-  // `low`, the powers of the multiplier between, `high`.
-  Registration* Range(std::int64_t low, std::int64_t high);
+  Registration* Each(const std::vector<std::int64_t>& values);               // an Arg() of each
+  Registration* Rows(const std::vector<std::vector<std::int64_t>>& values);  // Args() of each
+  // `low`, and each value `factor` times the one before, up to `high`: Range(1, 32) has the powers
+  // of two.
+  Registration* Range(std::int64_t low, std::int64_t high, int factor = 2);
   Registration* DenseRange(std::int64_t low, std::int64_t high, int step = 1);
   Registration* ArgsProduct(const std::vector<std::vector<std::int64_t>>& lists);
   Registration* Axis(const std::string& name, const std::vector<std::string>& values);
@@ -90,7 +91,6 @@ class Registration {
 
   std::string topic_, kernel_;
   BenchFunction function_;
-  int multiplier_ = 2;
   std::vector<std::string> names_;  // of the numbers
   std::map<std::string, std::string> units_;
   std::string function_axis_;
@@ -118,3 +118,6 @@ std::vector<Instance> instances(Suite suite);
 #define GPU_BENCHMARK_AS(topic, kernel, ...)                             \
   [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN( \
       gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #kernel, __VA_ARGS__)
+// A kernel with a bench function for each value of an axis: GPU_BENCHMARK_BY(bank_conflicts,
+// transpose)->Functions("layout", {{"none", through_tile<Plain>}, ...}).
+#define GPU_BENCHMARK_BY(topic, kernel) GPU_BENCHMARK_AS(topic, kernel, nullptr)

@@ -56,6 +56,23 @@ TEST(Registry, TheRestHasTheFirstAxesUntilItIsGivenOthers) {
   EXPECT_THAT(names(r, Suite::full), ElementsAre("by:a/n:2", "by:c/n:2"));
 }
 
+TEST(Registry, ARangeMultipliesFromItsLowEnd) {
+  Registration twofold = registration(), eightfold = registration();
+  twofold.ArgName("n")->Range(4, 16);
+  eightfold.ArgName("n")->In(Suite::full)->Range(128, 65536, 8);
+  EXPECT_THAT(names(twofold, Suite::quick), ElementsAre("n:4", "n:16"));
+  EXPECT_THAT(names(twofold, Suite::standard), ElementsAre("n:8"));
+  EXPECT_THAT(names(eightfold, Suite::full), ElementsAre("n:128", "n:1024", "n:8192", "n:65536"));
+  EXPECT_THROW(registration().ArgName("n")->Range(0, 16), std::logic_error) << "would never end";
+  EXPECT_THROW(registration().ArgName("n")->Range(1, 16, 1), std::logic_error);
+}
+
+TEST(Registry, RowsAreTheirArguments) {
+  Registration r = registration();
+  r.ArgNames({"m", "n"})->In(Suite::full)->Rows({{1, 2}, {3, 1}});
+  EXPECT_THAT(names(r, Suite::full), ElementsAre("m:1/n:2", "m:3/n:1"));
+}
+
 TEST(Registry, WhatIsAlikeIsApplied) {
   Registration r = registration();
   const auto both = [](Registration* to, const char* by, std::int64_t n) {
@@ -100,6 +117,12 @@ TEST(Registry, ATypedAxisInstantiatesTheBenchFunctionForEachType) {
   EXPECT_THAT(called, ElementsAre("narrow", "wide"));
   r->Axis("dtype", {"fp16"});
   EXPECT_THROW(r->instances(), std::logic_error) << "no type goes by that name";
+}
+
+TEST(Laws, TheLowestRoofBinds) {
+  const Law law = law_of_lowest({{"dram", 1}, {"shared", 0.5}});
+  EXPECT_EQ(law({{"dram", 4}, {"shared", 10}}), 4);
+  EXPECT_EQ(law({{"dram", 4}, {"shared", 6}}), 3);
 }
 
 TEST(Constants, ComeFromTheValueThatTheyEqual) {

@@ -42,11 +42,7 @@ class BankConflictsRuns : public KernelTest {
     const dim3 grid((columns + side - 1) / side, (rows + side - 1) / side);
     launch(transpose<Layout, turned>, grid, dim3(side, rows_at_once), 0, nullptr, in.data(),
            out.data(), rows, columns);
-    if constexpr (turned) {
-      expect_elements(out, ExpectedTransposed<Generator<float>>{values<float>, rows, columns});
-    } else {
-      expect_elements(out, values<float>);
-    }
+    expect_elements(out, expected_through_tile<turned>(values<float>, rows, columns));
   }
 
   template <class Order>

@@ -29,9 +29,8 @@ class FusionRuns : public KernelTest {
     run(x.data(), fused.data(), add_bias, Gelu<T>{}, dropout, add);
     using Values = Generator<T>;
     const Values v = values<T>;
-    expect_elements(out, ExpectedChain<T, Values>{v, v, v, bias.size()}, relative, 2 * relative);
-    expect_elements(fused, ExpectedChain<float, Values>{v, v, v, bias.size()}, relative,
-                    2 * relative);
+    expect_elements(out, ExpectedChain{v, v, v, bias.size(), true}, relative, 2 * relative);
+    expect_elements(fused, ExpectedChain{v, v, v, bias.size(), false}, relative, 2 * relative);
   }
 };
 
