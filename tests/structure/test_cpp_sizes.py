@@ -1,13 +1,15 @@
-"""No C++ or CUDA file is over 400 lines, no function over 60."""
+"""No C++ or CUDA file is over 400 lines, no function over 60, and most bench files fit in 110."""
 
 import re
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("bench", "harness", "kernels", "labs", "tests")
 SUFFIXES = {".hpp", ".cpp", ".h", ".cu", ".cuh"}
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
+MEDIAN_BENCH_LINES = 110
 LITERALS = re.compile(
     r'R"(?P<tag>[^(]*)\(.*?\)(?P=tag)"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
     re.DOTALL,
@@ -69,6 +71,23 @@ def test_no_function_is_longer_than_sixty_lines():
             if lines > MOST_FUNCTION_LINES
         ]
     assert wrong == []
+
+
+def test_half_of_the_bench_files_have_at_most_110_lines():
+    lines = {f.name: len(f.read_text().splitlines()) for f in (ROOT / "bench").glob("*.cu")}
+    assert median(lines.values()) <= MEDIAN_BENCH_LINES, sorted(lines.items(), key=lambda f: f[1])
+
+
+def test_no_lambda_registers_rows():
+    """Registrations stand in the open, as GPU_BENCHMARK..., or in a function given to Apply()."""
+    hidden = re.compile(
+        r"(gpubench::record\(|^(\[\[maybe_unused\]\] )?(static )?const bool \w+ = \[)", re.M
+    )
+    assert [
+        f.name
+        for f in sorted((ROOT / "bench").glob("*.cu"))
+        if hidden.search(without_literals(f.read_text()))
+    ] == []
 
 
 def test_lines_are_counted_from_brace_to_brace():
