@@ -9,8 +9,8 @@
 //           an array of structs is a stride in disguise. A gather slows down in steps as its window
 //           outgrows L1, L2 and the reach of the TLB (the model has no TLB).
 // Units     stride, offset, fields [4-byte words]; bytes [per lane and load]; window [bytes]. Every
-//           row has the same number of useful words; the memory they are spread over grows with the
-//           stride. Kernels that read write only one sum per block.
+//           row has as many useful words, in a buffer that grows with the stride. Kernels that read
+//           write only one sum per block.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <cmath>
 
