@@ -1,17 +1,18 @@
-// all_reduce: what do gradients cost on the wire?
+// all_reduce: what does exchanging gradients between GPUs cost?
 //
-// Expected  alpha + beta x size. Small messages cost latency, which grows with the number of ranks.
-//           Large ones reach the link: busbw = algbw x f is its bandwidth at any number of ranks,
-//           where f is 2(n-1)/n for an all-reduce, (n-1)/n for a reduce-scatter or an all-gather of
-//           the whole size, and 1 for a broadcast. Beyond a node the narrower of NVLink and network
-//           decides. Where the switch adds (NVLS), an all-reduce over 8 GPUs reads up to a fifth
-//           above the wire, because each byte crosses it once, not f times. Of the buckets behind a
-//           backward pass only the last one shows.
+// Expected  Time = alpha + beta x size. Small messages cost latency, which grows with the number of
+//           ranks. Large ones reach the bandwidth of the link: busbw = algbw x f is that bandwidth
+//           at any number of ranks, where f is 2(n-1)/n for an all-reduce, (n-1)/n for a
+//           reduce-scatter or an all-gather of the whole size, and 1 for a broadcast. Across nodes,
+//           the narrower of NVLink and the network decides. Where the switch does the additions
+//           (NVLS), the busbw of an all-reduce over 8 GPUs is up to a fifth above the link's
+//           bandwidth, because each byte crosses the link once, not f times. When buckets overlap
+//           with a backward pass, only the last bucket adds time.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Inputs are small
 //           integers, whose sums are exact in any order. Rows run in one process unless mpirun
 //           starts more.
 // Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests reports the
-//           same figures
+//           same quantities
 #include <algorithm>
 #include <functional>
 #include <iterator>

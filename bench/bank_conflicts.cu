@@ -1,13 +1,13 @@
 // bank_conflicts: when do lanes queue for shared memory?
 //
-// Expected  gcd(stride, 32) wavefronts per request of 4-byte words: every odd stride is free,
-//           stride 32 is 32 times slower, and all lanes on one word cost one wavefront. 8-byte
-//           accesses are served by half-warps, 16-byte ones by quarter-warps. A transpose that
-//           reads the columns of a plain tile queues; a padding word per row, or a swizzle, brings
-//           it up to the copy's bandwidth. A reduction that sums neighbours first doubles the
-//           stride at every level; one that adds the upper half to the lower never queues.
+// Expected  gcd(stride, 32) wavefronts per request of 4-byte words: every odd stride is free, and
+//           stride 32 is 32 times slower. All lanes on one word cost one wavefront. 8-byte accesses
+//           are served by half-warps, 16-byte ones by quarter-warps. A transpose that reads the
+//           columns of a plain tile has conflicts; a padding word per row, or a swizzle, brings it
+//           up to the copy's speed. A reduction that adds neighbours first doubles the stride at
+//           every level; one that adds the upper half to the lower has no conflicts.
 // Units     stride [elements], bytes [per lane and access], lanes [that share a word]. Useful bytes
-//           are what lanes read from shared memory (strided, broadcast), else from global memory.
+//           are read from shared memory (strided, broadcast), else from global memory.
 // Confirm   ncu --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum, over
 //           smsp__inst_executed_op_shared_ld.sum
 #include "harness/bench/bench.hpp"

@@ -1,15 +1,15 @@
 // divergence: what does an `if` cost?
 //
-// Expected  As much as all paths that the lanes of a warp take together, because the warp runs them
-//           one after the other: w ways side by side leave 1/w of the peak, down to 1/32. The same
+// Expected  The sum of all paths that the lanes of a warp take, because the warp runs them one
+//           after another: w paths among its lanes leave 1/w of the peak, down to 1/32. The same
 //           paths sorted by warp cost nothing. A loop runs until its last lane is done: one busy
-//           lane in r leaves 1/r of the peak. One busy warp in r costs nothing as such, but its
+//           lane in r leaves 1/r of the peak. One busy warp in r costs nothing by itself, but its
 //           neighbours' places on the SM stay empty until the block ends, and the warps that are
 //           left may be too few to hide the latency of a multiply-add (an H200 needs 16) and the
-//           start of the next block (one more). One busy block in r costs nothing at all: its place
-//           is refilled as soon as it ends.
+//           start of the next block (one more). One busy block in r costs nothing at all: as soon
+//           as a block ends, another takes its place.
 // Units     ways [paths], ratio [one in `ratio` has the work of all]. FLOPs are the same in every
-//           row. active_lanes: of the multiply-adds.
+//           row. active_lanes is that of the multiply-adds.
 // Confirm   ncu --metrics smsp__thread_inst_executed_per_inst_executed.ratio
 #include "kernels/divergence.cuh"
 

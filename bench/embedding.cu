@@ -1,17 +1,18 @@
 // embedding: what does looking up one row of a table cost?
 //
-// Expected  With equally likely rows and a table beyond L2: the bytes of all pieces that DRAM
-//           fetches, whole. Where pieces are 64 bytes and rows start on them, a row of 64 bytes or
-//           more wastes nothing, one of 32 wastes half, one of 96 a quarter. In a table inside L2:
-//           L2's bandwidth, whatever the row. Popular rows (Zipf) are fetched once and then found
-//           in L2; the law assumes that L2 keeps all that is asked for again, so DRAM delivers each
-//           distinct row once. (The model extrapolates reuse as if all rows that it met were
-//           equally popular, and fetches fewer: on an A100 a third. There, as on an H100, DRAM
-//           would bind by the law, and the model is 1.4 to 1.5 times too fast; on an H200 L2 binds
-//           either way.) Popular rows of a table inside L2 come mostly from L1, so they have no
-//           law.
-// Units     table [bytes], row [bytes]. Useful bytes: 2^28 bytes of rows, eight rows summed into
-//           one. law_per_request covers both loads, index and row.
+// Expected  If all table rows are equally likely and the table is larger than L2, a lookup costs
+//           every DRAM fetch that it touches, whole. Where a fetch is 64 bytes and table rows start
+//           on a multiple of 64, a table row of 64 bytes or more wastes nothing, one of 32 wastes
+//           half, one of 96 a quarter. A table inside L2 is read at L2's bandwidth, whatever the
+//           size of its rows. Popular rows (Zipf) are fetched once and then found in L2; the law
+//           assumes that L2 keeps every row that is requested again, so DRAM delivers each distinct
+//           row once. (The model extrapolates reuse as if all rows it met were equally popular, and
+//           fetches fewer: on an A100 about a third as many. By the law DRAM is the limit on an
+//           A100 or H100, and there the model is 1.4 to 1.5 times too fast; on an H200, L2 is the
+//           limit either way.) Popular rows of a table inside L2 come mostly from L1, so they have
+//           no law.
+// Units     table [bytes], row [bytes]. Useful bytes are 2^28 bytes of table rows, of which eight
+//           are summed into one. law_per_request covers both loads, index and table row.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <algorithm>
 #include <bit>

@@ -3,11 +3,12 @@
 // Expected  Plateaus of bandwidth and of latency at L1, L2 and DRAM, with steps between them where
 //           a working set no longer fits. The steps are soft because caches replace at random.
 //           `steps` finds the edges in a curve of its own and reports how large the caches are,
-//           without being told. An SM asks its own partition of L2, which copies what belongs to
-//           the others: with two partitions the first edge comes at half of L2. A load from L1
-//           takes as many cycles as its busiest bank, of data words or of line tags.
+//           without being told. An SM reads through its own partition of L2, which copies what
+//           belongs to the others: with two partitions, the first edge of L2 is at half its size. A
+//           load from L1 takes as many cycles as its busiest bank, of data words or of line tags.
 // Units     size [bytes of the working set], stride [4-byte words], bytes [per lane and access].
-//           Latencies in seconds and SM clocks, without the launch: the difference of two chases.
+//           Latencies are in seconds and SM clocks, without the launch: the difference of two
+//           chases.
 // Confirm   ncu --section MemoryWorkloadAnalysis (hit rates of L1 and L2)
 #include "kernels/memory_hierarchy.cuh"
 

@@ -1,13 +1,13 @@
 // occupancy: how many warps does it take to hide latency?
 //
 // Expected  Little's law: bytes in flight = latency x bandwidth. The copy speeds up with resident
-//           warps x loads in flight until their product covers the latency of DRAM, and then it is
-//           flat: an H200 needs about 44, so 44 warps with one load each, or 6 with eight. Around
-//           that corner a third is lost, because loads queue for a memory that is nearly busy.
-//           Multiply-adds wait only a few cycles: 16 chains per SM reach the peak of an H200, and
-//           four warps (6 % occupancy) have them if each brings four. Block size hardly matters.
-//           Fewer registers per thread raise the occupancy, until values spill and every access to
-//           them goes to memory.
+//           warps x loads in flight until their product covers the latency of DRAM, and from there
+//           it is flat. An H200 needs about 44, which is 44 warps with one load each, or 6 with
+//           eight. Around that corner a third of the bandwidth is lost, because loads queue for a
+//           memory that is nearly saturated. Multiply-adds wait only a few cycles: 16 chains per SM
+//           reach the peak of an H200, and four warps (6 % occupancy) provide them if each has
+//           four. Block size hardly matters. Fewer registers per thread raise the occupancy, until
+//           values spill and every access to them goes to memory.
 // Units     warps [resident per SM], unroll [loads in flight per thread], ilp [chains side by side
 //           per thread], block [threads]. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active

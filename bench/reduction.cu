@@ -2,7 +2,7 @@
 //
 // Expected  The last rungs (a persistent grid, in one launch or two, or with atomics at its end;
 //           and CUB) reach stream/read, because a sum reads every word once and has nothing else to
-//           do. The rungs before pay for shared memory (requests and conflicts are counted;
+//           do. Earlier rungs pay for shared memory (requests and conflicts are counted;
 //           law_per_request is exact), for barriers and for blocks: the more of these per word, the
 //           slower. The model leaves out the cost of a barrier. Thrust sums as CUB does, but
 //           allocates, waits, and copies its result to the host, so it has no law.

@@ -1,13 +1,14 @@
 // registers: how large a tile should a thread keep in registers?
 //
 // Expected  A tile of e x e sums in a thread's registers needs 2e loads for e^2 multiply-adds, so
-//           the same FLOPs take 1/e of the shared-memory traffic. Shared memory binds up to e = 4
-//           on an H200; at e = 8 only the instructions do. Beyond that the tile no longer fits: 16
-//           x 16 sums are more than the 255 registers that a thread can have. What the compiler
-//           cannot keep it loads and stores once per step, as its own figure of local memory says:
-//           two wavefronts of L1 for every 4 bytes. The same tile, compiled to fit more often on an
-//           SM, gets fewer registers: occupancy rises and the rate falls, the more so where L1 does
-//           not hold what all threads spill, and the rest goes to L2 and back.
+//           the same FLOPs take 1/e of the shared-memory traffic. On an H200, shared memory is the
+//           limit up to e = 4; at e = 8, only the instructions are. Beyond that the tile no longer
+//           fits: 16 x 16 sums are more than the 255 registers a thread can have. What the compiler
+//           cannot keep in registers it loads and stores once per step (local_bytes says how much),
+//           which costs two wavefronts of L1 for every 4 bytes. If the same tile is compiled so
+//           that more blocks fit on an SM, it gets fewer registers: occupancy rises and the rate
+//           falls. It falls further where L1 does not hold what all threads spill, and the rest
+//           goes to L2 and back.
 // Units     edge [of a thread's tile], blocks [of 64 threads per SM that registers must suffice
 //           for; the panels in shared memory may allow fewer]. FLOPs are the same in every row.
 //           loads_per_fma [from shared memory], registers, local_bytes [per thread].

@@ -1,13 +1,13 @@
-// throttle: is the silicon slowing down, or is it the code?
+// throttle: is the GPU throttling, or is the code slow?
 //
 // Expected  The same pace from the first second to the last. Dense arithmetic draws the most power.
-//           Where the pace falls with the clock, the driver's reasons say whether a power cap, heat
-//           or a brake is behind it; where it falls at the same clock, it is the code, or who
-//           shares the machine with it. Memory traffic hardly follows the SM clock.
+//           If the pace falls with the clock, the driver's reasons say whether a power cap, heat or
+//           a hardware brake is behind it. If it falls at the same clock, the cause is the code, or
+//           somebody else's work on the machine. Memory traffic hardly follows the SM clock.
 // Units     FLOP of bf16 matrix products with operands in registers; bytes read and written. The
-//           first time is as in every row; then comes the watch, --watch_seconds long, and its
-//           verdict. The model computes both programs and has no clock to lose.
-// Confirm   nvidia-smi dmon -s puct beside it
+//           row's time is taken as in every row; then the row is watched for --watch_seconds, which
+//           gives the verdict. The model computes both programs, but its clock never falls.
+// Confirm   nvidia-smi dmon -s puct at the same time
 #include "harness/bench/bench.hpp"
 #include "kernels/throttle.cuh"
 

@@ -1,16 +1,19 @@
 // tile_alignment: what does an odd dimension cost the Tensor Cores?
 //
-// Expected  Steps, not slopes. Rows that begin at 16 bytes (n and k multiples of 8 in 16 bits, of
-//           16 in 8) run at full speed; others at that of an older kernel with narrow loads. Along
-//           m there is nothing to align. A tile begun is a tile paid, and so is a wave of tiles,
-//           one per SM: the sawtooth of `waves`. So where rows begin off 16 bytes, padding costs
-//           less than it saves (pad_cost against penalty): 50304 for 50257. At edges lanes idle,
-//           and zeros are multiplied either way. `input_gradient` has its weights transposed, so
-//           the rows of both operands are odd.
-// Units     m, n, k [elements]: D[m][n] = sum of A[m][k] * B[n][k], as activations and weights lie.
-//           align [bytes at which rows begin]. `penalty` is the row's time over that of the same
-//           padded to multiples of 64, less 1; `pad_cost` what padding multiplies in addition.
-//           wasted_fraction: of an own kernel's multiplications, those with padding.
+// Expected  Steps, not slopes. Matrix rows that begin at a multiple of 16 bytes (n and k multiples
+//           of 8 in 16-bit types, of 16 in 8-bit types) run at full speed; others run at the speed
+//           of an older kernel with narrow loads. Along m there is nothing to align. A tile that is
+//           begun costs a whole tile, and a wave of tiles (one per SM) that is begun costs a whole
+//           wave: the sawtooth of `waves`. So where matrix rows begin off 16 bytes, padding costs
+//           less than it saves (pad_cost against penalty): 50304 instead of 50257. At the edges of
+//           a matrix, predicated loads leave lanes idle, and zeros are multiplied with or without
+//           padding. `input_gradient` has its weights transposed, so the rows of both operands are
+//           odd.
+// Units     m, n, k [elements]: D[m][n] = sum of A[m][k] * B[n][k], the layout of activations and
+//           weights. align [bytes at which matrix rows begin]. `penalty` is the row's time over
+//           that of the same multiplication padded to multiples of 64, less 1; `pad_cost` is what
+//           the padding multiplies in addition. wasted_fraction is, for the suite's own kernels,
+//           the share of multiplications with padding.
 // Confirm   `unit` and `tile` are what the library says, `kernels` what it launched (align1, ...);
 //           ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads per load of
 //           `edges`

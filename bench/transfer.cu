@@ -1,12 +1,12 @@
-// transfer: how fast do bytes cross between host and device?
+// transfer: how fast do bytes move between host and device?
 //
-// Expected  latency + size / bandwidth on every path, so half of the bandwidth at the size where
-//           both are equal: about 100 KB over PCIe, and copies much smaller pay for latency alone.
-//           Pinned memory reaches the link. Pageable memory is staged by the host, which is slower
-//           and waits. A kernel on mapped memory is as fast as a copy if enough of its reads are in
-//           flight. Managed memory is prefetched there and back, in whole pages. A copy on the
-//           device reads and writes its DRAM; one to a peer crosses what connects the two (topology
-//           measures that).
+// Expected  Time = latency + size / bandwidth on every path, so half of the bandwidth is reached at
+//           the size where the two are equal: about 100 KB over PCIe. Much smaller copies pay for
+//           latency alone. Pinned memory reaches the link's bandwidth. Pageable memory is staged by
+//           the host, which is slower and makes the host wait. A kernel on mapped memory is as fast
+//           as a copy if enough of its reads are in flight. Managed memory is prefetched there and
+//           back, in whole pages. A copy on the device reads and writes its DRAM; one to a peer
+//           crosses whatever connects the two (topology measures that).
 // Units     size [bytes]; `managed` goes there and back, and its bytes count once. At the largest
 //           default size of a path the row carries the fit over five sizes: fit_latency_seconds,
 //           fit_bytes_per_second, fit_half_bandwidth_bytes. node is the NUMA node that holds the
