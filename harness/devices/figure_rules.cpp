@@ -93,6 +93,7 @@ constexpr FigureRule rules[] = {
     {"network_bytes_per_second", "B/s", optional, Constraint::positive},
     {"link_bytes_per_second", "B/s", optional, Constraint::positive},
     {"power_limit_w", "W", required, Constraint::positive},
+    // The model does not use it; a row of memory_hierarchy measures it.
     {"tlb_reach_bytes", "B", optional, Constraint::count},
 };
 

@@ -69,7 +69,8 @@ class Platform {
   // to know what it does), or only to be timed.
   virtual void expect_results(bool whole_grids) = 0;
   virtual void expect_timing() = 0;
-  // What happened when while `run` ran: on a GPU as far as events can know (gpu/event_trace.hpp).
+  // What happened when while `run` ran: on a GPU as far as events can know
+  // (harness/cuda/event_trace.hpp).
   virtual std::vector<TracedOperation> trace(const std::function<void()>& run) = 0;
   // Names of the kernels that `run` launches, by itself or through libraries, where a profiler's
   // library can tell; else none. The model's libraries launch none.

@@ -6,8 +6,9 @@
 // carried out in the order of their start times and only up to a given moment, so that what the
 // host issues later can still come first on an engine.
 //
-// Under conditions (../conditions.hpp) there is more: an operation starts no sooner than the one
-// before it in its hardware queue, a late one only when something needs it, and one may never end.
+// Under conditions (conditions/conditions.hpp) there is more: an operation starts no sooner than
+// the one before it in its hardware queue, a late one only when something needs it, and one may
+// never end.
 #pragma once
 
 #include <algorithm>
