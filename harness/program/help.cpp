@@ -18,14 +18,12 @@ Where it runs
 What it runs
   --benchmark_filter=REGEX            rows whose name matches; a leading '-' excludes them
   --benchmark_list_tests              print the names of the rows and run nothing
-  --suite=quick|default|full          quick: only the first and last value of every swept
-                                      parameter (usually the smallest and largest)
+  --suite=quick|default|full          quick: the first and last value of every swept parameter
   --roofs                             only the rows that measure a roof (memory, caches, arithmetic),
                                       and a table of the roofs next to the data sheet's
 How it measures
   --mode=cold|hot                     cold: buffers evicted from cache; hot: back-to-back batches
-  --benchmark_min_time=SECONDS        the most time to sample a row; sampling stops sooner once
-                                      the result is certain enough (0.5)
+  --benchmark_min_time=SECONDS        the most time to sample a row; stops sooner if certain (0.5)
   --benchmark_min_warmup_time=SECONDS warm-up per row, discarded (0.1)
   --benchmark_repetitions=N           run each row N times; adds mean, median, stddev and cv
   --benchmark_report_aggregates_only, --benchmark_display_aggregates_only
@@ -33,9 +31,8 @@ How it measures
                                       on the console only
   --profile                           one run per row without the start gate, for ncu and
                                       compute-sanitizer
-  --row_limit=SECONDS                 a row that takes longer counts as hung: it fails, and no
-                                      further row is run (120 on a GPU, 3600 on the model; 0: no
-                                      limit)
+  --row_limit=SECONDS                 a row that takes longer has hung: it fails, and the run ends
+                                      (120 on a GPU, 3600 on the model; 0: no limit)
   --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
   --seed=N                            seed of the input data (42)
 What it writes
@@ -56,13 +53,11 @@ What it writes
                                       ui.perfetto.dev or chrome://tracing; on a GPU, from events
                                       around every operation
   --engine=source|ptx[:CONDUCT]       on the model: run each kernel as g++ compiled it (source, the
-                                      default), or run its PTX by nvcc, taken from gpubench-cuda.
-                                      CONDUCT (late,slow,random=SEED,shift=BYTES) runs it as
-                                      badly as CUDA allows
+                                      default) or as PTX by nvcc; with CONDUCT as badly as CUDA
+                                      allows: late,slow,random=SEED,shift=BYTES
   --whole_grids                       on the model: run every block of a kernel, not a sample
   --version                           version, commit and compiler
-Flags that begin with --benchmark_ are Google Benchmark's and keep their meaning, except that
---benchmark_min_time is an upper limit here.
+--benchmark_ flags are Google Benchmark's and mean the same, but min_time is an upper limit here.
 Exit code: 0 every row ran or was skipped with a reason, 1 a row or the run failed, 2 bad usage,
 128 + N ended early by signal N (130: Ctrl-C).
 )";
