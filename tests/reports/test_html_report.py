@@ -263,8 +263,8 @@ def test_a_concept_is_explained_in_the_words_of_its_page(load):
     page = page_of(load, [make_row("coalescing/strided_read/stride:1"), make_row("mine/k/n:1")])
     section = page[page.index('id="concept-coalescing"') : page.index('id="concept-mine"')]
     text = one_line(Elements(section).text)
-    assert "How to read itBandwidth along the stride, with the law" in text
+    assert "How to read itEvery panel shows useful bandwidth; the dashed line" in text
     assert "What it cannot showThe DRAM fetch size" in text
     assert "![" not in text
     assert "](" not in text
-    assert "Bandwidth along the stride" not in page[page.index('id="concept-mine"') :]
+    assert "Every panel shows useful" not in page[page.index('id="concept-mine"') :]
