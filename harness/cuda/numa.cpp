@@ -6,12 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
 #include <new>
-#include <system_error>
 
 #include "harness/cuda/check.hpp"
 #include "harness/system/error.hpp"
@@ -28,7 +26,7 @@ void bind(void* memory, std::size_t bytes, int node) {
   if (syscall(SYS_mbind, memory, bytes, MPOL_BIND, nodes.data(), nodes.size() * bits + 1,
               MPOL_MF_STRICT) != 0) {
     throw UsageError("cannot bind memory to NUMA node " + std::to_string(node) + ": " +
-                     std::error_code(errno, std::generic_category()).message());
+                     system_reason());
   }
 }
 

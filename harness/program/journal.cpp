@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <iostream>
-#include <system_error>
 #include <utility>
 
 #include "harness/program/output_file.hpp"
@@ -22,8 +21,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int journal_version = 1;
-
-std::string reason() { return std::error_code(errno, std::generic_category()).message(); }
 
 bool is_regular(int file) {
   struct stat open {};
@@ -42,7 +39,7 @@ int opened(const std::filesystem::path& path, int flags) {
   for (;;) {
     const int file = open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file < 0 && errno == ENOENT) return -1;
-    if (file < 0) throw UsageError("cannot write '" + path.string() + "': " + reason());
+    if (file < 0) cannot_write(path);
     if (!is_regular(file)) {  // to read a pipe could take for ever
       close(file);
       throw UsageError("cannot write '" + path.string() + "': it is no regular file");
@@ -103,7 +100,7 @@ Journal Journal::begin(const std::filesystem::path& result_file, const ordered_j
   journal.rows_.clear();
   journal.is_closed_ = false;
   if (ftruncate(journal.file_, 0) != 0 || lseek(journal.file_, 0, SEEK_SET) != 0) {
-    throw UsageError("cannot write '" + path.string() + "': " + reason());
+    cannot_write(path);
   }
   journal.run_ = run;
   journal.run_["journal"] = journal_version;
@@ -161,21 +158,20 @@ void Journal::read() {
     throw UsageError("'" + path_.string() + "': holds no run that could be resumed");
   }
   if (ftruncate(file_, static_cast<off_t>(begin)) != 0) {
-    throw UsageError("cannot write '" + path_.string() + "': " + reason());
+    cannot_write(path_);
   }
   lseek(file_, 0, SEEK_END);
 }
 
-bool Journal::append(const ordered_json& line) {
-  if (!keeps_) return false;
-  const std::string text = line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+void Journal::append(const ordered_json& line) {
+  if (!keeps_) return;
+  const std::string text = json_text(line);
   const off_t before = lseek(file_, 0, SEEK_END);
-  if (write_all(file_, text)) return true;
+  if (write_all(file_, text)) return;
   keeps_ = false;
-  std::cerr << "gpubench: cannot write '" << path_.string() << "': " << reason()
+  std::cerr << "gpubench: cannot write '" << path_.string() << "': " << system_reason()
             << ": from here on rows are kept in memory only\n";
-  if (ftruncate(file_, before) != 0) return false;  // a line that is cut off is no harm
-  return false;
+  if (ftruncate(file_, before) != 0) return;  // a line that is cut off is no harm
 }
 
 void Journal::add(const ordered_json& row) { append(row); }

@@ -37,12 +37,11 @@ class Journal {
   // The result file holds all that there is in it.
   void close();
   void remove();
-  bool keeps() const { return keeps_; }
 
  private:
   Journal(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
   void read();
-  bool append(const nlohmann::ordered_json& line);
+  void append(const nlohmann::ordered_json& line);
 
   std::filesystem::path path_;
   int file_;

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
+#include <nlohmann/json.hpp>
 
 #include "harness/system/error.hpp"
 
@@ -14,11 +14,6 @@ namespace gpubench {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void cannot_write(const fs::path& path) {
-  throw UsageError("cannot write '" + path.string() +
-                   "': " + std::error_code(errno, std::generic_category()).message());
-}
 
 // The open descriptor of standard output or error that is this file; -1: neither is.
 int open_stream(const struct stat& file) {
@@ -68,6 +63,10 @@ int create_beside(const fs::path& path, fs::path& partial) {
 }
 
 }  // namespace
+
+void cannot_write(const fs::path& path) {
+  throw UsageError("cannot write '" + path.string() + "': " + system_reason());
+}
 
 bool write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -123,6 +122,10 @@ bool are_same_file(const fs::path& a, const fs::path& b) {
   if (fs::equivalent(a, b, error)) return true;
   return fs::weakly_canonical(fs::absolute(behind_links(a)), error) ==
          fs::weakly_canonical(fs::absolute(behind_links(b)), error);
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace gpubench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace gpubench {
@@ -17,10 +18,17 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 // UsageError when write_file() could not succeed: asked before hours of measuring.
 void check_writable(const std::filesystem::path& path);
 
+// UsageError with the path and errno in words.
+[[noreturn]] void cannot_write(const std::filesystem::path& path);
+
 // To a descriptor; false and errno when it fails.
 bool write_all(int file, const std::string& text);
 
 // Whether two names lead to one file, which need not be there.
 bool are_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
+// As a file has it, a line break at its end; without `indent`, one line. Bytes that are not UTF-8
+// are replaced: a name of this machine is no reason to lose a run.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 }  // namespace gpubench

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "harness/program/output_file.hpp"
+
 namespace gpubench {
 namespace {
 
@@ -172,15 +174,13 @@ std::string samples_lines(const Results& results) {
   std::string text;
   for (const Row& row : results.rows) {
     if (row.outcome != Outcome::measured) continue;
-    text += ordered_json{{"name", row.name},
-                         {"repetition_index", row.repetition},
-                         {"device_kind", results.context.at("device_kind")},
-                         {"device", results.context.at("device")},
-                         {"mode", results.context.at("mode")},
-                         {"seconds", row.samples},
-                         {"discarded", row.discarded}}
-                .dump(-1, ' ', false, ordered_json::error_handler_t::replace) +
-            "\n";
+    text += json_text({{"name", row.name},
+                       {"repetition_index", row.repetition},
+                       {"device_kind", results.context.at("device_kind")},
+                       {"device", results.context.at("device")},
+                       {"mode", results.context.at("mode")},
+                       {"seconds", row.samples},
+                       {"discarded", row.discarded}});
   }
   return text;
 }
@@ -208,7 +208,7 @@ std::string series_lines(const Results& results) {
       const auto& reasons = moment.health.reasons;
       json["reasons"].push_back(reasons ? ordered_json(words_of(*reasons)) : ordered_json());
     }
-    text += json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    text += json_text(json);
   }
   return text;
 }

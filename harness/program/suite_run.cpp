@@ -64,11 +64,6 @@ ordered_json explanations_json(const std::string& row, const std::vector<Explana
   return json;
 }
 
-// A name of this machine that is not UTF-8 is no reason to lose a run.
-std::string text_of(const ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
-
 std::filesystem::path beside(const std::string& file, const char* ending) {
   return std::filesystem::path(file).replace_extension(ending);
 }
@@ -336,7 +331,7 @@ void SuiteRun::judge() {
 
 std::string SuiteRun::text_in(Format format) const {
   if (format == Format::csv) return result_csv(results_, options_);
-  if (format == Format::json) return text_of(result_json(results_, options_), 1);
+  if (format == Format::json) return json_text(result_json(results_, options_), 1);
   return console_text(results_, options_, width_);
 }
 
@@ -373,11 +368,11 @@ void SuiteRun::write_files() {
     if (!explanations_.empty()) {
       write_beside(
           ".explain.json",
-          text_of(explanations_json(options_.explain, explanations_, results_.context), 1));
+          json_text(explanations_json(options_.explain, explanations_, results_.context), 1));
     }
   }
   if (!options_.trace.empty()) {
-    write_file(options_.trace, text_of(trace_json(results_.rows, results_.context), -1));
+    write_file(options_.trace, json_text(trace_json(results_.rows, results_.context)));
     info_ << "wrote " << options_.trace << '\n';
   }
 }

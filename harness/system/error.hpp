@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cerrno>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 namespace gpubench {
 
@@ -10,5 +13,10 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// What the system says of the call that has just failed: errno in words.
+inline std::string system_reason() {
+  return std::error_code(errno, std::generic_category()).message();
+}
 
 }  // namespace gpubench
