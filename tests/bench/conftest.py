@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -40,6 +41,15 @@ def seconds_of_a_busy_memory(waiting: float, busy: float, queue: float) -> float
     """
     half = (waiting + busy) / 2
     return half + math.sqrt(half**2 - waiting * busy + queue * busy)
+
+
+def first_rows(names: list[str], of: Literal["concept", "kernel"]) -> list[str]:
+    """The first row of each concept, or of each kernel of it."""
+    parts = 1 if of == "concept" else 2
+    first: dict[tuple[str, ...], str] = {}
+    for name in names:
+        first.setdefault(tuple(name.split("/")[:parts]), name)
+    return list(first.values())
 
 
 def concepts() -> list[str]:

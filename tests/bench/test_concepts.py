@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from gpubench_reports.rules.verdicts.rulebook import rules
 
-from .conftest import RowsOfConcept, concepts, rows_of, run
+from .conftest import RowsOfConcept, concepts, first_rows, rows_of, run
 
 
 @pytest.fixture
@@ -77,22 +79,16 @@ def test_no_row_that_watches_is_in_the_default_suite(daily: list[str]) -> None:
     assert not [name for name in daily if name.startswith("throttle/")]  # half a minute a row
 
 
-def test_an_older_device_runs_every_kernel(daily: list[str]) -> None:
-    # These two have tests of their own that run them on this device. Of others one row per kernel
-    # says whether it runs there; coalescing is looked at more closely, and stream is its yardstick.
-    own, closely = ("compute_peak", "memory_hierarchy"), ("coalescing", "stream")
-    kernels: dict[str, list[str]] = {}
-    for name in daily:
-        kernels.setdefault("/".join(name.split("/")[:2]), []).append(name)
-    chosen = [
-        name
-        for kernel, names in kernels.items()
-        if not kernel.startswith(own)
-        for name in (names if kernel.split("/")[0] in closely else names[:1])
-    ]
+@pytest.mark.parametrize("of", ["concept", pytest.param("kernel", marks=pytest.mark.release)])
+def test_an_older_device_runs_it(of: Literal["concept", "kernel"], daily: list[str]) -> None:
+    # These two have tests of their own that run them on this device. Of others one row says whether
+    # it runs there; coalescing is looked at more closely, and stream is its yardstick.
+    own, closely = ("compute_peak/", "memory_hierarchy/"), ("coalescing/", "stream/")
+    first = first_rows([name for name in daily if not name.startswith(own)], of)
+    chosen = {*first, *(name for name in daily if name.startswith(closely))}
     device = "--device=model:a100-80-sxm"
     rows = rows_of(device, f"--benchmark_filter=^({'|'.join(chosen)})$")
-    assert set(rows) == set(chosen)
+    assert set(rows) == chosen
     assert not [name for name, row in rows.items() if row.get("error_occurred")]
     # Where stream runs too, laws stand on the bandwidth that it has measured.
     laws = [r for r in rows.values() if r["concept"] == "coalescing" and "law_ratio" in r]

@@ -56,8 +56,12 @@ def usual() -> dict[str, dict]:
     return rows_of("--device=model:h200-sxm", "--suite=quick", one_row_of_each_concept())
 
 
+DAILY = ["late", "all-at-once"]  # what most kernels would notice, and everything
+OTHERS = ["one-queue", "eight-queues", "random-order", "slow-host"]
+
+
 @pytest.mark.parametrize(
-    "profile", ["late", "one-queue", "eight-queues", "random-order", "slow-host", "all-at-once"]
+    "profile", [*DAILY, *(pytest.param(name, marks=pytest.mark.release) for name in OTHERS)]
 )
 def test_what_a_device_may_do_changes_no_result(profile: str, usual: dict[str, dict]) -> None:
     unkind = rows_of(

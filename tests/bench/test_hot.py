@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import rows_of
+from .conftest import first_rows, rows_of
 
 SECONDS = "--benchmark_min_time=0.02"  # of real time, a row
 
 
+# A row of each concept, those that have events of their own, and one that caches make faster.
+FUSED = "fusion/chain/by:kernels/dtype:fp32/size:1048576"
+
+
 @pytest.fixture(scope="module")
 def chosen(daily: list[str]) -> list[str]:
-    """The first row of each kernel, and those that have events of their own."""
-    kernels: dict[str, str] = {}
-    for name in daily:
-        kernels.setdefault("/".join(name.split("/")[:2]), name)
-    return sorted({*kernels.values(), *(n for n in daily if n.startswith("stream_overlap/p"))})
+    own_events = [name for name in daily if name.startswith("stream_overlap/p")]
+    return sorted({*first_rows(daily, of="concept"), *own_events, FUSED})
 
 
 @pytest.fixture(scope="module")
 def hot(chosen: list[str]) -> dict[str, dict]:
-    return rows_of("--mode=hot", SECONDS, f"--benchmark_filter=^({'|'.join(chosen)})$")
+    return hot_rows(chosen)
 
 
-def test_every_kernel_runs_hot(hot: dict[str, dict], chosen: list[str]) -> None:
-    assert set(hot) == set(chosen)
-    assert not {n: r["error_message"] for n, r in hot.items() if r.get("error_occurred")}
+def hot_rows(names: list[str]) -> dict[str, dict]:
+    """Their rows; all of them were measured."""
+    rows = rows_of("--mode=hot", SECONDS, f"--benchmark_filter=^({'|'.join(names)})$")
+    assert set(rows) == set(names)
+    assert not {n: r["error_message"] for n, r in rows.items() if r.get("error_occurred")}
+    return rows
+
+
+def test_every_concept_runs_hot(hot: dict[str, dict]) -> None:
+    assert len({row["concept"] for row in hot.values()}) >= 20
+
+
+@pytest.mark.release
+def test_every_kernel_runs_hot(daily: list[str]) -> None:
+    assert hot_rows(first_rows(daily, of="kernel"))
 
 
 def test_what_the_caches_hold_is_faster_hot(hot: dict[str, dict]) -> None:
-    cold = rows_of("--benchmark_filter=^fusion/.*/size:1048576$", SECONDS)
-    name = "fusion/chain/by:kernels/dtype:fp32/size:1048576"
-    assert hot[name]["real_time"] < cold[name]["real_time"]
+    cold = rows_of(f"--benchmark_filter=^{FUSED}$", SECONDS)
+    assert hot[FUSED]["real_time"] < cold[FUSED]["real_time"]
 
 
 def test_an_urgent_kernel_has_its_time_in_both_modes(hot: dict[str, dict]) -> None:

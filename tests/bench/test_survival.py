@@ -137,8 +137,8 @@ def trials(count: int, tmp_path: Path, whole: Path, seed: int) -> list[str]:
 def test_a_run_ended_at_any_moment_is_finished_as_if_nothing_had_been(
     tmp_path: Path, whole: Path
 ) -> None:
-    outcomes = trials(20, tmp_path, whole, seed=1)
-    assert outcomes.count("finished") >= 5
+    outcomes = trials(10, tmp_path, whole, seed=1)
+    assert outcomes.count("finished") >= 2
 
 
 @pytest.mark.release

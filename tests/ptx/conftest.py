@@ -7,7 +7,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
-# All conducts and all mutations, not a telling part of them: ./scripts/test --all
-EVERYTHING = os.environ.get("GPUBENCH_ALL_TESTS") is not None
 # The kernel tests whose PTX is built for every run (tests/kernels/CMakeLists.txt).
 TELLING = "AsyncCopy*:Atomics*:BankConflicts*:GemmLadder*:Reduction*"

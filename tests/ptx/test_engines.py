@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import BUILD, EVERYTHING, ROOT
+from .conftest import BUILD, ROOT
 
 CONDUCTS = ["ptx", "ptx:late,slow,random=1,shift=128"]
-if EVERYTHING:
-    CONDUCTS += ["ptx:late", "ptx:slow", "ptx:shift=640", "ptx:random=3", "ptx:random=4,late,slow"]
+MORE = ["ptx:late", "ptx:slow", "ptx:shift=640", "ptx:random=3", "ptx:random=4,late,slow"]
 COUNTED = ("requests", "bytes", "sectors", "wavefronts")
 # What nvcc's PTX does to the source's accesses and ptxas undoes: kernel and kind of access.
 PTX_ALONE = {
@@ -93,7 +92,9 @@ def compare(by_source: dict, by_ptx: dict) -> None:
     assert compared > len(by_source) / 2
 
 
-@pytest.mark.parametrize("conduct", CONDUCTS)
+@pytest.mark.parametrize(
+    "conduct", [*CONDUCTS, *(pytest.param(more, marks=pytest.mark.release) for more in MORE)]
+)
 def test_both_engines_count_the_same(conduct: str, rows: str, by_source: dict) -> None:
     compare(by_source, run(f"--benchmark_filter={rows}", f"--engine={conduct}"))
 

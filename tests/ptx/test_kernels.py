@@ -6,22 +6,27 @@ import subprocess
 
 import pytest
 
-from .conftest import BUILD, EVERYTHING, TELLING
+from .conftest import BUILD, TELLING
 
 PROGRAM = BUILD / "ptx_tests"
 
 
-def test_kernels_on_both_engines() -> None:
+@pytest.mark.parametrize(
+    ("flag", "conducts"),
+    [
+        pytest.param(f"--gtest_filter={TELLING}", 2, id="telling"),
+        pytest.param("--conducts=all", 7, id="all", marks=pytest.mark.release),
+    ],
+)
+def test_kernels_on_both_engines(flag: str, conducts: int) -> None:
     if not PROGRAM.exists():
         pytest.skip(f"ptx_tests is not built in {BUILD}: there is no nvcc")
-    flags = ["--conducts=all"] if EVERYTHING else [f"--gtest_filter={TELLING}"]
     done = subprocess.run(
-        [str(PROGRAM), "--gtest_brief=1", *flags],
+        [str(PROGRAM), "--gtest_brief=1", flag],
         capture_output=True,
         text=True,
         timeout=3600,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    iterations = done.stdout.count("on ptx")
-    assert iterations == (7 if EVERYTHING else 2)
+    assert done.stdout.count("on ptx") == conducts

@@ -8,16 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import BUILD, EVERYTHING
+from .conftest import BUILD
 from .mutations import MUTATIONS, Mutation
 
 PROGRAM = BUILD / "ptx_tests"
 PTX = BUILD / "tests/kernels/CMakeFiles"
 # Built by scripts/test --all only (tests/kernels/CMakeLists.txt).
 LATER = ("attention", "divergence")
-TOLD = MUTATIONS if EVERYTHING else [m for m in MUTATIONS if m.file not in LATER][::10]
+TELLING = [m for m in MUTATIONS if m.file not in LATER][::10]
+CONTROLS = sorted({(m.file, m.tests) for m in MUTATIONS})
 # One is enough where test_kernels.py runs the rest.
-CONTROLS = sorted({(m.file, m.tests) for m in TOLD})[: None if EVERYTHING else 1]
+TELLING_CONTROL = min((m.file, m.tests) for m in TELLING)
+
+
+def of_release(is_telling: bool) -> tuple[pytest.MarkDecorator, ...]:
+    return () if is_telling else (pytest.mark.release,)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,14 +65,23 @@ def test_there_are_at_least_forty() -> None:
     assert len({(m.what, m.kernel) for m in MUTATIONS}) == len(MUTATIONS)
 
 
-@pytest.mark.parametrize(("file", "tests"), CONTROLS)
+@pytest.mark.parametrize(
+    ("file", "tests"),
+    [pytest.param(*control, marks=of_release(control == TELLING_CONTROL)) for control in CONTROLS],
+)
 def test_without_an_error_all_is_well(file: str, tests: str, tmp_path: Path) -> None:
     (tmp_path / f"{file}.ptx").write_text(ptx_of(file))
     done = run(tmp_path, tests)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("m", TOLD, ids=lambda m: f"{m.kernel}: {m.what}")
+@pytest.mark.parametrize(
+    "m",
+    [
+        pytest.param(m, id=f"{m.kernel}: {m.what}", marks=of_release(m in TELLING))
+        for m in MUTATIONS
+    ],
+)
 def test_an_error_is_noticed(m: Mutation, tmp_path: Path) -> None:
     (tmp_path / f"{m.file}.ptx").write_text(mutated(ptx_of(m.file), m))
     done = run(tmp_path, m.tests)

@@ -16,6 +16,16 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tests/data/results/version-2.json"
 
 
+# Each command's help, without starting Python for each.
+ASK_ALL = """
+import contextlib, importlib, sys
+main = importlib.import_module(sys.argv[1] + ".commands.command_line").main
+for name in sys.argv[2:]:
+    with contextlib.suppress(SystemExit):
+        main([name, "--help"])
+"""
+
+
 def succeed(command: list[str], **options) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -58,6 +68,9 @@ def installed(wheel, tmp_path_factory):
     where = "import gpubench_reports; print(gpubench_reports.__file__)"
     found = succeed([sys.executable, "-c", where], cwd=elsewhere, env=environment)
     assert found.startswith(str(place))
+    run.python = lambda *arguments: succeed(
+        [sys.executable, "-c", *arguments], cwd=elsewhere, env=environment
+    )
     run.elsewhere = elsewhere
     return run
 
@@ -87,7 +100,8 @@ def test_every_command_can_be_asked_for_help(installed, module, commands):
     listed = installed(module, "--help")
     for command in commands:
         assert f" {command.NAME}" in listed
-        assert "usage: " in installed(module, command.NAME, "--help")
+    asked = installed.python(ASK_ALL, module, *(command.NAME for command in commands))
+    assert asked.count("usage: ") == len(commands)
 
 
 def test_calibrate_finds_its_device_files(installed):

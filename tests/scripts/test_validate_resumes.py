@@ -99,6 +99,7 @@ def test_another_suite_is_not_done(tree: Path) -> None:
     assert re.search(r"out holds a run of .*--suite=quick.*; this is .*--suite=full", line)
 
 
+@pytest.mark.release  # the slowest of this folder
 def test_more_processes_and_other_sources_are_compared_anew(tree: Path) -> None:
     on_a_gpu(tree)
     for name in ("one", "two"):
