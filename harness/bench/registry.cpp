@@ -45,7 +45,7 @@ std::string Registration::unit_taken(const std::string& axis) {
   const auto bracket = axis.find(" [");
   if (bracket == std::string::npos) return axis;
   if (axis.back() != ']') throw std::logic_error("axis '" + axis + "' has a '[' and no ']'");
-  const std::string name = axis.substr(0, bracket);
+  std::string name = axis.substr(0, bracket);
   units_[name] = axis.substr(bracket + 2, axis.size() - bracket - 3);
   return name;
 }

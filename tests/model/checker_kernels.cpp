@@ -3,11 +3,10 @@
 #include <type_traits>
 
 #include "harness/cuda/launch.hpp"
+#include "tests/model/lanes.hpp"
 
 namespace gpubench::kernels {
 namespace {
-
-constexpr unsigned all_lanes = 0xffffffffu;
 
 // Each is launched as one block of 64 threads unless it says otherwise, with 256 bytes of dynamic
 // shared memory. Constants before a kernel count its lines.

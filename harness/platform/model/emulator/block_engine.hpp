@@ -55,7 +55,7 @@ class BlockEngine {
   // Static shared variables that the last block wrote, by number, and those that are to hold no
   // earlier block's values when one begins; none where a block's memory is always a new one.
   virtual std::vector<std::size_t> written_variables() const { return {}; }
-  virtual void poison(std::vector<std::size_t>) {}
+  virtual void poison(const std::vector<std::size_t>&) {}
 };
 
 // Both must outlive the engine.

@@ -30,7 +30,7 @@ class SourceEngine final : public BlockEngine {
   std::vector<std::size_t> written_variables() const override {
     return runner_.written_variables();
   }
-  void poison(std::vector<std::size_t> variables) override { runner_.poison(std::move(variables)); }
+  void poison(const std::vector<std::size_t>& variables) override { runner_.poison(variables); }
 
  private:
   std::span<const LaneTrace> warp(std::size_t first) const;

@@ -77,7 +77,7 @@ void compute_any(const GemmShape& s, model::DeviceMemory& memory, const void* a,
 std::shared_ptr<model::Touches> touches_of(const GemmShape& s, const GemmBatch& batch,
                                            const model::DeviceMemory& memory, const void* a,
                                            const void* b, const void* d) {
-  const auto touches = std::make_shared<model::Touches>();
+  auto touches = std::make_shared<model::Touches>();
   const std::size_t in = gemm_operand_bytes(s.type), out = gemm_result_bytes(s.type);
   const auto add = [&](const void* begin, std::size_t rows, std::size_t columns, std::size_t ld,
                        std::size_t step, std::size_t element, model::Touch how) {

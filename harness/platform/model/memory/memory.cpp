@@ -9,10 +9,12 @@
 namespace gpubench::model {
 namespace {
 
-constexpr std::size_t alignment = 4096;
+constexpr std::size_t allocation_unit = 4096;
 constexpr std::byte poison{0xFF};
 
-std::size_t rounded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+std::size_t rounded(std::size_t bytes) {
+  return (bytes + allocation_unit - 1) / allocation_unit * allocation_unit;
+}
 
 std::size_t page_of(const Allocation& a, const void* address) {
   return static_cast<std::size_t>(static_cast<const std::byte*>(address) - a.begin) /

@@ -42,7 +42,7 @@ inline std::uint32_t encode(double x, const Format& f, Rounding rounding, bool s
   const std::uint32_t sign = std::signbit(x) ? 1u << (f.exponent_bits + f.fraction_bits) : 0;
   const std::uint32_t top = ((1u << f.exponent_bits) - 1) << f.fraction_bits;
   const std::uint32_t ones = (1u << f.fraction_bits) - 1;
-  const std::uint32_t nan = f.has_infinity ? (top | ones) : (top | ones);
+  const std::uint32_t nan = top | ones;
   const std::uint32_t infinity = f.has_infinity ? top : nan;
   const std::uint32_t largest = f.has_infinity ? top - 1 : nan - 1;
   if (std::isnan(x)) return nan;

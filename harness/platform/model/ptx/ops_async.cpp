@@ -71,9 +71,7 @@ void build_mbarrier(Builder& b) {
     finish(b.add(&init_mbarrier), b.operand(0));
   } else if (i.parts[1] == "arrive") {
     if (b.operand(0).kind != Operand::Kind::sink) b.refuse("asks for the phase's state");
-    if (i.has("expect_tx")) {
-      extra.sources = {b.source(b.operand(2), 4)};
-    } else if (b.operand_count() == 3) {
+    if (i.has("expect_tx") || b.operand_count() == 3) {
       extra.sources = {b.source(b.operand(2), 4)};
     }
     finish(b.add(i.has("expect_tx") ? &expect_at_mbarrier : &arrive_at_mbarrier), b.operand(1));

@@ -25,7 +25,7 @@ struct ToInteger {
     if (a != a)
       return std::is_same_v<S, double> && sizeof(D) == 8 ? std::numeric_limits<D>::min() : D{0};
     const S x = whole<direction>(a);
-    constexpr S beyond = static_cast<S>(std::numeric_limits<D>::max() / 2 + 1) * 2;
+    constexpr S beyond = static_cast<S>((std::numeric_limits<D>::max() >> 1) + 1) * 2;
     if (x >= beyond) return std::numeric_limits<D>::max();
     if (x < static_cast<S>(std::numeric_limits<D>::min())) return std::numeric_limits<D>::min();
     return static_cast<D>(x);
