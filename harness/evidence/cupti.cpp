@@ -9,9 +9,9 @@
 namespace gpubench {
 namespace {
 
-constexpr int kSuccess = 0;    // CUPTI_SUCCESS
-constexpr int kDriverApi = 1;  // CUPTI_CB_DOMAIN_DRIVER_API
-constexpr int kEnter = 0;      // CUPTI_API_ENTER
+constexpr int kCuptiSuccess = 0;  // CUPTI_SUCCESS
+constexpr int kDriverApi = 1;     // CUPTI_CB_DOMAIN_DRIVER_API
+constexpr int kEnter = 0;         // CUPTI_API_ENTER
 
 // The beginning of CUpti_CallbackData.
 struct CallbackData {
@@ -48,12 +48,12 @@ std::vector<std::string> launched_kernels(const std::function<void()>& run,
   const auto unsubscribe = reinterpret_cast<int (*)(Subscriber)>(dlsym(cupti, "cuptiUnsubscribe"));
   Subscriber subscriber = nullptr;
   if (subscribe == nullptr || enable == nullptr || unsubscribe == nullptr ||
-      subscribe(&subscriber, note_launch, &names) != kSuccess) {
+      subscribe(&subscriber, note_launch, &names) != kCuptiSuccess) {
     return names;
   }
   const auto leave = [&](Subscriber s) { unsubscribe(s); };
   const std::unique_ptr<OpaqueCuptiSubscriber, decltype(leave)> subscribed(subscriber, leave);
-  if (enable(1, subscriber, kDriverApi) == kSuccess) run();
+  if (enable(1, subscriber, kDriverApi) == kCuptiSuccess) run();
   return names;
 }
 

@@ -10,7 +10,7 @@ namespace gpubench {
 namespace {
 
 // NVML's enumerations, all as wide as an int, reduced to the values used.
-constexpr int kSuccess = 0;         // NVML_SUCCESS
+constexpr int kNvmlSuccess = 0;     // NVML_SUCCESS
 constexpr int kClockSm = 1;         // NVML_CLOCK_SM
 constexpr int kTemperatureGpu = 0;  // NVML_TEMPERATURE_GPU
 constexpr int kP2pNvlink = 2;       // NVML_P2P_CAPS_INDEX_NVLINK
@@ -37,7 +37,7 @@ void find(void* library, const char* name, Function*& function) {
 template <typename Value, typename... Parameters, typename... Arguments>
 std::optional<Value> query(int (*function)(Parameters...), Arguments... arguments) {
   Value value{};
-  if (!function || function(arguments..., &value) != kSuccess) return std::nullopt;
+  if (!function || function(arguments..., &value) != kNvmlSuccess) return std::nullopt;
   return value;
 }
 
@@ -106,7 +106,7 @@ std::unique_ptr<Nvml> Nvml::load(const std::string& library, std::string* why_ab
     dlclose(handle);
     return absent(why_absent, library + " has no " + missing);
   }
-  if (const int status = functions->init(); status != kSuccess) {
+  if (const int status = functions->init(); status != kNvmlSuccess) {
     const std::string reason = functions->error_text("nvmlInit_v2", status);
     dlclose(handle);
     return absent(why_absent, reason);
@@ -126,7 +126,7 @@ std::optional<NvmlDevice> Nvml::device(const std::string& pci_bus_id,
                                        std::string* why_absent) const {
   NvmlDevice device = nullptr;
   const int status = functions_->handle_by_pci_bus_id(pci_bus_id.c_str(), &device);
-  if (status == kSuccess) return device;
+  if (status == kNvmlSuccess) return device;
   absent(why_absent, "no GPU at " + pci_bus_id + ": " +
                          functions_->error_text("nvmlDeviceGetHandleByPciBusId_v2", status));
   return std::nullopt;
@@ -135,7 +135,7 @@ std::optional<NvmlDevice> Nvml::device(const std::string& pci_bus_id,
 std::optional<std::string> Nvml::driver_version() const {
   std::array<char, kDriverVersionBytes> text{};
   if (!functions_->driver_version ||
-      functions_->driver_version(text.data(), text.size()) != kSuccess) {
+      functions_->driver_version(text.data(), text.size()) != kNvmlSuccess) {
     return std::nullopt;
   }
   return std::string(text.data());

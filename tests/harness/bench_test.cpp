@@ -70,16 +70,16 @@ struct Seen {
   std::size_t half_of_l2 = 0;
   std::set<const void*> operands, own;
 };
-Seen seen;
+Seen sets_seen;
 void alternates(Bench& bench) {
-  const auto operand = bench.output<char>(seen.half_of_l2);
-  const auto own =
-      bench.per_set(seen.half_of_l2, [n = seen.half_of_l2] { return DeviceBuffer<char>(n); });
+  const auto operand = bench.output<char>(sets_seen.half_of_l2);
+  const auto own = bench.per_set(sets_seen.half_of_l2,
+                                 [n = sets_seen.half_of_l2] { return DeviceBuffer<char>(n); });
   bench.check([](bool) { return std::string(); });
-  bench.work({.useful_bytes = 2.0 * static_cast<double>(seen.half_of_l2)});
+  bench.work({.useful_bytes = 2.0 * static_cast<double>(sets_seen.half_of_l2)});
   bench.run([&](cudaStream_t s) {
-    seen.operands.insert(operand.data());
-    seen.own.insert(own->data());
+    sets_seen.operands.insert(operand.data());
+    sets_seen.own.insert(own->data());
     CUDA_CHECK(cudaMemsetAsync(operand.data(), 0, operand.size(), s));
     CUDA_CHECK(cudaMemsetAsync(own->data(), 0, own->bytes(), s));
   });
@@ -184,32 +184,32 @@ TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
 }
 
 TEST_F(BenchTest, ColdBuffersOfEveryKindGoRoundFiveTimesL2) {
-  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  sets_seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
   const Row r = row(alternates);
   ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
-  EXPECT_EQ(seen.operands.size(), 5u);
-  EXPECT_EQ(seen.own.size(), 5u);
+  EXPECT_EQ(sets_seen.operands.size(), 5u);
+  EXPECT_EQ(sets_seen.own.size(), 5u);
   EXPECT_THAT(r.notes, Not(Contains(HasSubstr("sets of buffers"))));
 }
 
 TEST_F(BenchTest, FurtherSetsTakeAQuarterOfTheFreeMemoryAndTheRowSaysSo) {
-  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  sets_seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
   // One set, and beside it nine times as much: a quarter of that is two sets.
-  const DeviceBuffer<char> others(free - 20 * seen.half_of_l2);
+  const DeviceBuffer<char> others(free - 20 * sets_seen.half_of_l2);
   const Row r = row(alternates);
   ASSERT_EQ(r.outcome, Outcome::measured) << r.reason;
-  EXPECT_EQ(seen.operands.size(), 3u);
+  EXPECT_EQ(sets_seen.operands.size(), 3u);
   EXPECT_THAT(r.notes, Contains(HasSubstr("L2 may remember: memory for 3 of 5 sets of buffers")));
 }
 
 TEST_F(BenchTest, HotBuffersStay) {
-  seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
+  sets_seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
   settings_.mode = Mode::hot;
   ASSERT_EQ(row(alternates).outcome, Outcome::measured);
-  EXPECT_EQ(seen.operands.size(), 1u);
-  EXPECT_EQ(seen.own.size(), 1u);
+  EXPECT_EQ(sets_seen.operands.size(), 1u);
+  EXPECT_EQ(sets_seen.own.size(), 1u);
 }
 
 TEST_F(BenchTest, AFaultLosesTheDeviceUntilItIsOpenedAnew) {

@@ -14,7 +14,7 @@ using testing::Contains;
 using testing::Key;
 using testing::Not;
 
-constexpr std::size_t words = 256;
+constexpr std::size_t row_words = 256;
 
 struct Ones {
   float operator()(std::size_t) const { return 1; }
@@ -23,8 +23,8 @@ struct Ones {
 [[maybe_unused]] __global__ void nothing() {}
 
 void copy_and_kernel(Bench& bench) {
-  const auto on_device = bench.output<float>(words);
-  const PinnedBuffer<float> from(words);
+  const auto on_device = bench.output<float>(row_words);
+  const PinnedBuffer<float> from(row_words);
   for (float& value : from.span()) value = 1;
   bench.verify(on_device, Ones{});
   bench.work({.items = 1});

@@ -27,7 +27,7 @@ namespace {
 [[maybe_unused]] __global__ void short_kernel(int* to) { *to += 1; }
 [[maybe_unused]] __global__ void long_kernel(int* to) { *to += 2; }
 
-constexpr std::size_t words = 1 << 18;
+constexpr std::size_t traced_words = 1 << 18;
 
 class EventTraceTest : public testing::Test {
  protected:
@@ -35,9 +35,9 @@ class EventTraceTest : public testing::Test {
     model::install_runtime(std::make_unique<model::Runtime>(device_, memory_, executor_));
     executor_.seconds[model::address(&short_kernel)] = 20e-6;
     executor_.seconds[model::address(&long_kernel)] = 300e-6;
-    CUDA_CHECK(cudaMalloc(&to_, words * sizeof(int)));
-    CUDA_CHECK(cudaMemset(to_, 0, words * sizeof(int)));
-    CUDA_CHECK(cudaMallocHost(&host_, words * sizeof(int)));
+    CUDA_CHECK(cudaMalloc(&to_, traced_words * sizeof(int)));
+    CUDA_CHECK(cudaMemset(to_, 0, traced_words * sizeof(int)));
+    CUDA_CHECK(cudaMallocHost(&host_, traced_words * sizeof(int)));
   }
   ~EventTraceTest() override { model::install_runtime(nullptr); }
 
@@ -94,9 +94,11 @@ TEST_F(EventTraceTest, AStreamsOperationsStandWhereTheyWere) {
   const Stream stream;
   const auto traced = trace([&] {
     for (int i = 0; i < 4; ++i) {
-      CUDA_CHECK(cudaMemcpyAsync(to_, host_, words * sizeof(int), cudaMemcpyHostToDevice, stream));
+      CUDA_CHECK(
+          cudaMemcpyAsync(to_, host_, traced_words * sizeof(int), cudaMemcpyHostToDevice, stream));
       launch(i % 2 == 0 ? long_kernel : short_kernel, 1, 1, 0, stream, to_);
-      CUDA_CHECK(cudaMemcpyAsync(host_, to_, words * sizeof(int), cudaMemcpyDeviceToHost, stream));
+      CUDA_CHECK(
+          cudaMemcpyAsync(host_, to_, traced_words * sizeof(int), cudaMemcpyDeviceToHost, stream));
     }
     stream.synchronize();
   });
@@ -121,7 +123,7 @@ TEST_F(EventTraceTest, OverlapShows) {
   const auto traced = trace([&] {
     launch(long_kernel, 1, 1, 0, one, to_);
     constexpr std::size_t set = 64;
-    CUDA_CHECK(cudaMemcpyAsync(host_, to_ + set / sizeof(int), words * sizeof(int) - set,
+    CUDA_CHECK(cudaMemcpyAsync(host_, to_ + set / sizeof(int), traced_words * sizeof(int) - set,
                                cudaMemcpyDeviceToHost, other));
     CUDA_CHECK(cudaMemsetAsync(to_, 0, set, one));
     CUDA_CHECK(cudaDeviceSynchronize());

@@ -8,7 +8,7 @@
 namespace gpubench {
 namespace {
 
-const StopSettings settings{
+const StopSettings stop_settings{
     .relative_half_width = 0.005, .min_samples = 10, .max_samples = 1000, .budget_seconds = 2};
 constexpr double in_time = 0.1;
 
@@ -18,39 +18,39 @@ std::vector<double> ten_samples(double second, double ninth) {
 }
 
 TEST(StopRule, ConvergesWhenHalfTheIntervalIsUnderHalfAPercent) {
-  EXPECT_EQ(decide(ten_samples(99.6, 100.4), in_time, settings), Verdict::converged);
-  EXPECT_EQ(decide(ten_samples(99.4, 100.6), in_time, settings), Verdict::more);
+  EXPECT_EQ(decide(ten_samples(99.6, 100.4), in_time, stop_settings), Verdict::converged);
+  EXPECT_EQ(decide(ten_samples(99.4, 100.6), in_time, stop_settings), Verdict::more);
 }
 
 TEST(StopRule, ExactlyHalfAPercentIsNotUnderIt) {
-  EXPECT_EQ(decide(ten_samples(99.5, 100.5), in_time, settings), Verdict::more);
+  EXPECT_EQ(decide(ten_samples(99.5, 100.5), in_time, stop_settings), Verdict::more);
 }
 
 TEST(StopRule, WidthOfAnAsymmetricIntervalCounts) {
-  EXPECT_EQ(decide(ten_samples(100, 100.9), in_time, settings), Verdict::converged);
-  EXPECT_EQ(decide(ten_samples(100, 101.1), in_time, settings), Verdict::more);
+  EXPECT_EQ(decide(ten_samples(100, 100.9), in_time, stop_settings), Verdict::converged);
+  EXPECT_EQ(decide(ten_samples(100, 101.1), in_time, stop_settings), Verdict::more);
 }
 
 TEST(StopRule, RelativeToTheMedian) {
   auto samples = ten_samples(99.6, 100.4);
   for (double& sample : samples) sample *= 1e-8;
-  EXPECT_EQ(decide(samples, in_time, settings), Verdict::converged);
+  EXPECT_EQ(decide(samples, in_time, stop_settings), Verdict::converged);
   for (double& sample : samples) sample -= 0.9e-6;  // the same width around a tenth of the median
-  EXPECT_EQ(decide(samples, in_time, settings), Verdict::more);
+  EXPECT_EQ(decide(samples, in_time, stop_settings), Verdict::more);
 }
 
 TEST(StopRule, AConstantConvergesAtTheMinimumAndNotBefore) {
   std::vector<double> samples;
-  for (std::size_t n = 1; n < settings.min_samples; ++n) {
+  for (std::size_t n = 1; n < stop_settings.min_samples; ++n) {
     samples.push_back(3e-6);
-    EXPECT_EQ(decide(samples, in_time, settings), Verdict::more) << n;
+    EXPECT_EQ(decide(samples, in_time, stop_settings), Verdict::more) << n;
   }
   samples.push_back(3e-6);
-  EXPECT_EQ(decide(samples, in_time, settings), Verdict::converged);
+  EXPECT_EQ(decide(samples, in_time, stop_settings), Verdict::converged);
 }
 
 TEST(StopRule, AMinimumBelowSixWaitsForAnInterval) {
-  StopSettings hasty = settings;
+  StopSettings hasty = stop_settings;
   hasty.min_samples = 1;
   std::vector<double> samples(5, 1.0);
   EXPECT_EQ(decide(samples, in_time, hasty), Verdict::more);
@@ -60,12 +60,12 @@ TEST(StopRule, AMinimumBelowSixWaitsForAnInterval) {
 
 TEST(StopRule, NoiseOfTwoModesNeverConverges) {
   std::vector<double> samples;
-  while (samples.size() < settings.max_samples - 1) {
+  while (samples.size() < stop_settings.max_samples - 1) {
     samples.push_back(samples.size() % 2 == 0 ? 1 : 2);
-    ASSERT_EQ(decide(samples, in_time, settings), Verdict::more) << samples.size();
+    ASSERT_EQ(decide(samples, in_time, stop_settings), Verdict::more) << samples.size();
   }
   samples.push_back(2);
-  EXPECT_EQ(decide(samples, in_time, settings), Verdict::budget_spent);
+  EXPECT_EQ(decide(samples, in_time, stop_settings), Verdict::budget_spent);
 }
 
 TEST(StopRule, ModestNoiseConvergesOnceThereAreEnoughSamples) {
@@ -77,7 +77,7 @@ TEST(StopRule, ModestNoiseConvergesOnceThereAreEnoughSamples) {
   Verdict verdict = Verdict::more;
   while (verdict == Verdict::more) {
     samples.push_back(noise(generator));
-    verdict = decide(samples, in_time, settings);
+    verdict = decide(samples, in_time, stop_settings);
   }
   EXPECT_EQ(verdict, Verdict::converged);
   EXPECT_GT(samples.size(), 30u);
@@ -86,36 +86,36 @@ TEST(StopRule, ModestNoiseConvergesOnceThereAreEnoughSamples) {
 
 TEST(StopRule, TimeStopsWhatHasNotConverged) {
   const auto noisy = ten_samples(90, 110);
-  EXPECT_EQ(decide(noisy, 1.999, settings), Verdict::more);
-  EXPECT_EQ(decide(noisy, 2, settings), Verdict::budget_spent);
+  EXPECT_EQ(decide(noisy, 1.999, stop_settings), Verdict::more);
+  EXPECT_EQ(decide(noisy, 2, stop_settings), Verdict::budget_spent);
 }
 
 TEST(StopRule, WhatConvergedInTheEndDidConverge) {
-  EXPECT_EQ(decide(ten_samples(99.6, 100.4), 100, settings), Verdict::converged);
+  EXPECT_EQ(decide(ten_samples(99.6, 100.4), 100, stop_settings), Verdict::converged);
 }
 
 TEST(StopRule, TimeStopsASlowRowBeforeTheMinimumButNotBeforeTheFirstSample) {
   const std::vector<double> none;
   const std::vector<double> one{30};
-  EXPECT_EQ(decide(none, 30, settings), Verdict::more);
-  EXPECT_EQ(decide(one, 30, settings), Verdict::budget_spent);
+  EXPECT_EQ(decide(none, 30, stop_settings), Verdict::more);
+  EXPECT_EQ(decide(one, 30, stop_settings), Verdict::budget_spent);
 }
 
 TEST(StopRule, ZerosAreUnresolvedNotConverged) {
   const std::vector<double> zeros(20, 0.0);
-  EXPECT_EQ(decide(zeros, in_time, settings), Verdict::more);
-  EXPECT_EQ(decide(zeros, 2, settings), Verdict::budget_spent);
+  EXPECT_EQ(decide(zeros, in_time, stop_settings), Verdict::more);
+  EXPECT_EQ(decide(zeros, 2, stop_settings), Verdict::budget_spent);
 }
 
 TEST(StopRule, OutOfBudgetAsksForTimeAndSamplesOnly) {
-  EXPECT_FALSE(out_of_budget(0, 30, settings));
-  EXPECT_FALSE(out_of_budget(999, 1.9, settings));
-  EXPECT_TRUE(out_of_budget(1000, 0, settings));
-  EXPECT_TRUE(out_of_budget(1, 2, settings));
+  EXPECT_FALSE(out_of_budget(0, 30, stop_settings));
+  EXPECT_FALSE(out_of_budget(999, 1.9, stop_settings));
+  EXPECT_TRUE(out_of_budget(1000, 0, stop_settings));
+  EXPECT_TRUE(out_of_budget(1, 2, stop_settings));
 }
 
 TEST(StopRule, WithoutAClockOnlySamplesCount) {
-  const StopSettings unclocked = without_a_clock(settings);
+  const StopSettings unclocked = without_a_clock(stop_settings);
   constexpr double a_day = 86400;
   EXPECT_EQ(decide(std::vector<double>(9, 1e-6), a_day, unclocked), Verdict::more);
   EXPECT_EQ(decide(std::vector<double>(10, 1e-6), a_day, unclocked), Verdict::converged);
@@ -127,16 +127,17 @@ TEST(StopRule, WithoutAClockOnlySamplesCount) {
 
 TEST(StopRule, EqualSamplesOfACoarseClockAreNoCertainty) {
   const std::vector<double> equal(20, 3e-6);
-  EXPECT_EQ(decide(equal, in_time, settings, {.resolution_seconds = 0.01e-6}), Verdict::converged);
-  EXPECT_EQ(decide(equal, in_time, settings, {.resolution_seconds = 0.5e-6}), Verdict::more);
-  const auto interval = interval_of(equal, settings, 0.5e-6);
+  EXPECT_EQ(decide(equal, in_time, stop_settings, {.resolution_seconds = 0.01e-6}),
+            Verdict::converged);
+  EXPECT_EQ(decide(equal, in_time, stop_settings, {.resolution_seconds = 0.5e-6}), Verdict::more);
+  const auto interval = interval_of(equal, stop_settings, 0.5e-6);
   ASSERT_TRUE(interval.has_value());
   EXPECT_DOUBLE_EQ(interval->low, 2.5e-6);
   EXPECT_DOUBLE_EQ(interval->high, 3.5e-6);
 }
 
 TEST(StopRule, ARealDeviceIsMeasuredForAWhile) {
-  const StopSettings real = with_a_clock(settings);
+  const StopSettings real = with_a_clock(stop_settings);
   const std::vector<double> equal(20, 3e-6);
   EXPECT_EQ(decide(equal, in_time, real, {.device_seconds = 60e-6}), Verdict::more);
   EXPECT_EQ(decide(equal, in_time, real, {.device_seconds = 0.1}), Verdict::converged);
@@ -147,24 +148,24 @@ TEST(StopRule, ADriftIsNotTakenForPrecision) {
   std::vector<double> drifting;
   for (int i = 0; i < 500; ++i) drifting.push_back(1 + (i / 50 % 2 == 0 ? 0.01 : -0.01));
   for (int i = 0; i < 500; i += 5) drifting[static_cast<std::size_t>(i)] = 1;
-  StopSettings serial = settings;
+  StopSettings serial = stop_settings;
   EXPECT_EQ(decide(drifting, in_time, serial), Verdict::converged);
   serial.serial = true;
   EXPECT_EQ(decide(drifting, in_time, serial), Verdict::more);
 }
 
 TEST(StopRule, ChecksGrowByAFifth) {
-  EXPECT_EQ(next_check(0, settings), 10u);
-  EXPECT_EQ(next_check(10, settings), 12u);
-  EXPECT_EQ(next_check(100, settings), 120u);
-  EXPECT_EQ(next_check(900, settings), 1000u) << "never beyond the most samples allowed";
-  StopSettings few = settings;
+  EXPECT_EQ(next_check(0, stop_settings), 10u);
+  EXPECT_EQ(next_check(10, stop_settings), 12u);
+  EXPECT_EQ(next_check(100, stop_settings), 120u);
+  EXPECT_EQ(next_check(900, stop_settings), 1000u) << "never beyond the most samples allowed";
+  StopSettings few = stop_settings;
   few.min_samples = 1;
   EXPECT_EQ(next_check(1, few), 2u) << "always onwards";
 }
 
 TEST(StopRule, SortingStaysAFewTimesTheLastSort) {
-  StopSettings many = settings;
+  StopSettings many = stop_settings;
   many.max_samples = 100'000;
   std::size_t sorted = 0;
   std::size_t n = 0;

@@ -1,11 +1,10 @@
 #include "tests/model/emulator_kernels.hpp"
 
 #include "harness/cuda/launch.hpp"
+#include "tests/model/lanes.hpp"
 
 namespace gpubench::kernels {
 namespace {
-
-constexpr unsigned all_lanes = 0xffffffffu;
 
 __global__ void copy_kernel(float* to, const float* from, unsigned elements) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,11 +1,10 @@
 #include "tests/model/instructions_kernels.hpp"
 
 #include "harness/cuda/launch.hpp"
+#include "tests/model/lanes.hpp"
 
 namespace gpubench::kernels {
 namespace {
-
-constexpr unsigned all_lanes = 0xffffffffu;
 
 __global__ void branch_to_special_kernel(float* out, const float* in, unsigned split) {
   const float x = in[threadIdx.x];

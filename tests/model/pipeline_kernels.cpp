@@ -42,17 +42,17 @@ __global__ void sum_kernel(float* out, const float* in, unsigned tiles) {
 }
 
 constexpr int wrong_line = __LINE__ + 12;
-__global__ void copy_wrongly_kernel(Mistake mistake, float* out, const float* in) {
+__global__ void copy_wrongly_kernel(CopyMistake mistake, float* out, const float* in) {
   __shared__ float stage[32];
   float* target = stage;
   const float* source = in;
   std::size_t bytes = 8, zeros = 0;
-  if (mistake == Mistake::size) bytes = 12;
-  if (mistake == Mistake::zeros) zeros = 9;
-  if (mistake == Mistake::target) target = stage + 1;
-  if (mistake == Mistake::source) source = in + 1;
-  if (mistake == Mistake::to_global) target = out;
-  if (mistake == Mistake::from_shared) source = stage;
+  if (mistake == CopyMistake::size) bytes = 12;
+  if (mistake == CopyMistake::zeros) zeros = 9;
+  if (mistake == CopyMistake::target) target = stage + 1;
+  if (mistake == CopyMistake::source) source = in + 1;
+  if (mistake == CopyMistake::to_global) target = out;
+  if (mistake == CopyMistake::from_shared) source = stage;
   __pipeline_memcpy_async(target, source, bytes, zeros);
   __pipeline_commit();
   __pipeline_wait_prior(0);
@@ -142,7 +142,7 @@ void sum_tiles(unsigned stages, float* out, const float* in, unsigned tiles) {
   const auto kernel = stages == 1 ? sum_kernel<1> : stages == 2 ? sum_kernel<2> : sum_kernel<4>;
   launch(kernel, 1, 32, 0, nullptr, out, in, tiles);
 }
-void copy_wrongly(Mistake mistake, float* out, const float* in) {
+void copy_wrongly(CopyMistake mistake, float* out, const float* in) {
   launch(copy_wrongly_kernel, 1, 1, 0, nullptr, mistake, out, in);
 }
 void read_early(Early early, float* out, const float* in) {

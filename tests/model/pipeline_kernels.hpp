@@ -14,8 +14,8 @@ void sum_tiles(unsigned stages, float* out, const float* in, unsigned tiles);
 
 // Mistakes of lane 0: a size that there is not, more zeros than bytes, misaligned at either end,
 // and memory of the wrong kind at either end.
-enum class Mistake { size, zeros, target, source, to_global, from_shared };
-void copy_wrongly(Mistake mistake, float* out, const float* in);
+enum class CopyMistake { size, zeros, target, source, to_global, from_shared };
+void copy_wrongly(CopyMistake mistake, float* out, const float* in);
 extern const int copy_line;
 
 // One warp copies 32 floats to shared memory, and its lanes then read each other's. What is missing

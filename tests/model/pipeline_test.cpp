@@ -77,13 +77,13 @@ TEST_F(PipelineTest, WaitsShrinkAsTilesAreUnderWay) {
 }
 
 TEST_F(PipelineTest, MistakesAreNamed) {
-  const std::array<std::pair<kernels::Mistake, const char*>, 6> mistakes = {{
-      {kernels::Mistake::size, "copy of 12 bytes (it takes 4, 8 or 16)"},
-      {kernels::Mistake::zeros, "copy of 8 bytes with more zeros"},
-      {kernels::Mistake::target, "copy of 8 bytes to a misaligned address"},
-      {kernels::Mistake::source, "copy of 8 bytes from a misaligned address"},
-      {kernels::Mistake::to_global, "to what is not shared memory"},
-      {kernels::Mistake::from_shared, "from what is not global memory"},
+  const std::array<std::pair<kernels::CopyMistake, const char*>, 6> mistakes = {{
+      {kernels::CopyMistake::size, "copy of 12 bytes (it takes 4, 8 or 16)"},
+      {kernels::CopyMistake::zeros, "copy of 8 bytes with more zeros"},
+      {kernels::CopyMistake::target, "copy of 8 bytes to a misaligned address"},
+      {kernels::CopyMistake::source, "copy of 8 bytes from a misaligned address"},
+      {kernels::CopyMistake::to_global, "to what is not shared memory"},
+      {kernels::CopyMistake::from_shared, "from what is not global memory"},
   }};
   for (const auto& [mistake, words] : mistakes) {
     const float* in = upload(numbers(32));

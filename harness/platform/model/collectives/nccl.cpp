@@ -46,12 +46,12 @@ struct Start {
 
 Exchange exchange_bytes;
 
-struct Group {
+struct OpenGroup {
   int depth = 0;
   std::vector<Call> calls;
   std::vector<Start> starts;
 };
-thread_local Group group;
+thread_local OpenGroup group;
 
 std::uint64_t ids_given = 0;
 
@@ -239,7 +239,7 @@ ncclResult_t start_all(const std::vector<Start>& starts) {
 }
 
 ncclResult_t end_group() {
-  Group ended = std::exchange(group, {});
+  OpenGroup ended = std::exchange(group, {});
   if (const ncclResult_t result = start_all(ended.starts); result != ncclSuccess) return result;
   // The k-th call of one rank meets the k-th of the others.
   while (!ended.calls.empty()) {
