@@ -9,6 +9,7 @@ file(GLOB GPUBENCH_LABS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/labs/[0-9][0-9]-
 
 function(gpubench_labs suffix)
   cmake_parse_arguments(PARSE_ARGV 1 lab "" "LANGUAGE;CHECK_HEADERS" "LIBRARIES;UNIT_LIBRARIES")
+  set(CMAKE_UNITY_BUILD OFF)  # the checker compiles one unit, by its name
   # A target has precompiled headers only where it has a source.
   set(empty ${CMAKE_CURRENT_BINARY_DIR}/lab_language${suffix}.cpp)
   file(CONFIGURE OUTPUT ${empty} CONTENT "// Nothing: the headers are what counts.\n")

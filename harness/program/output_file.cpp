@@ -54,8 +54,9 @@ int create_beside(const fs::path& path, fs::path& partial) {
   constexpr int most_left_behind = 100;  // by killed processes of this number
   int file = -1;
   for (int i = 0; i < most_left_behind; ++i) {
-    partial = path.string() + ".partial-" + std::to_string(getpid()) +
-              (i == 0 ? "" : "-" + std::to_string(i));
+    partial = path;
+    partial += ".partial-" + std::to_string(getpid());
+    if (i > 0) partial += '-' + std::to_string(i);
     file = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file >= 0 || errno != EEXIST) break;
   }
