@@ -1,5 +1,6 @@
 """Ratios of two files, with numbers that can be checked by eye."""
 
+import json
 import math
 import re
 
@@ -217,3 +218,63 @@ def test_charts_are_drawn_where_asked(pair, capsys):
     assert main(["compare", "--charts", str(found.a.path), str(found.b.path)]) == 0
     folder = found.b.path.parent / "a-vs-b-charts"
     assert sorted(path.name for path in folder.iterdir()) == ["compare.png", "compare.svg"]
+
+
+def slower_by(percent, low=None, high=None):
+    seconds = 1 + percent / 100
+    return [timed("a/b", seconds, low and seconds * low, high and seconds * high), timed("a/c", 1)]
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (slower_by(4), 0),
+        (slower_by(6), 1),
+        (slower_by(6, 0.97, 1.03), 0),  # its interval reaches what is allowed
+        (slower_by(9, 0.99, 1.01), 1),
+        (slower_by(-20), 0),
+        (slower_by(0)[1:], 1),  # A's other row is not in B
+    ],
+)
+def test_slower_rows_fail_where_that_is_asked_for(write, capsys, row, code):
+    a = timed("a/b", 1, 0.999, 1.001)
+    files = [
+        str(write(make_document(rows), name))
+        for rows, name in (([a, timed("a/c", 1)], "a.json"), (row, "b.json"))
+    ]
+    assert main(["compare", *files]) == 0
+    capsys.readouterr()
+    assert main(["compare", *files, "--fail-on=5%"]) == code
+    said = capsys.readouterr().err
+    assert said.startswith("1 row of B beyond --fail-on=5%:\n  a/") == bool(code)
+
+
+def test_a_comparison_for_other_programs(write, capsys):
+    files = [
+        str(write(make_document([timed("a/b", seconds)]), name))
+        for seconds, name in ((2, "a.json"), (1, "b.json"))
+    ]
+    assert main(["compare", *files, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (row,) = found["rows"]
+    assert (row["name"], row["ratio"], row["low"]) == ("a/b", 2, None)
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--fail-on=x", "'x' is no percentage from 0 to 100, such as 5%"),
+        ("--fail-on=-1", "no percentage"),
+        ("--fail-on=nan", "no percentage"),
+    ],
+)
+def test_what_is_no_percentage_is_refused(write, capsys, flag, said):
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", "a.json", "b.json", flag])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_many_files_have_no_limit_by_row(capsys):
+    assert main(["compare", "a.json", "b.json", "c.json", "--fail-on=5%"]) == 2
+    assert "are for two files" in capsys.readouterr().err

@@ -2,8 +2,8 @@
 
 Modules that cost time to import are imported by the command that needs them.
 
-Exit codes: 0 done; 2 something is wrong with a file, a folder or the command line (one line says
-what); 130 interrupted.
+Exit codes: 0 done; 1 the answer is no, where a command was asked (compare --fail-on); 2 something
+is wrong with a file, a folder or the command line (one line says what); 130 interrupted.
 """
 
 import argparse
@@ -46,6 +46,7 @@ examples:
   gpubench-report table run.json                   what was found, in the terminal
   gpubench-report render run.json                  charts into run-charts/
   gpubench-report compare monday.json today.json   what changed, and is it more than noise?
+  gpubench-report compare monday.json today.json --fail-on=5%         exit code 1 if rows are slower
   gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
   gpubench-report markdown run.json monday.json    for a pull request or a job's summary
   gpubench-report csv --all run.json > run.csv     every figure of every row
@@ -60,7 +61,8 @@ examples:
   gpubench-report published tests/data/published   the model against published measurements
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
-Exit code 0: done. 2: a file, folder or option is wrong; one line says what.
+Exit code 0: done. 1: rows are slower than --fail-on allows. 2: a file, folder or option is wrong;
+one line says what.
 """
 
 
@@ -73,7 +75,7 @@ class Command(Protocol):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
-    def run(self, options: argparse.Namespace) -> None: ...
+    def run(self, options: argparse.Namespace) -> int | None: ...
 
 
 # In the order of --help.
@@ -103,8 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def call() -> int:
         options = _parser().parse_args(arguments)
-        options.run(options)
-        return 0
+        code: int | None = options.run(options)
+        return code or 0
 
     return run_guarded(PROGRAM, call)
 

@@ -1,10 +1,12 @@
 """gpubench-report compare: two result files, or many, row by row."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench_reports.commands.output import save_charts
+from gpubench_reports.common.errors import ReportError
 
 if TYPE_CHECKING:
     from gpubench_reports.results.reader import ResultFile
@@ -15,6 +17,9 @@ HELP = """\
 Compares B with A, row by row: how many times as fast B is, with the 95 % interval that follows
 from the intervals of both times. An interval that contains 1 shows no difference. Prints the rows
 that changed, most first, and counts the others.
+
+--fail-on=5% makes the exit code 1 when a row of B is slower by more than 5 %: by the whole of its
+interval where it has one. Rows of A that B lacks, or that failed there, fail it too.
 
 With more files than two, with --by or with --of-roof: the geometric means of the ratios by concept,
 kernel or type, one column per file, named by what tells the files apart (device,
@@ -47,22 +52,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print every row, not only those that changed",
     )
     parser.add_argument(
+        "--fail-on",
+        metavar="PERCENT",
+        type=_percent,
+        help="exit with 1 when a row is slower by more than this, such as 5%%",
+    )
+    parser.add_argument("--json", action="store_true", help="print it for other programs")
+    parser.add_argument(
         "--charts", action="store_true", help="also draw the ratios, into A-vs-B-charts beside B"
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="draw them into this folder")
 
 
-def run(options: argparse.Namespace) -> None:
+def _percent(text: str) -> float:
+    """ "5%" and "5" as 0.05."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100, such as 5%")
+    return value / 100
+
+
+def run(options: argparse.Namespace) -> int | None:
     from gpubench_reports.results.reader import read
 
     last = options.others[-1]
     directory = options.out
     if options.charts and not directory:
         directory = last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
+    of_many = len(options.others) > 1 or options.by or options.of_roof
+    if of_many and (options.json or options.fail_on is not None):
+        raise ReportError("--json and --fail-on", "are for two files, row by row")
     results = [read(path) for path in (options.a, *options.others)]
-    if len(results) == 2 and not options.by and not options.of_roof:
-        _compare_two(results[0], results[1], directory, options.everything)
-        return
+    if not of_many:
+        return _compare_two(results[0], results[1], directory, options)
     from gpubench_reports.comparisons import speedups
     from gpubench_reports.pages.terminal.comparison import print_speedups
 
@@ -73,18 +98,26 @@ def run(options: argparse.Namespace) -> None:
 
         modelled = any(result.context.modelled for result in results)
         save_charts(directory, {"speedups": speedup_chart.build(table, modelled)})
+    return None
 
 
 def _compare_two(
-    a: "ResultFile", b: "ResultFile", directory: Path | None, everything: bool
-) -> None:
-    from gpubench_reports.comparisons.compare import compare
-    from gpubench_reports.pages.terminal.comparison import print_comparison
+    a: "ResultFile", b: "ResultFile", directory: Path | None, options: argparse.Namespace
+) -> int:
+    from gpubench_reports.comparisons.compare import as_json, compare, failures
+    from gpubench_reports.pages.terminal.comparison import print_comparison, print_failures
 
     comparison = compare(a, b)
-    print_comparison(comparison, everything)
+    failed = [] if options.fail_on is None else failures(comparison, options.fail_on)
+    if options.json:
+        print(as_json(comparison))
+    else:
+        print_comparison(comparison, options.everything)
+    if failed:
+        print_failures(failed, options.fail_on)
     if directory:
         from gpubench_reports.charts import compare_chart
 
         pages = enumerate(compare_chart.build(comparison), start=1)
         save_charts(directory, {f"compare-{n}" if n > 1 else "compare": page for n, page in pages})
+    return 1 if failed else 0

@@ -1,5 +1,6 @@
 """Compares two result files row by row. Numbers only; compare_chart draws them."""
 
+import json
 import math
 from dataclasses import dataclass
 
@@ -87,6 +88,36 @@ def changed(rows: pd.DataFrame) -> pd.DataFrame:
     unknown = (rows["verdict"] == "unknown") & (size > _WORTH_A_LINE)
     found = rows["verdict"].isin(["faster", "slower"]) | unknown
     return rows.loc[size[found].sort_values(ascending=False, kind="stable").index]
+
+
+def failures(comparison: Comparison, limit: float) -> list[str]:
+    """What of B is slower than A by more than `limit`, a fraction, in a line each, worst first: by
+    the whole of the interval where there is one. Then what A measured and B did not."""
+    rows = comparison.rows
+    best = rows["high"].where(rows["verdict"] != "unknown", rows["ratio"])
+    slower = rows[best < 1 - limit].sort_values("ratio", kind="stable")
+    lines = [
+        f"{name}: {1 - ratio:.1%} slower"
+        for name, ratio in zip(slower["name"], slower["ratio"], strict=True)
+    ]
+    return lines + [f"{name}: {why}" for name, why in comparison.only_a]
+
+
+def as_json(comparison: Comparison) -> str:
+    """The comparison for other programs; what is not known is null."""
+    lines = comparison.rows.astype(object).where(comparison.rows.notna(), None)
+    return json.dumps(
+        {
+            "a": str(comparison.a.path),
+            "b": str(comparison.b.path),
+            "warnings": comparison.warnings,
+            "rows": lines.to_dict("records"),
+            "only_a": [{"name": name, "why": why} for name, why in comparison.only_a],
+            "only_b": [{"name": name, "why": why} for name, why in comparison.only_b],
+        },
+        indent=1,
+        allow_nan=False,
+    )
 
 
 def ratio_interval(

@@ -51,6 +51,16 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
                 console.print(Text(f"  and {len(names) - len(kept)} more: --all prints them"))
 
 
+def print_failures(lines: list[str], limit: float) -> None:
+    """Prints to standard error what --fail-on does not allow."""
+    console = new_console(stderr=True)
+    console.print(bold(f"{rows_text(len(lines))} of B beyond --fail-on={limit * 100:g}%:"))
+    for line in lines[:_MOST_CHANGED]:
+        console.print(Text(f"  {line}"))
+    if len(lines) > _MOST_CHANGED:
+        console.print(Text(f"  and {len(lines) - _MOST_CHANGED} more"))
+
+
 def print_speedups(table: Speedups) -> None:
     """Prints the means of every group, one column per file, with their intervals."""
     console = new_console()

@@ -40,10 +40,10 @@ def rows_text(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def new_console() -> Console:
+def new_console(stderr: bool = False) -> Console:
     # A pipe has no width: nothing may be cut there.
-    width = None if sys.stdout.isatty() else 10_000
-    return Console(width=width, highlight=False, soft_wrap=False)
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else 10_000
+    return Console(width=width, highlight=False, soft_wrap=False, stderr=stderr)
 
 
 def bold(text: str) -> Text:
