@@ -69,9 +69,10 @@ def top_of_page(head: Head) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
-def table(heads: list[Head], pages: str) -> str:
-    """One line per concept, with the way to its page."""
-    rows = [f"| [{h.name}]({pages}/{h.name}.md) | {sentence(h.question)} |" for h in heads]
+def table(heads: list[Head], pages: str | None = None) -> str:
+    """One line per concept, with the way to its page where `pages` says where they are."""
+    names = [f"[{h.name}]({pages}/{h.name}.md)" if pages else h.name for h in heads]
+    rows = [f"| {name} | {sentence(h.question)} |" for name, h in zip(names, heads, strict=True)]
     return "\n".join(["| concept | question |", "|---|---|", *rows]) + "\n"
 
 
@@ -88,12 +89,15 @@ def with_block(text: str, name: str, block: str, page: str) -> str:
 def pages(root: Path) -> dict[Path, str]:
     """What each page with a generated part must hold. Raises HeadError."""
     heads = [read_head(path) for path in sorted((root / "bench").glob("*.cu"))]
-    readme = root / "README.md"
-    made = {
-        readme: with_block(
-            readme.read_text(encoding="utf-8"), "concepts", table(heads, "docs/concepts"), "README"
+    made = {}
+    # The README has two screens of room: the links stand in the other.
+    for path, block in (
+        (root / "README.md", table(heads)),
+        (root / "docs/README.md", table(heads, "concepts")),
+    ):
+        made[path] = with_block(
+            path.read_text(encoding="utf-8"), "concepts", block, str(path.relative_to(root))
         )
-    }
     for head in heads:
         path = root / "docs" / "concepts" / f"{head.name}.md"
         empty = f"<!-- head: begin -->\n<!-- head: end -->\n{SECTIONS}"

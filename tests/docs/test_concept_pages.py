@@ -39,6 +39,8 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / "README.md").write_text(
         "before\n<!-- concepts: begin -->\nold\n<!-- concepts: end -->\nafter\n"
     )
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/README.md").write_text("<!-- concepts: begin -->\n<!-- concepts: end -->\n")
     return tmp_path
 
 
@@ -59,14 +61,16 @@ def test_a_page_says_how_to_read_it_and_what_it_cannot_show(path: Path):
 
 def test_a_new_concept_gets_a_page_and_a_line(tree: Path, capsys):
     assert docs.main(["--root", str(tree), "--check"]) == 1
-    assert not (tree / "docs").exists()
+    assert not (tree / "docs/concepts").exists()
     assert docs.main(["--root", str(tree)]) == 0
     page = (tree / "docs/concepts/widgets.md").read_text()
     assert "**What does a widget cost?**" in page
     assert "*Expected.* As much as two." in page
     assert "## What it cannot show" in page
     readme = (tree / "README.md").read_text()
-    assert "| [widgets](docs/concepts/widgets.md) | What does a widget cost? |" in readme
+    assert "| widgets | What does a widget cost? |" in readme
+    linked = (tree / "docs/README.md").read_text()
+    assert "| [widgets](concepts/widgets.md) | What does a widget cost? |" in linked
     assert readme.startswith("before\n")
     assert readme.endswith("after\n")
     assert docs.main(["--root", str(tree), "--check"]) == 0
