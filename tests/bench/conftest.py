@@ -59,7 +59,10 @@ def concepts() -> list[str]:
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
     if not (BUILD / "gpubench-model").exists():
-        pytest.skip(f"gpubench-model is not built in {BUILD}", allow_module_level=True)
+        pytest.skip(
+            f"gpubench-model is not built in {BUILD}; set GPUBENCH_BUILD_DIR to where it is",
+            allow_module_level=True,
+        )
 
 
 @pytest.fixture(scope="session")
