@@ -131,7 +131,29 @@ void Bench::prepare(std::function<void(std::size_t set)> contents) {
   prepare_.push_back(std::move(contents));
 }
 
-void Bench::work(const Work& work) { work_ = work; }
+namespace {
+
+// A law of a roof that this device lacks is none; one that no device has is a mistake.
+void check_roofs_of(const Law& law) {
+  Roofs all;
+  std::string names;
+  for (const std::string_view name : roof_names()) {
+    all.emplace(name, 1);
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  try {
+    law(all);
+  } catch (const std::out_of_range&) {
+    throw std::logic_error("its law asks for a roof that no device has; there are " + names);
+  }
+}
+
+}  // namespace
+
+void Bench::work(const Work& work) {
+  if (work.law) check_roofs_of(work.law);
+  work_ = work;
+}
 
 void Bench::note(const std::string& key, const std::string& words) { row_.words[key] = words; }
 

@@ -12,6 +12,8 @@
 namespace gpubench {
 namespace {
 
+constexpr std::size_t memories = 4;  // of the names of roofs, the first
+
 auto distrust(std::string_view from) {
   return std::ranges::find(provenances(), from) - provenances().begin();
 }
@@ -62,6 +64,14 @@ std::optional<Roof> DeviceSpec::reachable_dram() const {
   return best;
 }
 
+std::span<const std::string_view> roof_names() {
+  static constexpr std::string_view names[] = {
+      "dram",        "l2",          "l1",          "shared",     "fp64",
+      "fp32",        "fp16x2",      "bf16x2",      "int32",      "tensor_fp64",
+      "tensor_tf32", "tensor_fp16", "tensor_bf16", "tensor_fp8", "tensor_int8"};
+  return names;
+}
+
 std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
   std::vector<Roof> roofs;
   const auto add = [&](const std::string& name, std::initializer_list<std::string_view> factors) {
@@ -74,9 +84,8 @@ std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
   for (const std::string level : {"l1", "shared"}) {
     add(level, {level + "_bytes_per_clock_per_sm", "sm_count", "sm_clock_hz"});
   }
-  for (const std::string unit :
-       {"fp64", "fp32", "fp16x2", "bf16x2", "int32", "tensor_fp64", "tensor_tf32", "tensor_fp16",
-        "tensor_bf16", "tensor_fp8", "tensor_int8"}) {
+  for (const std::string_view name : roof_names().subspan(memories)) {
+    const std::string unit(name);
     const std::string of_sm = unit == "int32" ? "_ops_per_clock_per_sm" : "_flops_per_clock_per_sm";
     const bool computed = kind_ == "gpu" && add(unit, {unit + of_sm, "sm_count", "sm_clock_hz"});
     if (!computed) add(unit, {unit + "_flops_per_second"});

@@ -183,6 +183,15 @@ TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
   EXPECT_THAT(row(asks_for_kernels_too_early).reason, HasSubstr("no time before run()"));
 }
 
+TEST_F(BenchTest, ALawOfARoofThatNoDeviceHasFailsItsRow) {
+  program.work.law = law_of_roof("dram");
+  EXPECT_EQ(row().outcome, Outcome::measured);
+  program.work.law = law_of_roof("dramm");
+  const Row misspelt = row();
+  EXPECT_EQ(misspelt.outcome, Outcome::failed);
+  EXPECT_THAT(misspelt.reason, HasSubstr("asks for a roof that no device has; there are dram, l2"));
+}
+
 TEST_F(BenchTest, ColdBuffersOfEveryKindGoRoundFiveTimesL2) {
   sets_seen = {static_cast<std::size_t>(platform_->device()["l2_bytes"] / 2), {}, {}};
   const Row r = row(alternates);
