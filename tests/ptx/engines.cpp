@@ -4,9 +4,10 @@
 // (harness/platform/model/compiled/compiled.json), but for what PTX alone does to them
 // (ptx_alone.json).
 //
-//   ptx_tests [--conducts=all] [--ptx=FOLDER] and GoogleTest's own flags
+//   ptx_tests [--conducts=all] [--device=NAME] [--ptx=FOLDER] and GoogleTest's own flags
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -32,8 +33,9 @@ struct Iteration {
 };
 
 std::vector<Iteration> iterations(model::ptx::Library& library, bool all) {
+  const auto capability = device_spec(device_name_under_test).compute_capability();
   const auto with = [&](const model::ptx::Conduct& conduct) {
-    return model::ptx::make_engine(library, {9, 0}, conduct);
+    return model::ptx::make_engine(library, capability, conduct);
   };
   std::vector<Iteration> chosen{
       {"source", {}},
@@ -75,8 +77,12 @@ class Comparison : public testing::EmptyTestEventListener {
  public:
   explicit Comparison(std::vector<Iteration> all) : all_(std::move(all)) {
     after_each_device = [this](const Runs& runs) { runs_ = runs; };
+    const auto [major, minor] = device_spec(device_name_under_test).compute_capability();
+    const int here = 10 * major + minor;
     std::ifstream file(GPUBENCH_SOURCE_DIR "/tests/ptx/ptx_alone.json");
     for (const auto& one : nlohmann::json::parse(file)) {
+      const std::vector<int> only = one.value("architectures", std::vector<int>{here});
+      if (std::ranges::find(only, here) == only.end()) continue;
       ptx_alone_.emplace(one.at("kernel"), one.at("access"));
     }
   }
@@ -102,7 +108,7 @@ class Comparison : public testing::EmptyTestEventListener {
 
  private:
   void compare(const model::KernelProfile& source, const model::KernelProfile& ptx) {
-    static const DeviceSpec device = device_spec("h200-sxm");
+    static const DeviceSpec device = device_spec(device_name_under_test);
     const auto* compiled = model::compiled_kernel(device, source.name);
     static constexpr const char* spaces[] = {"global", "shared"};
     static constexpr const char* kinds[] = {"load", "store", "atomic"};
@@ -132,14 +138,17 @@ int run(int argc, char** argv) {
   bool all = false;
   std::string folder = KERNEL_TESTS_PTX;
   for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i], ptx = "--ptx=";
+    const std::string argument = argv[i], device = "--device=", ptx = "--ptx=";
     if (argument == "--conducts=all") {
       all = true;
+    } else if (argument.starts_with(device)) {
+      device_name_under_test = argument.substr(device.size());
     } else if (argument.starts_with(ptx)) {
       folder = argument.substr(ptx.size());
     } else {
       std::cerr << "ptx_tests: unknown argument " << argument
-                << "; known are --conducts=all, --ptx=FOLDER and GoogleTest's (--help)\n";
+                << "; known are --conducts=all, --device=NAME|FILE, --ptx=FOLDER and GoogleTest's "
+                   "(--help)\n";
       return 2;
     }
   }

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from .conftest import BUILD, TELLING
+from .conftest import BUILD, TELLING, on_every_architecture
 
 PROGRAM = BUILD / "ptx_tests"
 
@@ -19,10 +19,20 @@ PROGRAM = BUILD / "ptx_tests"
     ],
 )
 def test_kernels_on_both_engines(flag: str, conducts: int) -> None:
+    run(conducts, flag)
+
+
+@pytest.mark.release
+@on_every_architecture
+def test_kernels_of_every_architecture_on_both_engines(device: str) -> None:
+    run(7, f"--device={device}", "--conducts=all")
+
+
+def run(conducts: int, *flags: str) -> None:
     if not PROGRAM.exists():
         pytest.skip(f"ptx_tests is not built in {BUILD}: there is no nvcc")
     done = subprocess.run(
-        [str(PROGRAM), "--gtest_brief=1", flag],
+        [str(PROGRAM), "--gtest_brief=1", *flags],
         capture_output=True,
         text=True,
         timeout=3600,

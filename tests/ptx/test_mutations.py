@@ -55,9 +55,13 @@ def run(folder: Path, tests: str, *flags: str) -> subprocess.CompletedProcess[st
 
 
 def ptx_of(file: str) -> str:
-    found = list(PTX.glob(f"kernel_tests_ptx*/{file}_test.ptx"))
-    assert len(found) == 1, f"{file}_test.ptx is not built in {PTX}"
-    return found[0].read_text()
+    found = [
+        PTX / f"{library}.dir/{file}_test.ptx"
+        for library in ("kernel_tests_ptx", "kernel_tests_ptx_rest")
+    ]
+    built = [path for path in found if path.exists()]
+    assert len(built) == 1, f"{file}_test.ptx is not built in {PTX}"
+    return built[0].read_text()
 
 
 def test_there_are_at_least_forty() -> None:

@@ -1,5 +1,5 @@
-// The model device under a test of kernels: an H200 whose blocks all run and are all traced, under
-// the conditions in the file that GPUBENCH_TEST_CONDITIONS names, if it is set. (The GPU's answer
+// The model device under a test of kernels: one whose blocks all run and are all traced, under the
+// conditions in the file that GPUBENCH_TEST_CONDITIONS names, if it is set. (The GPU's answer
 // to the same name: tests/kernels/gpu/device_under_test.hpp.)
 #pragma once
 
@@ -17,8 +17,10 @@
 
 namespace gpubench {
 
-// Set by tests/ptx, which runs the same tests on another engine and compares what was counted.
-inline model::MakeEngine engine_under_test;  // none: the source's
+// Set by tests/ptx, which runs the same tests on another engine and on older and newer devices, and
+// compares what was counted.
+inline model::MakeEngine engine_under_test;              // none: the source's
+inline std::string device_name_under_test = "h200-sxm";  // or the path of a device file
 inline std::function<void(const std::vector<model::Emulator::Run>&)> after_each_device;
 
 class DeviceUnderTest : public testing::Test {
@@ -42,7 +44,7 @@ class DeviceUnderTest : public testing::Test {
   // What the last launch did.
   const model::Counts& counts() const { return emulator.runs().back().profile.counts; }
 
-  const DeviceSpec device = device_spec("h200-sxm");
+  const DeviceSpec device = device_spec(device_name_under_test);
   model::DeviceMemory memory;
   model::Emulator emulator;
   std::string diagnostic;  // of a kernel that failed

@@ -106,7 +106,11 @@ unsigned result_alignment(const GemmShape& s) {
   return alignment({s.n * bytes, s.ldd * bytes});
 }
 
-std::string why_no_gemm(const GemmShape& s) {
+std::string why_no_gemm(const GemmShape& s, const DeviceSpec& device) {
+  const std::string unit = gemm_roof(s.type);
+  if (!device.find(unit + "_flops_per_clock_per_sm")) {
+    return device.title() + " has no unit for " + gemm_type_name(s.type) + " (" + unit + ')';
+  }
   const unsigned operands = operand_alignment(s), result = result_alignment(s);
   if (s.type == GemmType::fp8 && (operands < whole_alignment || result < whole_alignment)) {
     return "cuBLASLt multiplies fp8 only if all rows begin at multiples of 16 bytes";

@@ -34,8 +34,9 @@ struct GemmCost {
 // say.
 GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch = 1);
 
-// "" or why cuBLASLt does not take the shape (its documentation, cublasLtMatmul).
-std::string why_no_gemm(const GemmShape& shape);
+// "" or why there is none: the device has no unit for its type, or cuBLASLt does not take the shape
+// (its documentation, cublasLtMatmul).
+std::string why_no_gemm(const GemmShape& shape, const DeviceSpec& device);
 
 // At what multiple of bytes, 16 at most, every row of A and B begins and ends; and every row of D.
 unsigned operand_alignment(const GemmShape& shape);

@@ -102,9 +102,11 @@ struct Gemm::State {
 };
 
 Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
-  if (const std::string why = model::why_no_gemm(shape); !why.empty()) throw GemmUnavailable(why);
-  const model::GemmCost cost =
-      model::gemm_cost(shape, model::current_runtime()->device(), batch.count);
+  const DeviceSpec& device = model::current_runtime()->device();
+  if (const std::string why = model::why_no_gemm(shape, device); !why.empty()) {
+    throw GemmUnavailable(why);
+  }
+  const model::GemmCost cost = model::gemm_cost(shape, device, batch.count);
   const char* const unit = shape.type == GemmType::int8   ? "imma"
                            : shape.type == GemmType::fp32 ? "fma"
                                                           : "hmma";

@@ -1,4 +1,5 @@
-// mma.sync and ldmatrix: PTX ISA, "Matrix Fragments for mma.m16n8k8 / k16 / k32", "ldmatrix".
+// mma.sync and ldmatrix: PTX ISA, "Matrix Fragments for mma.m8n8k4 / m16n8k4 / k8 / k16 / k32",
+// "ldmatrix".
 #include <algorithm>
 #include <optional>
 
@@ -9,7 +10,7 @@
 namespace gpubench::model::ptx {
 namespace {
 
-constexpr unsigned rows = 16, columns = 8;
+constexpr unsigned most_rows = 16, columns = 8;
 
 struct Place {
   unsigned row, column;
@@ -50,8 +51,8 @@ void multiply(Warp& w, const Op& op, Mask mask) {
   for (const auto* list : {&e.sources, &e.more, &e.sums}) {
     for (const Register& r : *list) w.require(r.number, mask, "an element of a matrix");
   }
-  double a[rows * 32], b[32 * columns], sums[rows * columns];
-  const unsigned depth = e.depth, bytes = bytes_of(e.type);
+  double a[most_rows * 32], b[32 * columns], sums[most_rows * columns];
+  const unsigned rows = e.rows, depth = e.depth, bytes = bytes_of(e.type);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     each_element(w, e.sources, e.type, lane, [&](unsigned i, double x) {
       const Place p = place_of_a(bytes, lane, i);
@@ -68,7 +69,7 @@ void multiply(Warp& w, const Op& op, Mask mask) {
   }
   (has_wide_vectors() ? add_products_wide : add_products)(a, b, sums, rows, columns, depth);
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    for (unsigned i = 0; i < 4; ++i) {
+    for (unsigned i = 0; i < e.destinations.size(); ++i) {
       const Place p = place_of_c(lane, i);
       const double sum = sums[p.row * columns + p.column];
       const Register& d = e.destinations[i];
@@ -93,15 +94,18 @@ struct Shape {
   std::string_view shape, sum, a, b;
   Type type, sum_type;
   Tensor tensor;
-  unsigned depth;
+  unsigned rows, depth;
 };
 constexpr Shape shapes[] = {
-    {"m16n8k16", "f32", "f16", "f16", Type::f16, Type::f32, Tensor::fp16, 16},
-    {"m16n8k16", "f32", "bf16", "bf16", Type::bf16, Type::f32, Tensor::bf16, 16},
-    {"m16n8k8", "f32", "tf32", "tf32", Type::tf32, Type::f32, Tensor::tf32, 8},
-    {"m16n8k32", "f32", "e4m3", "e4m3", Type::e4m3, Type::f32, Tensor::fp8, 32},
-    {"m16n8k32", "s32", "s8", "s8", Type::s8, Type::s32, Tensor::int8, 32},
-    {"m16n8k16", "f64", "f64", "f64", Type::f64, Type::f64, Tensor::fp64, 16},
+    {"m16n8k16", "f32", "f16", "f16", Type::f16, Type::f32, Tensor::fp16, 16, 16},
+    {"m16n8k16", "f32", "bf16", "bf16", Type::bf16, Type::f32, Tensor::bf16, 16, 16},
+    {"m16n8k8", "f32", "tf32", "tf32", Type::tf32, Type::f32, Tensor::tf32, 16, 8},
+    {"m16n8k32", "f32", "e4m3", "e4m3", Type::e4m3, Type::f32, Tensor::fp8, 16, 32},
+    {"m16n8k32", "s32", "s8", "s8", Type::s8, Type::s32, Tensor::int8, 16, 32},
+    {"m16n8k16", "f64", "f64", "f64", Type::f64, Type::f64, Tensor::fp64, 16, 16},
+    {"m16n8k8", "f64", "f64", "f64", Type::f64, Type::f64, Tensor::fp64, 16, 8},
+    {"m16n8k4", "f64", "f64", "f64", Type::f64, Type::f64, Tensor::fp64, 16, 4},
+    {"m8n8k4", "f64", "f64", "f64", Type::f64, Type::f64, Tensor::fp64, 8, 4},
 };
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c"
@@ -120,14 +124,19 @@ void build_multiply(Builder& b) {
   extra.type = shape->type;
   extra.sum_type = shape->sum_type;
   extra.tensor = shape->tensor;
+  extra.rows = shape->rows;
   extra.depth = shape->depth;
   extra.destinations = b.vector_of(b.operand(0), bytes_of(shape->sum_type), true);
   extra.sources = b.vector_of(b.operand(1), width, false);
   extra.more = b.vector_of(b.operand(2), width, false);
   extra.sums = b.vector_of(b.operand(3), bytes_of(shape->sum_type), false);
-  const std::size_t of_a = rows * shape->depth * bytes_of(shape->type) / lanes / width;
-  if (extra.destinations.size() != 4 || extra.sources.size() != of_a ||
-      extra.more.size() != of_a / 2 || extra.sums.size() != 4) {
+  const auto registers = [&](unsigned elements) {
+    return std::size_t{elements} * bytes_of(shape->type) / lanes / width;
+  };
+  const std::size_t of_sums = shape->rows * columns / lanes;
+  if (extra.destinations.size() != of_sums || extra.sums.size() != of_sums ||
+      extra.sources.size() != registers(shape->rows * shape->depth) ||
+      extra.more.size() != registers(columns * shape->depth)) {
     b.refuse("has another number of registers");
   }
   Op& op = b.add(&multiply);

@@ -48,7 +48,7 @@ struct Extra {
   std::int64_t barrier_offset = 0;     // added to an mbarrier's address
   std::vector<Register> destinations;  // of vectors
   std::vector<Register> sources, more, sums;
-  unsigned columns = 0, depth = 0;  // of matrices
+  unsigned rows = 0, columns = 0, depth = 0;  // of matrices
   Type sum_type = Type::f32;
   Tensor tensor = Tensor::fp16;
   int first_sign = 1, second_sign = 1;
