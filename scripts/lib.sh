@@ -70,6 +70,7 @@ is_present() {
     libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
     python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
     shellcheck) command -v shellcheck >/dev/null ;;
+    clang-tidy) command -v clang-tidy >/dev/null ;;
     chromium)
       command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
         command -v google-chrome >/dev/null
@@ -81,8 +82,8 @@ is_present() {
 # Installs what only some tests need, or says that they will be skipped: Ubuntu has no such package,
 # and nobody should have to be root for them.
 wish_packages() {
-  local -a absent
-  mapfile -t absent < <(absent_of "$@")
+  local -a absent=()
+  find_absent "$@"
   ((${#absent[@]} > 0)) || return 0
   if ((EUID == 0)) && command -v apt-get >/dev/null; then
     say "installing ${absent[*]}"
@@ -92,17 +93,19 @@ wish_packages() {
   say "going on without ${absent[*]}: tests that need it are skipped"
 }
 
-absent_of() {
+# Into the caller's `absent`.
+find_absent() {
   local package
+  absent=()
   for package in "$@"; do
-    is_present "$package" || printf '%s\n' "$package"
+    is_present "$package" || absent+=("$package")
   done
 }
 
 # Installs those of the named Debian packages whose content is missing; instant if none is.
 ensure_packages() {
-  local -a absent as_root=()
-  mapfile -t absent < <(absent_of "$@")
+  local -a absent=() as_root=()
+  find_absent "$@"
   ((${#absent[@]} > 0)) || return 0
 
   command -v apt-get >/dev/null ||
@@ -123,7 +126,7 @@ ensure_packages() {
   quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
     -o DPkg::Lock::Timeout=300 "${absent[@]}" || die "apt-get install ${absent[*]} failed"
 
-  mapfile -t absent < <(absent_of "$@")
+  find_absent "$@"
   ((${#absent[@]} == 0)) ||
     die "still missing after installation: ${absent[*]} (needed: Debian 12, Ubuntu 24.04 or newer, with CMake 3.25 and Python 3.11)"
 }

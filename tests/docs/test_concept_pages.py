@@ -105,7 +105,7 @@ def test_a_head_of_another_form_is_one_clear_line(tree: Path, change, complaint,
 def test_a_readme_without_the_table_is_one_clear_line(tree: Path, capsys):
     (tree / "README.md").write_text("no table\n")
     assert docs.main(["--root", str(tree)]) == 2
-    assert "README has no block" in capsys.readouterr().err
+    assert "README.md has no block" in capsys.readouterr().err
 
 
 def test_it_runs_as_a_program():
