@@ -93,6 +93,7 @@ class NvmlMonitor final : public HealthMonitor {
 
   std::optional<double> max_sm_clock_hz() const override { return nvml_->max_sm_clock_hz(device_); }
   std::optional<std::string> driver_version() const override { return nvml_->driver_version(); }
+  DeviceState state() const override { return nvml_->state(device_); }
 
  private:
   std::unique_ptr<Nvml> nvml_;

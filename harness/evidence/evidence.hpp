@@ -35,12 +35,23 @@ inline constexpr std::uint64_t board_limit = 0x200;
 inline constexpr std::uint64_t reliability = 0x400;
 }  // namespace clock_reason
 
+// What kind of device this is, and how it is set up: what does not change while a run lasts. What
+// the driver does not tell is absent.
+struct DeviceState {
+  std::optional<std::string> uuid, vbios;
+  std::optional<bool> ecc, mig;
+  std::optional<unsigned> pcie_generation, pcie_generation_max, pcie_width, pcie_width_max;
+  std::optional<double> power_limit_w, power_limit_default_w;
+  std::optional<unsigned> processes;  // that compute on it, this one included
+};
+
 class HealthMonitor {
  public:
   virtual ~HealthMonitor() = default;
   virtual HealthSample sample() = 0;
   virtual std::optional<double> max_sm_clock_hz() const { return std::nullopt; }
   virtual std::optional<std::string> driver_version() const { return std::nullopt; }
+  virtual DeviceState state() const { return {}; }
 };
 
 // Watches a GPU through NVML. nullptr when that is not possible; `why_absent`, unless null, then

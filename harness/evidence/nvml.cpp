@@ -21,7 +21,8 @@ constexpr std::pair<int, const char*> kCommonAncestors[] = {
     {0, "one board"},    {10, "one switch"},    {20, "several switches"},
     {30, "host bridge"}, {40, "one NUMA node"}, {50, "between NUMA nodes"}};
 
-constexpr std::size_t kDriverVersionBytes = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+constexpr std::size_t kTextBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the longest asked for
+constexpr int kInsufficientSize = 7;    // NVML_ERROR_INSUFFICIENT_SIZE
 
 std::nullptr_t absent(std::string* why_absent, std::string reason) {
   if (why_absent) *why_absent = std::move(reason);
@@ -41,6 +42,23 @@ std::optional<Value> query(int (*function)(Parameters...), Arguments... argument
   return value;
 }
 
+// The same of a function that writes text.
+template <typename... Parameters, typename... Arguments>
+std::optional<std::string> text_of(int (*function)(Parameters...), Arguments... arguments) {
+  std::array<char, kTextBytes> text{};
+  if (!function || function(arguments..., text.data(), text.size()) != kNvmlSuccess) {
+    return std::nullopt;
+  }
+  return std::string(text.data());
+}
+
+// And of one that tells what is on now and what will be after a restart.
+std::optional<bool> is_on(int (*function)(NvmlDevice, int* now, int* later), NvmlDevice device) {
+  int now = 0, later = 0;
+  if (!function || function(device, &now, &later) != kNvmlSuccess) return std::nullopt;
+  return now != 0;
+}
+
 std::optional<double> scaled(std::optional<unsigned> value, double unit) {
   if (!value) return std::nullopt;
   return *value * unit;
@@ -51,6 +69,9 @@ std::optional<double> scaled(std::optional<unsigned> value, double unit) {
 struct Nvml::Functions {
   using DeviceClock = int(NvmlDevice, int domain, unsigned* megahertz);
   using DeviceReasons = int(NvmlDevice, unsigned long long* mask);
+  using DeviceNumber = int(NvmlDevice, unsigned* number);
+  using DeviceText = int(NvmlDevice, char* text, unsigned bytes);
+  using DeviceMode = int(NvmlDevice, int* now, int* later);
 
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -59,7 +80,13 @@ struct Nvml::Functions {
   int (*handle_by_pci_bus_id)(const char* pci_bus_id, NvmlDevice*) = nullptr;
   DeviceClock* clock = nullptr;
   DeviceClock* max_clock = nullptr;
-  int (*power)(NvmlDevice, unsigned* milliwatts) = nullptr;
+  DeviceNumber* power = nullptr;  // [mW], as the limits are
+  DeviceNumber *power_limit = nullptr, *power_limit_default = nullptr;
+  DeviceNumber *pcie_width = nullptr, *pcie_width_max = nullptr;
+  DeviceNumber *pcie_generation = nullptr, *pcie_generation_max = nullptr;
+  DeviceText *uuid = nullptr, *vbios = nullptr;
+  DeviceMode *ecc = nullptr, *mig = nullptr;
+  int (*processes)(NvmlDevice, unsigned* count, void* infos) = nullptr;
   int (*temperature)(NvmlDevice, int sensor, unsigned* celsius) = nullptr;
   DeviceReasons* event_reasons = nullptr;
   int (*p2p_status)(NvmlDevice, NvmlDevice, int capability, int* status) = nullptr;
@@ -74,6 +101,17 @@ struct Nvml::Functions {
     find(library, "nvmlDeviceGetClockInfo", clock);
     find(library, "nvmlDeviceGetMaxClockInfo", max_clock);
     find(library, "nvmlDeviceGetPowerUsage", power);
+    find(library, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
+    find(library, "nvmlDeviceGetPowerManagementDefaultLimit", power_limit_default);
+    find(library, "nvmlDeviceGetCurrPcieLinkWidth", pcie_width);
+    find(library, "nvmlDeviceGetMaxPcieLinkWidth", pcie_width_max);
+    find(library, "nvmlDeviceGetCurrPcieLinkGeneration", pcie_generation);
+    find(library, "nvmlDeviceGetMaxPcieLinkGeneration", pcie_generation_max);
+    find(library, "nvmlDeviceGetUUID", uuid);
+    find(library, "nvmlDeviceGetVbiosVersion", vbios);
+    find(library, "nvmlDeviceGetEccMode", ecc);
+    find(library, "nvmlDeviceGetMigMode", mig);
+    find(library, "nvmlDeviceGetComputeRunningProcesses_v3", processes);
     find(library, "nvmlDeviceGetTemperature", temperature);
     find(library, "nvmlDeviceGetCurrentClocksEventReasons", event_reasons);
     find(library, "nvmlDeviceGetP2PStatus", p2p_status);
@@ -133,12 +171,27 @@ std::optional<NvmlDevice> Nvml::device(const std::string& pci_bus_id,
 }
 
 std::optional<std::string> Nvml::driver_version() const {
-  std::array<char, kDriverVersionBytes> text{};
-  if (!functions_->driver_version ||
-      functions_->driver_version(text.data(), text.size()) != kNvmlSuccess) {
-    return std::nullopt;
-  }
-  return std::string(text.data());
+  return text_of(functions_->driver_version);
+}
+
+DeviceState Nvml::state(NvmlDevice device) const {
+  const Functions& f = *functions_;
+  DeviceState state{
+      .uuid = text_of(f.uuid, device),
+      .vbios = text_of(f.vbios, device),
+      .ecc = is_on(f.ecc, device),
+      .mig = is_on(f.mig, device),
+      .pcie_generation = query<unsigned>(f.pcie_generation, device),
+      .pcie_generation_max = query<unsigned>(f.pcie_generation_max, device),
+      .pcie_width = query<unsigned>(f.pcie_width, device),
+      .pcie_width_max = query<unsigned>(f.pcie_width_max, device),
+      .power_limit_w = scaled(query<unsigned>(f.power_limit, device), 1e-3),
+      .power_limit_default_w = scaled(query<unsigned>(f.power_limit_default, device), 1e-3),
+      .processes = {}};
+  unsigned count = 0;  // and no room for them: how many there are is told all the same
+  const int status = f.processes ? f.processes(device, &count, nullptr) : -1;
+  if (status == kNvmlSuccess || status == kInsufficientSize) state.processes = count;
+  return state;
 }
 
 std::optional<double> Nvml::sm_clock_hz(NvmlDevice device) const {

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "harness/evidence/evidence.hpp"
+
 namespace gpubench {
 
 using NvmlDevice = struct OpaqueNvmlDevice*;
@@ -34,6 +36,7 @@ class Nvml {
   std::optional<double> power_w(NvmlDevice device) const;
   std::optional<double> temperature_c(NvmlDevice device) const;  // of the GPU die
   std::optional<std::uint64_t> clocks_event_reasons(NvmlDevice device) const;
+  DeviceState state(NvmlDevice device) const;
   // How two GPUs of this machine are connected: "NVLink", or what PCIe traffic between them passes:
   // "PCIe (one board)", "PCIe (one switch)", "PCIe (several switches)", "PCIe (host bridge)", "PCIe
   // (one NUMA node)" or "PCIe (between NUMA nodes)".

@@ -41,6 +41,25 @@ ordered_json roofs_json(const std::vector<StatedRoof>& roofs) {
   return json;
 }
 
+ordered_json state_json(const DeviceState& state) {
+  ordered_json json = ordered_json::object();
+  const auto say = [&](const char* name, const auto& value) {
+    if (value) json[name] = *value;
+  };
+  say("uuid", state.uuid);
+  say("vbios", state.vbios);
+  say("ecc", state.ecc);
+  say("mig", state.mig);
+  say("pcie_generation", state.pcie_generation);
+  say("pcie_generation_max", state.pcie_generation_max);
+  say("pcie_width", state.pcie_width);
+  say("pcie_width_max", state.pcie_width_max);
+  say("power_limit_w", state.power_limit_w);
+  say("power_limit_default_w", state.power_limit_default_w);
+  say("processes", state.processes);
+  return json;
+}
+
 }  // namespace
 
 ordered_json context_json(const Options& options, Platform& platform, const char* executable) {
@@ -74,6 +93,9 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   if (!options.engine.empty()) json["engine"] = options.engine;
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
+    if (const ordered_json state = state_json(platform.health()->state()); !state.empty()) {
+      json["device_state"] = state;
+    }
   }
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{

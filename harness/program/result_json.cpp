@@ -78,6 +78,7 @@ void add_measurement(ordered_json& json, const Row& row, const TimeUnit& unit) {
   };
   say("label", row.bound);
   say("grade_roof", row.grade_roof);
+  say("measures", row.measures);
   say("verified", row.verified);
   say("counts", row.counts);
   say("assuming", row.assuming);

@@ -176,4 +176,4 @@ def test_a_device_without_such_tensor_cores_says_so() -> None:
         "--suite=full",
         f"--benchmark_filter=^tile_alignment/odd_k/dtype:fp8/k:{BASE}$",
     ).values()
-    assert "has no figure" in row["skip_reason"]
+    assert "has no unit for fp8" in row["skip_reason"]

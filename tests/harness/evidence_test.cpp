@@ -68,6 +68,22 @@ TEST_F(Monitor, GivesSiUnits) {
   EXPECT_EQ(nvml.why_absent, "");
 }
 
+TEST_F(Monitor, TellsHowTheDeviceIsSetUp) {
+  const auto monitor = nvml.open();
+  ASSERT_TRUE(monitor) << nvml.why_absent;
+  const DeviceState state = monitor->state();
+  EXPECT_EQ(state.uuid, "GPU-5ca1ab1e");
+  EXPECT_EQ(state.ecc, true) << "as it is now, not as it will be";
+  EXPECT_EQ(state.pcie_width, 8u);
+  EXPECT_EQ(state.pcie_width_max, 16u);
+  EXPECT_EQ(state.power_limit_w, 500);
+  EXPECT_EQ(state.processes, 2u);
+  EXPECT_FALSE(state.vbios) << "this library does not know";
+  nvml->state_status = fake_nvml_no_permission;
+  EXPECT_FALSE(monitor->state().ecc);
+  EXPECT_FALSE(monitor->state().uuid);
+}
+
 TEST_F(Monitor, EverySampleAsksAnew) {
   const auto monitor = nvml.open();
   ASSERT_TRUE(monitor) << nvml.why_absent;

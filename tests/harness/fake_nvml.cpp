@@ -105,6 +105,39 @@ int nvmlDeviceGetMaxClockInfo(void* device, int domain, unsigned* megahertz) {
   return checked(device, fake_nvml_state.max_clock_status);
 }
 
+int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
+  std::snprintf(text, length, "%s", "GPU-5ca1ab1e");
+  return checked(device, fake_nvml_state.state_status);
+}
+
+int nvmlDeviceGetEccMode(void* device, int* now, int* later) {
+  *now = 1;
+  *later = 0;
+  return checked(device, fake_nvml_state.state_status);
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* lanes) {
+  *lanes = 8;
+  return checked(device, fake_nvml_state.state_status);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* lanes) {
+  *lanes = 16;
+  return checked(device, fake_nvml_state.state_status);
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
+  *milliwatts = 500'000;
+  return checked(device, fake_nvml_state.state_status);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* infos) {
+  constexpr int insufficient_size = 7;
+  const bool has_room = infos != nullptr && *count >= 2;
+  *count = 2;
+  return checked(device, has_room ? fake_nvml_state.state_status : insufficient_size);
+}
+
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
   *milliwatts = fake_nvml_state.power_mw;
   return checked(device, fake_nvml_state.power_status);

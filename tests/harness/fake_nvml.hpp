@@ -24,6 +24,7 @@ struct FakeNvml {
   int reasons_status = fake_nvml_success;
   int driver_version_status = fake_nvml_success;
   int topology_status = fake_nvml_success;
+  int state_status = fake_nvml_success;
 
   unsigned sm_clock_mhz = 1755;
   unsigned max_sm_clock_mhz = 1980;

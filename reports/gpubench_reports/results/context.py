@@ -49,6 +49,7 @@ class Context:
     driver_version: str
     cuda_version: str
     compiler: str
+    compiler_flags: str | None  # None where the file does not say
     git_commit: str
     git_dirty: bool
     imported_from: str  # the program whose output was imported; empty for our own
@@ -57,6 +58,7 @@ class Context:
     schema_version: int
     concepts: Mapping[str, str]  # the question that each concept asks
     axes: Mapping[str, str]  # what one step of a swept argument is, such as "bytes"
+    device_state: Mapping[str, Any]  # ecc, pcie_width, ...: docs/result-format.md
 
     @property
     def older(self) -> bool:
@@ -94,6 +96,9 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
     roofs = context.get("roofs", [])
     if not isinstance(roofs, list):
         raise check.fail("context", f"'roofs' must be a list, not {shown(roofs)}")
+    state = context.get("device_state", {})
+    if not isinstance(state, dict):
+        raise check.fail("context", f"'device_state' must be an object, not {shown(state)}")
     return Context(
         device_kind=kind,
         device=device,
@@ -105,6 +110,9 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         driver_version=check.text(context, "driver_version", "context", ""),
         cuda_version=check.text(context, "cuda_version", "context", ""),
         compiler=check.text(context, "compiler", "context", ""),
+        compiler_flags=check.text(context, "compiler_flags", "context", "")
+        if "compiler_flags" in context
+        else None,
         git_commit=check.text(context, "git_commit", "context", ""),
         git_dirty=context.get("git_dirty", False) is True,
         imported_from=check.text(context, "imported_from", "context", ""),
@@ -115,6 +123,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         schema_version=version,
         concepts=words_of(check, context, "concepts", "context"),
         axes=legacy.AXIS_UNITS if older else words_of(check, context, "axes", "context"),
+        device_state=state,
     )
 
 
