@@ -42,7 +42,7 @@ def wheel(tmp_path_factory) -> Path:
         symlinks=True,
         ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "gallery"),
     )
-    for linked in ("harness/devices", "docs/concepts"):
+    for linked in ("harness/devices", "docs/concepts", "results/modelled"):
         shutil.copytree(ROOT / linked, tree / linked)
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
     succeed(
