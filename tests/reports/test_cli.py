@@ -148,7 +148,7 @@ def test_table_shows_figures_with_prefixes_and_the_error_of_the_prediction(write
         "its error",
         "bound",
     ]
-    (line,) = [line for line in lines if "strided_read" in line]
+    (line,) = [line for line in lines if line.startswith(" coalescing/strided_read")]
     assert re.split(r"\s{2,}", line.strip()) == [
         "coalescing/strided_read/stride:1",
         "low",

@@ -116,7 +116,14 @@ def test_one_column_has_the_answers_before_the_details_of_the_run(browser, addre
         ".map(h => [h.getBoundingClientRect().top, h.textContent]).sort((a, b) => a[0] - b[0])"
         ".map(p => p[1])"
     )
-    assert places == ["Is it healthy?", "Worst rows", "Its roofs", "All rows", "Device and run"]
+    assert places == [
+        "Is it healthy?",
+        "What changed since before.json?",
+        "Worst rows",
+        "Its roofs",
+        "All rows",
+        "Device and run",
+    ]
 
 
 def test_filters_and_counts(browser, address):

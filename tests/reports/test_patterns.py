@@ -129,13 +129,12 @@ def test_low_rows_of_the_tensor_cores_have_causes_of_their_own(load, says, seen,
     assert causes(refuted) == []
 
 
-def test_usual_causes_of_the_tensor_cores_are_not_those_of_other_units(load):
-    said = [c.says for c in one(load, make_row("a/b", label="tensor", roof_fraction=0.2)).causes]
-    assert any("whole waves of tiles" in cause for cause in said)
-    assert not any("the compiler made other instructions" in cause for cause in said)
-    for known in ({"penalty": 2.4}, {"waves": 2.9}):
-        odd = make_row("a/b", label="tensor", roof_fraction=0.2, **known)
-        assert not any("whole waves" in cause.says for cause in one(load, odd).causes)
+def test_no_cause_is_told_that_the_row_does_not_show(load):
+    for label in ("tensor", "dram", "fp32", "link", "host"):
+        found = one(load, make_row("a/b", label=label, roof_fraction=0.2))
+        assert found.causes == []
+        assert found.why == "the row's own figures do not show it"
+        assert found.next_steps == []
 
 
 def test_who_spills_is_not_told_to_take_fewer_registers(load):

@@ -18,6 +18,8 @@ Compares B with A, row by row: how many times as fast B is, with the 95 % interv
 from the intervals of both times. An interval that contains 1 shows no difference. Prints the rows
 that changed, most first, and counts the others.
 
+--against=h100-sxm compares one file with the modelled run of that device.
+
 --fail-on=5% makes the exit code 1 when a row of B is slower by more than 5 %: by the whole of its
 interval where it has one. Rows of A that B lacks, or that failed there, fail it too.
 
@@ -33,7 +35,12 @@ every output says so. Rows that only one file has are listed.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A.json", type=Path, help="the reference")
     parser.add_argument(
-        "others", metavar="B.json", type=Path, nargs="+", help="what is compared with it"
+        "others", metavar="B.json", type=Path, nargs="*", help="what is compared with it"
+    )
+    parser.add_argument(
+        "--against",
+        metavar="DEVICE",
+        help="compare A.json with the modelled run of this device that comes with the package",
     )
     parser.add_argument(
         "--by",
@@ -76,16 +83,23 @@ def _percent(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int | None:
+    from gpubench_reports.results.baselines import baseline
     from gpubench_reports.results.reader import read
 
-    last = options.others[-1]
+    paths = [options.a, *options.others]
+    if options.against is None and not options.others:
+        raise ReportError(options.a, "what is it to be compared with? Name a file, or --against")
+    last = paths[-1]
     directory = options.out
     if options.charts and not directory:
         directory = last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
-    of_many = len(options.others) > 1 or options.by or options.of_roof
+    count = len(paths) + (options.against is not None)
+    of_many = count > 2 or options.by or options.of_roof
     if of_many and (options.json or options.fail_on is not None):
         raise ReportError("--json and --fail-on", "are for two files, row by row")
-    results = [read(path) for path in (options.a, *options.others)]
+    results = [read(path) for path in paths]
+    if options.against is not None:
+        results.insert(0, baseline(options.against))
     if not of_many:
         return _compare_two(results[0], results[1], directory, options)
     from gpubench_reports.comparisons import speedups

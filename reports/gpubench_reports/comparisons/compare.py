@@ -90,6 +90,18 @@ def changed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[size[found].sort_values(ascending=False, kind="stable").index]
 
 
+def in_a_sentence(comparison: Comparison) -> str:
+    """How many rows changed, and the one that lost most."""
+    moved = changed(comparison.rows)
+    slower, faster = moved[moved["ratio"] < 1], moved[moved["ratio"] > 1]
+    rest = len(comparison.rows) - len(moved)
+    words = f"{len(slower)} slower, {len(faster)} faster, {rest} unchanged"
+    if slower.empty:
+        return words
+    worst = slower.loc[slower["ratio"].idxmin()]
+    return f"{words}; worst: {worst['name']} at {worst['ratio'] * 100:.3g} % of its speed"
+
+
 def failures(comparison: Comparison, limit: float) -> list[str]:
     """What of B is slower than A by more than `limit`, a fraction, in a line each, worst first: by
     the whole of the interval where there is one. Then what A measured and B did not."""

@@ -14,9 +14,10 @@ from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding
 from gpubench_reports.rules.goals import Outcome
 from gpubench_reports.rules.verdicts.health import health
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, UNGRADED, Verdict, worst
+from gpubench_reports.rules.verdicts.verdict import FINE, MEANT, UNGRADED, Verdict, worst
 
 _MOST = 15  # rows in a list
+_MOST_MEANT = 3  # of those that demonstrate something
 
 
 def to_markdown(
@@ -35,6 +36,9 @@ def to_markdown(
         f"{escape('; '.join(state.sentences) or 'nothing is known')}.",
         "",
     ]
+    if state.fault:
+        fault = state.fault
+        lines += [f"**Probably: {escape(fault.sentence)}.** Look at: {escape(fault.look)}.", ""]
     lines += _verdict(result, verdicts)
     for comparison in comparisons:
         lines += _comparison(comparison)
@@ -106,26 +110,33 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     lines = []
     for row in failed[:_MOST].to_dict("records"):
         lines.append(f"- {_code(row['name'])} **failed**: {escape(row['reason'])}")
-    off = [v for v in verdicts.values() if v.grade not in (EXPECTED, UNGRADED)]
-    off.sort(key=lambda verdict: -verdict.severity)
-    for verdict in off[:_MOST]:
-        lines.append(
-            f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
-            f"Why: {escape(verdict.why)}."
-        )
+    off = [v for v in verdicts.values() if v.grade not in FINE]
+    off.sort(key=lambda verdict: (not verdict.measures, -verdict.lost, -verdict.severity))
+    lines += [_told(verdict) for verdict in off[:_MOST]]
     hidden = max(len(failed) - _MOST, 0) + max(len(off) - _MOST, 0)
     if hidden:
         lines.append(f"- and {hidden} more")
+    meant = [_told(v) for v in verdicts.values() if v.grade == MEANT]
+    shown = ["### Low on purpose", "", *meant[:_MOST_MEANT], ""] if meant else []
     if lines:
-        return ["### Not as expected", "", *lines, ""]
+        return ["### Not as expected", "", *lines, "", *shown]
     nearest = worst(verdicts.values())
     if not nearest:
-        return ["No row was graded.", ""]
+        return ["No row was graded.", "", *shown]
     (found,) = nearest
     row = result.ok[result.ok["name"] == found.name].iloc[0]
-    graded = sum(verdict.grade != UNGRADED for verdict in verdicts.values())
+    graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
     place = f"{_code(found.name)} at {headline_text(row)}: {escape(found.sentence)}"
-    return [f"All {graded} graded rows are as expected. The nearest to being low is {place}.", ""]
+    fine = f"All {graded} other graded rows" if meant else f"All {graded} graded rows"
+    fine += f" are as expected. The nearest to being low is {place}."
+    return [fine, "", *shown]
+
+
+def _told(verdict: Verdict) -> str:
+    return (
+        f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
+        f"Why: {escape(verdict.why)}."
+    )
 
 
 def _comparison(comparison: Comparison) -> list[str]:

@@ -11,7 +11,7 @@ from gpubench_reports.common.units import argument_text
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.headlines import headline_text, quantity_of
 from gpubench_reports.results.sweeps import alike, axes
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, UNGRADED, Verdict
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, FINE, MEANT, UNGRADED, Verdict
 
 _MOST_KERNELS = 4  # in a text of one paragraph
 
@@ -105,7 +105,8 @@ def _grades(found: list[Verdict]) -> list[str]:
     """How far the rows are from what each was compared with, and why some were not."""
     graded = [v for v in found if v.grade != UNGRADED]
     fine = [v for v in graded if v.grade == EXPECTED]
-    off = sorted((v for v in graded if v.grade != EXPECTED), key=lambda v: -v.severity)
+    off = sorted((v for v in graded if v.grade not in FINE), key=lambda v: -v.severity)
+    meant = [v for v in graded if v.grade == MEANT]
     said = []
     if off:
         parts = [
@@ -114,6 +115,9 @@ def _grades(found: list[Verdict]) -> list[str]:
         ]
         more = f", and {len(off) - 2} more are not as expected" if len(off) > 2 else ""
         said.append("Not as expected: " + _listed(parts) + more + ".")
+    if meant:
+        lowest = min(v.share for v in meant)
+        said.append(f"Low on purpose: {_count(len(meant))}, down to {lowest * 100:.3g} %.")
     if fine:
         shares: dict[str, list[float]] = {}
         for verdict in fine:
@@ -122,7 +126,7 @@ def _grades(found: list[Verdict]) -> list[str]:
         if len(shares) > 1:
             counts = [len(some) for some in shares.values()]
             each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
-        which = _all(len(fine)) if not off else f"{_count(len(fine))} as expected"
+        which = f"{_count(len(fine))} as expected" if off or meant else _all(len(fine))
         said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
     without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
     if without:

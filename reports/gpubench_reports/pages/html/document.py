@@ -100,9 +100,9 @@ def _footer() -> str:
     return (
         "Grades: against what was recorded or published for the row on this device (within "
         f"{limits['recorded'] * 100:.0f} %), else against its law (within the row's tolerance), "
-        f"else the model's prediction (within {limits['prediction'] * 100:.0f} %), else its roof "
-        f"(from {limits['roof_low'] * 100:.0f} to {limits['roof_high'] * 100:.0f} %). Prefixes "
-        f"are powers of 1000. gpubench-report {__version__}."
+        "else the model's prediction (within twice the model's error for its concept), else its "
+        f"roof (from {limits['roof_low'] * 100:.0f} to {limits['roof_high'] * 100:.0f} %). "
+        f"Prefixes are powers of 1000. gpubench-report {__version__}."
     )
 
 

@@ -6,11 +6,21 @@ from dataclasses import dataclass
 from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.comparisons.ranges import Range
+from gpubench_reports.results.baselines import baseline, baselines
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding, judge_claims
+from gpubench_reports.rules.diagnosis.diagnose import Diagnosis, why_changed
 from gpubench_reports.rules.verdicts.health import Health, health
 from gpubench_reports.rules.verdicts.judge import judge
 from gpubench_reports.rules.verdicts.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one other file has otherwise, and what would explain it, the likeliest first."""
+
+    comparison: Comparison
+    why: Sequence[Diagnosis]
 
 
 @dataclass(frozen=True)
@@ -22,23 +32,38 @@ class Facts:
     verdicts: Mapping[str, Verdict]
     health: Health
     findings: Sequence[Finding]
-    comparisons: Sequence[Comparison]
+    changes: Sequence[Change]
     means: speedups.Speedups | None  # over all files, where they are more than two
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        return [change.comparison for change in self.changes]
 
 
 def gather(
     result: ResultFile, others: Sequence[ResultFile] = (), recorded: Sequence[Range] = ()
 ) -> Facts:
-    """The facts about `result`, compared with `others`; `recorded` are ranges of its device.
+    """The facts about `result`, compared with `others`, else with what the model says of its
+    device; `recorded` are ranges of its device.
 
     Raises ReportError when another file has no row in common with this one.
     """
+    others = others or _modelled(result)
     return Facts(
         result=result,
         others=others,
         verdicts=judge(result, recorded),
         health=health(result),
         findings=judge_claims(result),
-        comparisons=[compare(other, result) for other in others],
+        changes=[Change(compare(other, result), why_changed(other, result)) for other in others],
         means=speedups.table([result, *others]) if len(others) > 1 else None,
     )
+
+
+def _modelled(result: ResultFile) -> list[ResultFile]:
+    """What the model says of a measured file's device, where it has rows of the same names."""
+    context = result.context
+    if context.modelled or context.device not in baselines():
+        return []
+    found = baseline(context.device)
+    return [found] if result.ok["name"].isin(found.ok["name"]).any() else []

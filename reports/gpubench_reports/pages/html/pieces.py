@@ -3,9 +3,15 @@
 from dataclasses import dataclass
 
 from gpubench_reports.pages.html.markup import Markup, tag, text
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, MEANT, UNGRADED
 
-GRADE_LOOKS = {EXPECTED: "good", LOW: "bad", HIGH: "doubt", UNGRADED: "small"}
+GRADE_LOOKS = {
+    EXPECTED: "good",
+    LOW: "bad",
+    HIGH: "doubt",
+    MEANT: "small",
+    UNGRADED: "small",
+}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, data_block, tag
 from gpubench_reports.pages.html.pieces import row_name
 from gpubench_reports.rules.verdicts.rulebook import rules
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED, Verdict
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, MEANT, UNGRADED, Verdict
 
 _MOST_ROWS = 1500  # of the table, and with raw values
 
@@ -21,7 +21,7 @@ def listed_rows(facts: Facts) -> pd.DataFrame:
     rows, verdicts = facts.result.rows, facts.verdicts
     if len(rows) <= _MOST_ROWS:
         return rows
-    order = {LOW: 1, HIGH: 1, EXPECTED: 3, UNGRADED: 3}
+    order = {LOW: 1, HIGH: 1, EXPECTED: 3, MEANT: 3, UNGRADED: 3}
     rank = [
         0 if status == "failed" else order[verdicts[name].grade] if name in verdicts else 2
         for name, status in zip(rows["name"], rows["status"], strict=True)
@@ -149,8 +149,7 @@ def _words(verdict: Verdict) -> str:
     if verdict.means:
         parts.append(f"That is: {verdict.means}.")
     for cause in verdict.causes:
-        seen = f"seen ({cause.evidence})" if cause.seen else "usual"
-        parts.append(f"{cause.says} [{seen}]: {cause.change}.")
+        parts.append(f"{cause.says} ({cause.evidence}): {cause.change}.")
     if verdict.change:
         parts.append(f"To be faster: {verdict.change}. Would not help: {verdict.no_help}.")
     return " ".join(parts)

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from gpubench_reports.pages.html.facts import Facts
+from gpubench_reports.comparisons.compare import changed, in_a_sentence
+from gpubench_reports.pages.html.facts import Change, Facts
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import GRADE_LOOKS, card, show_rows
 from gpubench_reports.pages.html.roofs_card import roofs_card
 from gpubench_reports.pages.html.worst_card import worst_card
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
 from gpubench_reports.rules.verdicts.rulebook import wall_means
 from gpubench_reports.rules.verdicts.verdict import UNGRADED, Verdict
 
@@ -20,7 +22,14 @@ def summary(facts: Facts) -> Markup:
         tag("h2", "Summary"),
         tag(
             "div",
-            tag("div", _health_card(facts), _counts_card(facts), _device_card(facts.result)),
+            tag(
+                "div",
+                _health_card(facts),
+                # How far a model is off is told with the comparison.
+                *[_changed_card(one) for one in facts.changes if not one.comparison.mixed],
+                _counts_card(facts),
+                _device_card(facts.result),
+            ),
             tag("div", worst_card(facts)),
             tag("div", roofs_card(facts.result)),
             class_="first",
@@ -62,8 +71,32 @@ def _health_card(facts: Facts) -> Markup:
     return card(
         "Is it healthy?",
         tag("p", word, class_=f"state {look}"),
+        *_told(found.fault),
         tag("ul", [tag("li", sentence) for sentence in found.sentences], class_="plain"),
     )
+
+
+def _changed_card(change: Change) -> Markup:
+    """What another file has otherwise, and what would explain it."""
+    comparison = change.comparison
+    moved = changed(comparison.rows)
+    slower = bool((moved["ratio"] < 1).any())
+    concepts = ", ".join(dict.fromkeys(moved["concept"]))
+    return card(
+        f"What changed since {comparison.a.path.name}?",
+        tag("p", in_a_sentence(comparison), class_=f"state {'bad' if slower else 'good'}"),
+        *_told(next(iter(change.why), None)),
+        tag("p", f"Concepts that moved: {concepts}.", class_="small") if concepts else None,
+    )
+
+
+def _told(fault: Diagnosis | None) -> list[Markup]:
+    if fault is None:
+        return []
+    return [
+        tag("p", tag("strong", "Probably: "), f"{fault.sentence}."),
+        tag("p", tag("strong", "Look at: "), f"{fault.look}."),
+    ]
 
 
 def _counts_card(facts: Facts) -> Markup:

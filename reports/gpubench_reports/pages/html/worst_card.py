@@ -5,7 +5,7 @@ from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import GRADE_LOOKS, card, row_name
 from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, UNGRADED, Verdict, worst
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, FINE, Verdict, worst
 
 _WORST = 3  # rows that the summary tells, each of another concept
 
@@ -30,7 +30,7 @@ def worst_card(facts: Facts) -> Markup:
     if not entries:
         words = "No row was graded: the file has neither laws, nor predictions, nor roofs."
         return card(title, tag("p", words))
-    off = sum(verdict.grade not in (EXPECTED, UNGRADED) for verdict in verdicts.values())
+    off = sum(verdict.grade not in FINE for verdict in verdicts.values())
     lead = f"{off} rows are not as expected" if off != 1 else "One row is not as expected"
     if not off:
         lead = "All graded rows are as expected. Nearest to low, worst row per concept, "

@@ -12,6 +12,7 @@ from gpubench_reports.comparisons.compare import Comparison, changed
 from gpubench_reports.comparisons.speedups import Speedups
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
+from gpubench_reports.rules.diagnosis.diagnose import why_changed
 
 # Rows of a comparison that are printed unless all are asked for.
 _MOST_CHANGED, _MOST_ALONE = 40, 10
@@ -28,6 +29,9 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
     shown = comparison.rows if everything else changed(comparison.rows)[:_MOST_CHANGED]
     if not shown.empty:
         console.print(_comparison_table(shown))
+    for told in why_changed(comparison.a, comparison.b)[:1]:
+        console.print(bold(f"probably: {told.sentence}"))
+        console.print(Text(f"look at:  {told.look}"))
     counts = comparison.rows["verdict"].value_counts()
     words = {
         "faster": "B faster",

@@ -1,5 +1,6 @@
 """A result file in the terminal."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 import pandas as pd
@@ -10,7 +11,8 @@ from gpubench_reports.pages.columns import NONE, columns_of
 from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.verdict import Verdict
+from gpubench_reports.rules.verdicts.health import health
+from gpubench_reports.rules.verdicts.verdict import FINE, GRADES, Verdict, worst
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
@@ -24,6 +26,8 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
     console.print(bold(run_text(context)))
     if context.modelled:
         console.print(bold("MODELLED, not measured: these figures are predictions."))
+    for line in _answers(result, verdicts):
+        console.print(Text(line))
     if not result.ok.empty:
         table, notes = _result_table(result.ok[:MOST_ROWS], verdicts, context)
         console.print(table)
@@ -40,6 +44,23 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
             console.print(bold(f"{len(lost)} {word}"))
             for name, why in zip(lost["name"], lost["reason"], strict=True):
                 console.print(Text(f"  {name}: {why}"))
+
+
+def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
+    """Is it healthy, is it good, what is the worst?"""
+    lines = []
+    if not result.context.modelled:
+        state = health(result)
+        word = {True: "healthy", False: "NOT HEALTHY", None: "health not observed"}[state.well]
+        lines.append(f"{word}: {'; '.join(state.sentences) or 'nothing is known'}")
+        if state.fault:
+            lines += [f"probably: {state.fault.sentence}", f"look at:  {state.fault.look}"]
+    counts = Counter(verdict.grade for verdict in verdicts.values())
+    lines.append(", ".join(f"{counts[grade]} {grade}" for grade in GRADES if counts[grade]))
+    off = [verdict for verdict in worst(verdicts.values(), 3) if verdict.grade not in FINE]
+    for n, verdict in enumerate(off):
+        lines.append(f"{'worst: ' if n == 0 else '       '}{verdict.name}: {verdict.sentence}")
+    return [line for line in lines if line]
 
 
 def _result_table(

@@ -4,23 +4,29 @@ from dataclasses import dataclass
 
 from gpubench_reports.common.units import si
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.diagnosis.diagnose import Diagnosis, diagnose
 from gpubench_reports.rules.verdicts.rulebook import rules
 
 
 @dataclass(frozen=True)
 class Health:
     """What a file says about the state of its device, in sentences; `well` is False if one is bad
-    and None where nothing was observed."""
+    and None where nothing was observed. `fault` would explain its rows."""
 
     well: bool | None
     sentences: list[str]
+    fault: Diagnosis | None = None
 
 
 def health(result: ResultFile) -> Health:
-    """Clock, throttling, temperature, convergence and failures of a file."""
+    """Clock, throttling, temperature, convergence and failures of a file, and the one fault that
+    would explain its rows."""
     rows, ok = result.rows, result.ok
     limits = rules()["limits"]
     said, bad = [], False
+    fault = next(iter(diagnose(result)), None)
+    if fault:
+        bad = True
     failed = int((rows["status"] == "failed").sum())
     if failed:
         said.append(f"{_rows(failed)} gave wrong results or could not run")
@@ -28,7 +34,7 @@ def health(result: ResultFile) -> Health:
     shaky = int((ok["converged"] == 0).sum())
     if shaky:
         said.append(f"{_rows(shaky)} did not converge")
-        bad = True
+        bad = bad or shaky > limits["shaky"] * len(ok)
     if result.context.modelled:
         said.append("nothing was measured: a modelled device is never hot or throttled")
         return Health(False if bad else None, said)
@@ -53,7 +59,7 @@ def health(result: ResultFile) -> Health:
     observed = not (clock.empty and warm.empty and ok["throttled"].isna().all())
     if not observed:
         said.append("clock, temperature and throttling were not recorded")
-    return Health(False if bad else True if observed else None, said)
+    return Health(False if bad else True if observed else None, said, fault)
 
 
 def _rows(count: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from gpubench_reports.comparisons.ranges import Range
 from gpubench_reports.results.quantities import BY_COLUMN
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.model_error import is_known, sigma_of
 from gpubench_reports.rules.verdicts.derived import with_derived
 from gpubench_reports.rules.verdicts.rulebook import (
     evidence_of,
@@ -16,9 +17,17 @@ from gpubench_reports.rules.verdicts.rulebook import (
     is_met,
     rules,
 )
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, UNGRADED, Cause, Verdict
+from gpubench_reports.rules.verdicts.verdict import (
+    EXPECTED,
+    HIGH,
+    LOW,
+    MEANT,
+    UNGRADED,
+    Cause,
+    Verdict,
+)
 
-_GRADES = {"low": LOW, "high": HIGH}
+_GRADES = {"low": (LOW, MEANT), "high": (HIGH,)}
 _LAW, _ROOF = "the predicted limit", "its {} roof"  # yardsticks that the run's roofs are part of
 
 
@@ -40,7 +49,7 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
     for record in figures.to_dict("records"):
         verdict = _judge_row(record, by_row.get(record["name"], []), measured)
         by_roof = verdict.yardstick in (_LAW, _ROOF.format(verdict.label))
-        if verdict.grade == LOW and by_roof and verdict.label in unproven:
+        if verdict.grade in (LOW, MEANT) and by_roof and verdict.label in unproven:
             verdict = replace(
                 verdict,
                 grade=UNGRADED,
@@ -77,11 +86,13 @@ def _judge_row(row: dict[str, Any], recorded: list[Range], measured: bool) -> Ve
     grade, severity = UNGRADED, math.nan
     if not math.isnan(low):
         grade = LOW if share < low else HIGH if share > high else EXPECTED
+        if grade == LOW and row["raw"].get("demonstrates"):
+            grade = MEANT
         # The distance from 1 over the allowed one, as logarithms: half is as far as twice.
         edge = low if share < 1 else high
         allowed = abs(math.log(edge)) if edge > 0 and edge != 1 else math.inf
         severity = abs(math.log(share)) / allowed if allowed < math.inf else 0.0
-    causes = _causes(row, grade, measured) if grade in (LOW, HIGH) else []
+    causes = _causes(row, grade) if grade in (LOW, MEANT, HIGH) else []
     by_label = first_fitting(row, "walls")
     advice = pattern or first_fitting(row, "advice")
     return Verdict(
@@ -101,6 +112,7 @@ def _judge_row(row: dict[str, Any], recorded: list[Range], measured: bool) -> Ve
         change=advice.get("change", ""),
         no_help=advice.get("no_help", ""),
         no_grade=_no_grade(row, measured) if grade == UNGRADED else "",
+        measures=str(row["raw"].get("measures", "")),
     )
 
 
@@ -124,17 +136,28 @@ def _yardstick(
     if ratio > 0:
         tolerance = row["law_tolerance"] if row["law_tolerance"] > 0 else limits["law"]
         tolerance = min(tolerance, 0.95)
+        low, high = 1 - tolerance, 1 + tolerance
+        if measured and is_known(row["concept"]):
+            # The model is held to a law closely, since both leave out the same; a device is not.
+            edge = _edge(row)
+            low, high = min(low, 1 / edge), max(high, edge)
         if row["better"] == "lower" and row["law_value"] > 0:  # the law is a time
             ratio = 1 / ratio
-        return ratio, _LAW, 1 - tolerance, 1 + tolerance
+        return ratio, _LAW, low, high
     if measured and row["model_seconds"] > 0:
         share = row["model_seconds"] / row["seconds"]
-        tolerance = limits["prediction"]
-        return share, "the model's prediction", 1 / (1 + tolerance), 1 / (1 - tolerance)
+        edge = _edge(row)
+        return share, "the model's prediction", 1 / edge, edge
     if row["roof_fraction"] > 0:
         roof = _ROOF.format(row["label"]) if row["label"] else "its roof"
         return row["roof_fraction"], roof, limits["roof_low"], limits["roof_high"]
     return math.nan, "", math.nan, math.nan
+
+
+def _edge(row: dict[str, Any]) -> float:
+    """The factor by which a measured row may be off the prediction: two standard deviations of the
+    model's error for its concept."""
+    return math.exp(2 * sigma_of(row["concept"]))
 
 
 def _less_is_more(quantity: str) -> bool:
@@ -155,20 +178,10 @@ def _no_grade(row: dict[str, Any], measured: bool) -> str:
     return f"no law at this size or shape, nothing recorded, {prediction}, {roof}"
 
 
-def _causes(row: dict[str, Any], grade: str, measured: bool) -> list[Cause]:
-    """The rules that fit, those seen in the row's figures first; what a figure refutes is left
-    out. Of a modelled row only those seen: no clock, neighbour or cable slows a model."""
-    found = []
-    for rule in rules()["causes"]:
-        if _GRADES[rule["grade"]] != grade or not is_about(row, rule):
-            continue
-        met = is_met(row, rule)
-        if met is False:
-            continue
-        seen = met is True and "when" in rule
-        if not (seen or measured):
-            continue
-        found.append(
-            Cause(rule["says"], rule["change"], seen, evidence_of(row, rule) if seen else "")
-        )
-    return sorted(found, key=lambda cause: not cause.seen)
+def _causes(row: dict[str, Any], grade: str) -> list[Cause]:
+    """The rules whose conditions the row's own figures meet."""
+    return [
+        Cause(rule["says"], rule["change"], evidence_of(row, rule))
+        for rule in rules()["causes"]
+        if grade in _GRADES[rule["grade"]] and is_about(row, rule) and is_met(row, rule) is True
+    ]

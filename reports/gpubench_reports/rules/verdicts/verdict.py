@@ -5,16 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
+MEANT = "low on purpose"  # a row that demonstrates what to avoid
+GRADES = (EXPECTED, LOW, HIGH, MEANT, UNGRADED)
+FINE = (EXPECTED, MEANT, UNGRADED)  # nothing to look into
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason for a grade: `seen` in the row's own figures, which `evidence` quotes, or only usual
-    (and not ruled out by any)."""
+    """A reason for a grade, seen in the row's own figures, which `evidence` quotes."""
 
     says: str
     change: str
-    seen: bool
     evidence: str
 
 
@@ -31,6 +32,7 @@ class Verdict:
     yardstick  what it was compared with, in words
     expected   the lowest and the highest share as expected
     severity   1 at the edge of what is expected, more beyond; NaN where not graded
+    measures   the roof that the row is a measurement of; empty for most
     no_grade   why it is not graded; empty where it is
     """
 
@@ -50,6 +52,7 @@ class Verdict:
     change: str = ""
     no_help: str = ""
     no_grade: str = ""
+    measures: str = ""
 
     @property
     def sentence(self) -> str:
@@ -70,33 +73,43 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """The causes that the row's own figures show; else the first usual one; else the advice."""
-        seen = [cause for cause in self.causes if cause.seen]
-        if seen:
+        """The causes that the row's own figures show, if there are any."""
+        if self.causes:
             return "; ".join(
                 cause.says if cause.evidence == self.shown else f"{cause.says} ({cause.evidence})"
-                for cause in seen
+                for cause in self.causes
             )
-        if self.causes:
-            return f"the row's figures do not show why; most often {self.causes[0].says}"
-        return self.means or "cause unknown"
+        return "the row's own figures do not show it"
+
+    @property
+    def lost(self) -> float:
+        """The share of its time that the row would not take at the edge of what is expected."""
+        return max(0.0, 1 - self.share / self.expected[0])
 
     @property
     def next_steps(self) -> list[str]:
-        """What to do about the causes that are seen; else about the first usual one."""
-        seen = [cause.change for cause in self.causes if cause.seen]
-        return seen or [cause.change for cause in self.causes[:1]]
+        """What to do about the causes that are seen."""
+        return [cause.change for cause in self.causes]
 
 
 def worst(verdicts: Iterable[Verdict], count: int = 1) -> list[Verdict]:
-    """The rows farthest beyond what is expected, then those as expected that are the nearest to
-    being low, one a concept and at most `count`. Empty where none was graded."""
-    graded = [v for v in verdicts if not math.isnan(v.severity)]
+    """The rows that are not as expected: those that measure a roof first, since others lean on it,
+    then by the time they lose. Then those as expected that are the nearest to being low. One a
+    concept, at most `count`; no demonstration. Empty where none was graded."""
+    graded = [v for v in verdicts if not math.isnan(v.severity) and v.grade != MEANT]
     below = any(v.share < 1 for v in graded)
 
-    def order(verdict: Verdict) -> tuple[bool, bool, float]:
+    def order(verdict: Verdict) -> tuple[bool, bool, bool, float, float]:
         expected = verdict.grade == EXPECTED
-        return expected, expected and below and verdict.share >= 1, -verdict.severity
+        nearest = expected and below and verdict.share >= 1
+        off = not expected
+        return (
+            expected,
+            nearest,
+            not (off and verdict.measures),
+            -verdict.lost if off else 0.0,
+            -verdict.severity,
+        )
 
     found: dict[str, Verdict] = {}
     for verdict in sorted(graded, key=order):

@@ -1,0 +1,103 @@
+"""What a file says of its device's state, as evidence for or against a fault: in words, or "" for
+none."""
+
+import math
+from collections.abc import Callable
+
+from gpubench_reports.common.units import si
+from gpubench_reports.results.device_files import read_device, shipped_devices
+from gpubench_reports.results.reader import ResultFile
+
+_MANY = 0.10  # of the rows
+_LOW_CLOCK, _WIDE, _HOT = 0.95, 0.05, 84
+_OPTIMISED = ("-O2", "-O3", "-Ofast")
+
+
+def _share(result: ResultFile, wanted: "object") -> float:
+    ok = result.ok
+    return float(wanted.mean()) if len(ok) else 0.0  # type: ignore[attr-defined]
+
+
+def low_clock(result: ResultFile, reference_hz: float) -> str:
+    ok = result.ok
+    found = []
+    throttled = _share(result, ok["throttled"] > 0)
+    if throttled > _MANY:
+        found.append(f"the driver held the clock back in {throttled:.0%} of the rows")
+    clock = ok["sm_clock_hz"].dropna()
+    if reference_hz > 0 and not clock.empty and clock.median() < _LOW_CLOCK * reference_hz:
+        found.append(
+            f"the SMs ran at {si(clock.median(), 'Hz')}, {clock.median() / reference_hz:.0%} of "
+            f"{si(reference_hz, 'Hz')}"
+        )
+    if (ok["temperature_c"] > _HOT).any():
+        found.append(f"up to {ok['temperature_c'].max():.0f} °C")
+    return "; ".join(found)
+
+
+def power(result: ResultFile, reference_hz: float) -> str:
+    return low_clock(result, reference_hz)
+
+
+def slow_memory(result: ResultFile, reference_hz: float) -> str:
+    state = result.context.device_state
+    return "ECC is on" if state.get("ecc") is True else ""
+
+
+def narrow_link(result: ResultFile, reference_hz: float) -> str:
+    state = result.context.device_state
+    width, widest = state.get("pcie_width"), state.get("pcie_width_max")
+    generation, latest = state.get("pcie_generation"), state.get("pcie_generation_max")
+    found = []
+    if width and widest and width < widest:
+        found.append(f"the link trained at x{width} of x{widest}")
+    if generation and latest and generation < latest:
+        found.append(f"at generation {generation} of {latest}")
+    return " ".join(found)
+
+
+def debug_host(result: ResultFile, reference_hz: float) -> str:
+    return not_optimised(result, reference_hz)
+
+
+def not_optimised(result: ResultFile, reference_hz: float) -> str:
+    flags = result.context.compiler_flags
+    if flags and not any(flag in flags.split() for flag in _OPTIMISED):
+        return f"compiled with {flags.strip() or 'no flags'}"
+    return "compiled without flags" if flags == "" else ""
+
+
+def unsteady(result: ResultFile, reference_hz: float) -> str:
+    ok = result.ok
+    shaky = _share(result, ok["converged"] == 0)
+    width = (ok["ci_high_seconds"] - ok["ci_low_seconds"]) / ok["seconds"]
+    wide = _share(result, width > _WIDE)
+    found = []
+    if shaky > _MANY:
+        found.append(f"{shaky:.0%} of the rows did not converge")
+    if wide > _MANY:
+        found.append(f"{wide:.0%} have intervals wider than {_WIDE:.0%}")
+    return ", ".join(found)
+
+
+BY_NAME: dict[str, Callable[[ResultFile, float], str]] = {
+    f.__name__: f
+    for f in (low_clock, power, slow_memory, narrow_link, debug_host, not_optimised, unsteady)
+}
+
+
+def device_figure(result: ResultFile, figure: str) -> float:
+    """Of the device's file; NaN where there is none, or the figure is not in it."""
+    if result.context.device not in shipped_devices():
+        return math.nan
+    value = read_device(result.context.device).value(figure)
+    return math.nan if value is None else value
+
+
+def reference_clock(result: ResultFile) -> float:
+    """The SM clock that the device's file states [Hz]; else the highest of the run; 0: unknown."""
+    stated = device_figure(result, "sm_clock_hz")
+    if stated > 0:
+        return stated
+    seen = result.ok["sm_clock_hz"].dropna()
+    return float(seen.max()) if not seen.empty else 0.0

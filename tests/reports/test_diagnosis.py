@@ -1,0 +1,96 @@
+"""Planted faults are named, and a healthy device has none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.results.reader import ResultFile, read
+from gpubench_reports.rules.diagnosis.diagnose import diagnose, names, why_changed
+
+from . import planted
+
+PREDICTED = {
+    row["name"]: row["real_time"] * 1e-6 for row in planted.BASE["benchmarks"] if "real_time" in row
+}
+
+
+def measured(folder: Path, seed: int, fault: str = "", predicted: bool = True) -> ResultFile:
+    """A file of a device with the fault, with the healthy device's predictions or without."""
+    document = planted.document(seed, fault)
+    if predicted:
+        for row in document["benchmarks"]:
+            if row["name"] in PREDICTED:
+                row["model_seconds"] = PREDICTED[row["name"]]
+    path = folder / f"{seed}.json"
+    path.write_text(json.dumps(document))
+    return read(path)
+
+
+def of_release(seeds: range) -> list:
+    return [seeds[0], *(pytest.param(s, marks=pytest.mark.release) for s in seeds[1:])]
+
+
+@pytest.mark.parametrize("seed", of_release(range(4)))
+@pytest.mark.parametrize("fault", planted.FAULTS)
+def test_the_fault_is_named_first(fault: str, seed: int, tmp_path: Path) -> None:
+    found = diagnose(measured(tmp_path, seed, fault))
+    assert found, "nothing was named"
+    assert found[0].fault in planted.FAULTS[fault].right, [one.sentence for one in found]
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.release)]
+)
+def test_a_healthy_device_has_no_fault(seeds: range, tmp_path: Path) -> None:
+    named = {}
+    for seed in seeds:
+        if found := diagnose(measured(tmp_path, seed)):
+            named[seed] = found[0].sentence
+    assert named == {}
+
+
+def test_without_predictions_the_modelled_run_of_the_device_is_expected(tmp_path: Path) -> None:
+    (found, *_) = diagnose(measured(tmp_path, 0, "PCIe x8", predicted=False))
+    assert found.fault == "pcie"
+    assert diagnose(measured(tmp_path, 0, predicted=False)) == []
+
+
+def test_what_changed_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = measured(tmp_path, 1), measured(tmp_path, 2, "device memory at 90 %")
+    (found, *_) = why_changed(before, after)
+    assert found.fault == "device_memory"
+    assert main(["compare", str(before.path), str(after.path)]) == 0
+    assert f"probably: {found.sentence}" in capsys.readouterr().out
+
+
+def test_evidence_is_quoted(tmp_path: Path) -> None:
+    (found, *_) = diagnose(measured(tmp_path, 0, "throttled"))
+    assert "the driver held the clock back in 100% of the rows" in found.sentence
+    (found, *_) = diagnose(measured(tmp_path, 0, "ECC on"))
+    assert "ECC is on" in found.sentence
+
+
+def test_a_model_has_no_fault(tmp_path: Path) -> None:
+    assert diagnose(read(planted.ROOT / "results/modelled/h200-sxm.json")) == []
+
+
+def test_there_are_enough_faults_and_each_is_planted() -> None:
+    assert len(planted.FAULTS) >= 30
+    planted_names = {name for fault in planted.FAULTS.values() for name in fault.right}
+    # A few are alternatives of others.
+    assert set(names()) - planted_names <= {"collective_latency"}
+
+
+def test_the_first_lines_of_the_table_say_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = measured(tmp_path, 0, "one bad GPU of eight")
+    assert main(["table", str(result.path)]) == 0
+    health, fault, look = capsys.readouterr().out.splitlines()[1:4]
+    assert health.startswith("NOT HEALTHY: ")
+    assert fault.startswith("probably: one GPU of several is slow: rows with GPU 5 take")
+    assert look.startswith("look at:  that GPU")
