@@ -108,14 +108,13 @@ Score try_gpubench(const DeviceSpec& device, const TimingConditions& conditions,
     trials.push_back(
         {Pace(own, reference).true_seconds(length), time_by_gpubench(device, own, length, mode)});
   }
-  return score_of(mode == Mode::hot ? "gpubench, hot" : "gpubench", trials);
+  return score_of("gpubench", trials);
 }
 
 std::vector<Score> try_rules(const DeviceSpec& device, const TimingConditions& conditions,
                              double kernel_seconds, std::size_t rows) {
   const double reference = device["sm_clock_hz"];
-  std::vector<Score> scores{try_gpubench(device, conditions, kernel_seconds, rows),
-                            try_gpubench(device, conditions, kernel_seconds, rows, Mode::hot)};
+  std::vector<Score> scores{try_gpubench(device, conditions, kernel_seconds, rows)};
   for (const auto& [name, rule] : published_rules()) {
     std::vector<Trial> trials;
     for (std::size_t row = 0; row < std::max<std::size_t>(1, rows / others_share); ++row) {
