@@ -195,7 +195,7 @@ def test_what_changed_comes_first_and_the_rest_is_counted(pair, capsys, tmp_path
     assert main(["compare", *paths]) == 0
     output = capsys.readouterr().out
     assert re.findall(r"^ (a/b/n:\d)", output, re.MULTILINE) == ["a/b/n:3", "a/b/n:1"]
-    assert "4 rows in both: 1 B faster, 1 B slower, 2 no difference shown" in output
+    assert "4 rows in both: B is faster in 1, B is slower in 1, 2 show no difference" in output
     assert "2 rows not printed: --all prints them" in output
     assert list(tmp_path.glob("*-charts")) == [], "nobody asked for charts"
     assert main(["compare", "--all", *paths]) == 0

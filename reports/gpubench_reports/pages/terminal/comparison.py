@@ -34,12 +34,12 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
         console.print(Text(f"look at:  {told.look}"))
     counts = comparison.rows["verdict"].value_counts()
     words = {
-        "faster": "B faster",
-        "slower": "B slower",
-        "same": "no difference shown",
-        "unknown": "without an interval",
+        "faster": "B is faster in {}",
+        "slower": "B is slower in {}",
+        "same": "{} show no difference",
+        "unknown": "{} without an interval",
     }
-    parts = [f"{counts[key]} {text}" for key, text in words.items() if key in counts]
+    parts = [text.format(counts[key]) for key, text in words.items() if key in counts]
     console.print(Text(f"{rows_text(len(comparison.rows))} in both: " + ", ".join(parts)))
     hidden = len(comparison.rows) - len(shown)
     if hidden:
