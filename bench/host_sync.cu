@@ -104,7 +104,9 @@ void read_back(Bench& bench, unsigned every, bool show_trace) {
   bench.run(body);
   const double never = bench.time(
       [&](cudaStream_t s) { loop.run(s, mapped ? pinned.device_data() : on_device.data()); });
-  bench.counter("lost_fraction", 1 - never / bench.seconds());
+  const double lost = 1 - never / bench.seconds();
+  bench.counter("lost_fraction", lost);
+  if (lost > 0.05) bench.bound("host");
   bench.counter("idle_seconds_per_read", (bench.seconds() - never) / reads);
 }
 

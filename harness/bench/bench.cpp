@@ -159,6 +159,11 @@ void Bench::note(const std::string& key, const std::string& words) { row_.words[
 
 void Bench::note(const std::string& key, double number) { row_.counters[key] = number; }
 
+void Bench::bound(const std::string& label) {
+  row_.bound = label;
+  row_.roof.clear();
+}
+
 void Bench::add_cold_sets() {
   if (settings_.mode != Mode::cold || settings_.profile || set_bytes_ == 0) return;
   const double l2 = platform_.device().find("l2_bytes").value_or(0);

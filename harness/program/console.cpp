@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iomanip>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "harness/records/explanation.hpp"
@@ -13,15 +14,44 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string cell(const Row& row, const char* counter, const std::string& unit) {
-  const auto found = row.counters.find(counter);
-  return found == row.counters.end() ? "" : with_prefix(found->second, unit);
+std::string percent(double ratio, int digits = 2) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(digits) << ratio * 100 << " %";
+  return text.str();
 }
 
-std::string percent(double ratio) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << ratio * 100 << " %";
-  return text.str();
+std::optional<double> counter(const Row& row, const char* name) {
+  const auto found = row.counters.find(name);
+  if (found == row.counters.end()) return std::nullopt;
+  return found->second;
+}
+
+// Half of the 95 % interval over the time; empty where nobody knows, or a model has none.
+std::string half_width(const Row& row) {
+  const auto low = counter(row, "ci_low_seconds"), high = counter(row, "ci_high_seconds");
+  if (!low || !high || *high <= *low) return "";
+  return "\u00b1" + percent((*high - *low) / 2 / row.median_seconds, 1);
+}
+
+// Of text in UTF-8: setw counts bytes.
+std::string right(const std::string& text, std::size_t width) {
+  const auto shown = static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  return std::string(shown < width ? width - shown : 0, ' ') + text;
+}
+
+std::string share(const Row& row, const char* name) {
+  const auto value = counter(row, name);
+  return value ? percent(*value, 1) : "";
+}
+
+constexpr std::size_t of_time = 11, of_interval = 9, of_headline = 16, of_share = 10;
+
+// Whether the row is as far from its law as it may be; a law that is a time is better below.
+bool keeps_law(const Row& row) {
+  const double ratio = counter(row, "law_ratio").value_or(1);
+  const double better = row.headline.lower_is_better ? 1 / ratio : ratio;
+  return std::abs(better - 1) <= counter(row, "law_tolerance").value_or(0);
 }
 
 }  // namespace
@@ -50,10 +80,10 @@ std::string headline_text(const ordered_json& context) {
 
 std::string console_header(std::size_t width) {
   std::ostringstream text;
-  text << std::left << std::setw(static_cast<int>(width)) << "row" << std::right << std::setw(11)
-       << "time" << std::setw(13) << "useful" << std::setw(15) << "arithmetic" << std::setw(10)
-       << "sect/req" << std::setw(10) << "bound by\n";
-  text << std::string(width + 58, '-') << '\n';
+  text << std::left << std::setw(static_cast<int>(width)) << "row" << right("time", of_time)
+       << right("", of_interval) << right("figure", of_headline) << right("of roof", of_share)
+       << right("of law", of_share) << "  bound by\n"
+       << std::string(width + of_time + of_interval + of_headline + 2 * of_share + 10, '-') << '\n';
   return text.str();
 }
 
@@ -65,18 +95,12 @@ std::string console_line(const Row& row, std::size_t width) {
   } else if (row.outcome == Outcome::failed) {
     text << "  FAILED: " << row.reason << '\n';
   } else {
-    const auto sectors = row.counters.find("sectors_per_request");
-    const bool counts_items = row.headline.name == "items_per_second";
-    text << std::setw(11) << with_prefix(row.median_seconds, "s") << std::setw(13)
-         << (counts_items ? cell(row, "items_per_second", row.headline.unit)
-                          : cell(row, "useful_bytes_per_second", bytes_unit))
-         << std::setw(15) << cell(row, "flops_per_second", row.arithmetic_unit) << std::setw(10);
-    if (sectors == row.counters.end()) {
-      text << "";
-    } else {
-      text << std::setprecision(4) << sectors->second;
-    }
-    text << std::setw(9) << row.bound;
+    const bool is_time = row.headline.name == "seconds" || row.headline_value() == 0;
+    text << right(with_prefix(row.median_seconds, "s"), of_time)
+         << right(half_width(row), of_interval)
+         << right(is_time ? "" : with_prefix(row.headline_value(), row.headline.unit), of_headline)
+         << right(share(row, "roof_fraction"), of_share) << right(share(row, "law_ratio"), of_share)
+         << "  " << row.bound << (keeps_law(row) ? "" : "  off its law");
     if (const auto ok = row.counters.find("converged");
         ok != row.counters.end() && ok->second == 0) {
       text << "  not converged";
@@ -84,6 +108,27 @@ std::string console_line(const Row& row, std::size_t width) {
     text << '\n';
   }
   return text.str();
+}
+
+std::string laws_text(const std::vector<Row>& rows) {
+  std::size_t with_law = 0;
+  std::vector<const Row*> off;
+  for (const Row& row : rows) {
+    if (row.outcome != Outcome::measured || !row.counters.contains("law_ratio")) continue;
+    ++with_law;
+    if (!keeps_law(row)) off.push_back(&row);
+  }
+  if (with_law == 0) return "";
+  const auto distance = [](const Row* row) {
+    return std::abs(std::log(std::max(row->counters.at("law_ratio"), 1e-9)));
+  };
+  std::ostringstream text;
+  text << with_law - off.size() << " of " << with_law << " rows keep their law";
+  if (!off.empty()) {
+    const Row& worst = **std::ranges::max_element(off, {}, distance);
+    text << "; worst: " << worst.name << ", " << percent(worst.counters.at("law_ratio"), 1);
+  }
+  return text.str() + '\n';
 }
 
 std::string terms_line(const Row& row) {

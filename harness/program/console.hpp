@@ -17,6 +17,9 @@ std::string headline_text(const nlohmann::ordered_json& context);
 std::string console_header(std::size_t width);  // `width`: of the name column
 std::string console_line(const Row& row, std::size_t width);
 std::string terms_line(const Row& row);
+// How many rows are as close to their law as they should be, and which is the farthest; empty where
+// none has a law.
+std::string laws_text(const std::vector<Row>& rows);
 // Aggregates of the rows that were repeated and measured every time.
 std::string console_aggregates(const Results& results, std::size_t width);
 // The table as a file: which device, and whether it was modelled, first.

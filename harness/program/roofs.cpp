@@ -1,6 +1,7 @@
 #include "harness/program/roofs.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -75,6 +76,16 @@ void judge_rows(std::vector<Row>& rows, const std::vector<StatedRoof>& stated) {
     judge_by_law(row, roofs);
     judge_by_roof(row, stated);
   }
+}
+
+Row judged_so_far(Row row, const std::vector<Row>& before, const Platform& platform) {
+  std::vector<Row> measuring;
+  std::ranges::copy_if(before, std::back_inserter(measuring),
+                       [](const Row& other) { return !other.measures.empty(); });
+  measuring.push_back(row);
+  std::vector<Row> one{std::move(row)};
+  judge_rows(one, state_roofs(measuring, platform));
+  return std::move(one.front());
 }
 
 }  // namespace gpubench

@@ -28,5 +28,7 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
 // Adds law, law_ratio, roof_fraction and the roof that this is a fraction of, which need the whole
 // run's roofs.
 void judge_rows(std::vector<Row>& rows, const std::vector<StatedRoof>& roofs);
+// The row as it stands now, by the roofs that the rows before it found.
+Row judged_so_far(Row row, const std::vector<Row>& before, const Platform& platform);
 
 }  // namespace gpubench

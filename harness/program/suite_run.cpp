@@ -304,7 +304,8 @@ void SuiteRun::print(const Row& row) const {
   const bool row_by_row = options_.repetitions == 1 ||
                           !(options_.report_aggregates_only || options_.display_aggregates_only);
   if (to_console() && (row_by_row || row.outcome != Outcome::measured)) {
-    std::cout << console_line(row, width_) << (options_.terms ? terms_line(row) : "") << std::flush;
+    std::cout << console_line(judged_so_far(row, results_.rows, platform_), width_)
+              << (options_.terms ? terms_line(row) : "") << std::flush;
   }
 }
 
@@ -386,7 +387,8 @@ int SuiteRun::summarise() {
   }
   const auto done = std::ranges::count(rows, Outcome::measured, &Row::outcome);
   info_ << done << (done == 1 ? " row " : " rows ") << (modelled() ? "modelled" : "measured")
-        << ", " << skipped << " skipped, " << failed << " failed\n";
+        << ", " << skipped << " skipped, " << failed << " failed\n"
+        << laws_text(rows);
   const int signal = interrupting_signal();
   return signal != 0 ? signal_exit + signal : failed > 0 ? 1 : 0;
 }
