@@ -29,6 +29,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  const std::string closest = closest_first(names, wanted).front();
+  const std::size_t allowed = std::max<std::size_t>(2, wanted.size() / 4);
+  const bool close = closest.starts_with(wanted) || edit_distance(closest, wanted) <= allowed;
+  return close ? "; did you mean " + closest + "?" : "";
+}
+
 std::vector<std::string> closest_first(std::vector<std::string> names, std::string_view wanted) {
   // A name that begins as wanted is closer than any typing error.
   std::ranges::stable_sort(names, {}, [&](const auto& name) {

@@ -43,6 +43,12 @@ int become(int argc, char** argv) {
   if (device.starts_with("model:")) {
     program = gpubench::sibling_program("gpubench-model");
   } else if (device == "cuda" || device.starts_with("cuda:")) {
+    if (!gpubench::has_sibling_program("gpubench-cuda")) {
+      throw gpubench::UsageError(
+          "--device=" + device +
+          ": the program for GPUs was not built; install CUDA with nvcc and run "
+          "./scripts/bench again");
+    }
     program = gpubench::sibling_program("gpubench-cuda");
   } else {
     // "auto"; anything else is refused by the program itself, with its list of devices.

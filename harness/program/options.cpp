@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/devices/spelling.hpp"
 #include "harness/system/error.hpp"
 
 namespace gpubench {
@@ -198,6 +199,16 @@ Flags benchmark_flags(Options& o) {
 
 }  // namespace
 
+std::string unknown_flag(const std::string& word) {
+  Options unused;
+  Flags flags = own_flags(unused);
+  flags.merge(benchmark_flags(unused));
+  std::vector<std::string> names;
+  for (const auto& [name, take] : flags) names.push_back("--" + name);
+  const std::string meant = did_you_mean(word.substr(0, word.find('=')), names);
+  return "unknown flag '" + word + "'" + (meant.empty() ? ";" : meant) + " --help lists them all";
+}
+
 Options parse_options(int argc, char** argv) {
   Options o;
   Flags flags = own_flags(o);
@@ -217,7 +228,7 @@ Options parse_options(int argc, char** argv) {
     } else if (flag.starts_with("--benchmark_") || flag == "--v") {
       o.rest.push_back(word);
     } else {
-      throw UsageError("unknown flag '" + word + "'; --help lists them all");
+      throw UsageError(unknown_flag(word));
     }
   }
   if (!o.resumed.empty()) {

@@ -52,6 +52,8 @@ struct Options {
 
 // UsageError names the flag and what it takes.
 Options parse_options(int argc, char** argv);
+// What is said of a flag that nobody knows, with the one that was meant.
+std::string unknown_flag(const std::string& word);
 const char* help_text();
 
 }  // namespace gpubench

@@ -62,7 +62,7 @@ void start_benchmark(const Options& options, const char* executable) {
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   if (count > 1) {
-    throw UsageError(std::string("unknown flag '") + arguments[1] + "'; --help lists them all");
+    throw UsageError(unknown_flag(arguments[1]));
   }
 }
 

@@ -244,3 +244,21 @@ def test_a_users_own_device(tmp_path: Path) -> None:
     [ours] = rows_of("--device=model:h200-sxm", ONE_ROW).values()
     [half] = rows_of(f"--device=model:{file}", ONE_ROW).values()
     assert half["real_time"] / ours["real_time"] == pytest.approx(2, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("flag", "meant"),
+    [
+        ("--benchmark_filtr=x", "--benchmark_filter"),
+        ("--sute=quick", "--suite"),
+        ("--terns", "--terms"),
+        ("--nonsense_that_is_far_from_all=1", None),
+    ],
+)
+def test_a_mistyped_flag_is_guessed(flag: str, meant: str | None) -> None:
+    done = run(flag)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"gpubench: unknown flag '{flag}'")
+    assert (f"did you mean {meant}?" in line) == (meant is not None)
+    assert ("did you mean" in line) == (meant is not None)
