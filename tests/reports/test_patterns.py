@@ -89,7 +89,7 @@ def test_a_pattern_quotes_its_figures(load):
     host = one(load, make_row("a/b", label="fp32", lost_fraction=0.136))
     assert "(communication / overhead; 13.6 % of the time lost)" in host.sentence
     odd = one(load, make_row("a/b", label="tensor", penalty=2.37, pad_cost=0.0156))
-    assert odd.shown == ("3.4x slower than padded to 64, which adds 1.6 % work")
+    assert odd.shown == ("3.4x slower than padded to multiples of 64, which adds 1.6 % work")
 
 
 def test_the_bytes_of_half_the_bandwidth_are_those_of_the_same_path(load):
