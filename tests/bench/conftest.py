@@ -58,11 +58,12 @@ def concepts() -> list[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    if not (BUILD / "gpubench-model").exists():
-        pytest.skip(
-            f"gpubench-model is not built in {BUILD}; set GPUBENCH_BUILD_DIR to where it is",
-            allow_module_level=True,
-        )
+    for program in ("gpubench", "gpubench-model"):
+        if not (BUILD / program).exists():
+            pytest.skip(
+                f"{program} is not built in {BUILD}; set GPUBENCH_BUILD_DIR to where it is",
+                allow_module_level=True,
+            )
 
 
 @pytest.fixture(scope="session")
