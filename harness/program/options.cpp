@@ -53,8 +53,8 @@ std::vector<std::pair<std::string, std::string>> pairs(const std::string& flag,
   for (std::string item; std::getline(items, item, ',');) {
     const auto equals = item.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw UsageError("--" + flag + "='" + value +
-                       "': must be KEY=VALUE, or several separated by commas");
+      throw UsageError(std::string("--").append(flag).append("='").append(value).append(
+          "': must be KEY=VALUE, or several separated by commas"));
     }
     result.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }

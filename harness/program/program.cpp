@@ -27,7 +27,7 @@ namespace {
 std::string selector_of(const Options& options) {
   const bool model = program_kind() == DeviceKind::model;
   // Processes on one machine take a GPU each.
-  const std::string own = std::to_string(ProcessGroup::all().index_on_host());
+  std::string own = std::to_string(ProcessGroup::all().index_on_host());
   if (options.device == "auto") return model ? "h200-sxm" : own;
   const std::string kind = model ? "model" : "cuda";
   if (!model && options.device == kind) return own;

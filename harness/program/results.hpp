@@ -16,6 +16,7 @@ namespace gpubench {
 // Statistics over repetitions, as Google Benchmark worked them out.
 using Aggregates = std::vector<benchmark::BenchmarkReporter::Run>;
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an ordered_json promises nothing about being moved
 struct Results {
   std::vector<Row> rows;
   Aggregates aggregates;
