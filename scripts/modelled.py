@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,18 @@ def text_of(document: dict[str, Any]) -> str:
     return f'{{"context":{head},\n"benchmarks":[\n{lines}\n]}}\n'
 
 
+def alike(a: Any, b: Any) -> bool:
+    """Whether two documents say the same, but for the last digits of a number: the model's threads
+    add up in any order."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return math.isclose(a, b, rel_tol=1e-3)
+    return bool(a == b)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if a file differs")
@@ -111,7 +124,7 @@ def main() -> int:
     for device in options.device:
         path = FOLDER / f"{device}.json"
         text = text_of(run(options.program, device))
-        if path.exists() and path.read_text() == text:
+        if path.exists() and alike(json.loads(path.read_text()), json.loads(text)):
             continue
         stale.append(device)
         if not options.check:
