@@ -6,6 +6,7 @@
 
 #include "harness/bench/row_end.hpp"
 #include "harness/cuda/stream.hpp"
+#include "harness/devices/spelling.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace gpubench {
@@ -30,6 +31,19 @@ Headline headline_of(const Work& work) {
   if (work.items > 0) return {"items_per_second", "/s"};
   if (work.useful_bytes > 0) return {"useful_bytes_per_second", bytes_unit};
   return {"seconds", "s", true};
+}
+
+// A law of a roof that this device lacks is none; one that no device has is a mistake.
+void check_roofs_of(const Law& law) {
+  const auto names = roof_names();
+  Roofs all;
+  for (const std::string_view name : names) all.emplace(name, 1);
+  try {
+    law(all);
+  } catch (const std::out_of_range&) {
+    throw std::logic_error("its law asks for a roof that no device has; there are " +
+                           joined({names.begin(), names.end()}));
+  }
 }
 
 }  // namespace
@@ -130,25 +144,6 @@ void Bench::poison(const OperandMemory& memory) {
 void Bench::prepare(std::function<void(std::size_t set)> contents) {
   prepare_.push_back(std::move(contents));
 }
-
-namespace {
-
-// A law of a roof that this device lacks is none; one that no device has is a mistake.
-void check_roofs_of(const Law& law) {
-  Roofs all;
-  std::string names;
-  for (const std::string_view name : roof_names()) {
-    all.emplace(name, 1);
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  try {
-    law(all);
-  } catch (const std::out_of_range&) {
-    throw std::logic_error("its law asks for a roof that no device has; there are " + names);
-  }
-}
-
-}  // namespace
 
 void Bench::work(const Work& work) {
   if (work.law) check_roofs_of(work.law);

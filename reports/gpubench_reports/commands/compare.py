@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _percent(text: str) -> float:
-    """ "5%" and "5" as 0.05."""
+    """The fraction that "5%" or "5" stands for."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:

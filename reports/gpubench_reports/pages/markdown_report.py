@@ -111,7 +111,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     for row in failed[:_MOST].to_dict("records"):
         lines.append(f"- {_code(row['name'])} **failed**: {escape(row['reason'])}")
     off = [v for v in verdicts.values() if v.grade not in FINE]
-    off.sort(key=lambda verdict: (not verdict.measures, -verdict.lost, -verdict.severity))
+    off.sort(key=lambda verdict: verdict.urgency)
     lines += [_told(verdict) for verdict in off[:_MOST]]
     hidden = max(len(failed) - _MOST, 0) + max(len(off) - _MOST, 0)
     if hidden:

@@ -7,7 +7,7 @@ rows most likely is named, if it beats "no fault" by far enough.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -32,6 +32,8 @@ _CLEAR = 9.0  # what a fault must gain over none, as a logarithm of odds, unless
 _WITH_EVIDENCE = 3.0  # the same where the file has evidence for it
 _EVIDENCE = 6.0  # what evidence adds, unless faults.toml says
 _OF_A_KERNEL = 3.0  # a priori a single kernel is less often at fault than a part of the machine
+_LEAST_ROWS = 12  # fewer say nothing of a device
+_LEAST_MEASURED = 1.04  # of a fault, where the reference was measured
 _PLACES = ("from", "to")  # arguments that say which GPUs
 _LONGER = 1.03  # a row that a fault makes longer
 _MEASURED_ALIKE = 0.012  # how far two healthy runs on one device differ, beside their intervals
@@ -159,10 +161,6 @@ def why_changed(before: ResultFile, after: ResultFile) -> list[Diagnosis]:
     return diagnose(after, before) if alike else []
 
 
-_LEAST_ROWS = 12
-_LEAST_MEASURED = 1.04  # of a fault, where the reference was measured
-
-
 def _times(factor: float) -> str:
     return f"{factor:.2f} times"
 
@@ -236,11 +234,8 @@ def _surprise(z: np.ndarray) -> np.ndarray:
     return found
 
 
-Shape = Callable[[float], np.ndarray]
-
-
 def _best(
-    fault: dict[str, Any], shape: Shape, rows: _Rows, none: float
+    fault: dict[str, Any], shape: shapes.Shape, rows: _Rows, none: float
 ) -> tuple[float, float, int]:
     """How much likelier the rows are with the fault than without, by which factor, and how many
     rows it makes longer."""
@@ -255,14 +250,11 @@ def _best(
     return max(tried(coarse[1] * float(step)) for step in _FINE)
 
 
-def _shapes(
-    fault: dict[str, Any], rows: _Rows, result: ResultFile
-) -> Iterator[tuple[dict[str, str], Shape]]:
-    kind = fault.get("kind", "parts")
-    if kind == "parts":
+def _shapes(fault: dict[str, Any], rows: _Rows, result: ResultFile) -> shapes.Named:
+    if "kind" in fault:
+        yield from shapes.BY_KIND[fault["kind"]](rows.table, result)
+    else:
         yield {}, shapes.of_parts(rows.shares, fault["parts"])
-        return
-    yield from shapes.BY_KIND[kind](rows.table, result)
 
 
 def _evidence(fault: dict[str, Any], key: str, result: ResultFile, clock: float) -> str:

@@ -13,15 +13,10 @@ _LOW_CLOCK, _WIDE, _HOT = 0.95, 0.05, 84
 _OPTIMISED = ("-O2", "-O3", "-Ofast")
 
 
-def _share(result: ResultFile, wanted: "object") -> float:
-    ok = result.ok
-    return float(wanted.mean()) if len(ok) else 0.0  # type: ignore[attr-defined]
-
-
 def low_clock(result: ResultFile, reference_hz: float) -> str:
     ok = result.ok
     found = []
-    throttled = _share(result, ok["throttled"] > 0)
+    throttled = (ok["throttled"] > 0).mean()
     if throttled > _MANY:
         found.append(f"the driver held the clock back in {throttled:.0%} of the rows")
     clock = ok["sm_clock_hz"].dropna()
@@ -33,10 +28,6 @@ def low_clock(result: ResultFile, reference_hz: float) -> str:
     if (ok["temperature_c"] > _HOT).any():
         found.append(f"up to {ok['temperature_c'].max():.0f} °C")
     return "; ".join(found)
-
-
-def power(result: ResultFile, reference_hz: float) -> str:
-    return low_clock(result, reference_hz)
 
 
 def slow_memory(result: ResultFile, reference_hz: float) -> str:
@@ -56,22 +47,18 @@ def narrow_link(result: ResultFile, reference_hz: float) -> str:
     return " ".join(found)
 
 
-def debug_host(result: ResultFile, reference_hz: float) -> str:
-    return not_optimised(result, reference_hz)
-
-
 def not_optimised(result: ResultFile, reference_hz: float) -> str:
     flags = result.context.compiler_flags
-    if flags and not any(flag in flags.split() for flag in _OPTIMISED):
-        return f"compiled with {flags.strip() or 'no flags'}"
-    return "compiled without flags" if flags == "" else ""
+    if flags is None or any(flag in flags.split() for flag in _OPTIMISED):
+        return ""
+    return f"compiled with {flags.strip()}" if flags.strip() else "compiled without flags"
 
 
 def unsteady(result: ResultFile, reference_hz: float) -> str:
     ok = result.ok
-    shaky = _share(result, ok["converged"] == 0)
+    shaky = (ok["converged"] == 0).mean()
     width = (ok["ci_high_seconds"] - ok["ci_low_seconds"]) / ok["seconds"]
-    wide = _share(result, width > _WIDE)
+    wide = (width > _WIDE).mean()
     found = []
     if shaky > _MANY:
         found.append(f"{shaky:.0%} of the rows did not converge")
@@ -81,8 +68,7 @@ def unsteady(result: ResultFile, reference_hz: float) -> str:
 
 
 BY_NAME: dict[str, Callable[[ResultFile, float], str]] = {
-    f.__name__: f
-    for f in (low_clock, power, slow_memory, narrow_link, debug_host, not_optimised, unsteady)
+    f.__name__: f for f in (low_clock, slow_memory, narrow_link, not_optimised, unsteady)
 }
 
 

@@ -87,31 +87,28 @@ class Verdict:
         return max(0.0, 1 - self.share / self.expected[0])
 
     @property
+    def urgency(self) -> tuple[bool, float, float]:
+        """What rows that are not as expected are sorted by: those that measure a roof first, since
+        others lean on it, then by the time they lose."""
+        return not self.measures, -self.lost, -self.severity
+
+    @property
     def next_steps(self) -> list[str]:
         """What to do about the causes that are seen."""
         return [cause.change for cause in self.causes]
 
 
 def worst(verdicts: Iterable[Verdict], count: int = 1) -> list[Verdict]:
-    """The rows that are not as expected: those that measure a roof first, since others lean on it,
-    then by the time they lose. Then those as expected that are the nearest to being low. One a
-    concept, at most `count`; no demonstration. Empty where none was graded."""
+    """The rows that are not as expected, the most urgent first, then those as expected that are
+    the nearest to being low. One a concept, at most `count`; no demonstration. Empty where none was
+    graded."""
     graded = [v for v in verdicts if not math.isnan(v.severity) and v.grade != MEANT]
     below = any(v.share < 1 for v in graded)
-
-    def order(verdict: Verdict) -> tuple[bool, bool, bool, float, float]:
-        expected = verdict.grade == EXPECTED
-        nearest = expected and below and verdict.share >= 1
-        off = not expected
-        return (
-            expected,
-            nearest,
-            not (off and verdict.measures),
-            -verdict.lost if off else 0.0,
-            -verdict.severity,
-        )
-
+    off = [v for v in graded if v.grade != EXPECTED]
+    fine = [v for v in graded if v.grade == EXPECTED]
+    off.sort(key=lambda v: v.urgency)
+    fine.sort(key=lambda v: (below and v.share >= 1, -v.severity))
     found: dict[str, Verdict] = {}
-    for verdict in sorted(graded, key=order):
+    for verdict in (*off, *fine):
         found.setdefault(verdict.concept, verdict)
     return list(found.values())[:count]
