@@ -208,6 +208,21 @@ TEST(Statistics, ASerialIntervalHoldsTheMedianOfSamplesThatAreAlike) {
   EXPECT_LT(coverage(200, 0.8, false), 0.7) << "or the other would do";
 }
 
+// By hand: the fractions below the median are 0.5 and d, d^2 = 0.01 in eight stretches of ten.
+// Their autocorrelation is 2/8, and 0.1 more for being estimated from ten; so the rank is off by
+// 2.262 sqrt(8/9 0.01 (1.35 / 0.65) / 10) = 9.72 % of 199.
+TEST(Statistics, AShortAutocorrelationIsTakenForATenthMore) {
+  std::vector<double> values;
+  double low = 0, high = 100;
+  for (const int more : {2, 2, -2, -2, 0, 2, 2, -2, -2, 0}) {
+    for (int i = 0; i < 20; ++i) values.push_back(i < 10 + more ? low++ : high++);
+  }
+  const auto interval = serial_median_interval(values);
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_EQ(interval->low, 78);    // floor(199 (0.5 - 0.1074))
+  EXPECT_EQ(interval->high, 121);  // ceil(199 (0.5 + 0.1074))
+}
+
 TEST(Statistics, ASerialIntervalIsNeverNarrower) {
   std::mt19937_64 generator(1);
   std::normal_distribution<double> normal(1, 0.01);
