@@ -208,9 +208,9 @@ TEST(Statistics, ASerialIntervalHoldsTheMedianOfSamplesThatAreAlike) {
   EXPECT_LT(coverage(200, 0.8, false), 0.7) << "or the other would do";
 }
 
-// By hand: the fractions below the median are 0.5 and d, d^2 = 0.01 in eight stretches of ten.
+// By hand: the fractions below the median are 0.5 + d, d^2 = 0.01 in eight stretches of ten.
 // Their autocorrelation is 2/8, and 0.1 more for being estimated from ten; so the rank is off by
-// 2.262 sqrt(8/9 0.01 (1.35 / 0.65) / 10) = 9.72 % of 199.
+// 2.5 sqrt(8/9 0.01 (1.35 / 0.65) / 10) = 10.74 % of 199.
 TEST(Statistics, AShortAutocorrelationIsTakenForATenthMore) {
   std::vector<double> values;
   double low = 0, high = 100;
