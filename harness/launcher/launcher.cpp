@@ -13,6 +13,8 @@
 
 namespace {
 
+using gpubench::Half;
+
 // The driver is asked directly: a program that links the CUDA runtime would not start without it
 // being installed, and this one must.
 bool has_gpu(std::string& why_not) {
@@ -41,27 +43,27 @@ int become(int argc, char** argv) {
   unsetenv(gpubench::modelled_because);
   std::string program;
   if (device.starts_with("model:")) {
-    program = gpubench::sibling_program("gpubench-model");
+    program = gpubench::half_of_program(Half::model);
   } else if (device == "cuda" || device.starts_with("cuda:")) {
-    if (!gpubench::has_sibling_program("gpubench-cuda")) {
+    if (!gpubench::has_half(Half::cuda)) {
       throw gpubench::UsageError(
           "--device=" + device +
           ": the program for GPUs was not built; install CUDA with nvcc and run "
           "./scripts/bench again");
     }
-    program = gpubench::sibling_program("gpubench-cuda");
+    program = gpubench::half_of_program(Half::cuda);
   } else {
     // "auto"; anything else is refused by the program itself, with its list of devices.
     std::string why_not;
     bool gpu = has_gpu(why_not);
-    if (gpu && device == "auto" && !gpubench::has_sibling_program("gpubench-cuda")) {
+    if (gpu && device == "auto" && !gpubench::has_half(Half::cuda)) {
       gpu = false;
-      why_not = "there is a GPU, but gpubench-cuda was not built (no nvcc)";
+      why_not = "there is a GPU, but the program for it was not built (no nvcc)";
     }
     if (gpu) {
-      program = gpubench::sibling_program("gpubench-cuda");
+      program = gpubench::half_of_program(Half::cuda);
     } else {
-      program = gpubench::sibling_program("gpubench-model");
+      program = gpubench::half_of_program(Half::model);
       // The program says it, once it knows that it has something to run.
       if (device == "auto") setenv(gpubench::modelled_because, why_not.c_str(), 1);
     }

@@ -52,7 +52,7 @@ std::map<std::string, ordered_json> predictions(const Options& options, const Pl
                  "from its attributes and architecture\n";
     derived.emplace(platform.device());
   }
-  const std::string model = sibling_program("gpubench-model");
+  const std::string model = half_of_program(Half::model);
   const ChildResult ended =
       run_child({model, "--device=model:" + (derived ? derived->path() : platform.device().name()),
                  "--benchmark_filter=" + options.filter, "--suite=" + options.suite_name,

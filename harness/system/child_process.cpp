@@ -6,6 +6,7 @@
 
 #include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "harness/system/error.hpp"
 
@@ -13,20 +14,25 @@ namespace gpubench {
 
 namespace {
 
-std::filesystem::path beside_this(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+constexpr std::array<std::string_view, 2> suffixes{"-model", "-cuda"};  // by Half
+
+std::filesystem::path path_of(Half half) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  std::string name = self.filename().string();
+  for (const std::string_view suffix : suffixes) {
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  }
+  return self.parent_path() / name.append(suffixes[static_cast<std::size_t>(half)]);
 }
 
 }  // namespace
 
-bool has_sibling_program(const std::string& name) {
-  return std::filesystem::exists(beside_this(name));
-}
+bool has_half(Half half) { return std::filesystem::exists(path_of(half)); }
 
-std::string sibling_program(const std::string& name) {
-  const auto path = beside_this(name);
+std::string half_of_program(Half half) {
+  const auto path = path_of(half);
   if (!std::filesystem::exists(path)) {
-    throw UsageError(name + " was not built; it belongs at " + path.string());
+    throw UsageError(path.filename().string() + " was not built; it belongs at " + path.string());
   }
   return path.string();
 }

@@ -9,9 +9,13 @@ namespace gpubench {
 // What gpubench tells the model that it becomes by itself: why nothing is measured.
 inline constexpr const char* modelled_because = "GPUBENCH_MODELLED_BECAUSE";
 
-bool has_sibling_program(const std::string& name);
-// The path of a program that lies beside this one. UsageError when there is none.
-std::string sibling_program(const std::string& name);
+// A project's program is three: NAME becomes NAME-cuda or NAME-model, and these start each other.
+enum class Half { model, cuda };
+// Whether that half of this program lies beside it: of "gpubench", "gpubench-cuda" and so on.
+bool has_half(Half half);
+// Its path. UsageError when there is none.
+std::string half_of_program(Half half);
+
 // What a program wrote to standard output, and how it ended.
 struct ChildResult {
   std::string output;

@@ -130,7 +130,7 @@ void ModelPlatform::use_engine(const std::string& name) {
     conduct.seed = ordering.seed;
   }
   try {
-    ptx_.add_from(sibling_program("gpubench-cuda"));
+    ptx_.add_from(half_of_program(Half::cuda));
   } catch (const model::ptx::PtxError& error) {
     throw UsageError(std::string("--engine=ptx: ") + error.what());
   }
