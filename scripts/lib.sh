@@ -158,10 +158,11 @@ has_gpu() { [[ -e /dev/nvidiactl || -e /dev/dxg ]]; }
 # it does not see a changed preset, a moved checkout, or a compiler or a GPU that came later.
 configure() {
   local preset="$1" build="$2" nvcc reason gpu=no
-  local -a halves=()
+  local -a halves=() folders=("-DGPUBENCH_CONCEPT_FOLDERS=${GPUBENCH_CONCEPT_FOLDERS:-}")
   nvcc="$(find_nvcc)" && export CUDACXX="$nvcc"
   if has_gpu; then gpu=yes; fi
   reason="$preset $root nvcc=$nvcc gpu=$gpu $(cksum <"$root/CMakePresets.json")"
+  reason+=" ${GPUBENCH_CONCEPT_FOLDERS:-}" # of scripts/bench
   if [[ -f "$build/build.ninja" && "$(cat -- "$build/.configured" 2>/dev/null)" == "$reason" ]]; then
     return 0
   fi
@@ -174,7 +175,7 @@ configure() {
   else
     say "configuring without nvcc: model devices only"
   fi
-  quietly cmake -S "$root" --fresh --preset "$preset" "${halves[@]}" || return
+  quietly cmake -S "$root" --fresh --preset "$preset" "${halves[@]}" "${folders[@]}" || return
   local library
   while read -r library; do
     say "using $library $(cat -- "$offline/$library/VERSION"), built from .offline/$library"

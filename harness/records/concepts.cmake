@@ -12,17 +12,13 @@ endforeach()
 file(WRITE ${OUTPUT}.new "// Written by harness/records/concepts.cmake.
 #include \"harness/records/concepts.hpp\"
 
-#include <map>
-
 namespace gpubench {
+namespace {
 
-std::string concept_question(const std::string& concept_name) {
-  static const std::map<std::string, std::string> questions = {
-${entries}  };
-  const auto found = questions.find(concept_name);
-  return found == questions.end() ? \"\" : found->second;
-}
+const ConceptQuestions added{
+${entries}};
 
+}  // namespace
 }  // namespace gpubench
 ")
 file(COPY_FILE ${OUTPUT}.new ${OUTPUT} ONLY_IF_DIFFERENT)

@@ -71,6 +71,21 @@ def gpubench_complaint(words: list[str]) -> str:
     return "" if set(explained) <= set(rows) else f"no row {explained}"
 
 
+# The program of docs/own-kernels.md, and the folder of its concept.
+MY_BENCH = "./build/my-bench"
+EXAMPLE = "packaging/example"
+
+
+def own_concepts_complaint(folders: list[str], words: list[str]) -> str:
+    """The same of a program that is not built here: its filter names a concept of the folders."""
+    concepts = [path.stem for folder in folders for path in (ROOT / folder / "bench").glob("*.cu")]
+    pattern = next(w.partition("=")[2] for w in words if w.startswith("--benchmark_filter="))
+    if not any(re.search(pattern, f"{name}/") for name in concepts):
+        return f"{pattern} names none of {concepts}"
+    known = [w for w in words if not w.startswith(("--concepts=", "--benchmark_filter="))]
+    return gpubench_complaint(known)
+
+
 def parser_complaint(parse, words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     try:
         parse(words)
@@ -99,6 +114,9 @@ def complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         words = words[words.index("./gpubench") :]
     program, rest = words[0], words[1:]
     path = program.removeprefix("./").removeprefix(".venv/bin/")
+    own = [word.partition("=")[2] for word in rest if word.startswith("--concepts=")]
+    if own or program == MY_BENCH:
+        return own_concepts_complaint(own or [EXAMPLE], rest)
     if path == "gpubench" or program == "./scripts/bench":
         return gpubench_complaint(rest)
     if path == "gpubench-report":

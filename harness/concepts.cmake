@@ -1,0 +1,71 @@
+# How programs of concepts are built: ours, and those of a project of one's own (docs/own-kernels.md).
+# A concept is a pair, bench/NAME.cu and kernels/NAME.cuh, in one folder.
+
+set(GPUBENCH_CONCEPTS_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/records/concepts.cmake)
+
+# gpubench_find_concepts(RESULT FOLDER...): the folders' bench files. A folder without any, a bench
+# file without its kernels and a name that there is twice are mistakes worth stopping for.
+function(gpubench_find_concepts result)
+  set(files "")
+  foreach(folder IN LISTS ARGN)
+    get_filename_component(folder ${folder} ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})
+    file(GLOB found CONFIGURE_DEPENDS ${folder}/bench/*.cu)
+    if(NOT found)
+      message(FATAL_ERROR "${folder} holds no concept: there is no bench/NAME.cu in it")
+    endif()
+    foreach(file IN LISTS found)
+      get_filename_component(concept ${file} NAME_WE)
+      if(NOT EXISTS ${folder}/kernels/${concept}.cuh)
+        message(FATAL_ERROR "${folder}/bench/${concept}.cu has no kernels/${concept}.cuh")
+      endif()
+      foreach(other IN LISTS files GPUBENCH_SUITE_BENCH_FILES)
+        get_filename_component(known ${other} NAME_WE)
+        if(known STREQUAL concept)
+          message(FATAL_ERROR "${file}: there is a concept of this name: ${other}")
+        endif()
+      endforeach()
+      list(APPEND files ${file})
+    endforeach()
+  endforeach()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
+# What all objects of concepts have: the folders that they include from, and the questions that stand
+# in the first line of each bench file and nowhere else.
+function(gpubench_add_questions target)
+  set(questions ${CMAKE_CURRENT_BINARY_DIR}/${target}_questions.cpp)
+  add_custom_command(OUTPUT ${questions}
+    COMMAND ${CMAKE_COMMAND} "-DBENCH_FILES=${ARGN}" -DOUTPUT=${questions}
+      -P ${GPUBENCH_CONCEPTS_SCRIPT}
+    DEPENDS ${ARGN} ${GPUBENCH_CONCEPTS_SCRIPT}
+    COMMENT "Reading the questions of the concepts" VERBATIM)
+  target_sources(${target} PRIVATE ${questions})
+  # It holds no kernel, and needs no more than a string.
+  set_source_files_properties(${questions} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  foreach(file IN LISTS ARGN)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder PARENT_PATH folder)
+    target_include_directories(${target} PRIVATE ${folder})
+  endforeach()
+endfunction()
+
+# gpubench_model_concepts(TARGET BENCH_FILE...): their objects for the model device. Here, and only
+# here, CUDA files are C++.
+function(gpubench_model_concepts target)
+  add_library(${target} OBJECT ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
+  target_link_libraries(${target} PUBLIC gpubench_model
+    PRIVATE gpubench_instrumented gpubench_warnings)
+  # What a kernel compiles to must not depend on its neighbours.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  gpubench_add_questions(${target} ${ARGN})
+  target_precompile_headers(${target} PRIVATE ${GPUBENCH_HEADERS}/harness/bench/bench.hpp)
+endfunction()
+
+# gpubench_cuda_concepts(TARGET BENCH_FILE...): their objects for GPUs.
+function(gpubench_cuda_concepts target)
+  add_library(${target} OBJECT ${ARGN})
+  target_link_libraries(${target} PUBLIC gpubench_cuda_harness PRIVATE gpubench_warnings)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  gpubench_add_questions(${target} ${ARGN})
+endfunction()
