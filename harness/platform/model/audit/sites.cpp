@@ -33,7 +33,7 @@ namespace gpubench::model {
 namespace {
 
 // After so many events of a kernel its further launches are passed over.
-constexpr std::size_t most_events = 2'000'000;
+constexpr std::size_t most_events = 200'000;
 
 struct Site {
   std::uint64_t code;
