@@ -9,7 +9,8 @@ import pytest
 from gpubench_reports.charts import compare_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.comparisons.compare import compare, counted
+from gpubench_reports.pages.answers import concepts_moved
 from gpubench_reports.results.reader import read
 
 from .factory import make_document, make_row
@@ -195,12 +196,14 @@ def test_what_changed_comes_first_and_the_rest_is_counted(pair, capsys, tmp_path
     assert main(["compare", *paths]) == 0
     output = capsys.readouterr().out
     assert re.findall(r"^ (a/b/n:\d)", output, re.MULTILINE) == ["a/b/n:3", "a/b/n:1"]
+    assert "\n1 slower, 1 faster, worst -75 %: a/b/n:3\n" in output
     assert "4 rows in both: B is faster in 1, B is slower in 1, 2 show no difference" in output
     assert "2 rows not printed: --all prints them" in output
     assert list(tmp_path.glob("*-charts")) == [], "nobody asked for charts"
     assert main(["compare", "--all", *paths]) == 0
     output = capsys.readouterr().out
-    assert re.findall(r"^ (a/b/n:\d)", output, re.MULTILINE) == [f"a/b/n:{n}" for n in range(4)]
+    changed, others = ["a/b/n:3", "a/b/n:1"], ["a/b/n:0", "a/b/n:2"]
+    assert re.findall(r"^ (a/b/n:\d)", output, re.MULTILINE) == [*changed, *others]
     assert "--all" not in output
 
 
@@ -278,3 +281,46 @@ def test_what_is_no_percentage_is_refused(write, capsys, flag, said):
 def test_many_files_have_no_limit_by_row(capsys):
     assert main(["compare", "a.json", "b.json", "c.json", "--fail-on=5%"]) == 2
     assert "are for two files" in capsys.readouterr().err
+
+
+def test_only_concepts_that_moved_are_listed_the_worst_first(pair, capsys):
+    def rows(factor):
+        slow = [timed(f"a/b/n:{n}", 1.0, 0.99, 1.01) for n in range(3)]
+        slow += [timed(f"{c}/b/n:{n}", f, f * 0.99, f * 1.01) for c, f, n in factor]
+        return slow
+
+    before = rows([("b", 1.0, 0), ("c", 1.0, 0), ("c", 1.0, 1)])
+    after = rows([("b", 2.0, 0), ("c", 1.25, 0), ("c", 0.5, 1)])
+    found = pair(before, after)
+    moved = concepts_moved(found)
+    assert [(m.concept, m.slower, m.faster, m.rows) for m in moved] == [
+        ("b", 1, 0, 1),
+        ("c", 1, 1, 2),
+    ]
+    assert main(["compare", str(found.a.path), str(found.b.path)]) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"^ b +1 +0 +1 +-50 % +-50 %", output, re.MULTILINE), output
+    assert not re.search(r"^ a +\d", output, re.MULTILINE)
+
+
+def test_the_best_is_told_where_nothing_is_slower(pair):
+    def rows(seconds):
+        return [timed(f"a/b/n:{n}", s, s * 0.99, s * 1.01) for n, s in enumerate(seconds)]
+
+    assert counted(pair(rows([1, 1]), rows([1, 0.5]))) == (
+        "0 slower, 1 faster, best +100 %",
+        "a/b/n:1",
+    )
+    assert counted(pair(rows([1, 1]), rows([1, 1]))) == ("0 slower, 0 faster of 2 rows", "")
+
+
+def test_intervals_without_a_width_are_not_printed(pair, capsys):
+    def rows(seconds):
+        return [timed("a/b/n:1", seconds, seconds, seconds)]
+
+    found = pair(rows(1.0), rows(2.0))
+    assert main(["compare", str(found.a.path), str(found.b.path)]) == 0
+    output = capsys.readouterr().out
+    assert "0.500" in output
+    assert "…" not in output
+    assert "95 % interval" not in output

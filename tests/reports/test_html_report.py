@@ -77,7 +77,7 @@ def test_the_worst_say_what_they_are_sorted_by_and_what_binds_them(load):
         for concept, share, tolerance in (("a", 0.9, 0.5), ("b", 0.95, 0.06))
     ]
     page = summary_of(load, rows)
-    assert "worst row per concept, with the share of its tolerance that it uses:" in one_line(
+    assert "worst row per concept, with the share of its tolerance that it uses" in one_line(
         Elements(page).text
     )
     b, a = entries_of_the_worst(page)  # b is nearer to its law, and to its edge

@@ -90,16 +90,23 @@ def changed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[size[found].sort_values(ascending=False, kind="stable").index]
 
 
-def in_a_sentence(comparison: Comparison) -> str:
-    """How many rows changed, and the one that lost most."""
+def counted(comparison: Comparison) -> tuple[str, str]:
+    """How many rows changed and by how much at most, and the row that did: ("4 slower, 0 faster,
+    worst -9 %", "stream/copy/n:1"). No row where nothing changed."""
     moved = changed(comparison.rows)
     slower, faster = moved[moved["ratio"] < 1], moved[moved["ratio"] > 1]
-    rest = len(comparison.rows) - len(moved)
-    words = f"{len(slower)} slower, {len(faster)} faster, {rest} unchanged"
-    if slower.empty:
-        return words
-    worst = slower.loc[slower["ratio"].idxmin()]
-    return f"{words}; worst: {worst['name']} at {worst['ratio'] * 100:.3g} % of its speed"
+    words = f"{len(slower)} slower, {len(faster)} faster"
+    if moved.empty:
+        return f"{words} of {len(comparison.rows)} rows", ""
+    most, word = (slower, "worst") if len(slower) else (faster, "best")
+    row = most.iloc[0]
+    return f"{words}, {word} {signed(row['ratio'])}", str(row["name"])
+
+
+def signed(ratio: float) -> str:
+    """A ratio of speeds as what it is more or less: 0.91 is "-9 %"."""
+    change = (ratio - 1) * 100
+    return f"{change:+.2g} %" if abs(change) < 10 else f"{change:+.0f} %"
 
 
 def failures(comparison: Comparison, limit: float) -> list[str]:
@@ -174,6 +181,19 @@ def differences(a: ResultFile, b: ResultFile) -> list[str]:
         modes = [context.mode or "(none)" for context in (left, right)]
         found.append(f"the modes differ: A is {modes[0]}, B is {modes[1]}")
     return found
+
+
+def other_versions(a: ResultFile, b: ResultFile) -> list[str]:
+    """What was not the same when B ran, and may be why it differs: "driver 580.65, was 570.1"."""
+    left, right = a.context, b.context
+    pairs = (
+        ("driver", left.driver_version, right.driver_version),
+        ("CUDA", left.cuda_version, right.cuda_version),
+        ("compiler", left.compiler, right.compiler),
+        ("compiler flags", left.compiler_flags, right.compiler_flags),
+        ("commit", left.git_commit[:10], right.git_commit[:10]),
+    )
+    return [f"{what} {now}, was {was}" for what, was, now in pairs if was and now and was != now]
 
 
 def _only(here: ResultFile, there: ResultFile) -> list[tuple[str, str]]:

@@ -32,18 +32,18 @@ def worst_card(facts: Facts) -> Markup:
         return card(title, tag("p", words))
     off = sum(verdict.grade not in FINE for verdict in verdicts.values())
     lead = f"{off} rows are not as expected" if off != 1 else "One row is not as expected"
-    if not off:
-        lead = "All graded rows are as expected. Nearest to low, worst row per concept, "
-        lead += "with the share of its tolerance that it uses:"
-    else:
-        lead += "; worst row per concept:"
+    lead += "; worst row per concept:"
     if modelled:
         lead = (
             "Nothing was measured, so none of this is a fault of the device: "
             "these are the rows where the model is farthest from their law, their roof, or a "
             "published figure. "
         ) + lead
-    return card(title, tag("p", lead), tag("ol", entries, class_="worst"))
+    if off or len(found) < len(entries):
+        return card(title, tag("p", lead), tag("ol", entries, class_="worst"))
+    nearest = "Nearest to low: worst row per concept, with the share of its tolerance that it uses"
+    folded = tag("details", tag("summary", nearest), tag("ol", entries, class_="worst"))
+    return card(title, tag("p", "All graded rows are as expected."), folded)
 
 
 def _told(result: ResultFile, verdict: Verdict) -> Markup:

@@ -1,6 +1,7 @@
 """Comparisons in the terminal: of two files, and of many."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,8 +9,15 @@ from rich.table import Table
 from rich.text import Text
 
 from gpubench_reports.common.units import si
-from gpubench_reports.comparisons.compare import Comparison, changed
+from gpubench_reports.comparisons.compare import (
+    Comparison,
+    changed,
+    counted,
+    other_versions,
+    signed,
+)
 from gpubench_reports.comparisons.speedups import Speedups
+from gpubench_reports.pages.answers import Moved, concepts_moved
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
@@ -19,19 +27,29 @@ _MOST_CHANGED, _MOST_ALONE = 40, 10
 
 
 def print_comparison(comparison: Comparison, everything: bool = False) -> None:
-    """Prints what the two files are, how they are unlike, the rows that changed, most first, and
-    how many did not; with `everything` all rows in A's order, and all that one file lacks."""
+    """Prints what the two files are, how they are unlike, what changed in a line and by concept,
+    the rows that changed, most first, and how many did not; with `everything` the others too, in
+    A's order, and all that one file lacks."""
     console = new_console()
     for letter, result in (("A", comparison.a), ("B", comparison.b)):
         console.print(Text(f"{letter}  {result.path}  {run_text(result.context)}"))
     for warning in comparison.warnings:
         console.print(bold(f"!  {warning}"))
-    shown = comparison.rows if everything else changed(comparison.rows)[:_MOST_CHANGED]
-    if not shown.empty:
-        console.print(_comparison_table(shown))
+    for versions in other_versions(comparison.a, comparison.b):
+        console.print(Text(f"!  {versions}"))
+    console.print(bold(": ".join(filter(None, counted(comparison)))))
     for told in why_changed(comparison.a, comparison.b)[:1]:
         console.print(bold(f"probably: {told.sentence}"))
         console.print(Text(f"look at:  {told.look}"))
+    moved = concepts_moved(comparison)
+    if len(moved) > 1:
+        console.print(_concepts_table(moved))
+    first = changed(comparison.rows)
+    shown = first[:_MOST_CHANGED]
+    if everything:
+        shown = pd.concat([first, comparison.rows.drop(first.index)])
+    if not shown.empty:
+        console.print(_comparison_table(shown))
     counts = comparison.rows["verdict"].value_counts()
     words = {
         "faster": "B is faster in {}",
@@ -90,10 +108,24 @@ def _mean(line: dict[str, Any] | None) -> str:
     return f"{line['ratio']:.3f}{interval}, {rows_text(line['rows'])}"
 
 
+def _concepts_table(moved: Sequence[Moved]) -> Table:
+    """Only the concepts of which a row changed."""
+    return table_of(
+        [
+            ("concept", [one.concept for one in moved]),
+            ("slower", [str(one.slower) for one in moved]),
+            ("faster", [str(one.faster) for one in moved]),
+            ("of rows", [str(one.rows) for one in moved]),
+            ("typically", [signed(one.middle) for one in moved]),
+            ("most", [signed(one.worst) for one in moved]),
+        ]
+    )
+
+
 def _comparison_table(rows: pd.DataFrame) -> Table:
     units = list(rows["unit"])
     interval = [
-        f"{low:.3f} … {high:.3f}" if math.isfinite(low) else NONE
+        f"{low:.3f} … {high:.3f}" if math.isfinite(low) and low < high else NONE
         for low, high in zip(rows["low"], rows["high"], strict=True)
     ]
     return table_of(

@@ -1,18 +1,18 @@
 """A result file in the terminal."""
 
-from collections import Counter
 from collections.abc import Mapping
 
 import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
+from gpubench_reports.pages.answers import binds, grades_of, walls_of
 from gpubench_reports.pages.columns import NONE, columns_of
 from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.health import health
-from gpubench_reports.rules.verdicts.verdict import FINE, GRADES, Verdict, worst
+from gpubench_reports.rules.verdicts.verdict import FINE, Verdict, worst
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
@@ -47,7 +47,7 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
 
 
 def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
-    """Is it healthy, is it good, what is the worst?"""
+    """Is it healthy, is it good, what is the worst, what binds it?"""
     lines = []
     if not result.context.modelled:
         state = health(result)
@@ -55,12 +55,14 @@ def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
         lines.append(f"{word}: {'; '.join(state.sentences) or 'nothing is known'}")
         if state.fault:
             lines += [f"probably: {state.fault.sentence}", f"look at:  {state.fault.look}"]
-    counts = Counter(verdict.grade for verdict in verdicts.values())
-    lines.append(", ".join(f"{counts[grade]} {grade}" for grade in GRADES if counts[grade]))
+    if verdicts:
+        lines.append(grades_of(verdicts))
     off = [verdict for verdict in worst(verdicts.values(), 3) if verdict.grade not in FINE]
     for n, verdict in enumerate(off):
         lines.append(f"{'worst: ' if n == 0 else '       '}{verdict.name}: {verdict.sentence}")
-    return [line for line in lines if line]
+    if walls := walls_of(result, verdicts):
+        lines.append(f"bound by {binds(walls)}")
+    return lines
 
 
 def _result_table(

@@ -46,7 +46,8 @@ def health(result: ResultFile) -> Health:
         said.append("no row was throttled")
     clock = ok["sm_clock_hz"].dropna()
     if not clock.empty:
-        said.append(f"SM clock {si(clock.min(), 'Hz')} to {si(clock.max(), 'Hz')}")
+        ends = dict.fromkeys((si(clock.min(), "Hz"), si(clock.max(), "Hz")))
+        said.append(f"SM clock {' to '.join(ends)}")
     warm = ok["temperature_c"].dropna()
     if not warm.empty:
         said.append(f"up to {warm.max():.0f} °C")
