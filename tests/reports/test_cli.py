@@ -192,9 +192,9 @@ def test_markup_in_names_is_text(write, capsys):
 
 def test_a_reader_that_stops_is_no_error(write):
     path = write(make_large_document())
+    command = f"set -o pipefail; '{sys.executable}' -m gpubench_reports table '{path}' | head -1"
     done = subprocess.run(
-        f"'{sys.executable}' -m gpubench_reports table '{path}' | head -1",
-        shell=True,
+        ["bash", "-c", command],
         capture_output=True,
         text=True,
         check=True,

@@ -40,10 +40,17 @@ def rows_text(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
+class _Console(Console):
+    """One that leaves a closed pipe to whoever called the command: rich would end it with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def new_console(stderr: bool = False) -> Console:
     # A pipe has no width: nothing may be cut there.
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 10_000
-    return Console(width=width, highlight=False, soft_wrap=False, stderr=stderr)
+    return _Console(width=width, highlight=False, soft_wrap=False, stderr=stderr)
 
 
 def bold(text: str) -> Text:
