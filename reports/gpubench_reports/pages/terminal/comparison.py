@@ -122,10 +122,13 @@ def _concepts_table(moved: Sequence[Moved]) -> Table:
     )
 
 
+_ONE_BY_ROUNDING = 1 + 1e-9  # a model's time is its own interval, but for the last digits
+
+
 def _comparison_table(rows: pd.DataFrame) -> Table:
     units = list(rows["unit"])
     interval = [
-        f"{low:.3f} … {high:.3f}" if math.isfinite(low) and low < high else NONE
+        f"{low:.3f} … {high:.3f}" if math.isfinite(low) and high > low * _ONE_BY_ROUNDING else NONE
         for low, high in zip(rows["low"], rows["high"], strict=True)
     ]
     return table_of(
