@@ -247,7 +247,8 @@ void two_step(Bench& bench) {
 }
 GPU_BENCHMARK(all_reduce, two_step)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})
-    ->ArgsProduct({{8}, {2048, 1 << 29}});
+    ->ArgsProduct({{8}, {2048, 1 << 29}})
+    ->Takes("size", {2048, 1 << 30, 2048});
 GPU_BENCHMARK(all_reduce, two_step)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {1 << 21, 1 << 25}})
@@ -329,6 +330,7 @@ void rows(Registration* to, std::int64_t least, RanksAndSizes chosen) {
   }
   std::ranges::set_difference(all, chosen, std::back_inserter(rare));
   to->Axis("dtype", {"fp32"})->Axis("place", {"out"})->ArgNames({"ranks [GPUs]", "size [bytes]"});
+  to->Takes("ranks", {2, 64})->Takes("size", {4096, most, 4096});
   to->In(Suite::full)->Rows(rare)->Rest(Suite::standard)->Rows(chosen);
   to->Rest(Suite::full)->Axis("place", {"in"})->Rows(all);
   to->Rest(Suite::full)->Axis("dtype", {"fp16", "bf16"})->Axis("place", {"out", "in"})->Rows(all);

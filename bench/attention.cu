@@ -254,7 +254,8 @@ void rows(Registration* to) {
       ->Args({4096, 128, 0})
       ->Rest(Suite::full)
       ->ArgsProduct(
-          {{128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, {64, 128}, {0, 1}});
+          {{128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, {64, 128}, {0, 1}})
+      ->Takes("seq", {128, 65536, 128});
 }
 GPU_BENCHMARK(attention, standard)->Apply(rows);
 GPU_BENCHMARK(attention, tiled)->Apply(rows);

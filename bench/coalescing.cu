@@ -51,7 +51,7 @@ void strided_read(Bench& bench) {
   read(bench, n * stride, Strided{stride}, strided_law(bench, stride), coalescing::strided_read,
        stride);
 }
-GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride [words]")->Range(1, 32);
+GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride [words]", {1, 64})->Range(1, 32);
 
 void strided_write(Bench& bench) {
   const auto stride = bench.arg<unsigned>("stride");
@@ -63,14 +63,14 @@ void strided_write(Bench& bench) {
     launch(coalescing::strided_write, blocks, threads, 0, s, out.data(), stride);
   });
 }
-GPU_BENCHMARK(coalescing, strided_write)->ArgName("stride [words]")->Range(1, 32);
+GPU_BENCHMARK(coalescing, strided_write)->ArgName("stride [words]", {1, 64})->Range(1, 32);
 
 void misaligned_read(Bench& bench) {
   const auto offset = bench.arg<unsigned>("offset");
   read(bench, n + 32, Shifted{offset}, law_of_roof("dram"), coalescing::misaligned_read, offset);
 }
 GPU_BENCHMARK(coalescing, misaligned_read)
-    ->ArgName("offset [words]")
+    ->ArgName("offset [words]", {0, 32})
     ->Each({0, 1, 7, 8, 31})
     ->Rest(Suite::full)
     ->DenseRange(2, 30);
@@ -87,7 +87,7 @@ void records(Bench& bench) {
 GPU_BENCHMARK_OF_TYPE(coalescing, records, records<T>)
     ->Axis("layout", type<ArrayOfStructs>("aos"), type<StructOfArrays>("soa"),
            type<ArrayOfStructsOfArrays>("aosoa"))
-    ->ArgName("fields [words]")
+    ->ArgName("fields [words]", {1, 32})
     ->Range(4, 16);
 
 void vector_read(Bench& bench) {

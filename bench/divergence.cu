@@ -40,7 +40,7 @@ void branches(Bench& bench) {
 }
 GPU_BENCHMARK(divergence, branches)
     ->Axis("order", {"interleaved"})
-    ->ArgName("ways [paths]")
+    ->ArgName("ways [paths]", {1, most_ways})
     ->Each({1, 2, 4, 8, most_ways})
     ->Rest(Suite::full)
     ->Arg(16)

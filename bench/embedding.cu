@@ -72,11 +72,15 @@ GPU_BENCHMARK_AS(embedding, uniform, look_up<Uniform>)
     ->ArgsProduct({{inside}, {64, 4096}})
     ->Rest(Suite::full)
     ->ArgsProduct({{beyond}, {128, 512, 1024, 2048, 160}})
-    ->ArgsProduct({{inside}, {128, 256, 512, 1024, 2048}});
+    ->ArgsProduct({{inside}, {128, 256, 512, 1024, 2048}})
+    ->Takes("table", {1 << 20, std::int64_t{32} << 30, 1 << 20})
+    ->Takes("row", {64, 4096, 32});
 GPU_BENCHMARK_AS(embedding, zipf, look_up<Zipf>)
     ->ArgNames({"table [bytes]", "row [bytes]"})
     ->ArgsProduct({{beyond}, {64, 256, 4096}})
     ->Rest(Suite::full)
-    ->ArgsProduct({{beyond, inside}, {64, 128, 256, 512, 1024, 2048, 4096}});
+    ->ArgsProduct({{beyond, inside}, {64, 128, 256, 512, 1024, 2048, 4096}})
+    ->Takes("table", {1 << 20, std::int64_t{32} << 30, 1 << 20})
+    ->Takes("row", {64, 4096, 32});
 
 }  // namespace

@@ -82,7 +82,8 @@ void way(Bench& bench) {
 
 constexpr std::int64_t mebi = 1 << 20;
 void fp32(Registration* rows) {
-  rows->ArgName("size [bytes]")->Axis("dtype", {"fp32"})->Each({mebi, 256 * mebi});
+  rows->ArgName("size [bytes]", {mebi / 16, 4096 * mebi, mebi / 16});
+  rows->Axis("dtype", {"fp32"})->Each({mebi, 256 * mebi});
 }
 void bf16_and_rest(Registration* rows) {
   rows->Rest(Suite::standard)->Axis("dtype", {"bf16"})->Arg(256 * mebi);

@@ -190,7 +190,8 @@ using Sizes = std::vector<std::int64_t>;
 
 // One size is in the default suite, `others` in the full one.
 void rows(Registration* to, const char* dtype, std::int64_t size, Sizes others) {
-  to->Axis("dtype", {dtype})->ArgName("n [elements]")->Arg(size)->Rest(Suite::full)->Each(others);
+  to->Axis("dtype", {dtype})->ArgName("n [elements]", {1000, 16384, 8});
+  to->Arg(size)->Rest(Suite::full)->Each(others);
 }
 void fp32(Registration* to) { rows(to, "fp32", 2048, {1000, 1024, 4096, 8192}); }
 void bf16(Registration* to) { rows(to, "bf16", 4096, {1000, 2048, 8192, 16384}); }

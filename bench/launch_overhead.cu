@@ -121,7 +121,7 @@ void empty_row(Bench& bench) {
 }
 GPU_BENCHMARK(launch_overhead, empty_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches [in a row]")
+    ->ArgName("launches [in a row]", {1, 4096})
     ->Each({1, 64, 4096})
     ->Rest(Suite::full)
     ->Range(2, 2048);
@@ -145,7 +145,7 @@ void programmatic_row(Bench& bench) {
 }
 GPU_BENCHMARK(launch_overhead, programmatic_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("launches [in a row]")
+    ->ArgName("launches [in a row]", {1, 4096})
     ->Each({64, 4096})
     ->Rest(Suite::full)
     ->Range(1, 2048);
@@ -181,7 +181,7 @@ void work_row(Bench& bench) {
 }
 GPU_BENCHMARK(launch_overhead, work_row)
     ->Axis("by", {"stream", "graph"})
-    ->ArgName("us [µs of arithmetic]")
+    ->ArgName("us [µs of arithmetic]", {1, 100})
     ->Each({5})
     ->Rest(Suite::full)
     ->Each({1, 2, 10, 20, 50, 100});

@@ -74,7 +74,7 @@ void read(Bench& bench) {
   });
 }
 GPU_BENCHMARK(memory_hierarchy, read)
-    ->ArgName("size [bytes]")
+    ->ArgName("size [bytes]", {256 * KiB, 16 * GiB, KiB})
     ->Each({64 * KiB, 128 * KiB, 512 * KiB, 8 * MiB, 48 * MiB, 96 * MiB, 256 * MiB, 8 * GiB})
     ->ForRoofs({64 * KiB})
     ->ForRoofs({8 * MiB})
@@ -163,7 +163,7 @@ void chase(Bench& bench) {
   record_latency(bench, ring.latency(bench, 0.2));
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
-    ->ArgName("size [bytes]")
+    ->ArgName("size [bytes]", {KiB, 16 * GiB, KiB})
     ->Each({16 * KiB, 128 * KiB, 2 * MiB, 16 * MiB, 48 * MiB, 128 * MiB, 8 * GiB})
     ->Rest(Suite::full)
     ->Range(KiB, 8 * KiB)
@@ -255,7 +255,7 @@ void l1_strided(Bench& bench) {
   bench.counter("load_cycles", bench.seconds() * clock_of(bench) * sms / loads);
 }
 GPU_BENCHMARK(memory_hierarchy, l1_strided)
-    ->ArgName("stride [4-byte words]")
+    ->ArgName("stride [4-byte words]", {1, 63})
     ->Each({1, 3, 32})
     ->Rest(Suite::full)
     ->Args({2})

@@ -62,7 +62,7 @@ void chains(Bench& bench) {
 }
 GPU_BENCHMARK(roofline, chains)
     ->Axis("dtype", {"fp32", "fp64", "fp16x2"})
-    ->ArgName("eighths [FMAs per element x 8]")
+    ->ArgName("eighths [FMAs per element x 8]", {1, 16384})
     ->ArgsProduct({{1, 16, 64, 256, 1024, 16384}});
 GPU_BENCHMARK(roofline, chains)
     ->Axis("dtype", {"fp32", "fp64", "fp16x2"})

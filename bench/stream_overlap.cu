@@ -132,6 +132,7 @@ void pipeline(Bench& bench) {
 GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pinned"})
     ->ArgNames({"chunks [of the same bytes in all]", "streams"})
+    ->Takes("streams", {1, 16})
     ->ArgsProduct({{1, 4, 8, 16, 32}, {8}})
     ->ArgsProduct({{1, 8, 32}, {1}})
     ->Rest(Suite::standard)

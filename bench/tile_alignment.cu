@@ -155,7 +155,7 @@ void edges(Bench& bench) {
 }
 GPU_BENCHMARK(tile_alignment, edges)
     ->Axis("edges", {"predicated", "padded"})
-    ->ArgName("k [elements]")
+    ->ArgName("k [elements]", {64, 4096})
     ->Arg(249)
     ->Rest(Suite::full)
     ->Each({225, 240, 248, 256});
@@ -173,18 +173,22 @@ void rows(Registration* to, const char* argument, Values some, Values all) {
 const Values off = gpubench::dense_range(base, base + 16);
 const Values off_and_aligned = {base, base + 1, base + 7, base + 8};
 GPU_BENCHMARK_AS(tile_alignment, odd_m, by_dtype<odd_m>)
-    ->Apply(rows, "m [elements]", {base, base + 1}, off);
+    ->Apply(rows, "m [elements]", {base, base + 1}, off)
+    ->Takes("m", {1024, 16384});
 GPU_BENCHMARK_AS(tile_alignment, odd_n, by_dtype<odd_n>)
-    ->Apply(rows, "n [elements]", off_and_aligned, off);
+    ->Apply(rows, "n [elements]", off_and_aligned, off)
+    ->Takes("n", {1024, 16384});
 GPU_BENCHMARK_AS(tile_alignment, odd_k, by_dtype<odd_k>)
-    ->Apply(rows, "k [elements]", off_and_aligned, off);
+    ->Apply(rows, "k [elements]", off_and_aligned, off)
+    ->Takes("k", {1024, 16384});
 GPU_BENCHMARK_AS(tile_alignment, leading_dimension, by_dtype<leading_dimension>)
     ->Apply(rows, "align [bytes]", {2, 16}, {2, 4, 8, 16});
 GPU_BENCHMARK_AS(tile_alignment, waves, by_dtype<waves>)
-    ->Apply(rows, "m [elements]", {2048, 2304, 3072, 3328}, gpubench::dense_range(256, 4352, 256));
+    ->Apply(rows, "m [elements]", {2048, 2304, 3072, 3328}, gpubench::dense_range(256, 4352, 256))
+    ->Takes("m", {1024, 16384});
 
 void vocabularies(Registration* to) {
-  to->Axis("dtype", {"bf16"})->ArgName("n [elements]");
+  to->Axis("dtype", {"bf16"})->ArgName("n [elements]", {8192, 262144});
   for (const char* pass : {"forward", "input_gradient"}) {
     to->Rest(Suite::standard)->Axis("pass", {pass})->Each({50257, 50304});
     to->Rest(Suite::full)->Axis("pass", {pass})->Arg(50264);  // the next whole row of 16 bytes

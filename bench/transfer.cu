@@ -237,7 +237,9 @@ void numa(Bench& bench) {
 
 using Sizes = std::vector<std::int64_t>;
 
-void usual(Registration* rows, Sizes sizes) { rows->ArgName("size [bytes]")->Each(sizes); }
+void usual(Registration* rows, Sizes sizes) {
+  rows->ArgName("size [bytes]", {4, GiB, 4})->Each(sizes);
+}
 // What the full suite has beside the sizes that are `taken`.
 void others(Registration* rows, Sizes taken) {
   rows->ArgName("size [bytes]")->In(Suite::full);

@@ -52,6 +52,10 @@ std::string Registration::unit_taken(const std::string& axis) {
 
 Registration* Registration::ArgName(const std::string& name) { return ArgNames({name}); }
 
+Registration* Registration::ArgName(const std::string& name, AxisRange range) {
+  return ArgName(name)->Takes(names_.back(), range);
+}
+
 Registration* Registration::Arg(std::int64_t value) { return Args({value}); }
 
 Registration* Registration::ArgNames(const std::vector<std::string>& names) {
@@ -115,6 +119,21 @@ Registration* Registration::Rest(Suite suite) {
     parts_.push_back({.axes = parts_.front().axes});
   }
   return In(suite);
+}
+
+Registration* Registration::Takes(const std::string& axis, AxisRange range) {
+  if (std::ranges::find(names_, axis) == names_.end() || range.low > range.high || range.step < 1) {
+    throw std::logic_error(topic_ + "/" + kernel_ + ": no range for its axis '" + axis + "'");
+  }
+  ranges_[axis] = range;
+  return this;
+}
+
+const AxisRange* Registration::range_of(const std::string& topic, const std::string& kernel,
+                                        const std::string& axis) const {
+  if (topic != topic_ || kernel != kernel_) return nullptr;
+  const auto found = ranges_.find(axis);
+  return found == ranges_.end() ? nullptr : &found->second;
 }
 
 Registration* Registration::ForRoofs(const std::vector<std::int64_t>& values) {
@@ -206,6 +225,14 @@ std::vector<Instance> Registration::instances() const {
 
 Registration* record(const char* topic, const char* kernel, BenchFunction function) {
   return &registrations().emplace_back(topic, kernel, function);
+}
+
+const AxisRange* range_taken(const std::string& topic, const std::string& kernel,
+                             const std::string& axis) {
+  for (const Registration& r : registrations()) {
+    if (const AxisRange* range = r.range_of(topic, kernel, axis)) return range;
+  }
+  return nullptr;
 }
 
 std::vector<Instance> instances(Suite suite) {

@@ -19,6 +19,11 @@ using BenchFunction = void (*)(Bench&);
 // every day as well.
 enum class Suite { quick, standard, full };
 
+// Values of an axis of numbers: multiples of `step` from `low` to `high`.
+struct AxisRange {
+  std::int64_t low, high, step = 1;
+};
+
 // One row to run.
 struct Instance {
   std::string name;  // concept/kernel/arg:value/...
@@ -39,6 +44,7 @@ class Registration {
   Registration(std::string topic, std::string kernel, BenchFunction function);
 
   Registration* ArgName(const std::string& name);
+  Registration* ArgName(const std::string& name, AxisRange range);  // and Takes() of it
   Registration* ArgNames(const std::vector<std::string>& names);
   Registration* Arg(std::int64_t value);
   Registration* Args(const std::vector<std::int64_t>& values);
@@ -61,6 +67,9 @@ class Registration {
   // From here on rows are in `suite`: their axes as they were at the beginning until they are given
   // anew, their numbers as given from here, and without the rows that there are already.
   Registration* Rest(Suite suite);
+  // The values of an axis of numbers that --axis may give the kernel. One of which nothing is said
+  // takes those that its rows have.
+  Registration* Takes(const std::string& axis, AxisRange range);
   // The rows that --roofs runs: those with these values, or all rows without any.
   Registration* ForRoofs(const std::vector<std::int64_t>& values = {});
 
@@ -72,6 +81,9 @@ class Registration {
   std::vector<std::string> axis_values(const std::string& name) const;
   // Every combination.
   std::vector<Instance> instances() const;
+  // What Takes() says of an axis; nullptr: nothing.
+  const AxisRange* range_of(const std::string& topic, const std::string& kernel,
+                            const std::string& axis) const;
 
  private:
   using Words = std::pair<std::string, std::vector<std::string>>;  // an axis and its values
@@ -96,6 +108,7 @@ class Registration {
   std::string function_axis_;
   std::map<std::string, BenchFunction> functions_;  // by value of that axis
   std::vector<Part> parts_{1};
+  std::map<std::string, AxisRange> ranges_;  // by axis
 };
 
 // low, low + step, ..., high: for ArgsProduct().
@@ -106,6 +119,9 @@ Registration* record(const char* topic, const char* kernel, BenchFunction functi
 
 // All instances of a suite in the order of topic, then of registration.
 std::vector<Instance> instances(Suite suite);
+// What any registration of the kernel says that the axis takes; nullptr: none says anything.
+const AxisRange* range_taken(const std::string& topic, const std::string& kernel,
+                             const std::string& axis);
 
 }  // namespace gpubench
 

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <string>
 
-#include "harness/system/child_process.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/sibling_programs.hpp"
 
 namespace {
 
@@ -48,8 +48,8 @@ int become(int argc, char** argv) {
     if (!gpubench::has_half(Half::cuda)) {
       throw gpubench::UsageError(
           "--device=" + device +
-          ": the program for GPUs was not built; install CUDA with nvcc and run "
-          "./scripts/bench again");
+          ": the program for GPUs was not built; with CUDA's nvcc installed, "
+          "cmake --preset release && cmake --build --preset release builds it");
     }
     program = gpubench::half_of_program(Half::cuda);
   } else {

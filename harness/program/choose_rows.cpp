@@ -21,7 +21,8 @@ std::vector<Instance> row_to_explain(const Options& options) {
     throw UsageError("--explain runs only the row that it names, once: remove --benchmark_" +
                      std::string(options.filter.empty() ? "repetitions" : "filter"));
   }
-  std::vector<Instance> rows = instances(Suite::full);
+  std::vector<Instance> rows =
+      options.axes.empty() ? instances(Suite::full) : chosen_rows(options.axes, options.suite);
   std::erase_if(rows, [&](const Instance& i) { return i.name != options.explain; });
   if (rows.empty()) {
     throw UsageError("--explain: no row is called '" + options.explain +
@@ -55,10 +56,15 @@ std::vector<Instance> filtered(std::vector<Instance> all, const std::string& fil
 }  // namespace
 
 std::vector<Instance> choose_rows(const Options& options) {
+  if (options.roofs && !options.axes.empty()) {
+    throw UsageError("--roofs runs its own rows: remove --axis='" + options.axes.front().text +
+                     "'");
+  }
   std::vector<Instance> rows =
-      !options.explain.empty()
-          ? row_to_explain(options)
-          : filtered(options.roofs ? roof_rows() : instances(options.suite), options.filter);
+      !options.explain.empty() ? row_to_explain(options)
+      : options.roofs          ? filtered(roof_rows(), options.filter)
+      : options.axes.empty()   ? filtered(instances(options.suite), options.filter)
+                               : filtered(chosen_rows(options.axes, options.suite), options.filter);
   if (rows.empty()) {
     throw UsageError("no row of the " + options.suite_name + " suite matches --benchmark_filter='" +
                      options.filter + "'; --benchmark_list_tests lists them");

@@ -2,8 +2,10 @@
 
 namespace gpubench {
 
-const char* help_text() {
-  return R"(gpubench shows what your GPU actually delivers, concept by concept, and why.
+namespace {
+
+constexpr const char* text =
+    R"(gpubench shows what your GPU actually delivers, concept by concept, and why.
 
   ./gpubench --benchmark_filter='^coalescing/'            one concept, on the GPU or the model
   ./gpubench --device=model:h100-sxm --terms              what an H100 would do, and why
@@ -19,6 +21,8 @@ What it runs
   --benchmark_filter=REGEX            rows whose name matches; a leading '-' excludes them
   --benchmark_list_tests              print the names of the rows and run nothing
   --suite=quick|default|full          quick: the first and last value of every swept parameter
+  --axis=CONCEPT/KERNEL/AXIS=VALUES   only that kernel, with values of your own: 3,5,7 or 1:64 or
+                                      1:64:+4 or 1K:1G:*2; may be given several times
   --roofs                             only the rows that measure a roof (memory, caches, arithmetic),
                                       and a table of the roofs next to the data sheet's
 How it measures
@@ -42,9 +46,11 @@ What it writes
                                       then, FILE.journal keeps them, whatever happens
   --resume=FILE                       finishes a run that was broken off, with the same flags
   --benchmark_format=console|json|csv on standard output
+  --benchmark_color=auto|true|false   auto: colours on a terminal, unless NO_COLOR is set
   --benchmark_time_unit=ns|us|ms|s    of real_time and cpu_time in files (us)
   --benchmark_context=KEY=VALUE,...   keys of your own in the file's context
-  --predict                           on a GPU: adds the model's prediction to each row
+  --predict=on|off                    on a GPU: adds the model's prediction to each row, worked out
+                                      on other cores while rows are measured (on)
   --terms                             the terms of the prediction below each row
   --explain=ROW                       on the model: runs only that row and shows, for each line of
                                       its kernels, which lane of a warp requests which sector or
@@ -61,6 +67,9 @@ What it writes
 Exit code: 0 every row ran or was skipped with a reason, 1 a row or the run failed, 2 bad usage,
 128 + N ended early by signal N (130: Ctrl-C).
 )";
-}
+
+}  // namespace
+
+const char* help_text() { return text; }
 
 }  // namespace gpubench

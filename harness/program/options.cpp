@@ -27,9 +27,11 @@ bool boolean(const std::string& flag, const std::string& value) {
                        {"true", true},
                        {"1", true},
                        {"yes", true},
+                       {"on", true},
                        {"false", false},
                        {"0", false},
-                       {"no", false}});
+                       {"no", false},
+                       {"off", false}});
 }
 
 template <class T>
@@ -71,9 +73,9 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-// For flags of Google Benchmark's that shape an output which has one shape here.
-void only(const std::string& flag, const std::string& value, bool possible, const char* why) {
-  if (value != "auto" && boolean(flag, value) != possible) {
+// For a flag of Google Benchmark's that shapes an output which has one shape here.
+void only_on(const std::string& flag, const std::string& value, const char* why) {
+  if (value != "auto" && !boolean(flag, value)) {
     throw UsageError("--" + flag + "='" + value + "': " + why);
   }
 }
@@ -131,6 +133,7 @@ Flags own_flags(Options& o) {
        }},
       {"mode", sets_one_of<Mode>(o.bench.mode, {{"cold", Mode::cold}, {"hot", Mode::hot}})},
       {"seed", sets_number(o.bench.seed)},
+      {"axis", [&o](auto&, auto& v) { o.axes.push_back(parse_axis(v)); }},
       {"watch_seconds", sets_number(o.bench.watch_seconds)},
       {"row_limit", [&o](auto& f, auto& v) { o.row_limit = number<double>(f, v); }},
       {"profile", sets(o.bench.profile)},
@@ -186,9 +189,14 @@ Flags benchmark_flags(Options& o) {
          check_utf8(f, v);
          o.context = pairs(f, v);
        }},
-      {"benchmark_color", [](auto& f, auto& v) { only(f, v, false, "the table has no colours"); }},
+      {"benchmark_color",
+       [&o](auto& f, auto& v) {
+         o.colour = v == "auto"     ? Colour::automatic
+                    : boolean(f, v) ? Colour::always
+                                    : Colour::never;
+       }},
       {"benchmark_counters_tabular",
-       [](auto& f, auto& v) { only(f, v, true, "counters are always columns of the table"); }},
+       [](auto& f, auto& v) { only_on(f, v, "counters are always columns of the table"); }},
       {"benchmark_perf_counters",
        [](auto& f, auto& v) {
          throw UsageError("--" + f + "='" + v +

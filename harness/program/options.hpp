@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/bench/chosen_axes.hpp"
 #include "harness/bench/run_row.hpp"
+#include "harness/program/terminal.hpp"
 
 namespace gpubench {
 
@@ -25,7 +27,7 @@ struct Options {
   Suite suite = Suite::standard;
   std::string suite_name = "default";
   BenchSettings bench;
-  bool predict = false;
+  bool predict = true;  // on a GPU, where the model knows it
   bool terms = false;
   bool roofs = false;   // only what measures a roof, and a table of them
   std::string explain;  // the one row to run and to explain; "" for none
@@ -33,14 +35,16 @@ struct Options {
   bool list_tests = false;
   bool help = false;
   bool version = false;
-  std::string filter;   // a regular expression; a leading '-' excludes what matches
-  std::string out;      // "" for none
+  std::vector<ChosenAxis> axes;  // whose kernels are run, with these values
+  std::string filter;            // a regular expression; a leading '-' excludes what matches
+  std::string out;               // "" for none
   std::string resumed;  // `out`, to go on with the run that has left its journal; "" for a new run
   // That a row may take [s]; 0: as long as it likes. Absent: by the kind of device.
   std::optional<double> row_limit;
   std::string trace;  // "" for none
   Format format = Format::console;
   Format out_format = Format::json;
+  Colour colour = Colour::automatic;  // of the console's table
   TimeUnit time_unit;
   int repetitions = 1;
   bool report_aggregates_only = false;   // of repeated rows: in files and on the console

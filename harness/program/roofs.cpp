@@ -5,6 +5,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/program/grades.hpp"
+
 namespace gpubench {
 namespace {
 
@@ -69,12 +71,13 @@ std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform
   return stated;
 }
 
-void judge_rows(std::vector<Row>& rows, const std::vector<StatedRoof>& stated) {
+void judge_rows(std::vector<Row>& rows, const std::vector<StatedRoof>& stated, DeviceKind kind) {
   const Roofs roofs = best_roofs(stated);
   for (Row& row : rows) {
     if (row.outcome != Outcome::measured) continue;
     judge_by_law(row, roofs);
     judge_by_roof(row, stated);
+    row.graded = grade_of(row, stated, kind);
   }
 }
 
@@ -84,7 +87,7 @@ Row judged_so_far(Row row, const std::vector<Row>& before, const Platform& platf
                        [](const Row& other) { return !other.measures.empty(); });
   measuring.push_back(row);
   std::vector<Row> one{std::move(row)};
-  judge_rows(one, state_roofs(measuring, platform));
+  judge_rows(one, state_roofs(measuring, platform), platform.kind());
   return std::move(one.front());
 }
 

@@ -25,9 +25,9 @@ struct StatedRoof {
 // The best that this run's rows measured (or modelled), and the data sheet's. Where no row measured
 // device memory, also what the device file knows it to reach.
 std::vector<StatedRoof> state_roofs(const std::vector<Row>& rows, const Platform& platform);
-// Adds law, law_ratio, roof_fraction and the roof that this is a fraction of, which need the whole
-// run's roofs.
-void judge_rows(std::vector<Row>& rows, const std::vector<StatedRoof>& roofs);
+// Adds law, law_ratio, roof_fraction, the roof that this is a fraction of, and the grade, which
+// need the whole run's roofs.
+void judge_rows(std::vector<Row>& rows, const std::vector<StatedRoof>& roofs, DeviceKind kind);
 // The row as it stands now, by the roofs that the rows before it found.
 Row judged_so_far(Row row, const std::vector<Row>& before, const Platform& platform);
 

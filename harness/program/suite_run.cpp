@@ -4,34 +4,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "harness/bench/run_row.hpp"
-#include "harness/program/console.hpp"
 #include "harness/program/output_file.hpp"
 #include "harness/program/predictions.hpp"
-#include "harness/program/result_csv.hpp"
 #include "harness/program/result_json.hpp"
-#include "harness/program/trace.hpp"
-#include "harness/records/explanation.hpp"
-#include "harness/system/child_process.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/process_group.hpp"
+#include "harness/system/sibling_programs.hpp"
 
 namespace gpubench {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr int signal_exit = 128;  // and the signal's number, as shells have it
 
 // That a row may take where the user does not say.
 constexpr double usual_limit_seconds = 120;
@@ -52,22 +43,6 @@ class Collector final : public benchmark::BenchmarkReporter {
   Aggregates aggregates;
 };
 
-// NAME.explain.json: what the charts of a warp are drawn from.
-ordered_json explanations_json(const std::string& row, const std::vector<Explanation>& explanations,
-                               const ordered_json& context) {
-  ordered_json json = {{"context", context}, {"explanations", ordered_json::array()}};
-  for (const Explanation& explanation : explanations) {
-    ordered_json one = {{"name", row}};
-    one.update(explanation_json(explanation));
-    json["explanations"].push_back(std::move(one));
-  }
-  return json;
-}
-
-std::filesystem::path beside(const std::string& file, const char* ending) {
-  return std::filesystem::path(file).replace_extension(ending);
-}
-
 }  // namespace
 
 SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Instance> rows,
@@ -80,10 +55,12 @@ SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Insta
       progress_(rows_.size()) {
   platform_.set_explaining(!options_.explain.empty());
   if (options_.predict && is_first_ && platform_.kind() == DeviceKind::cuda) {
-    predicted_ = predictions(options_, platform_);
+    predictions_.emplace(options_, platform_, path_of(Half::model));
   }
-  for (const Instance& i : rows_) width_ = std::max(width_, i.name.size() + 1);
-  if (options_.repetitions > 1) width_ += std::string_view("_median").size();
+  std::size_t names = 0;
+  for (const Instance& i : rows_) names = std::max(names, i.name.size() + 1);
+  if (options_.repetitions > 1) names += std::string_view("_median").size();
+  table_.emplace(names, line_width(), shows_colours(options_.colour));
   results_.context = context_json(options_, platform_, executable);
 }
 
@@ -106,6 +83,7 @@ int SuiteRun::run() {
 // What there is of the run, to whom it may concern. Returns the exit code.
 int SuiteRun::conclude() {
   try {
+    await_predictions();
     judge();
     show();
     if (is_first_) write_files();
@@ -156,16 +134,6 @@ void SuiteRun::settle_journal() {
   }
   journal_->close();
   info_ << "for the rest: " << resume_command(journal_->run(), options_.out) << '\n';
-}
-
-void SuiteRun::announce() {
-  const char* why = std::getenv(modelled_because);
-  if (why != nullptr && modelled() && is_first_) {
-    std::cerr << "gpubench: " << why << ": every figure below is MODELLED for "
-              << platform_.device().name() << ", not measured\n";
-  }
-  info_ << headline_text(results_.context);
-  if (to_console()) std::cout << console_header(width_) << std::flush;
 }
 
 void SuiteRun::register_rows() {
@@ -252,9 +220,7 @@ Row SuiteRun::new_row(const Instance& instance, int repetition) {
   row.repetition = repetition;
   if (repetition == 0) explanations_ = platform_.explanations();
   progress_.clear();
-  if (const auto found = predicted_.find(row.name); found != predicted_.end()) {
-    take_prediction(row, found->second);
-  }
+  if (predictions_) predictions_->complete(row);
   return row;
 }
 
@@ -299,16 +265,6 @@ void SuiteRun::give_up() {
   _exit(code);
 }
 
-void SuiteRun::print(const Row& row) const {
-  // With only one repetition there are no aggregates to show instead.
-  const bool row_by_row = options_.repetitions == 1 ||
-                          !(options_.report_aggregates_only || options_.display_aggregates_only);
-  if (to_console() && (row_by_row || row.outcome != Outcome::measured)) {
-    std::cout << console_line(judged_so_far(row, results_.rows, platform_), width_)
-              << (options_.terms ? terms_line(row) : "") << std::flush;
-  }
-}
-
 void SuiteRun::run_all() {
   catch_interrupts();
   Collector collector;
@@ -322,75 +278,20 @@ void SuiteRun::run_all() {
   }
 }
 
+// What was measured before the model had come to it gets its prediction now.
+void SuiteRun::await_predictions() {
+  if (!predictions_) return;
+  if (!interrupted_ && device_lost_.empty()) predictions_->finish();
+  for (Row& row : results_.rows) predictions_->complete(row);
+  predictions_.reset();
+}
+
 void SuiteRun::judge() {
   results_.context["run_seconds"] = elapsed_seconds();
   if (!options_.filter.empty()) results_.context["filter"] = options_.filter;
   roofs_ = state_roofs(results_.rows, platform_);
-  judge_rows(results_.rows, roofs_);
+  judge_rows(results_.rows, roofs_, platform_.kind());
   complete_context(results_.context, results_.rows, roofs_);
-}
-
-std::string SuiteRun::text_in(Format format) const {
-  if (format == Format::csv) return result_csv(results_, options_);
-  if (format == Format::json) return json_text(result_json(results_, options_), 1);
-  return console_text(results_, options_, width_);
-}
-
-void SuiteRun::show() {
-  std::cout << (to_console() ? console_aggregates(results_, width_) : text_in(options_.format));
-  if (options_.roofs) info_ << '\n' << roofs_text(roofs_) << '\n';
-  for (const Explanation& explanation : explanations_) {
-    info_ << '\n' << explanation_text(explanation);
-  }
-  if (!options_.explain.empty() && explanations_.empty() &&
-      results_.rows.front().outcome == Outcome::measured) {
-    info_ << "nothing to explain: this row runs no kernel that the model executes\n";
-  }
-  // Somebody who has closed the pipe has seen enough; files are written all the same.
-  if (!std::cout.flush() && !gpubench::interrupted())
-    throw std::runtime_error("cannot write to standard output");
-}
-
-void SuiteRun::write_files() {
-  if (!options_.out.empty() && is_written_in_place(options_.out)) {
-    write_file(options_.out, text_in(options_.out_format));
-  } else if (!options_.out.empty()) {
-    const std::filesystem::path samples = beside(options_.out, ".samples.jsonl");
-    write_file(samples, samples_lines(results_));
-    write_file(options_.out, text_in(options_.out_format));
-    info_ << "wrote " << options_.out << " and " << samples.string() << '\n';
-    const auto write_beside = [&](const char* ending, const std::string& text) {
-      const std::filesystem::path path = beside(options_.out, ending);
-      write_file(path, text);
-      info_ << "wrote " << path.string() << '\n';
-    };
-    const std::string series = series_lines(results_);
-    if (!series.empty()) write_beside(".series.jsonl", series);
-    if (!explanations_.empty()) {
-      write_beside(
-          ".explain.json",
-          json_text(explanations_json(options_.explain, explanations_, results_.context), 1));
-    }
-  }
-  if (!options_.trace.empty()) {
-    write_file(options_.trace, json_text(trace_json(results_.rows, results_.context)));
-    info_ << "wrote " << options_.trace << '\n';
-  }
-}
-
-int SuiteRun::summarise() {
-  const std::vector<Row>& rows = results_.rows;
-  const auto skipped = std::ranges::count(rows, Outcome::skipped, &Row::outcome);
-  const auto failed = std::ranges::count(rows, Outcome::failed, &Row::outcome);
-  if (interrupted_) {
-    info_ << "interrupted: " << rows.size() << " of " << rows_.size() << " rows\n";
-  }
-  const auto done = std::ranges::count(rows, Outcome::measured, &Row::outcome);
-  info_ << done << (done == 1 ? " row " : " rows ") << (modelled() ? "modelled" : "measured")
-        << ", " << skipped << " skipped, " << failed << " failed\n"
-        << laws_text(rows);
-  const int signal = interrupting_signal();
-  return signal != 0 ? signal_exit + signal : failed > 0 ? 1 : 0;
 }
 
 }  // namespace gpubench

@@ -13,10 +13,12 @@
 #include "harness/platform/platform.hpp"
 #include "harness/program/journal.hpp"
 #include "harness/program/options.hpp"
+#include "harness/program/predictions.hpp"
 #include "harness/program/progress.hpp"
 #include "harness/program/results.hpp"
 #include "harness/program/resume.hpp"
 #include "harness/program/roofs.hpp"
+#include "harness/program/row_table.hpp"
 #include "harness/system/watchdog.hpp"
 
 namespace benchmark {
@@ -34,6 +36,8 @@ class SuiteRun {
   int run();
 
  private:
+  static constexpr int signal_exit = 128;  // and the signal's number, as shells have it
+
   void announce();
   void open_journal();
   void register_rows();
@@ -41,9 +45,10 @@ class SuiteRun {
   const Row* take_row(const Instance& instance, int repetition);
   Row new_row(const Instance& instance, int repetition);
   void keep(const Row& row);
-  void print(const Row& row) const;
+  void print(const Row& row);
   void run_all();
   int conclude();
+  void await_predictions();
   void judge();
   void show();
   void write_files();
@@ -63,8 +68,9 @@ class SuiteRun {
   std::vector<Instance> rows_;
   bool is_first_;  // of several processes, the one that speaks and writes
   std::ostream& info_;
-  std::map<std::string, nlohmann::ordered_json> predicted_;
-  std::size_t width_ = 0;  // of the name column
+  std::optional<Predictions> predictions_;
+  std::optional<RowTable> table_;
+  std::map<std::string, Grade> said_grades_;  // on the console, by the roofs known by then
   Results results_;
   std::vector<StatedRoof> roofs_;
   std::vector<Explanation> explanations_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/evidence/watch.hpp"
+#include "harness/records/grade.hpp"
 
 namespace gpubench {
 
@@ -103,6 +104,8 @@ struct Row {
   Headline headline;
   std::string arithmetic_unit = flops_unit;  // of flops_per_second
   std::string grade_roof;  // the roof of the run that the row is graded by; empty: none is known
+
+  Graded graded;  // by the roofs that are known so far
 
   // 0 where the row does not have it.
   double headline_value() const {

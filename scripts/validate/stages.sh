@@ -83,8 +83,8 @@ profile_concept() { # NAME CONCEPT FINDINGS
   local csv="$out/$1.csv" log="$out/$1.txt" status=0
   limited "$log" ncu --profile-from-start off --nvtx --clock-control none --cache-control none \
     --csv --page raw --print-units base --force-overwrite --log-file "$csv" \
-    --metrics "$metrics" "$root/build/gpubench-cuda" --device="$device" --suite="$suite" --profile \
-    --benchmark_filter="^$2/" || status=$?
+    --metrics "$metrics" "$root/build/gpubench-cuda" --device="$device" --suite="$suite" --predict=off \
+    --profile --benchmark_filter="^$2/" || status=$?
   if grep -qs ERR_NVGPUCTRPERM "$csv" "$log"; then
     printf '%s\n' "counters are not permitted here (ERR_NVGPUCTRPERM): be root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0" >>"$3"
     return 77

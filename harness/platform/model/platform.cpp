@@ -17,8 +17,8 @@
 #include "harness/platform/model/ptx/engine.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/records/tracks.hpp"
-#include "harness/system/child_process.hpp"
 #include "harness/system/process_group.hpp"
+#include "harness/system/sibling_programs.hpp"
 
 namespace gpubench {
 namespace {

@@ -52,6 +52,7 @@ def run_all(by: Settings) -> dict[str, str]:
                     str(by.program),
                     "--device=cuda",
                     "--suite=full",
+                    "--predict=off",
                     f"--benchmark_filter={what.ours}",
                     "--benchmark_out={out}",
                 ],

@@ -55,6 +55,7 @@ class Program:
             f"--device={self.device}",
             f"--suite={self.suite}",
             f"--mode={self.mode}",
+            "--predict=off",  # what is judged are times, against their own history
             f"--benchmark_filter={pattern}",
             *self.extra,
             *more,

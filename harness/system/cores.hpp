@@ -1,0 +1,29 @@
+// Which cores of this machine a process uses.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace gpubench {
+
+// The CPUs that this process may run on.
+std::vector<int> allowed_cpus();
+
+// A package and a core of it; several CPUs of one core share its units.
+using Core = std::pair<int, int>;
+Core core_of(int cpu);  // as the kernel says; where it does not, each CPU is a core
+
+// CPUs for this process, and for one that runs beside it without ever sharing a core.
+struct CpuShares {
+  std::vector<int> own, other;
+};
+// Every second core goes to the other: so both have cores of every socket. nullopt: there is but
+// one core.
+std::optional<CpuShares> share(const std::vector<int>& cpus, const std::function<Core(int)>& core);
+
+// Keeps all threads of this process, and those that they start, on these CPUs.
+void stay_on(const std::vector<int>& cpus);
+
+}  // namespace gpubench
