@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+_KEYS = {"Enter": 13, "Tab": 9, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}
 PATIENCE = 60.0  # s, for one answer on a machine that does something else too
 
 
@@ -92,7 +93,7 @@ class Browser:
         common = {
             "key": key,
             "code": key,
-            "windowsVirtualKeyCode": {"Enter": 13, "Tab": 9, "Escape": 27, " ": 32}[key],
+            "windowsVirtualKeyCode": _KEYS[key],
         }
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)

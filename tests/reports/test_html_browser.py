@@ -11,6 +11,7 @@ from gpubench_reports.results.reader import read
 from .factory import (
     DRAM,
     bandwidth_row,
+    compute_row,
     make_document,
     make_row,
     roofline_rows,
@@ -25,6 +26,7 @@ def address(tmp_path_factory):
     rows = [
         *low_rows(),
         *roofline_rows(),
+        compute_row("gemm/naive/n:64", 200.0, 1e12),
         make_row("other/k/n:1") | {"skipped": True, "skip_reason": EVIL},
         make_row("other/k/n:2", label=EVIL) | {"kernel": EVIL},
     ]
@@ -90,7 +92,7 @@ def test_no_link_of_the_navigation_is_cut(browser, address, width):
     browser.press("Enter")
     assert browser.evaluate("document.getElementById('concepts').open") is True
     assert browser.evaluate(f"{cut}.length") == 0
-    assert browser.evaluate("document.querySelectorAll('#concepts a').length") == 3
+    assert browser.evaluate("document.querySelectorAll('#concepts a').length") == 4
     browser.press("Escape")
     assert browser.evaluate("document.getElementById('concepts').open") is False
     assert browser.evaluate("document.activeElement.tagName") == "SUMMARY"
@@ -119,13 +121,13 @@ def test_one_column_has_the_answers_before_the_details_of_the_run(browser, addre
 def test_filters_and_counts(browser, address):
     browser.open(address)
     everything = browser.evaluate(f"{SHOWN}.length")
-    assert everything == 25
+    assert everything == 26
     browser.evaluate(
         "(() => { const w = document.getElementById('words'); w.value = 'STRIDED_read dram';"
         "w.dispatchEvent(new Event('input')); })()"
     )
     assert browser.evaluate(f"{SHOWN}.length") == 7
-    assert browser.evaluate("document.getElementById('count').textContent") == "7 of 25 rows"
+    assert browser.evaluate("document.getElementById('count').textContent") == "7 of 26 rows"
     browser.evaluate("document.getElementById('clear').click()")
     assert browser.evaluate(f"{SHOWN}.length") == everything
     browser.evaluate("document.querySelector('[data-show=grade][data-value=low]').click()")
@@ -179,3 +181,62 @@ def test_dark_light_and_paper(browser, address):
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
     assert browser.evaluate(colour) == dark
     assert browser.pdf().startswith(b"%PDF")
+
+
+POINTS = "Array.from(document.querySelectorAll('#chart-concept-coalescing a.point'))"
+
+
+def test_points_answer_to_the_keyboard_and_to_the_mouse(browser, address):
+    browser.resize(1400, 900)
+    browser.open(address)
+    assert browser.evaluate("document.getElementById('tip').hidden") is True
+    browser.evaluate(f"{POINTS}[0].scrollIntoView({{block: 'center'}})")
+    browser.evaluate(f"{POINTS}[0].focus()")
+    name = "document.getElementById('tip-name').textContent"
+    first = browser.evaluate(name)
+    assert first.startswith("coalescing/strided_read/stride:")
+    figures = browser.evaluate("document.getElementById('tip-figures').textContent")
+    for title in ("value", "95 % interval", "law", "model", "roof", "grade"):
+        assert title in figures
+    browser.press("ArrowRight")
+    second = browser.evaluate(name)
+    assert second != first
+    browser.press("Escape")
+    assert browser.evaluate("document.getElementById('tip').hidden") is True
+    browser.press("ArrowLeft")
+    assert browser.evaluate(name) == first
+    place = browser.evaluate(
+        f"(() => {{ const r = {POINTS}[2].getBoundingClientRect();"
+        "return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+    )
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    assert browser.evaluate("document.getElementById('tip').hidden") is False
+    assert browser.evaluate(name) not in (first, second)
+    browser.evaluate(f"{POINTS}[1].focus()")
+    browser.press("Enter")
+    focused = browser.evaluate("document.activeElement.closest('tr').cells[0].textContent")
+    assert focused == second
+
+
+def test_concepts_of_the_roofline_are_switched_off_and_on(browser, address):
+    browser.resize(1400, 900)
+    browser.open(address)
+    box = "document.querySelector('#chart-roofline .concepts')"
+    assert browser.evaluate(f"{box}.hidden") is False
+    names = browser.evaluate(
+        f"Array.from({box}.querySelectorAll('[data-of]')).map(b => b.dataset.of)"
+    )
+    assert len(names) == 2
+    shown = (
+        "Array.from(document.querySelectorAll('#chart-roofline svg [data-of]'))"
+        ".filter(e => getComputedStyle(e).display !== 'none').map(e => e.dataset.of)"
+    )
+    assert set(browser.evaluate(shown)) == set(names)
+    browser.evaluate(f"{box}.querySelector('[data-of]').click()")
+    assert set(browser.evaluate(shown)) == set(names[1:])
+    pressed = f"{box}.querySelector('[data-of]').getAttribute('aria-pressed')"
+    assert browser.evaluate(pressed) == "false"
+    browser.evaluate(f"{box}.querySelector('.every').click()")
+    assert set(browser.evaluate(shown)) == set(names)
+    browser.evaluate(f"{box}.querySelector('.every').click()")
+    assert browser.evaluate(shown) == []

@@ -150,7 +150,7 @@ def test_every_chart_has_words_and_a_name_for_screen_readers(pages):
     assert len(charts) == figures
     identities = {a["id"] for _, a in parsed.elements if a.get("id")}
     for chart in parsed.of("svg"):
-        assert chart["role"] == "img"
+        assert chart["role"] in ("img", "group")
         for name in chart["aria-labelledby"].split():
             assert name in identities
     assert len(re.findall(r'\bid="', page)) == len(identities), "an id stands twice"
@@ -202,6 +202,34 @@ def test_devices_that_differ_share_a_roofline(load, write):
     same = read(write(make_document(rows[:1]), "same.json"))
     run = load(rows[:1])
     assert 'id="chart-devices"' not in build_page(run, [same]).decode()
+
+
+def test_a_point_is_a_link_to_its_row_and_says_its_figure(pages):
+    parsed = Elements(pages["cuda"])
+    rows = {row["id"] for row in parsed.of("tr") if row.get("id")}
+    points = [a for a in parsed.of("a") if a.get("class") == "point"]
+    assert {"#" + row for row in rows} == {point["href"] for point in points}
+    assert "<title>coalescing/strided_read/stride:2: 2.13 TB/s</title>" in pages["cuda"]
+    # Of each chart one is reached by the Tab key, the others from there by arrows.
+    figures = (part.partition("</figure>")[0] for part in pages["cuda"].split("<figure"))
+    charts = [figure for figure in figures if 'class="point"' in figure]
+    assert charts
+    for chart in charts:
+        assert chart.count('class="point"') == chart.count('tabindex="-1"') + 1
+
+
+def test_what_a_point_tells_comes_with_the_row(pages):
+    raw = json.loads(re.search(r'id="raw">(.*?)</script>', pages["cuda"])[1])
+    tips = {entry["raw"]["name"]: dict(entry["tip"]) for entry in raw}
+    tip = tips["coalescing/strided_read/stride:2"]
+    assert tip["value"] == "2.13 TB/s"
+    assert tip["95 % interval"] == "2.11 TB/s … 2.16 TB/s"
+    assert tip["law"] == "2.20 TB/s"
+    assert tip["model"] == "2.03 TB/s"
+    assert tip["roof"] == "48.5 % of dram"
+    (without, *_) = (tip for name, tip in tips.items() if name.startswith("roofline/"))
+    assert "value" in without
+    assert "law" not in without
 
 
 def test_equal_input_gives_equal_bytes(pages, tmp_path):

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import style
+from gpubench_reports.charts.points import name_points
 from gpubench_reports.comparisons.compare import Comparison
 
 ROWS_A_PAGE = 80
@@ -118,7 +119,7 @@ def _draw_row(axes: Axes, place: int, row: pd.Series) -> None:
             zorder=3,
             gid="interval",
         )
-    axes.plot(
+    point = axes.plot(
         [row["ratio"]],
         [place],
         marker=marker,
@@ -129,6 +130,7 @@ def _draw_row(axes: Axes, place: int, row: pd.Series) -> None:
         zorder=4,
         gid="ratio",
     )
+    name_points(point, [row["name"]])
     axes.annotate(
         f"{row['ratio']:.3f}",
         (1.0, place),

@@ -17,6 +17,7 @@ from gpubench_reports.charts.concept.names import (
     series_names,
 )
 from gpubench_reports.charts.concept.scales import Scale, claimed_columns
+from gpubench_reports.charts.points import name_points
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context, Roof
 from gpubench_reports.results.quantities import REQUEST_QUANTITIES
@@ -108,7 +109,7 @@ def _draw_series(
     for mask, face in ((~doubtful, colour), (doubtful, "white")):
         for others in np.unique(covered[mask]):
             same = mask & (covered == others)
-            axes.plot(
+            points = axes.plot(
                 x[same],
                 value[same],
                 ls="none",
@@ -120,6 +121,7 @@ def _draw_series(
                 zorder=6,
                 gid="measured",
             )
+            name_points(points, rows["name"][same])
 
 
 def _draw_expected(

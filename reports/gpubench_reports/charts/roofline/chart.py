@@ -55,8 +55,8 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
         )
     )
     style.heading(figure, "Roofline", context)
-    _limits(axes, found, bandwidths, peaks)
-    segments = _draw_roofs(axes, bandwidths, peaks)
+    set_limits(axes, found, bandwidths, peaks)
+    segments = draw_roofs(axes, bandwidths, peaks)
     names = name_slopes(axes, bandwidths)
     name_flats(axes, peaks)
     for sweep in found:
@@ -82,7 +82,7 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     return figure
 
 
-def _limits(axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: list[Line]) -> None:
+def set_limits(axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: list[Line]) -> None:
     intensities = [v for sweep in found for v in sweep.intensity]
     rates = [v for sweep in found for v in sweep.rate]
     ridges = [p.value / b.value for p in peaks for b in bandwidths]
@@ -102,7 +102,7 @@ def _limits(axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: list[
     style.log_si_axis(axes, "y", "arithmetic rate", "FLOP/s")
 
 
-def _draw_roofs(
+def draw_roofs(
     axes: Axes, bandwidths: list[Line], peaks: list[Line]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Draws the roofs; returns their (x, y), which labels keep clear of."""

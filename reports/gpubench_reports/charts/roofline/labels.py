@@ -63,14 +63,14 @@ def draw_labels(
     ridge_labels = [(x, y, name, style.INK) for x, y, name in ridges]
     points = [(x, y) for sweep in found for x, y in zip(sweep.intensity, sweep.rate, strict=True)]
     points += [(x, y) for x, y, _ in ridges]
-    lines = [bar for text in names for bar in _bars(axes, text)]
+    lines = [bar for text in names for bar in bars_of(axes, text)]
     lines += segments
     lines += [(s.intensity, s.rate) for s in found if s.joined and len(s.series.x) > 1]
     rows = _row_labels(axes, found, spelled)
     for batch, gid in ((ridge_labels, "ridge-label"), (rows, "row-label")):
         if batch:
-            texts = _place(axes, batch, np.array(points), lines, gid)
-            lines += [bar for text in texts if text is not None for bar in _bars(axes, text)]
+            texts = place(axes, batch, np.array(points), lines, gid)
+            lines += [bar for text in texts if text is not None for bar in bars_of(axes, text)]
 
 
 def _row_labels(axes: Axes, found: list[Sweep], spelled: bool) -> list[_Label]:
@@ -91,12 +91,13 @@ def _row_labels(axes: Axes, found: list[Sweep], spelled: bool) -> list[_Label]:
     return [*first, *later]
 
 
-def _place(
+def place(
     axes: Axes,
     labels: list[_Label],
     points: np.ndarray,
     lines: list[tuple[np.ndarray, np.ndarray]],
     gid: str,
+    size: float = 7.5,
 ) -> list[Text | None]:
     """Writes the labels where there is room, clear of `points` and `lines`."""
     avoided: dict[str, Any] = {"x_lines": [x for x, _ in lines], "y_lines": [y for _, y in lines]}
@@ -108,7 +109,7 @@ def _place(
         x_scatter=points[:, 0],
         y_scatter=points[:, 1],
         **(avoided if lines else {}),
-        textsize=7.5,
+        textsize=size,
         textcolor=[label[3] for label in labels],
         linecolor=[label[3] for label in labels],
         linewidth=0.5,
@@ -166,7 +167,7 @@ def _point_label(sweep: Sweep, index: int) -> str:
     return f"{short} {sweep.x_name} {value}" if index == 0 else value
 
 
-def _bars(axes: Axes, text: Text) -> list[tuple[np.ndarray, np.ndarray]]:
+def bars_of(axes: Axes, text: Text) -> list[tuple[np.ndarray, np.ndarray]]:
     """A label as lines [data coordinates] along its foot, middle and head: no other fits between.
 
     The placing library keeps labels clear of points and lines; it takes no slanted boxes.

@@ -20,7 +20,7 @@ from gpubench_reports.pages.html.claims_section import claims
 from gpubench_reports.pages.html.document import page_of
 from gpubench_reports.pages.html.drawing import draw
 from gpubench_reports.pages.html.facts import gather
-from gpubench_reports.pages.html.rows_section import listed_rows, raw_values, rows_section
+from gpubench_reports.pages.html.rows_section import links_to, listed_rows, raw_values, rows_section
 from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.results.reader import ResultFile
 
@@ -33,8 +33,8 @@ def build(
     Raises ReportError when another file has no row in common with this one.
     """
     facts = gather(result, others, recorded)
-    charts = draw(facts)
     listed = listed_rows(facts)
+    charts = draw(facts, links_to(listed))
     sections = [
         summary(facts),
         rooflines(charts),

@@ -1,5 +1,6 @@
 """The sections that are made of charts."""
 
+import re
 from collections.abc import Sequence
 
 from gpubench_reports.charts.render import chart_names
@@ -11,17 +12,35 @@ from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, joined, tag
 from gpubench_reports.pages.html.pieces import Chart, figure_of, show_rows
 
+_CONCEPT = re.compile(r'<g data-of="([^"]*)"')
 ROOFLINES = ("roofline", "levels", "devices", "roofs")  # kinds of charts
 
 
 def rooflines(charts: Sequence[Chart]) -> Markup:
     whole = [chart for chart in charts if chart.kind in ROOFLINES]
-    parts = [figure_of(chart, paragraphs.how_to_read(chart.kind)) for chart in whole]
+    parts = [
+        figure_of(chart, paragraphs.how_to_read(chart.kind), _switches(chart)) for chart in whole
+    ]
     if not any(chart.kind == "roofline" for chart in whole):
         parts.insert(
             0, tag("p", "No roofline: no row has both an arithmetic intensity and FLOP/s.")
         )
     return tag("section", tag("h2", "Rooflines"), *parts, id="rooflines")
+
+
+def _switches(chart: Chart) -> Markup | None:
+    """Buttons that switch the chart's concepts on and off; the script shows them."""
+    concepts = list(dict.fromkeys(_CONCEPT.findall(chart.content)))
+    if len(concepts) < 2:
+        return None
+    buttons = [
+        tag("button", Markup(name), type="button", data_of=Markup(name), aria_pressed="true")
+        for name in concepts
+    ]
+    every = tag("button", "all", type="button", class_="every")
+    return tag(
+        "div", every, *buttons, class_="concepts", role="group", aria_label="Concepts", hidden=True
+    )
 
 
 def comparisons(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:

@@ -36,6 +36,7 @@ def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
         tag("main", *sections),
         tag("footer", _footer()),
         _dialog(),
+        _tip(),
         raw,
         tag("script", Markup(script)),
     )
@@ -115,6 +116,19 @@ def _dialog() -> Markup:
         tag("pre", id="details-raw", tabindex="0", aria_label="Raw values"),
         id="details",
         aria_labelledby="details-name",
+    )
+
+
+def _tip() -> Markup:
+    """Where the script tells what a chart's point stands for."""
+    return tag(
+        "div",
+        tag("p", id="tip-name", class_="row-name"),
+        tag("dl", id="tip-figures"),
+        tag("p", "Click, or Enter: its row in the table.", class_="small"),
+        id="tip",
+        role="status",
+        hidden=True,
     )
 
 

@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 
 from gpubench_reports.charts import compare_chart, devices_chart, speedup_chart
 from gpubench_reports.charts.render import chart_names, charts_of, draw_all
+from gpubench_reports.charts.roofline import on_page
 from gpubench_reports.comparisons.compare import Comparison, changed
 from gpubench_reports.comparisons.speedups import Speedups
 from gpubench_reports.pages.html.facts import Facts
-from gpubench_reports.pages.html.inline_svg import png_element, to_inline_svg
+from gpubench_reports.pages.html.inline_svg import Links, png_element, to_inline_svg
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import Chart
 from gpubench_reports.results.context import Context
@@ -19,14 +20,15 @@ from gpubench_reports.results.device_roofs import DeviceRoofs, roofs_of_result
 from gpubench_reports.results.reader import ResultFile
 
 # A chart larger than this as SVG becomes a picture; all together must leave room for the table.
-_LARGEST_SVG, _ALL_CHARTS = 350_000, 5_500_000  # bytes
+_LARGEST_SVG, _ALL_CHARTS = 350_000, 3_000_000  # bytes
 MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
 
 
-def draw(facts: Facts) -> list[Chart]:
-    """All charts of the page, no more bytes together than it has room for."""
+def draw(facts: Facts, links: Links) -> list[Chart]:
+    """All charts of the page, no more bytes together than it has room for; their points are the
+    `links`."""
     result, others = facts.result, facts.others
-    builders = charts_of(result)
+    builders = charts_of(result) | {"roofline": _roofline}
     if any(other.context.device != result.context.device for other in others):
         builders["devices"] = partial(_devices, [roofs_of_result(r) for r in (result, *others)])
     if facts.means is not None:
@@ -34,7 +36,7 @@ def draw(facts: Facts) -> list[Chart]:
     for number, comparison in enumerate(facts.comparisons, start=1):
         if not changed(comparison.rows).empty:
             builders[f"compare-{number}"] = partial(_forest, comparison)
-    drawn = draw_all(result, builders, partial(_embed, result.context))
+    drawn = draw_all(result, builders, partial(_embed, result.context, links))
     names = chart_names(list(dict.fromkeys(result.rows["concept"])))
     found = [Chart(stem, *_belongs(stem, names), content) for stem, content in drawn.items()]
     room = _ALL_CHARTS
@@ -50,11 +52,18 @@ def draw(facts: Facts) -> list[Chart]:
     return kept
 
 
-def _embed(context: Context, stem: str, figure: Figure) -> Markup:
+def _embed(context: Context, links: Links, stem: str, figure: Figure) -> Markup:
     """The figure as an element of the page."""
     words = f"Chart {stem}, {context.verb}. Its figures are in the table of rows."
-    content = to_inline_svg(figure, stem, stem.replace("-", ": ", 1), words)
-    return content if len(content) <= _LARGEST_SVG else png_element(figure, words)
+    title = stem.replace("-", ": ", 1)
+    content = to_inline_svg(figure, stem, title, words, links)
+    if len(content) > _LARGEST_SVG:
+        content = png_element(figure, stem, title, words, links)
+    return content
+
+
+def _roofline(result: ResultFile) -> Figure | None:
+    return on_page.build(result.rows, result.context)
 
 
 def _devices(devices: Sequence[DeviceRoofs], _: ResultFile) -> Figure | None:

@@ -4,13 +4,16 @@ follow the page's theme, ids do not meet those of other figures, and nothing poi
 import io
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from gpubench_reports.charts import quick_ticks, style
-from gpubench_reports.pages.html.markup import Markup, text
+from gpubench_reports.charts.points import named_points
+from gpubench_reports.pages.html.markup import Markup
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"
@@ -26,9 +29,18 @@ LETTERS = {style.darker(colour): f"--letter-{n}" for n, colour in enumerate(styl
 LINES = {colour: f"--series-{n}" for n, colour in enumerate(style.COLOURS)}
 
 
-def to_inline_svg(figure: Figure, prefix: str, title: str, description: str) -> Markup:
-    """The figure as an <svg> element. `prefix` must differ between the figures of a page; `title`
-    and `description` are what a screen reader says of it."""
+# Of a row by its name: its number in the table, and what is said of it without a script.
+Links = Mapping[str, tuple[int, str]]
+_REACH = 6  # of a point [points of print]: as far from it the mouse is on it
+_OF_CONCEPT = "concept "  # how ids begin of what a concept's rows are drawn with
+
+
+def to_inline_svg(
+    figure: Figure, prefix: str, title: str, description: str, links: Links = MappingProxyType({})
+) -> Markup:
+    """The figure as an <svg> element, whose points are links to their rows in the table. `prefix`
+    must differ between the figures of a page; `title` and `description` are what a screen reader
+    says of it."""
     stream = io.BytesIO()
     quick_ticks.draw_in(figure)
     with mpl.rc_context({"svg.fonttype": "none"}):
@@ -42,25 +54,58 @@ def to_inline_svg(figure: Figure, prefix: str, title: str, description: str) -> 
     used = _references(root)
     _rewrite(root, prefix, used, own=False)
     root.attrib.pop("version", None)
-    width = float(root.attrib.pop("width").removesuffix("pt"))
-    root.attrib.pop("height")
-    names = f"{prefix}-title {prefix}-text"
-    root.attrib |= {
-        "role": "img",
-        "aria-labelledby": names,
-        "style": f"--width: {width * 4 / 3:.0f}px",
-    }
-    for place, (name, words) in enumerate((("title", title), ("desc", description))):
-        element = ET.Element(f"{_SVG}{name}", {"id": names.split()[place]})
-        element.text = words
-        root.insert(place, element)
+    width, height = (float(root.attrib.pop(n).removesuffix("pt")) for n in ("width", "height"))
+    points = _points(figure, width, height, links)
+    root.extend(points)
+    _describe(root, prefix, title, description, bool(points))
+    root.set("style", f"--width: {width * 4 / 3:.0f}px")
+    return _text_of(root)
+
+
+def _text_of(root: ET.Element) -> Markup:
     ET.register_namespace("", "http://www.w3.org/2000/svg")
     ET.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     return Markup(ET.tostring(root, encoding="unicode", short_empty_elements=True))
 
 
-def png_element(figure: Figure, description: str, dots_per_inch: int = 80) -> Markup:
-    """The figure as an <img> with its bytes inside: for charts too large as SVG."""
+def _describe(root: ET.Element, prefix: str, title: str, description: str, has_links: bool) -> None:
+    """What a screen reader says of the chart. An image hides what is in it, links too."""
+    names = f"{prefix}-title {prefix}-text"
+    root.attrib |= {"role": "group" if has_links else "img", "aria-labelledby": names}
+    for place, (name, words) in enumerate((("title", title), ("desc", description))):
+        element = ET.Element(f"{_SVG}{name}", {"id": names.split()[place]})
+        element.text = words
+        root.insert(place, element)
+
+
+def _points(figure: Figure, width: float, height: float, links: Links) -> list[ET.Element]:
+    """A link over every point that stands for a row of the table. The first of a chart is reached
+    by the Tab key, the others from there by arrows."""
+    found: list[ET.Element] = []
+    for point in named_points(figure):
+        if point.name not in links:
+            continue
+        number, words = links[point.name]
+        link = ET.Element(f"{_SVG}a", {"href": f"#row-{number}", "class": "point"})
+        link.set("data-of", point.name.partition("/")[0])
+        if found:
+            link.set("tabindex", "-1")
+        place = {"cx": f"{point.x * width:.1f}", "cy": f"{point.y * height:.1f}"}
+        circle = ET.SubElement(link, f"{_SVG}circle", place | {"r": str(_REACH)})
+        ET.SubElement(circle, f"{_SVG}title").text = words
+        found.append(link)
+    return found
+
+
+def png_element(
+    figure: Figure,
+    prefix: str,
+    title: str,
+    description: str,
+    links: Links = MappingProxyType({}),
+    dots_per_inch: int = 80,
+) -> Markup:
+    """The same with the figure as a picture inside: for charts too large as SVG."""
     import base64
 
     from PIL import Image
@@ -72,11 +117,15 @@ def png_element(figure: Figure, description: str, dots_per_inch: int = 80) -> Ma
     # 64 colours are all that a chart has, and a quarter of the bytes.
     Image.open(stream).convert("RGB").quantize(64).save(small, "PNG", optimize=True)
     data = base64.b64encode(small.getvalue()).decode("ascii")
-    width = figure.get_figwidth() * 96
-    return Markup(
-        f'<img class="picture" src="data:image/png;base64,{data}" alt="{text(description)}" '
-        f'style="--width: {width:.0f}px">'
-    )
+    width, height = (inches * 72 for inches in figure.get_size_inches())
+    size = {"width": f"{width:.0f}", "height": f"{height:.0f}"}
+    box = {"viewBox": f"0 0 {size['width']} {size['height']}", "class": "picture"}
+    root = ET.Element(f"{_SVG}svg", box | {"style": f"--width: {width * 4 / 3:.0f}px"})
+    ET.SubElement(root, f"{_SVG}image", size | {"href": f"data:image/png;base64,{data}"})
+    points = _points(figure, width, height, links)
+    root.extend(points)
+    _describe(root, prefix, title, description, bool(points))
+    return _text_of(root)
 
 
 def _references(root: ET.Element) -> set[str]:
@@ -93,6 +142,8 @@ def _references(root: ET.Element) -> set[str]:
 def _rewrite(element: ET.Element, prefix: str, used: set[str], own: bool) -> None:
     """Ids that are referred to get the prefix, others go; colours become the page's variables."""
     identity = element.attrib.pop("id", None)
+    if identity and identity.startswith(_OF_CONCEPT):
+        element.set("data-of", identity.removeprefix(_OF_CONCEPT))
     own = own or identity in _OWN_COLOURS or (identity or "").startswith("bar ")
     if identity in used:
         element.set("id", f"{prefix}-{identity}")

@@ -24,7 +24,7 @@ class Chart:
     content: Markup
 
 
-def figure_of(chart: Chart, words: str | Markup) -> Markup:
+def figure_of(chart: Chart, words: str | Markup, above: Markup | None = None) -> Markup:
     scroll = tag(
         "div",
         chart.content,
@@ -34,7 +34,7 @@ def figure_of(chart: Chart, words: str | Markup) -> Markup:
         aria_label=f"Chart {chart.stem}",
     )
     hint = tag("p", "A wide chart scrolls sideways →", class_="small swipe")
-    return tag("figure", tag("figcaption", words), hint, scroll, id=f"chart-{chart.stem}")
+    return tag("figure", tag("figcaption", words), above, hint, scroll, id=f"chart-{chart.stem}")
 
 
 def card(title: str, *content: object, look: str = "") -> Markup:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from gpubench_reports.pages.columns import Column, columns_of
+from gpubench_reports.common.units import si
+from gpubench_reports.pages.columns import Column, columns_of, percent
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, data_block, tag
 from gpubench_reports.pages.html.pieces import row_name
+from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.rules.verdicts.rulebook import rules
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, MEANT, UNGRADED, Verdict
 
@@ -28,6 +30,15 @@ def listed_rows(facts: Facts) -> pd.DataFrame:
     ]
     kept = pd.Series(rank, index=rows.index).sort_values(kind="stable").index[:_MOST_ROWS]
     return rows.loc[sorted(kept)]
+
+
+def links_to(rows: pd.DataFrame) -> dict[str, tuple[int, str]]:
+    """Of every listed row with a time: its number in the table, and its name and figure."""
+    return {
+        record["name"]: (index, f"{record['name']}: {headline_text(record)}")
+        for index, record in enumerate(rows[["name", "status", "value", "unit"]].to_dict("records"))
+        if record["status"] == "ok"
+    }
 
 
 def rows_section(facts: Facts, rows: pd.DataFrame) -> Markup:
@@ -86,6 +97,7 @@ def _line(facts: Facts, record: dict[str, Any], columns: Sequence[Column], index
     return tag(
         "tr",
         *cells,
+        id=f"row-{index}",
         data_concept=record["concept"],
         data_wall=(verdict.wall or "unknown") if verdict else "",
         data_grade=verdict.grade if verdict else record["status"],
@@ -139,8 +151,32 @@ def raw_values(facts: Facts, rows: pd.DataFrame) -> Markup:
     for record in rows.to_dict("records"):
         verdict = facts.verdicts.get(record["name"])
         words = _words(verdict) if verdict else f"{record['status']}: {record['reason']}"
-        entries.append({"raw": record["raw"], "words": words})
+        entries.append({"raw": record["raw"], "words": words, "tip": _tip(record, verdict)})
     return data_block("raw", entries)
+
+
+def _tip(record: dict[str, Any], verdict: Verdict | None) -> list[list[str]]:
+    """What is told of the row where its point is: pairs of a title and words."""
+    if record["status"] != "ok":
+        return []
+    unit, of_roof = record["unit"], record["roof_fraction"]
+    interval = [record["low"], record["high"]]
+    known = [
+        ("value", si(record["value"], unit)),
+        ("95 % interval", _joined(interval, unit)),
+        ("law", _joined([record["law_value"]], unit)),
+        ("model", _joined([record["predicted"]], unit)),
+        ("roof", f"{percent(of_roof)} of {record['roof']}" if of_roof > 0 else ""),
+        ("bound by", verdict.bound if verdict else ""),
+        ("grade", verdict.grade if verdict else ""),
+    ]
+    return [[title, words] for title, words in known if words]
+
+
+def _joined(values: Sequence[float], unit: str) -> str:
+    """An interval, or one value; nothing where a value is not known or the ends are one."""
+    shown = [si(value, unit) for value in values if not math.isnan(value)]
+    return " … ".join(shown) if len(shown) == len(set(shown)) == len(values) else ""
 
 
 def _words(verdict: Verdict) -> str:

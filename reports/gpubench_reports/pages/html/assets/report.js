@@ -28,6 +28,25 @@
     menu.querySelector("summary").focus();
   });
 
+  // Concepts of a chart are switched on and off: what draws them, and their points.
+  document.querySelectorAll(".concepts").forEach((box) => {
+    const chart = box.closest("figure").querySelector("svg");
+    const marks = Array.from(chart.querySelectorAll("[data-of]"));
+    const buttons = Array.from(box.querySelectorAll("button[data-of]"));
+    const set = (button, on) => {
+      button.setAttribute("aria-pressed", on);
+      marks.filter((m) => m.dataset.of === button.dataset.of).forEach((m) => m.classList.toggle("off", !on));
+    };
+    buttons.forEach((button) => {
+      button.addEventListener("click", () => set(button, button.getAttribute("aria-pressed") !== "true"));
+    });
+    box.querySelector(".every").addEventListener("click", () => {
+      const on = buttons.some((b) => b.getAttribute("aria-pressed") !== "true");
+      buttons.forEach((button) => set(button, on));
+    });
+    box.hidden = false;
+  });
+
   const table = byId("rows-table")?.querySelector("table");
   if (!table) return;
   const body = table.tBodies[0];
@@ -89,6 +108,62 @@
   };
   table.querySelectorAll("thead th").forEach((header, column) => {
     header.querySelector("button")?.addEventListener("click", () => sort(header, column));
+  });
+
+  // --- points of charts: what their row says, beside them; arrows go from one to the next
+  const tip = byId("tip");
+  const numberOf = (point) => Number(point.getAttribute("href").slice(5));
+  const tell = (point) => {
+    const entry = raw[numberOf(point)];
+    const line = ([title, words]) => {
+      const term = document.createElement("dt");
+      const said = document.createElement("dd");
+      [term.textContent, said.textContent] = [title, words];
+      return [term, said];
+    };
+    byId("tip-name").textContent = entry.raw.name;
+    byId("tip-figures").replaceChildren(...entry.tip.flatMap(line));
+    tip.hidden = false;
+    const place = point.getBoundingClientRect();
+    const left = Math.min(place.right + 8, innerWidth - tip.offsetWidth - 8);
+    const below = place.bottom + 8 + tip.offsetHeight < innerHeight;
+    tip.style.left = `${Math.max(8, left) + scrollX}px`;
+    tip.style.top = `${(below ? place.bottom + 8 : place.top - tip.offsetHeight - 8) + scrollY}px`;
+  };
+  const hush = () => (tip.hidden = true);
+  const seen = (point) => !point.classList.contains("off");
+  document.querySelectorAll("a.point title").forEach((title) => {
+    title.closest("a").setAttribute("aria-label", title.textContent);
+    title.remove(); // the browser would show it over ours
+  });
+  for (const kind of ["pointerover", "focusin"]) {
+    document.addEventListener(kind, (event) => {
+      const point = event.target.closest?.("a.point");
+      if (point) tell(point);
+      else if (!tip.contains(event.target)) hush();
+    });
+  }
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hush();
+    const point = event.target.closest?.("a.point");
+    if (!point || !(event.key in steps)) return;
+    event.preventDefault();
+    const all = Array.from(point.closest("svg").querySelectorAll("a.point")).filter(seen);
+    all.at((all.indexOf(point) + steps[event.key]) % all.length).focus();
+  });
+  const goTo = (index) => {
+    byId("clear").click();
+    const row = byId(`row-${index}`);
+    row.scrollIntoView({ block: "center" });
+    row.querySelector("button").focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (event) => {
+    const point = event.target.closest("a.point");
+    if (!point) return;
+    event.preventDefault();
+    hush();
+    goTo(numberOf(point));
   });
 
   // --- raw values
