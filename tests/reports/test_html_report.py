@@ -5,8 +5,9 @@ import re
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.html.build import build as build_page
-from gpubench_reports.pages.html.chart_sections import concepts
+from gpubench_reports.pages.html.chart_sections import concepts as concept_sections
 from gpubench_reports.pages.html.facts import gather
+from gpubench_reports.pages.html.order import FIRST, in_order
 from gpubench_reports.results.reader import read
 
 from .factory import (
@@ -128,7 +129,7 @@ def test_all_kernels_of_a_concept_are_told(load):
         bandwidth_row(f"a/kernel{k}/n:{n}", DRAM / n, DRAM / n) for k in range(6) for n in (1, 2)
     ]
     result = load(rows)
-    (section,) = concepts(gather(result), [])
+    (section,) = concept_sections(gather(result), [])
     text = Elements(section).text
     assert all(f"kernel{k}: useful bandwidth from" in text for k in range(6))
 
@@ -296,3 +297,32 @@ def test_a_concept_is_explained_in_the_words_of_its_page(load):
     assert "![" not in text
     assert "](" not in text
     assert "Every panel shows useful" not in page[page.index('id="concept-mine"') :]
+
+
+def test_a_section_opens_with_its_question_and_what_was_found(load):
+    rows = [
+        bandwidth_row(f"a/{k}/n:{n}", DRAM / n, DRAM / n) for k in ("one", "two") for n in (1, 4)
+    ]
+    result = load(rows, concepts={"a": "what does a cost?"})
+    (section,) = concept_sections(gather(result), [])
+    text = Elements(section).text
+    assert text.startswith(
+        "aWhat does a cost?one: useful bandwidth from 1.10 TB/s (n 4) to 4.40 TB/s"
+    )
+    assert "a factor of 4. All 4 graded rows are as expected." in text
+    slow = [*rows[:3], bandwidth_row("a/two/n:4", DRAM / 16, DRAM / 4)]
+    (section,) = concept_sections(gather(load(slow)), [])
+    assert "1 of 4 rows not as expected, most two/n:4." in Elements(section).text
+
+
+def test_the_concepts_that_people_come_for_are_first_and_communication_is_last(load):
+    def order(*names, **context):
+        return list(in_order(load([make_row(name) for name in names], **context)))
+
+    alone = ("topology/copy/from:0/to:0", "atomics/k/n:1", "host_sync/k/n:1", "coalescing/k/n:1")
+    assert order(*alone) == ["coalescing", "host_sync", "atomics", "topology"]
+    pair = "topology/copy/from:0/to:1"
+    assert order(pair, *alone[1:]) == ["coalescing", "host_sync", "topology", "atomics"]
+    modelled = order(pair, *alone[1:], device_kind="model")
+    assert modelled == ["coalescing", "host_sync", "atomics", "topology"]
+    assert len(FIRST) == 7

@@ -14,6 +14,7 @@ from gpubench_reports.results.sweeps import alike, axes
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, FINE, MEANT, UNGRADED, Verdict
 
 _MOST_KERNELS = 4  # in a text of one paragraph
+_MUCH = 1.2  # times: a range worth the one line that a section opens with
 
 
 @cache
@@ -44,6 +45,28 @@ def of_concept(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
     if more > 0:
         kernels = [*kernels[:_MOST_KERNELS], f"And {more} more sweeps."]
     return " ".join([*kernels, *rest])
+
+
+def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
+    """What was found of one concept, in a line: the range of its first kernel whose rows differ by
+    much, and how many rows are not as expected."""
+    ok = rows[rows["status"] == "ok"]
+    if ok.empty:
+        return sentences_of(rows, verdicts)[1][0]
+    groups = [group for group in alike(ok) if len(group) > 1]
+    ranges = [group["value"].max() / group["value"].min() for group in groups]
+    told = [g for g, times in zip(groups, ranges, strict=True) if times > _MUCH] or groups
+    judged = [verdicts[name] for name in ok["name"] if name in verdicts]
+    graded = [verdict for verdict in judged if verdict.grade != UNGRADED]
+    off = [verdict for verdict in graded if verdict.grade not in FINE]
+    said = [_range(group) for group in told[:1]]
+    if off:
+        worst = max(off, key=lambda verdict: verdict.severity)
+        kernel = worst.name.partition("/")[2]
+        said.append(f"{len(off)} of {_count(len(graded))} not as expected, most {kernel}.")
+    elif graded:
+        said.append(f"{_all(len(graded))}.")
+    return " ".join(said) or _bounds(judged) or "Nothing to compare it with."
 
 
 def sentences_of(

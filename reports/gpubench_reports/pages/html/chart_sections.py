@@ -3,15 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from gpubench_reports.charts.render import chart_names
 from gpubench_reports.comparisons.compare import changed
 from gpubench_reports.pages import paragraphs
 from gpubench_reports.pages.html.concept_words import sections_of
 from gpubench_reports.pages.html.drawing import MOST_RATIOS
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, joined, tag
+from gpubench_reports.pages.html.order import in_order
 from gpubench_reports.pages.html.pieces import Chart, figure_of, show_rows
 
+_HOW_TO_READ = "How to read it"  # the section of a concept's page that is open
 _CONCEPT = re.compile(r'<g data-of="([^"]*)"')
 ROOFLINES = ("roofline", "levels", "devices", "roofs")  # kinds of charts
 
@@ -87,31 +88,37 @@ def how_to_read(charts: Sequence[Chart]) -> list[Markup]:
 
 
 def concepts(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
-    """A section for each concept: its question, what its rows show, its charts."""
+    """A section for each concept, those that people come for first."""
+    return [
+        _section(facts, concept, stem, [chart for chart in charts if chart.concept == concept])
+        for concept, stem in in_order(facts.result).items()
+    ]
+
+
+def _section(facts: Facts, concept: str, stem: str, charts: Sequence[Chart]) -> Markup:
+    """The concept's question, what was found in a line, its charts, how to read them, and what
+    each kernel reached."""
     result = facts.result
-    found = []
-    for concept, stem in chart_names(list(dict.fromkeys(result.rows["concept"]))).items():
-        rows = result.rows[result.rows["concept"] == concept]
-        own = [chart for chart in charts if chart.concept == concept]
-        kernels, rest = paragraphs.sentences_of(rows, facts.verdicts)
-        parts = [tag("p", " ".join([*kernels, *rest]))]
-        if len(kernels) > 1:
-            each = tag("ul", [tag("li", sentence) for sentence in kernels], class_="plain")
-            parts = [each, tag("p", " ".join(rest))]
-        parts += [figure_of(chart, _caption(concept, chart)) for chart in own]
-        if not own:
-            why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
-            parts.append(tag("p", f"No chart: {why}.", class_="small"))
-        parts += [
-            tag("details", tag("summary", title), words)
-            for title, words in sections_of(concept).items()
-        ]
-        words = f"Its {len(rows)} rows in the table" if len(rows) > 1 else "Its row in the table"
-        parts.append(tag("p", show_rows(words, "concept", concept)))
-        if concept in result.context.concepts:
-            parts.insert(0, tag("p", tag("em", result.context.concepts[concept])))
-        found.append(tag("section", tag("h2", concept), *parts, id=stem))
-    return found
+    rows = result.rows[result.rows["concept"] == concept]
+    question = result.context.concepts.get(concept)
+    parts = [
+        tag("p", question[:1].upper() + question[1:], class_="question") if question else None,
+        tag("p", paragraphs.in_a_line(rows, facts.verdicts), class_="found"),
+        *[figure_of(chart, _caption(concept, chart)) for chart in charts],
+    ]
+    if not charts:
+        why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
+        parts.append(tag("p", f"No chart: {why}.", class_="small"))
+    parts += [
+        tag("details", tag("summary", title), words)
+        for title, words in sections_of(concept).items()
+    ]
+    kernels, rest = paragraphs.sentences_of(rows, facts.verdicts)
+    each = tag("ul", [tag("li", sentence) for sentence in [*kernels, *rest]], class_="plain")
+    parts.append(tag("details", tag("summary", "What each kernel reached"), each))
+    words = f"Its {len(rows)} rows in the table" if len(rows) > 1 else "Its row in the table"
+    parts.append(tag("p", show_rows(words, "concept", concept)))
+    return tag("section", tag("h2", concept), *parts, id=stem)
 
 
 def _caption(concept: str, chart: Chart) -> Markup:

@@ -7,9 +7,9 @@ from importlib.resources import files
 
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
-from gpubench_reports.charts.render import chart_names
 from gpubench_reports.pages import paragraphs
 from gpubench_reports.pages.html.markup import Markup, tag
+from gpubench_reports.pages.html.order import in_order
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.rulebook import rules
@@ -88,7 +88,7 @@ def _menu(result: ResultFile, sections: Sequence[Markup]) -> Markup:
         for place, title in _PLACES.items()
         if any(f'id="{place}"' in section for section in sections)
     ]
-    names = chart_names(list(dict.fromkeys(result.rows["concept"])))
+    names = in_order(result)
     concepts = [tag("li", tag("a", name, href=f"#{stem}")) for name, stem in names.items()]
     summary = tag("summary", f"Concepts ({len(concepts)})")
     entries.insert(-1, tag("li", tag("details", summary, tag("ul", concepts), id="concepts")))
