@@ -99,6 +99,12 @@ std::vector<std::string> known_devices() {
   return names;
 }
 
+std::vector<std::string> modelled_devices() {
+  std::vector<std::string> names = known_devices();
+  std::erase_if(names, [](const std::string& name) { return device_spec(name).kind() != "gpu"; });
+  return names;
+}
+
 DeviceSpec device_spec(const std::string& name_or_path) {
   for (const auto& file : embedded_device_files()) {
     if (file.stem == name_or_path) {
@@ -109,7 +115,7 @@ DeviceSpec device_spec(const std::string& name_or_path) {
     return DeviceSpec::load(name_or_path);
   }
   fail("unknown device " + in_quotes(name_or_path),
-       "known are " + joined(closest_first(known_devices(), name_or_path)) +
+       "known are " + joined(closest_first(modelled_devices(), name_or_path)) +
            ", or give the path of a .json file");
 }
 

@@ -112,9 +112,11 @@ std::string device_file_text(const DeviceSpec& device);
 
 // The names of the device files that ship with the program, sorted.
 std::vector<std::string> known_devices();
+// Those that the model can run.
+std::vector<std::string> modelled_devices();
 
-// A known device by its name, or the device file at a path. UsageError when neither: lists the
-// known names, closest first.
+// A known device by its name, or the device file at a path. UsageError when neither: lists
+// those that the model can run, closest first.
 DeviceSpec device_spec(const std::string& name_or_path);
 
 // The known device that describes the GPU of this cudaDeviceProp::name: one of its "matches" equal

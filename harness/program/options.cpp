@@ -131,9 +131,9 @@ Flags own_flags(Options& o) {
          o.suite = one_of<Suite>(
              f, v, {{"quick", Suite::quick}, {"default", Suite::standard}, {"full", Suite::full}});
        }},
+      {"axis", [&o](auto&, auto& v) { o.axes.push_back(parse_axis(v)); }},
       {"mode", sets_one_of<Mode>(o.bench.mode, {{"cold", Mode::cold}, {"hot", Mode::hot}})},
       {"seed", sets_number(o.bench.seed)},
-      {"axis", [&o](auto&, auto& v) { o.axes.push_back(parse_axis(v)); }},
       {"watch_seconds", sets_number(o.bench.watch_seconds)},
       {"row_limit", [&o](auto& f, auto& v) { o.row_limit = number<double>(f, v); }},
       {"profile", sets(o.bench.profile)},
@@ -168,6 +168,11 @@ Flags benchmark_flags(Options& o) {
       {"benchmark_out_format", sets_one_of(o.out_format, formats)},
       {"benchmark_min_time",
        [&o](auto& f, auto& v) {
+         if (v.ends_with('x')) {
+           throw UsageError("--" + f + "='" + v +
+                            "': must be seconds, such as 0.5s; how many runs "
+                            "a row takes follows from its interval");
+         }
          o.bench.budget_seconds =
              number<double>(f, v.ends_with('s') ? v.substr(0, v.size() - 1) : v);
        }},

@@ -133,7 +133,8 @@ void SuiteRun::settle_journal() {
     return;
   }
   journal_->close();
-  info_ << "for the rest: " << resume_command(journal_->run(), options_.out) << '\n';
+  (is_unread() ? std::cerr : info_)
+      << "for the rest: " << resume_command(journal_->run(), options_.out) << '\n';
 }
 
 void SuiteRun::register_rows() {

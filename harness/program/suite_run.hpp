@@ -1,6 +1,7 @@
 // The rows of one call of the program: run, shown and written.
 #pragma once
 
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "harness/program/resume.hpp"
 #include "harness/program/roofs.hpp"
 #include "harness/program/row_table.hpp"
+#include "harness/system/interrupt.hpp"
 #include "harness/system/watchdog.hpp"
 
 namespace benchmark {
@@ -61,6 +63,8 @@ class SuiteRun {
 
   std::string text_in(Format format) const;
   bool modelled() const { return platform_.kind() == DeviceKind::model; }
+  // Whether whoever read standard output has closed the pipe.
+  static bool is_unread() { return interrupting_signal() == SIGPIPE; }
   bool to_console() const { return options_.format == Format::console; }
 
   const Options& options_;

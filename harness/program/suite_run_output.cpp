@@ -122,7 +122,9 @@ int SuiteRun::summarise() {
   const auto skipped = std::ranges::count(rows, Outcome::skipped, &Row::outcome);
   const auto failed = std::ranges::count(rows, Outcome::failed, &Row::outcome);
   if (interrupted_) {
-    info_ << "interrupted: " << rows.size() << " of " << rows_.size() << " rows\n";
+    (is_unread() ? std::cerr : info_)
+        << (is_unread() ? "gpubench: standard output was closed: " : "interrupted: ") << rows.size()
+        << " of " << rows_.size() << " rows\n";
   }
   const auto done = std::ranges::count(rows, Outcome::measured, &Row::outcome);
   info_ << done << (done == 1 ? " row " : " rows ") << (modelled() ? "modelled" : "measured")

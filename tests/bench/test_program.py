@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, rows_of, run
+from .conftest import BUILD, ROOT, rows_of, run
 
 ONE_ROW = "--benchmark_filter=^coalescing/strided_read/stride:1$"
 
@@ -40,6 +40,11 @@ def test_what_runs_nothing_says_nothing_of_models(flag: str, status: int) -> Non
     done = run(flag)
     assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), done.stderr
     assert "MODELLED" not in done.stderr
+
+
+def test_seconds_may_have_their_unit() -> None:
+    done = run("--device=model:h200-sxm", ONE_ROW, "--benchmark_min_time=0.25s")
+    assert done.returncode == 0
 
 
 def test_result_file(tmp_path: Path) -> None:
@@ -207,6 +212,7 @@ def test_help_version_and_devices_read_well() -> None:
         (["--benchmark_context=device=x"], "'device'"),
         (["--benchmark_context=roofs=x"], "'roofs'"),
         (["--benchmark_color=pink"], "--benchmark_color"),
+        (["--benchmark_min_time=10x"], "such as 0.5s"),
         (["--axis=coalescing/strided_read/stride=3", "--roofs"], "--axis"),
         (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
         (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),
@@ -220,6 +226,24 @@ def test_bad_input_is_one_clear_line(flags: list[str], named: str) -> None:
     complaint = [line for line in done.stderr.splitlines() if named in line]
     assert len(complaint) == 1, done.stderr
     assert complaint[0].startswith("gpubench: ")
+
+
+@pytest.mark.parametrize("device", ["h300", "h20", "mi30"])
+def test_only_devices_that_can_run_are_suggested(device: str) -> None:
+    said = run(f"--device=model:{device}", ONE_ROW).stderr
+    assert "h200-sxm" in said
+    assert not re.search("mi300x|tpu-v4|cs-2|groq-lpu", said)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_without_the_program_for_gpus_it_is_said_how_to_build_it(device: str) -> None:
+    if (BUILD / "gpubench-cuda").exists():
+        pytest.skip("it is built here")
+    done = run(f"--device={device}", ONE_ROW)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert f"--device={device}" in line
+    assert "cmake --preset release && cmake --build --preset release" in line
 
 
 @pytest.mark.parametrize("value", ["-1", "null", '"fast"'])
