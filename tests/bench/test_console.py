@@ -24,7 +24,7 @@ from gpubench_reports.rules.verdicts.verdict import (
     worst,
 )
 
-from .conftest import BUILD, ROOT, run
+from .conftest import BUILD, ROOT
 
 MODEL = "--device=model:h200-sxm"
 # Of every grade but one.
@@ -182,44 +182,3 @@ def test_a_result_file_as_a_table_is_whole_and_without_colours(tmp_path: Path) -
 
 def test_repetitions_are_graded_by_name() -> None:
     assert lines(ONE, "--benchmark_repetitions=3")[-1] == "2 as expected"
-
-
-def test_rows_of_ones_own(tmp_path: Path) -> None:
-    """Names, listing, filter, result file and resuming are those of all rows."""
-    axis = "--axis=coalescing/strided_read/stride=3,5,7"
-    names = [f"coalescing/strided_read/stride:{stride}" for stride in (3, 5, 7)]
-    assert lines(axis, "--benchmark_list_tests") == names
-    assert lines(axis, "--benchmark_filter=:5$", "--benchmark_list_tests") == names[1:2]
-    out = tmp_path / "run.json"
-    lines(axis, f"--benchmark_out={out}")
-    rows = json.loads(out.read_text())["benchmarks"]
-    assert [row["name"] for row in rows] == names
-    assert [row["arguments"]["stride"] for row in rows] == [3, 5, 7]
-    # A warp's request spans 32 x stride words, 8 to a sector.
-    requests = {row["arguments"]["stride"]: row["sectors_per_request"] for row in rows}
-    assert requests == {3: 12, 5: 20, 7: 28}
-    assert {verdict.grade for verdict in judge(read(out)).values()} == {"as expected"}
-
-
-def test_a_row_of_ones_own_can_be_explained() -> None:
-    row = "coalescing/strided_read/stride:3"
-    printed = lines("--axis=coalescing/strided_read/stride=3", f"--explain={row}")
-    assert any("12 sectors per request" in line for line in printed)
-
-
-@pytest.mark.parametrize(
-    ("axis", "said"),
-    [
-        ("coalescing/vector_read/bytes=32", "the kernel cannot take 32: it has 4, 8, 16"),
-        ("coalescing/strided_read/stride=0", "the kernel cannot take 0: it takes from 1 to 64"),
-        ("coalescing/strided_read/strid=3", "no axis of the kernel is called 'strid'"),
-        ("coalescing/strided_raed/stride=3", "did you mean coalescing/strided_read?"),
-        ("coalescing/strided_read/stride=9:3", "'9:3' must be LOW:HIGH"),
-    ],
-)
-def test_a_value_that_a_kernel_cannot_take_is_one_clear_line(axis: str, said: str) -> None:
-    done = run(MODEL, f"--axis={axis}")
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
-    assert line.startswith(f"gpubench: --axis='{axis}': ")
-    assert said in line
