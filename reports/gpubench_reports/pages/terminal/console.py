@@ -41,7 +41,7 @@ def rows_text(count: int) -> str:
 
 
 class _Console(Console):
-    """One that leaves a closed pipe to whoever called the command: rich would end it with code 1."""
+    """One that leaves a closed pipe to whoever called: rich would end the command with code 1."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
