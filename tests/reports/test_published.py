@@ -75,6 +75,13 @@ def test_markdown_holds_every_point_and_says_what_is_missing(points, load):
     assert "- a chase: 1 points (h200-sxm)" in text
 
 
+def test_an_all_reduce_is_compared_by_its_bus_bandwidth(points, load):
+    point = {"what": "8 GPUs", "value": 2e11, "row": "a/ring", "quantity": "bus_bytes_per_second"}
+    found = points(points_file(points=[{**point, "fitted": False}]))
+    ring = load([make_row("a/ring", 1e-3, bus_bytes_per_second=4e11)], device_kind="model")
+    assert "| 200 GB/s | 400 GB/s |" in markdown(found, compare_points(found, [ring]))
+
+
 def test_a_row_that_the_model_lacks_is_named(points, load):
     only_one = load([bandwidth_row("a/read", 4e12)], device_kind="model")
     with pytest.raises(ReportError, match="has no seconds of row a/small"):

@@ -32,6 +32,7 @@ from gpubench_reports.results.rows import COUNTERS
 BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
 _UNITS = {
     "useful_bytes_per_second": "B/s",
+    "bus_bytes_per_second": "B/s",
     "flops_per_second": "FLOP/s",
     "items_per_second": "/s",
     "seconds": "s",
