@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
+
+import pytest
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.comparisons.published import BEGIN, END, read_points
@@ -12,22 +16,36 @@ from .conftest import BUILD, ROOT
 POINTS = ROOT / "tests" / "data" / "published"
 
 
+PAGE = ROOT / "docs/model-accuracy.md"
+ONE_IN = 12  # of the files, every day: all points take minutes
+
+
+def block_of(page: Path) -> str:
+    return page.read_text().partition(BEGIN)[2].partition(END)[0].removeprefix("\n")
+
+
+@pytest.mark.release
 def test_the_page_shows_what_the_command_prints(tmp_path, capsys) -> None:
-    page = ROOT / "docs/model-accuracy.md"
     copy = tmp_path / "page.md"
-    copy.write_text(page.read_text())
-    assert (
-        main(
-            ["published", str(POINTS), "--program", str(BUILD / "gpubench"), "--readme", str(copy)]
-        )
-        == 0
-    )
+    copy.write_text(PAGE.read_text())
+    program = ["--program", str(BUILD / "gpubench")]
+    assert main(["published", str(POINTS), *program, "--readme", str(copy)]) == 0
     printed = capsys.readouterr().out
     assert printed in copy.read_text()
-    block = page.read_text().partition(BEGIN)[2].partition(END)[0].removeprefix("\n")
-    assert block == printed, (
+    assert block_of(PAGE) == printed, (
         "run: gpubench-report published tests/data/published --readme docs/model-accuracy.md"
     )
+
+
+def test_some_of_its_lines_are_still_what_the_model_says(tmp_path, capsys) -> None:
+    some = sorted(POINTS.glob("*.json"))[::ONE_IN]
+    for file in some:
+        shutil.copy(file, tmp_path)
+    assert main(["published", str(tmp_path), "--program", str(BUILD / "gpubench")]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "](http" in line]
+    assert len(lines) >= len(some)
+    stale = set(lines) - set(block_of(PAGE).splitlines())
+    assert not stale, "the page says otherwise:\n" + "\n".join(sorted(stale))
 
 
 def test_no_point_called_predicted_is_where_its_device_file_has_its_bandwidth_from() -> None:
