@@ -1,5 +1,7 @@
 """Pages to be looked at, and what takes them apart."""
 
+import json
+import re
 from html.parser import HTMLParser
 
 from gpubench_reports.pages.html.build import build as build_page
@@ -69,3 +71,20 @@ def low_rows() -> list[dict]:
     )
     others = [row | {"sm_clock_hz": 1.98e9, "throttled": 0} for row in coalescing_rows()]
     return [*others, slow]
+
+
+def raw_of(page: str) -> list[dict]:
+    """What the page's script reads of its rows."""
+    found = re.search(r'<script type="application/json" id="raw">(.*?)</script>', page)
+    assert found
+    packed = json.loads(found[1])
+
+    def unpack(part):
+        if not isinstance(part, list):
+            return part
+        number, *values = part
+        if number < 0:
+            return [unpack(value) for value in values]
+        return dict(zip(packed["keys"][number], map(unpack, values), strict=True))
+
+    return unpack(packed["value"])

@@ -93,7 +93,7 @@ SITUATIONS = {
 def files(name: str, folder: Path) -> list[ResultFile]:
     """The result file of the situation, and the one from before where it has one."""
     situation = SITUATIONS[name]
-    document = _measured(situation.seed, situation.fault)
+    document = measured(situation.seed, situation.fault)
     paths = [folder / f"{name}.json"]
     documents = [document]
     if situation.since:
@@ -104,7 +104,7 @@ def files(name: str, folder: Path) -> list[ResultFile]:
     return [read(path) for path in paths]
 
 
-def _measured(seed: int, fault: str) -> dict[str, Any]:
+def measured(seed: int, fault: str) -> dict[str, Any]:
     """A file of a device with the fault and the healthy device's predictions."""
     document = planted.document(seed, fault)
     document["context"] |= _RUN

@@ -9,7 +9,9 @@ import pytest
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.html import build as page_builder
 from gpubench_reports.pages.html.answer_cards import answer_cards
+from gpubench_reports.pages.html.drawing import Drawn
 from gpubench_reports.pages.html.facts import gather
+from gpubench_reports.pages.html.markup import Markup
 
 from .html_pages import Elements, one_line
 from .situations import SITUATIONS, files
@@ -41,7 +43,9 @@ def test_the_first_lines_of_the_terminal_say_it(
 def test_nothing_of_the_answers_lies_below_the_first_screen(
     browser, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_builder, "draw", lambda *_: [])  # charts come later on the page
+    monkeypatch.setattr(
+        page_builder, "draw", lambda *_: Drawn([], Markup(""))
+    )  # charts come later on the page
     result, *others = files(name, tmp_path)
     page = tmp_path / "page.html"
     page.write_bytes(page_builder.build(result, others))
@@ -54,7 +58,7 @@ def test_nothing_of_the_answers_lies_below_the_first_screen(
 def test_one_command_writes_all_ten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(page_builder, "draw", lambda *_: [])
+    monkeypatch.setattr(page_builder, "draw", lambda *_: Drawn([], Markup("")))
     assert write_all([str(tmp_path / "ten")]) == 0
     pages = [Path(line) for line in capsys.readouterr().out.splitlines()]
     assert [page.stem for page in pages] == list(SITUATIONS)

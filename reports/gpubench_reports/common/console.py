@@ -32,5 +32,5 @@ def run_guarded(program: str, call: Callable[[], int], line_buffering: bool = Fa
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a full or broken disk, wherever it shows first
-        print(f"{program}: {error.filename or 'a file'}: {reason(error)}", file=sys.stderr)
+        print(f"{program}: {error.filename or 'standard output'}: {reason(error)}", file=sys.stderr)
         return 2

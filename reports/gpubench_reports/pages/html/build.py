@@ -24,6 +24,9 @@ from gpubench_reports.pages.html.rows_section import links_to, listed_rows, raw_
 from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.results.reader import ResultFile
 
+LARGEST = 4_000_000  # bytes of a page
+_WORDS = 250_000  # of them for all but rows and charts
+
 
 def build(
     result: ResultFile, others: Sequence[ResultFile] = (), recorded: Sequence[Range] = ()
@@ -34,7 +37,10 @@ def build(
     """
     facts = gather(result, others, recorded)
     listed = listed_rows(facts)
-    charts = draw(facts, links_to(listed))
+    rows, raw = rows_section(facts, listed), raw_values(facts, listed)
+    taken = sum(len(part.encode("utf-8")) for part in (rows, raw))
+    drawn = draw(facts, links_to(listed), LARGEST - _WORDS - taken)
+    charts = drawn.charts
     sections = [
         summary(facts),
         rooflines(charts),
@@ -43,9 +49,9 @@ def build(
         *concepts(facts, charts),
         *others_explained(charts),
         *claims(facts.findings),
-        rows_section(facts, listed),
+        rows,
     ]
-    return page_of(result, sections, raw_values(facts, listed)).encode("utf-8")
+    return page_of(result, sections, raw, drawn.sheet).encode("utf-8")
 
 
 def default_path(result: Path) -> Path:

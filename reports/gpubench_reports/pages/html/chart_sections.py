@@ -110,7 +110,7 @@ def _section(facts: Facts, concept: str, stem: str, charts: Sequence[Chart]) -> 
         why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
         parts.append(tag("p", f"No chart: {why}.", class_="small"))
     parts += [
-        tag("details", tag("summary", title), words)
+        tag("details", tag("summary", title), words, open=title == _HOW_TO_READ)
         for title, words in sections_of(concept).items()
     ]
     kernels, rest = paragraphs.sentences_of(rows, facts.verdicts)

@@ -25,8 +25,8 @@ _PLACES = {
 }
 
 
-def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
-    """The whole page, as its file has it."""
+def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup, sheet: Markup) -> str:
+    """The whole page, as its file has it; `sheet` is what its charts need beside report.css."""
     script = _asset("report.js")
     body = tag(
         "body",
@@ -40,10 +40,12 @@ def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup) -> str:
         raw,
         tag("script", Markup(script)),
     )
-    return f"<!DOCTYPE html>\n{tag('html', _head(result.context, script), body, lang='en')}\n"
+    return (
+        f"<!DOCTYPE html>\n{tag('html', _head(result.context, script, sheet), body, lang='en')}\n"
+    )
 
 
-def _head(context: Context, script: str) -> Markup:
+def _head(context: Context, script: str, sheet: Markup) -> Markup:
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
@@ -57,7 +59,7 @@ def _head(context: Context, script: str) -> Markup:
         tag("meta", name="generator", content=f"gpubench-report {__version__}"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("title", f"{context.device_title}: gpubench"),
-        tag("style", Markup(_asset("report.css"))),
+        tag("style", Markup(sheet + _asset("report.css"))),
     )
 
 

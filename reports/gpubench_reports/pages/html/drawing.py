@@ -1,7 +1,7 @@
 """Every chart of the page, as elements of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from matplotlib.figure import Figure
@@ -11,21 +11,30 @@ from gpubench_reports.charts.render import chart_names, charts_of, draw_all
 from gpubench_reports.charts.roofline import on_page
 from gpubench_reports.comparisons.compare import Comparison, changed
 from gpubench_reports.comparisons.speedups import Speedups
+from gpubench_reports.pages.html.compact import compact
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.inline_svg import Links, png_element, to_inline_svg
 from gpubench_reports.pages.html.markup import Markup, tag
+from gpubench_reports.pages.html.order import in_order
 from gpubench_reports.pages.html.pieces import Chart
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.device_roofs import DeviceRoofs, roofs_of_result
 from gpubench_reports.results.reader import ResultFile
 
-# A chart larger than this as SVG becomes a picture; all together must leave room for the table.
-_LARGEST_SVG, _ALL_CHARTS = 350_000, 3_000_000  # bytes
+_LARGEST_SVG = 350_000  # bytes: a chart that is larger becomes a picture
 MOST_RATIOS = 60  # rows of a comparison that are drawn and listed
 
 
-def draw(facts: Facts, links: Links) -> list[Chart]:
-    """All charts of the page, no more bytes together than it has room for; their points are the
+@dataclass(frozen=True)
+class Drawn:
+    """The charts of a page, and the style sheet that they need."""
+
+    charts: list[Chart]
+    sheet: Markup
+
+
+def draw(facts: Facts, links: Links, room: int) -> Drawn:
+    """All charts of the page, no more bytes together than it has `room` for; their points are the
     `links`."""
     result, others = facts.result, facts.others
     builders = charts_of(result) | {"roofline": _roofline}
@@ -38,18 +47,30 @@ def draw(facts: Facts, links: Links) -> list[Chart]:
             builders[f"compare-{number}"] = partial(_forest, comparison)
     drawn = draw_all(result, builders, partial(_embed, result.context, links))
     names = chart_names(list(dict.fromkeys(result.rows["concept"])))
-    found = [Chart(stem, *_belongs(stem, names), content) for stem, content in drawn.items()]
-    room = _ALL_CHARTS
-    kept = []
-    for chart in found:
-        room -= len(chart.content)
-        note = tag(
-            "p",
-            f"{chart.stem} is left out to keep this page small: gpubench-report render draws it.",
-            class_="small",
+    contents, sheet = compact(list(drawn.values()))
+    found = [
+        Chart(stem, *_belongs(stem, names), content)
+        for stem, content in zip(drawn, contents, strict=True)
+    ]
+    return Drawn(_that_fit(found, list(in_order(result)), room - len(sheet)), sheet)
+
+
+def _that_fit(charts: Sequence[Chart], concepts: Sequence[str], room: int) -> list[Chart]:
+    """The charts, of which those that come last on the page give way to a line where the `room`
+    [bytes] is used up."""
+    place = {concept: number for number, concept in enumerate(concepts)}
+    kept: dict[str, Chart] = {}
+    for chart in sorted(charts, key=lambda one: place.get(one.concept, -1)):
+        size = len(chart.content.encode("utf-8"))
+        fits = size <= room
+        room -= size if fits else 0
+        words = (
+            f"{chart.stem} is left out to keep this page small: gpubench-report render draws it."
         )
-        kept.append(chart if room >= 0 else replace(chart, content=note))
-    return kept
+        kept[chart.stem] = (
+            chart if fits else replace(chart, content=tag("p", words, class_="small"))
+        )
+    return [kept[chart.stem] for chart in charts]
 
 
 def _embed(context: Context, links: Links, stem: str, figure: Figure) -> Markup:

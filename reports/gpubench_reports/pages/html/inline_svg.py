@@ -18,9 +18,10 @@ from gpubench_reports.pages.html.markup import Markup
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
-_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 # Cells and bars with text in them keep their colours, and the text its own, in every theme.
 _OWN_COLOURS = ("cell", "lane", "asked", "fetched", "idle")
+_BETWEEN = re.compile(r"\s*([A-Za-z])\s*")  # commands of a path need no spaces
 _FONT_FAMILY = re.compile(r"font-family:[^;]*;\s*")
 
 # Colours of the charts, and the page's variables that stand for them.
@@ -82,12 +83,16 @@ def _points(figure: Figure, width: float, height: float, links: Links) -> list[E
     """A link over every point that stands for a row of the table. The first of a chart is reached
     by the Tab key, the others from there by arrows."""
     found: list[ET.Element] = []
+    has_concepts = any(
+        str(line.get_gid()).startswith(_OF_CONCEPT) for axes in figure.axes for line in axes.lines
+    )
     for point in named_points(figure):
         if point.name not in links:
             continue
         number, words = links[point.name]
         link = ET.Element(f"{_SVG}a", {"href": f"#row-{number}", "class": "point"})
-        link.set("data-of", point.name.partition("/")[0])
+        if has_concepts:
+            link.set("data-of", point.name.partition("/")[0])
         if found:
             link.set("tabindex", "-1")
         place = {"cx": f"{point.x * width:.1f}", "cy": f"{point.y * height:.1f}"}
@@ -156,8 +161,10 @@ def _rewrite(element: ET.Element, prefix: str, used: set[str], own: bool) -> Non
             value = _REFERENCE.sub(lambda m: f"url(#{prefix}-{m.group(1)})", value)
         if key == "style" and not own:
             value = _themed(value, is_text)
+        if key == "d":
+            value = _BETWEEN.sub(r"\1", value)
         if key in ("d", "x", "y", "transform"):
-            value = _NUMBER.sub(lambda m: f"{float(m.group()):.2f}", value)
+            value = _NUMBER.sub(lambda m: f"{float(m.group()):.1f}", value)
         element.set(key, value)
     if is_text:  # the page's own letters
         element.set("style", _FONT_FAMILY.sub("", element.get("style", "")))

@@ -43,6 +43,23 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
     return Markup(f"{head}{joined(*content)}</{name}>")
 
 
+def packed(value: Any) -> dict[str, Any]:
+    """`value` for JSON of half the size: objects of the same keys become lists that begin with the
+    number of their keys, lists begin with -1, and numbers have seven digits. report.js unpacks."""
+    keys: dict[tuple[str, ...], int] = {}
+
+    def pack(part: Any) -> Any:
+        if isinstance(part, dict):
+            number = keys.setdefault(tuple(part), len(keys))
+            return [number, *map(pack, part.values())]
+        if isinstance(part, list | tuple):
+            return [-1, *map(pack, part)]
+        return float(f"{part:.7g}") if isinstance(part, float) else part
+
+    inside = pack(value)
+    return {"keys": [list(names) for names in keys], "value": inside}
+
+
 def data_block(identity: str, value: Any) -> Markup:
     """`value` as JSON that a script of the page can read and a browser never runs.
 

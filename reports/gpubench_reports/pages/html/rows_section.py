@@ -9,13 +9,13 @@ import pandas as pd
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.columns import Column, columns_of, percent
 from gpubench_reports.pages.html.facts import Facts
-from gpubench_reports.pages.html.markup import Markup, data_block, tag
+from gpubench_reports.pages.html.markup import Markup, data_block, packed, tag
 from gpubench_reports.pages.html.pieces import row_name
 from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.rules.verdicts.rulebook import rules
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, HIGH, LOW, MEANT, UNGRADED, Verdict
 
-_MOST_ROWS = 1500  # of the table, and with raw values
+_MOST_ROWS = 1200  # of the table, and with raw values
 
 
 def listed_rows(facts: Facts) -> pd.DataFrame:
@@ -152,7 +152,7 @@ def raw_values(facts: Facts, rows: pd.DataFrame) -> Markup:
         verdict = facts.verdicts.get(record["name"])
         words = _words(verdict) if verdict else f"{record['status']}: {record['reason']}"
         entries.append({"raw": record["raw"], "words": words, "tip": _tip(record, verdict)})
-    return data_block("raw", entries)
+    return data_block("raw", packed(entries))
 
 
 def _tip(record: dict[str, Any], verdict: Verdict | None) -> list[list[str]]:

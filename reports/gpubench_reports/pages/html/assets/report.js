@@ -51,7 +51,14 @@
   if (!table) return;
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
-  const raw = JSON.parse(byId("raw").textContent);
+  const packed = JSON.parse(byId("raw").textContent);
+  const unpack = (part) => {
+    if (!Array.isArray(part)) return part;
+    const [number, ...values] = part;
+    if (number < 0) return values.map(unpack);
+    return Object.fromEntries(packed.keys[number].map((key, at) => [key, unpack(values[at])]));
+  };
+  const raw = unpack(packed.value);
 
   // --- filters: every control whose name is a column's key, and words that the row must contain
   const controls = Array.from(document.querySelectorAll(".filters [data-filter]"));
