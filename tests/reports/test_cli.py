@@ -1,5 +1,6 @@
 """The commands as a user meets them: files, exit codes, tables, help."""
 
+import json
 import os
 import re
 import subprocess
@@ -317,3 +318,54 @@ def test_points_are_a_folder(write, tmp_path, capsys):
         assert main(["published", str(place)]) == 2
         expected = f"{place}: {why}: expected a folder of points files (*.json)"
         assert capsys.readouterr().err == f"gpubench-report: {expected}\n"
+
+
+def test_a_table_for_other_programs(write, capsys):
+    rows = [
+        bandwidth_row("a/b/n:1", DRAM, DRAM),
+        bandwidth_row("a/b/n:2", DRAM / 4, DRAM, throttled=1),
+        make_row("a/b/n:3") | {"skipped": True, "skip_reason": "no room"},
+    ]
+    assert main(["table", "--json", str(write(make_document(rows)))]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["device"], found["modelled"], found["healthy"]) == ("h200-sxm", False, False)
+    assert found["grades"] == {"as expected": 1, "low": 1}
+    good, low, skipped = found["rows"]
+    assert (good["grade"], good["unit"], good["of_roof"]) == ("as expected", "B/s", 1)
+    assert good["value"] == pytest.approx(DRAM)
+    assert good["low"] < good["value"] < good["high"]
+    assert low["share"] == pytest.approx(0.25)
+    assert low["why"] == ["the clock was throttled while the row ran (power or temperature)"]
+    assert skipped == {
+        "name": "a/b/n:3",
+        "concept": "a",
+        "status": "skipped",
+        "reason": "no room",
+    }
+
+
+COMMANDS = (["table"], ["table", "--json"], ["csv"], ["markdown"], ["claims"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_full_disk_is_one_line(write, command):
+    path = write(make_document([make_row("a/b/n:1")]))
+    run = [sys.executable, "-m", "gpubench_reports", *command, str(path)]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "gpubench-report: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_reader_who_has_seen_enough_is_no_error(write, command):
+    # More than a pipe holds, for whoever prints as it goes.
+    path = write(make_document([make_row(f"a/b/n:{n}") for n in range(600)]))
+    run = [sys.executable, "-m", "gpubench_reports", *command, str(path)]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ended:
+        assert ended.stdout
+        assert ended.stderr
+        ended.stdout.close()
+        assert ended.stderr.read() == ""
+        assert ended.wait() == 0

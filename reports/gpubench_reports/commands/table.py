@@ -33,6 +33,9 @@ out. In a terminal the table fits the window; in a pipe it takes up to 190 chara
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT.json", type=Path)
     against(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="print rows, grades and health for other programs"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -40,7 +43,14 @@ def run(options: argparse.Namespace) -> None:
 
     result = read(options.result)
     from gpubench_reports.comparisons.ranges import ranges_for
-    from gpubench_reports.pages.terminal.result import print_result
     from gpubench_reports.rules.verdicts.judge import judge
 
-    print_result(result, judge(result, ranges_for(result, options.against)))
+    verdicts = judge(result, ranges_for(result, options.against))
+    if options.json:
+        from gpubench_reports.pages.json_report import as_json
+
+        print(as_json(result, verdicts))
+        return
+    from gpubench_reports.pages.terminal.result import print_result
+
+    print_result(result, verdicts)
