@@ -240,3 +240,17 @@ def test_concepts_of_the_roofline_are_switched_off_and_on(browser, address):
     assert set(browser.evaluate(shown)) == set(names)
     browser.evaluate(f"{box}.querySelector('.every').click()")
     assert browser.evaluate(shown) == []
+
+
+def test_no_number_of_the_table_is_broken_on_paper(browser, address):
+    browser.resize(1050, 900)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        browser.open(address)
+        cells = "Array.from(document.querySelectorAll('#rows-table td[data-v]'))"
+        assert browser.evaluate(f"{cells}.length") > 50
+        broken = "c => getComputedStyle(c).whiteSpace !== 'nowrap'"
+        assert browser.evaluate(f"{cells}.filter({broken}).length") == 0
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 1050
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")

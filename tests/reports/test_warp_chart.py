@@ -69,8 +69,8 @@ def draw(write):
     """draw(access...) -> figure, through a file like any other."""
 
     def build(*accesses: dict[str, Any]):
-        context, explanations = read(write(explained(*accesses), "run.explain.json"))
-        return warp_chart.build(explanations[0], context)
+        _, explanations = read(write(explained(*accesses), "run.explain.json"))
+        return warp_chart.build(explanations[0])
 
     return build
 
@@ -180,3 +180,18 @@ def test_damage_is_named(write, key, value, says):
     with pytest.raises(ReportError, match=r"explanation 0, access 0: ") as error:
         read(write(json.dumps(document), "run.explain.json"))
     assert says in str(error.value)
+
+
+def test_a_measured_row_opens_the_pictures_of_another_run(write, capsys):
+    rows = [make_row("coalescing/strided_read/stride:4"), make_row("a/b/n:1")]
+    run = write(make_document(rows))
+    lanes = write(explained(global_access(16)), "lanes.explain.json")
+    assert main(["html", str(run), f"--explained={lanes}"]) == 0
+    page = run.with_suffix(".html").read_text()
+    assert page.count('href="#chart-warp-1"') == 1
+    assert '<figure id="chart-warp-1">' in page
+    assert "MODELLED, not measured" in page[page.index('<figure id="chart-warp-1">') :]
+    capsys.readouterr()
+    other = write(make_document(rows[1:]), "other.json")
+    assert main(["html", str(other), f"--explained={lanes}"]) == 2
+    assert capsys.readouterr().err.endswith(f"lanes.explain.json: explains no row of {other}\n")

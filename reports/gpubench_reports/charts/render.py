@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -87,8 +87,13 @@ def draw_all(result: ResultFile, charts: dict[str, Builder], use: User) -> dict[
     }
 
 
-def charts_of(result: ResultFile) -> dict[str, Builder]:
-    """What may be drawn of the file and of what lies beside it, by the stem of the chart's name."""
+def charts_of(
+    result: ResultFile, explained: Sequence[Explanation] | None = None
+) -> dict[str, Builder]:
+    """What may be drawn of the file and of what lies beside it (of `explained` instead, where that
+    is given), by the stem of the chart's name."""
+    if explained is None:
+        explained = explanations_beside(result)
     sizes = result.ok["concept"].value_counts(sort=False)
     concepts = [concept for concept, rows in sizes.items() if rows <= MOST_ROWS]
     charts: dict[str, Builder] = {"roofline": _roofline, "levels": _levels, "roofs": _roofs}
@@ -102,7 +107,7 @@ def charts_of(result: ResultFile) -> dict[str, Builder]:
             charts[f"{name}-link"] = partial(_concept, link_chart.build, concept)
         if rows["bus_bytes_per_second"].notna().any():
             charts[f"{name}-wire"] = partial(_concept, wire_chart.build, concept)
-    for number, explanation in enumerate(explanations_beside(result), start=1):
+    for number, explanation in enumerate(explained, start=1):
         charts[f"warp-{number}"] = partial(_warp, explanation)
     watched: dict[str, list[WatchedRow]] = {}
     for series in series_beside(result):
@@ -176,7 +181,7 @@ def _concept(build: ConceptBuilder, concept: str, result: ResultFile) -> Figure 
 
 
 def _warp(explanation: Explanation, result: ResultFile) -> Figure | None:
-    return warp_chart.build(explanation, result.context)
+    return warp_chart.build(explanation)
 
 
 def _timeline(concept: str, shown: list[Trace], result: ResultFile) -> Figure | None:

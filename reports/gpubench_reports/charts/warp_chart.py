@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from gpubench_reports.charts import style
-from gpubench_reports.results.context import Context
 from gpubench_reports.results.explanations import BANKS, LANES, Access, Explanation
 
 WORD, SECTOR, LINE = 4, 32, 128  # bytes
@@ -17,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 1.35, 0.25, 0.4, 0.55, 0.95
 _ASKED, _FETCHED, _AT_REST = style.COLOURS[0], "#F3D3BD", "#FFFFFF"
 
 
-def build(explanation: Explanation, context: Context) -> Figure | None:
+def build(explanation: Explanation) -> Figure | None:
     """A panel per access; None when the warp accesses nothing."""
     if not explanation.accesses:
         return None
@@ -26,7 +25,7 @@ def build(explanation: Explanation, context: Context) -> Figure | None:
     width = _LEFT + LANES * _CELL + _RIGHT
     height = _TOP + sum(depth * _CELL + _GAP for depth in depths) + _BOTTOM
     figure = style.new_figure(width, height)
-    style.heading(figure, explanation.name, context)
+    style.heading(figure, explanation.name, explanation.context)
     top = height - _TOP
     for access, table, depth in zip(explanation.accesses, tables, depths, strict=True):
         top -= _GAP - 0.1
@@ -45,7 +44,7 @@ def build(explanation: Explanation, context: Context) -> Figure | None:
         "memory a row is a wavefront and a column a bank.",
         width=140,
     )
-    if context.modelled:
+    if explanation.context.modelled:
         style.watermark(figure)
     return figure
 

@@ -28,6 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="where to (default: RESULT.html beside the file)",
     )
+    parser.add_argument(
+        "--explained",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a NAME.explain.json of another run, with warps of this file's rows; may be repeated",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -42,5 +50,5 @@ def run(options: argparse.Namespace) -> None:
 
     path = options.out or page_builder.default_path(options.result)
     require_directory(path.parent)
-    write_atomically(path, page_builder.build(result, others, recorded))
+    write_atomically(path, page_builder.build(result, others, recorded, options.explained))
     print_paths([path])

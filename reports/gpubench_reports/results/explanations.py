@@ -1,9 +1,11 @@
 """Reads NAME.explain.json: what one warp of a kernel accesses, line by line of its source."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.checking import Checker
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile, open_document
@@ -37,13 +39,30 @@ class Access:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One kernel launch of the row `name`."""
+    """One kernel launch of the row `name`, in the run that `context` is of."""
 
     name: str
     kernel: str
     warp: int
     block: tuple[int, ...]
     accesses: tuple[Access, ...]
+    context: Context
+
+
+def explanations_of(result: ResultFile, others: Sequence[Path] = ()) -> list[Explanation]:
+    """Those beside the result, then those of `others`, which other runs wrote, of rows that the
+    result has.
+
+    Raises ReportError when a file is damaged, or explains no row of the result.
+    """
+    found = explanations_beside(result)
+    names = set(result.rows["name"])
+    for path in others:
+        fitting = [one for one in read(path)[1] if one.name in names]
+        if not fitting:
+            raise ReportError(path, f"explains no row of {result.path}")
+        found += fitting
+    return found
 
 
 def explanations_beside(result: ResultFile) -> list[Explanation]:
@@ -62,12 +81,12 @@ def read(path: Path) -> tuple[Context, list[Explanation]]:
     """Reads `path`. Raises ReportError for whatever is wrong with it."""
     check, document, context = open_document(path, "explanations")
     return context, [
-        _explanation(check, f"explanation {index}", entry)
+        _explanation(check, f"explanation {index}", entry, context)
         for index, entry in enumerate(document["explanations"])
     ]
 
 
-def _explanation(check: Checker, where: str, entry: Any) -> Explanation:
+def _explanation(check: Checker, where: str, entry: Any, context: Context) -> Explanation:
     if not isinstance(entry, dict) or not isinstance(entry.get("accesses"), list):
         raise check.fail(where, "must be an object with a list 'accesses'")
     block = entry.get("block")
@@ -82,6 +101,7 @@ def _explanation(check: Checker, where: str, entry: Any) -> Explanation:
             _access(check, f"{where}, access {index}", access)
             for index, access in enumerate(entry["accesses"])
         ),
+        context=context,
     )
 
 

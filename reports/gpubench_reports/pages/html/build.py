@@ -29,13 +29,17 @@ _WORDS = 250_000  # of them for all but rows and charts
 
 
 def build(
-    result: ResultFile, others: Sequence[ResultFile] = (), recorded: Sequence[Range] = ()
+    result: ResultFile,
+    others: Sequence[ResultFile] = (),
+    recorded: Sequence[Range] = (),
+    explained: Sequence[Path] = (),
 ) -> bytes:
-    """The page about `result`, compared with `others`; `recorded` are ranges of its device.
+    """The page about `result`, compared with `others`; `recorded` are ranges of its device, and
+    `explained` what other runs explain of its rows.
 
     Raises ReportError when another file has no row in common with this one.
     """
-    facts = gather(result, others, recorded)
+    facts = gather(result, others, recorded, explained)
     listed = listed_rows(facts)
     rows, raw = rows_section(facts, listed), raw_values(facts, listed)
     taken = sum(len(part.encode("utf-8")) for part in (rows, raw))

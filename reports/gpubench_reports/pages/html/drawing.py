@@ -37,7 +37,7 @@ def draw(facts: Facts, links: Links, room: int) -> Drawn:
     """All charts of the page, no more bytes together than it has `room` for; their points are the
     `links`."""
     result, others = facts.result, facts.others
-    builders = charts_of(result) | {"roofline": _roofline}
+    builders = charts_of(result, facts.explained) | {"roofline": _roofline}
     if any(other.context.device != result.context.device for other in others):
         builders["devices"] = partial(_devices, [roofs_of_result(r) for r in (result, *others)])
     if facts.means is not None:

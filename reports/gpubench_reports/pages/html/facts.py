@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.comparisons.ranges import Range
 from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.explanations import Explanation, explanations_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding, judge_claims
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis, why_changed
@@ -34,6 +36,7 @@ class Facts:
     findings: Sequence[Finding]
     changes: Sequence[Change]
     means: speedups.Speedups | None  # over all files, where they are more than two
+    explained: Sequence[Explanation] = ()  # kernels of its rows, of which a warp is drawn
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -41,10 +44,13 @@ class Facts:
 
 
 def gather(
-    result: ResultFile, others: Sequence[ResultFile] = (), recorded: Sequence[Range] = ()
+    result: ResultFile,
+    others: Sequence[ResultFile] = (),
+    recorded: Sequence[Range] = (),
+    explained: Sequence[Path] = (),
 ) -> Facts:
     """The facts about `result`, compared with `others`, else with what the model says of its
-    device; `recorded` are ranges of its device.
+    device; `recorded` are ranges of its device, `explained` what other runs explain of its rows.
 
     Raises ReportError when another file has no row in common with this one.
     """
@@ -57,6 +63,7 @@ def gather(
         findings=judge_claims(result),
         changes=[Change(compare(other, result), why_changed(other, result)) for other in others],
         means=speedups.table([result, *others]) if len(others) > 1 else None,
+        explained=explanations_of(result, explained),
     )
 
 

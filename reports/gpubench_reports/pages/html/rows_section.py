@@ -9,7 +9,7 @@ import pandas as pd
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.columns import Column, columns_of, percent
 from gpubench_reports.pages.html.facts import Facts
-from gpubench_reports.pages.html.markup import Markup, data_block, packed, tag
+from gpubench_reports.pages.html.markup import Markup, data_block, joined, packed, tag
 from gpubench_reports.pages.html.pieces import row_name
 from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.rules.verdicts.rulebook import rules
@@ -90,7 +90,10 @@ def _line(facts: Facts, record: dict[str, Any], columns: Sequence[Column], index
         shown, number = column.texts[index], column.numbers[index]
         content: object = shown
         if column.key == "name":
-            content = tag("button", row_name(shown), class_="link", type="button", data_row=index)
+            content = joined(
+                tag("button", row_name(shown), class_="link", type="button", data_row=index),
+                _warp_link(facts, shown),
+            )
         value = None if math.isnan(number) else f"{number:.6g}"
         look = "text note" if column.key == "note" else "text" if column.is_text else None
         cells.append(tag("td", content, data_v=value, class_=look))
@@ -102,6 +105,14 @@ def _line(facts: Facts, record: dict[str, Any], columns: Sequence[Column], index
         data_wall=(verdict.wall or "unknown") if verdict else "",
         data_grade=verdict.grade if verdict else record["status"],
     )
+
+
+def _warp_link(facts: Facts, name: str) -> Markup | None:
+    """To the picture of a warp of the row, where there is one."""
+    for number, explanation in enumerate(facts.explained, start=1):
+        if explanation.name == name:
+            return tag("a", "a warp's lanes", href=f"#chart-warp-{number}", class_="lanes")
+    return None
 
 
 def _legend() -> str:
