@@ -9,7 +9,7 @@ import pytest
 from gpubench_reports.charts import compare_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.comparisons.compare import compare, counted
+from gpubench_reports.comparisons.compare import compare, counted, signed
 from gpubench_reports.pages.answers import concepts_moved
 from gpubench_reports.results.reader import read
 
@@ -324,3 +324,10 @@ def test_intervals_without_a_width_are_not_printed(pair, capsys):
     assert "0.500" in output
     assert "…" not in output
     assert "95 % interval" not in output
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"), [(0.91, "-9 %"), (0.9157, "-8.4 %"), (1.00016, "+0 %"), (1.407, "+41 %")]
+)
+def test_a_ratio_is_told_as_what_is_more_or_less(ratio, words):
+    assert signed(ratio) == words

@@ -106,7 +106,7 @@ def counted(comparison: Comparison) -> tuple[str, str]:
 def signed(ratio: float) -> str:
     """A ratio of speeds as what it is more or less: 0.91 is "-9 %"."""
     change = (ratio - 1) * 100
-    return f"{change:+.2g} %" if abs(change) < 10 else f"{change:+.0f} %"
+    return f"{round(change, 1 if abs(change) < 10 else 0):+g} %"
 
 
 def failures(comparison: Comparison, limit: float) -> list[str]:
