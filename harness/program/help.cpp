@@ -4,7 +4,7 @@ namespace gpubench {
 
 namespace {
 
-constexpr const char* text =
+constexpr const char* what_help_says =
     R"(gpubench shows what your GPU actually delivers, concept by concept, and why.
 
   ./gpubench --benchmark_filter='^coalescing/'            one concept, on the GPU or the model
@@ -70,6 +70,6 @@ Exit code: 0 every row ran or was skipped with a reason, 1 a row or the run fail
 
 }  // namespace
 
-const char* help_text() { return text; }
+const char* help_text() { return what_help_says; }
 
 }  // namespace gpubench
