@@ -75,7 +75,7 @@ void through_tile(Bench& bench) {
   bench.work({.useful_bytes = 2.0 * words * sizeof(float),
               .access = RowAccess::shared_load,
               .law = law_of_lowest({{"dram", 1}, {"shared", 2.0 / (1 + degree)}}),
-              .law_tolerance = 0.25,
+              .law_tolerance = 0.4,
               .law_per_request = static_cast<double>(degree)});
   const dim3 grid(edge / side, edge / side), block(side, rows_at_once);
   bench.run([&](cudaStream_t s) {
@@ -98,7 +98,7 @@ void reduce_in(Bench& bench) {
   bench.work({.useful_bytes = n * sizeof(float),
               .access = RowAccess::shared_load,
               .law = law_of_lowest({{"dram", 1}, {"shared", cost.words_a_wavefront() / banks}}),
-              .law_tolerance = 0.25,
+              .law_tolerance = 0.4,
               .law_per_request = cost.wavefronts_a_load()});
   bench.run([&](cudaStream_t s) {
     launch(reduce<Order>, sums / sums_a_block, threads, 0, s, in.data(), out.data(), n);

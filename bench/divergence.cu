@@ -25,7 +25,8 @@ constexpr std::size_t n = std::size_t{1} << 21;  // threads
 constexpr auto blocks = static_cast<unsigned>(n / threads);
 
 gpubench::Work work(const Law& law) {
-  return {.flops = 2.0 * n * steps, .access = RowAccess::arithmetic, .law = law};
+  return {
+      .flops = 2.0 * n * steps, .access = RowAccess::arithmetic, .law = law, .law_tolerance = 0.15};
 }
 
 void branches(Bench& bench) {

@@ -29,6 +29,11 @@ RoundTrip round_trip(const gpubench::DeviceSpec& device) {
           device["launch_latency_seconds"], device["launch_host_seconds"]};
 }
 
+// Of what an empty kernel takes between two events, the part beside the next one of its stream.
+double lead_of(const gpubench::DeviceSpec& device) {
+  return std::max(device["kernel_floor_seconds"] - device["launch_stream_seconds"], 0.0);
+}
+
 // The loop, with `read(step)` after every `every`-th step (0: never).
 class Loop {
  public:
@@ -79,11 +84,13 @@ void read_back(Bench& bench, unsigned every, bool show_trace) {
   bench.verify_host(std::span(losses),
                     ExpectedLoss<decltype(loop.input().values())>{loop.input().values(), every}, {},
                     true);
-  const double expected = loop_seconds(trip, loop.layer_seconds(), reads, idle);
-  bench.work({.items = steps,
-              .law = [=](const gpubench::Roofs&) { return steps / expected; },
-              .law_tolerance = polls ? 0.05 : 0.01,  // a poll is late by none or by one
-              .show_trace = show_trace});
+  const double expected = loop_seconds(loop.layer_seconds(), lead_of(bench.device()), reads, idle);
+  bench.work(
+      {.items = steps,
+       .law = [=](const gpubench::Roofs&) { return steps / expected; },
+       // A copy may begin before its kernel's end has been seen; a poll is late by none or one.
+       .law_tolerance = 0.12,
+       .show_trace = show_trace});
 
   const Event copied(cudaEventDisableTiming);
   const auto body = [&](cudaStream_t s) {
@@ -143,7 +150,7 @@ GPU_BENCHMARK(host_sync, read_each_step)
 void never_reading(Bench& bench) {
   const Loop loop(bench);
   const auto loss = bench.output<float>(1);
-  const double expected = loop_seconds(round_trip(bench.device()), loop.layer_seconds(), 0, 0);
+  const double expected = loop_seconds(loop.layer_seconds(), lead_of(bench.device()), 0, 0);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
               .law_tolerance = 0.01,

@@ -1,6 +1,6 @@
 // launch_overhead: what does a launch cost?
 //
-// Expected  n launches in a row take one call + (n - 1) x spacing + what an empty kernel takes
+// Expected  n launches in a row take (n - 1) x spacing + what an empty kernel takes
 //           between two events. The spacing is a few us in a stream, where the slower of host and
 //           GPU front end decides, and about half of that in a graph. It is a fraction of that
 //           where programmatic dependent launch lets the next kernel begin early, if the host can

@@ -71,7 +71,8 @@ void row_of(Bench& bench, const GemmShape& shape) {
   bench.work({.moved_bytes = shape.bytes(),
               .flops = shape.flops(),
               .integers = shape.type == GemmType::int8,
-              .law = law_of(bench, gemm)});
+              .law = law_of(bench, gemm),
+              .law_tolerance = 0.15});
   const auto multiply = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
   bench.run(multiply);
   bench.note_kernels(multiply);

@@ -53,9 +53,12 @@ constexpr double idle_seconds(const RoundTrip& t, bool copies, bool polls) {
   return (copies ? t.copy : 0) + (polls ? t.call / 2 : t.wake) + t.launch;
 }
 
-// The whole loop, from the event before the first launch.
-constexpr double loop_seconds(const RoundTrip& t, double layer_seconds, double reads, double idle) {
-  return t.call + steps * layers * layer_seconds + reads * idle;
+// The whole loop, from the event before the first launch. Of a layer `lead_seconds` pass beside the
+// next one, if nobody waits in between.
+constexpr double loop_seconds(double layer_seconds, double lead_seconds, double reads,
+                              double idle) {
+  return steps * layers * (layer_seconds - lead_seconds) + (reads > 0 ? reads : 1) * lead_seconds +
+         reads * idle;
 }
 
 }  // namespace host_sync

@@ -95,11 +95,12 @@ struct Costs {
     const double next = floor + work - lead > empty ? floor + work - lead : empty;
     return by == By::stream && call > next ? call : next;
   }
-  // Of `launches` in a row, between the event before and the event after, which is recorded by one
-  // more call: it comes no earlier than the host is through with that.
+  // Of `launches` in a row, between the event before, whose time is written while the first is
+  // being issued, and the event after, which is recorded by one more call: it comes no earlier than
+  // the host is through with that.
   constexpr double row(By by, double launches, double work) const {
-    const double device = call + (by == By::graph ? graph_launch : 0) +
-                          (launches - 1) * spacing(by, work) + floor + work;
+    const double device =
+        (by == By::graph ? graph_launch : 0) + (launches - 1) * spacing(by, work) + floor + work;
     const double host = ((by == By::graph ? 1 : launches) + 1) * call;
     return device > host ? device : host;
   }

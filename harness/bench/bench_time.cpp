@@ -1,10 +1,12 @@
 // A row's time: how it is taken, and the evidence that comes with it.
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 #include <stdexcept>
 
 #include "harness/bench/bench.hpp"
+#include "harness/records/model_error.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace gpubench {
@@ -29,6 +31,14 @@ std::vector<std::string> notes_on(const Timing& timing) {
     notes.push_back("timed without the start gate: " + timing.not_gated_because);
   }
   return notes;
+}
+
+// And how far off it may be: two standard deviations of the model's error for such rows.
+void note_prediction(Row& row, double seconds) {
+  const double off = std::exp(2 * model_sigma(row.topic, row.kernel));
+  row.counters["model_seconds"] = seconds;
+  row.counters["model_low_seconds"] = seconds / off;
+  row.counters["model_high_seconds"] = seconds * off;
 }
 
 }  // namespace
@@ -126,7 +136,7 @@ void Bench::take_time(const Body& body) {
   counters["samples"] = static_cast<double>(timing.seconds.size());
   counters["converged"] = timing.converged ? 1 : 0;
   if (timing.empty_seconds) counters["empty_seconds"] = *timing.empty_seconds;
-  if (platform_.kind() == DeviceKind::model) counters["model_seconds"] = summary.median;
+  if (platform_.kind() == DeviceKind::model) note_prediction(row_, summary.median);
   if (summary.median > 0) {
     const auto rate = [&](const char* name, double amount) {
       if (amount > 0) counters[name] = amount / summary.median;

@@ -64,6 +64,8 @@ constexpr FigureRule rules[] = {
     {"mma_sync_efficiency", "1", required, Constraint::fraction},
     {"gemm_efficiency", "1", required, Constraint::fraction},
     {"gemm_unaligned_efficiency", "1", required, Constraint::fraction},
+    {"gemm_clock_hz", "Hz", optional, Constraint::positive},
+    {"gemm_fp32_clock_hz", "Hz", optional, Constraint::positive},
     {"fp64_flops_per_second", "FLOP/s", optional, Constraint::positive},
     {"fp32_flops_per_second", "FLOP/s", optional, Constraint::positive},
     {"fp16x2_flops_per_second", "FLOP/s", optional, Constraint::positive},

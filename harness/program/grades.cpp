@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "harness/records/grading_limits.hpp"
+#include "harness/records/model_error.hpp"
 
 namespace gpubench {
 namespace {
@@ -27,13 +28,9 @@ double counter(const Row& row, const char* name) {
   return found == row.counters.end() ? 0 : found->second;
 }
 
-// The factor by which a measured row may be off the prediction: two standard deviations.
-double model_edge(const std::string& topic) {
-  const GradingLimits& limits = grading_limits();
-  const auto found = limits.model_error.find(topic);
-  return std::exp(2 *
-                  (found == limits.model_error.end() ? limits.other_model_error : found->second));
-}
+// The factor by which a measured row may be off the prediction: two standard deviations of the
+// model's error for its class.
+double model_edge(const Row& row) { return std::exp(2 * model_sigma(row.topic, row.kernel)); }
 
 // The first that is known: its law, the model's prediction, its roof.
 std::optional<Yardstick> yardstick_of(const Row& row, bool measured) {
@@ -42,16 +39,16 @@ std::optional<Yardstick> yardstick_of(const Row& row, bool measured) {
     const double stated = counter(row, "law_tolerance");
     const double tolerance = std::min(stated > 0 ? stated : limits.law, widest_law_tolerance);
     double low = 1 - tolerance, high = 1 + tolerance;
-    if (measured && limits.model_error.contains(row.topic)) {
+    if (measured && has_model_sigma(row.topic)) {
       // The model is held to a law closely, since both leave out the same; a device is not.
-      const double edge = model_edge(row.topic);
+      const double edge = model_edge(row);
       low = std::min(low, 1 / edge), high = std::max(high, edge);
     }
     const bool is_time = row.headline.lower_is_better;
     return Yardstick{"the predicted limit", is_time ? 1 / ratio : ratio, low, high, true};
   }
   if (const double model = counter(row, "model_seconds"); measured && model > 0) {
-    const double edge = model_edge(row.topic);
+    const double edge = model_edge(row);
     return Yardstick{"the model's prediction", model / row.median_seconds, 1 / edge, edge, false};
   }
   if (const double share = counter(row, "roof_fraction"); share > 0) {

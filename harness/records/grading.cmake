@@ -1,25 +1,11 @@
-# Writes OUTPUT, the limits of grades that the rules of the reports hold: VERDICTS is verdicts.toml,
-# MODEL_ERROR is model_error.toml. Run at build time, so that an edit of the rules is enough.
-function(number_of file key out)
-  file(STRINGS ${file} found REGEX "^${key} *= *[0-9.]+")
-  if(NOT found MATCHES "^${key} *= *([0-9.]+)[^;]*$")
-    message(FATAL_ERROR "${file} must have one line `${key} = NUMBER`")
-  endif()
-  set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
-endfunction()
-
+# Writes OUTPUT, the limits of grades that VERDICTS (verdicts.toml of the reports) holds. Run at build
+# time, so that an edit of the rules is enough.
 foreach(limit law roof_low roof_high)
-  number_of(${VERDICTS} ${limit} ${limit})
-endforeach()
-number_of(${MODEL_ERROR} other other)
-
-file(STRINGS ${MODEL_ERROR} lines REGEX "^[a-z_]+ *= *[0-9.]+")
-set(sigmas "")
-foreach(line IN LISTS lines)
-  string(REGEX REPLACE "^([a-z_]+) *= *([0-9.]+).*" "{\"\\1\", \\2}" entry "${line}")
-  if(NOT line MATCHES "^(schema|other) ")
-    string(APPEND sigmas "      ${entry},\n")
+  file(STRINGS ${VERDICTS} found REGEX "^${limit} *= *[0-9.]+")
+  if(NOT found MATCHES "^${limit} *= *([0-9.]+)[^;]*$")
+    message(FATAL_ERROR "${VERDICTS} must have one line `${limit} = NUMBER`")
   endif()
+  set(${limit} ${CMAKE_MATCH_1})
 endforeach()
 
 file(WRITE ${OUTPUT}.new "// Written by harness/records/grading.cmake.
@@ -28,8 +14,7 @@ file(WRITE ${OUTPUT}.new "// Written by harness/records/grading.cmake.
 namespace gpubench {
 
 const GradingLimits& grading_limits() {
-  static const GradingLimits limits{${law}, ${roof_low}, ${roof_high}, ${other}, {
-${sigmas}  }};
+  static constexpr GradingLimits limits{${law}, ${roof_low}, ${roof_high}};
   return limits;
 }
 

@@ -64,13 +64,13 @@ class TimerTest : public testing::Test {
     return *std::max_element(timing.seconds.begin(), timing.seconds.end());
   }
 
-  // Of all gates the most that waited behind one, when a sample is so many operations.
-  static std::size_t most_behind_a_gate(std::size_t of_sample) {
-    std::size_t most = 0, events = 0;
+  // Of all gates the most that waited behind one.
+  static std::size_t most_behind_a_gate() {
+    std::size_t most = 0, waiting = 0;
     for (const model::Record& record : model::current_runtime()->records()) {
-      if (record.name.starts_with("value at")) events = 0;
-      if (record.name == "event") ++events;
-      most = std::max(most, 1 + events + events / 2 * of_sample);
+      if (record.name.starts_with("value at")) waiting = 0;
+      waiting += record.name == "event" || record.engine == model::Engine::compute;
+      most = std::max(most, 1 + waiting);
     }
     return most;
   }

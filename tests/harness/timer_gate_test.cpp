@@ -112,7 +112,7 @@ TEST_F(TimerTest, SamplesFromBeforeATimeOutAreDiscardedToo) {
   EXPECT_FALSE(timing.gated);
   EXPECT_GT(timing.discarded, settings_.stop.min_samples);
   for (const double sample : timing.seconds) {
-    EXPECT_GE(sample, small_seconds + device_["launch_host_seconds"]) << "a gated sample is left";
+    EXPECT_GT(sample, small_seconds + nanosecond) << "a gated sample is left";
   }
 }
 

@@ -53,7 +53,9 @@ TEST_F(TimerTest, TheSameWorkInTheTimedStreamDoesCount) {
     launch(large, 1, 32, 0, stream);
     launch(small, 1, 32, 0, stream);
   });
-  expect_all_near(timing.seconds, small_seconds + large_seconds);
+  // The second begins while the end of the first is still on its way.
+  const double earlier = device_["kernel_floor_seconds"] - device_["launch_stream_seconds"];
+  expect_all_near(timing.seconds, small_seconds + large_seconds - earlier);
 }
 
 // Two branches, as a program of several operations has them.
@@ -152,7 +154,7 @@ TEST_F(TimerTest, AGraphCountsAsWhatItLaunches) {
   };
   settings_.stop.max_samples = 20;
   EXPECT_TRUE(time(launch_graph(graph)).gated);
-  EXPECT_LE(most_behind_a_gate(200), max_gated_operations);
+  EXPECT_LE(most_behind_a_gate(), max_gated_operations);
   const ExecutableGraph long_graph(run(tiny, 600));
   const Timing timing = time(launch_graph(long_graph));
   EXPECT_FALSE(timing.gated);
@@ -169,7 +171,7 @@ TEST_F(TimerTest, NoMoreThanFitsIsQueuedBehindAGateByGraphsEither) {
   const Timing timing = time(run(tiny, 7));
   EXPECT_TRUE(timing.gated) << timing.not_gated_because;
   EXPECT_GT(timing.batch, 1U);
-  EXPECT_LE(most_behind_a_gate(7 * timing.batch), max_gated_operations);
+  EXPECT_LE(most_behind_a_gate(), max_gated_operations);
 }
 
 TEST_F(TimerTest, AHotWindowIsAGraphOfEnoughRuns) {

@@ -73,6 +73,9 @@ def test_markdown_holds_every_point_and_says_what_is_missing(points, load):
     assert "| -50.0 % | predicted |" in text
     assert "| +50.0 % | fitted |" in text
     assert "- a chase: 1 points (h200-sxm)" in text
+    # By class: what was fitted does not count.
+    assert "| a | 1 | 50.0 % | -50.0 % | 0 | -50.0 % | 0.69 |" in text
+    assert "| all | 1 | 50.0 % | -50.0 % | 0 | -50.0 % | 0.69 |" in text
 
 
 def test_an_all_reduce_is_compared_by_its_bus_bandwidth(points, load):

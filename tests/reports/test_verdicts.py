@@ -7,7 +7,7 @@ import pytest
 
 from gpubench_reports.comparisons.ranges import Range, ranges_for
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.model_error import is_known
+from gpubench_reports.rules.model_error import class_of, is_known, sigma_of
 from gpubench_reports.rules.verdicts.health import health
 from gpubench_reports.rules.verdicts.judge import judge
 from gpubench_reports.rules.verdicts.rulebook import is_about, rules
@@ -319,3 +319,10 @@ def test_a_rows_own_figures_may_be_anything(load, odd):
 def test_every_concept_has_an_error_of_the_model():
     concepts = [path.stem for path in (Path(__file__).parents[2] / "bench").glob("*.cu")]
     assert [concept for concept in concepts if not is_known(concept)] == []
+
+
+def test_the_kernels_of_a_concept_may_be_a_class_of_their_own():
+    assert class_of("attention", "tiled") == "attention/tiled"
+    assert class_of("stream", "read") == "stream"
+    assert sigma_of("attention", "tiled") < sigma_of("attention", "standard")
+    assert sigma_of("no such concept") == sigma_of("nor", "this")

@@ -38,9 +38,11 @@ def run(options: argparse.Namespace) -> None:
         rewrite_block,
         run_model,
     )
+    from gpubench_reports.rules.model_error import class_of
 
     points = read_points(options.points)
-    text = markdown(points, compare_points(points, run_model(points, options.program)))
+    results = run_model(points, options.program)
+    text = markdown(points, compare_points(points, results, class_of))
     if options.readme:
         rewrite_block(options.readme, text)
     print(text, end="")

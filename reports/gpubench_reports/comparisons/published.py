@@ -14,11 +14,12 @@ A points file (tests/data/published/*.json) holds what one publication measured 
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gpubench_reports.common import programs
@@ -124,10 +125,15 @@ def _text(path: Path, entry: dict[str, Any], key: str) -> str:
     return value
 
 
-def compare_points(points: Sequence[Point], results: Sequence[ResultFile]) -> pd.DataFrame:
+def compare_points(
+    points: Sequence[Point],
+    results: Sequence[ResultFile],
+    classify: Callable[[str, str], str] = lambda concept, kernel: concept,
+) -> pd.DataFrame:
     """The points that have a row, with the model's answer: device, what, published, modelled,
-    unit, label, fitted, source, url, and `error` of the predicted time (above 0: the model is too
-    slow). Raises ReportError where a file lacks a row."""
+    unit, label, fitted, class, source, url, and `error` of the predicted time (above 0: the model
+    is too slow). `classify` tells the class of a concept's kernel. Raises ReportError where a file
+    lacks a row."""
     by_device = {result.context.device: result for result in results}
     lines = []
     for point in points:
@@ -150,6 +156,7 @@ def compare_points(points: Sequence[Point], results: Sequence[ResultFile]) -> pd
                 "unit": point.unit,
                 "label": rows["label"].iloc[0],
                 "fitted": point.fitted,
+                "class": classify(rows["concept"].iloc[0], rows["kernel"].iloc[0]),
                 "source": point.source,
                 "url": point.url,
                 "error": (point.value / modelled if is_rate else modelled / point.value) - 1,
@@ -210,6 +217,7 @@ def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
             f" {line['mape'] * 100:.1f} % | {_percent(line['worst'])} |"
             f" {line['met']} of {line['rows']} |"
         )
+    lines += _by_class(rows[~rows["fitted"]])
     waiting: dict[str, list[Point]] = {}
     for point in points:
         if not point.row:
@@ -220,6 +228,52 @@ def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
             devices = ", ".join(sorted({point.device for point in group}))
             lines.append(f"- {waits_for}: {len(group)} points ({devices})")
     return "\n".join(lines) + "\n"
+
+
+def _by_class(held_out: pd.DataFrame) -> list[str]:
+    """Tables of the points that no figure was fitted on: by class of rows, and what is left of all
+    when the device, or the source, is left out that is most off."""
+    if held_out.empty:
+        return []
+    lines = [
+        "",
+        "| class | points | MAPE | bias | within 25 % | worst | sigma |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    groups = [(str(name), group) for name, group in held_out.groupby("class")]
+    for name, group in [*groups, ("all", held_out)]:
+        error = group["error"]
+        cells = (
+            name,
+            len(group),
+            f"{error.abs().mean() * 100:.1f} %",
+            _percent(error.mean()),
+            f"{int((error.abs() <= TARGET_PREDICTED).sum())}",
+            _percent(error[error.abs().idxmax()]),
+            f"{_sigma(error):.2f}",
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    lines += [
+        "",
+        "| one left out | its points | its MAPE | MAPE of the others |",
+        "|---|---|---|---|",
+    ]
+    for key in ("device", "source"):
+        if held_out[key].nunique() < 2:
+            continue
+        size = held_out["error"].abs()
+        name = str(size.groupby(held_out[key]).sum().idxmax())
+        own = held_out[key] == name
+        lines.append(
+            f"| {key} {name} | {int(own.sum())} | {size[own].mean() * 100:.1f} % |"
+            f" {size[~own].mean() * 100:.1f} % |"
+        )
+    return lines
+
+
+def _sigma(error: pd.Series) -> float:
+    """The root of the mean square of the logarithm of the modelled over the published time."""
+    return float(np.sqrt((np.log1p(error) ** 2).mean()))
 
 
 def rewrite_block(path: Path, text: str) -> None:

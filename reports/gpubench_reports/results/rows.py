@@ -34,6 +34,8 @@ COUNTERS = (
     "law_per_request",
     "law_tolerance",
     "model_seconds",
+    "model_low_seconds",
+    "model_high_seconds",
     "sectors_per_request",
     "wavefronts_per_request",
     "active_lanes",

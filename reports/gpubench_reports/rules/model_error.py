@@ -1,4 +1,8 @@
-"""How far off the model's time is for rows of a concept, by what it was compared with."""
+"""How far off the model's time is for a class of rows, by what it was compared with.
+
+A class is a kernel of a concept ("attention/tiled"), or all others of the concept. The model
+writes `model_low_seconds` and `model_high_seconds` by the same table.
+"""
 
 import tomllib
 from functools import cache
@@ -12,11 +16,17 @@ def _sigmas() -> dict[str, float]:
     return found
 
 
+def class_of(concept: str, kernel: str) -> str:
+    """The class of a kernel's rows: itself where the table has it, and else its concept."""
+    name = f"{concept}/{kernel}"
+    return name if name in _sigmas() else concept
+
+
 def is_known(concept: str) -> bool:
     """Whether the table has a figure for this concept, and not only for "other"."""
     return concept in _sigmas()
 
 
-def sigma_of(concept: str) -> float:
+def sigma_of(concept: str, kernel: str = "") -> float:
     """Standard deviation of the logarithm of the measured over the modelled time."""
-    return _sigmas().get(concept, _sigmas()["other"])
+    return _sigmas().get(class_of(concept, kernel), _sigmas()["other"])

@@ -49,6 +49,14 @@ constexpr double ll128_payload = 0.92;      // 120 of 128 bytes, as the table ro
 constexpr double ring_plateau = 1.4;        // latency of Simple rings across nodes
 constexpr double nvls_published_ranks = 8;  // of the device files' figure
 
+// Rings and the switch reach their bandwidth for large sizes only, since channels are filled and
+// drained chunk by chunk: of it, what is left at 1 GiB and less for each halving. (Fitted to
+// nccl-tests on 8 A100, H100 and H200 between 2 and 128 MiB, docs/model-accuracy.md.)
+constexpr double all_of_it_from = 1u << 30, lost_per_halving = 0.061, least_of_it = 0.3;
+double reached(double bytes) {
+  return std::clamp(1 - lost_per_halving * std::log2(all_of_it_from / bytes), least_of_it, 1.0);
+}
+
 // --- the formulas ---
 
 struct Group {
@@ -92,7 +100,7 @@ CollectiveCost ring(const Group& g, Protocol protocol) {
   if (protocol == simple && g.nodes > 1 && g.what == Collective::all_reduce) {
     latency *= ring_plateau;
   }
-  return {latency, g.bytes * steps / (bus * g.ranks), g.nodes > 1,
+  return {latency, g.bytes * steps / (bus * g.ranks * reached(g.bytes)), g.nodes > 1,
           std::string("ring ") + protocol_names[protocol]};
 }
 
@@ -106,7 +114,7 @@ CollectiveCost tree(const Group& g, Protocol protocol) {
   const double latency =
       tree_base[protocol] + 2 * ((g.node_ranks - 1) * tree_nvlink_step[protocol] +
                                  std::floor(std::log2(g.nodes)) * tree_network_step[protocol]);
-  return {latency, g.bytes / (bus * 0.5), g.nodes > 1,
+  return {latency, g.bytes / (bus * 0.5 * reached(g.bytes)), g.nodes > 1,
           std::string("tree ") + protocol_names[protocol]};
 }
 
@@ -149,7 +157,7 @@ CollectiveCost collective_cost(Collective what, double bytes, int ranks, const D
   const auto nvls = device.find("nvlink_sharp_bytes_per_second");
   if (what == Collective::all_reduce && nodes == 1 && nvls) {
     const double seconds_a_byte = 2 * (nvls_published_ranks - 1) / nvls_published_ranks / *nvls;
-    offer({nvls_latency, bytes * seconds_a_byte, false, "NVLS"});
+    offer({nvls_latency, bytes * seconds_a_byte / reached(bytes), false, "NVLS"});
   }
   return best;
 }

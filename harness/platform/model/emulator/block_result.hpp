@@ -24,7 +24,9 @@ struct BlockResult {
       warp_operations{};                                      // by WarpOperation, a warp each
   std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
   std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
-  // Of traced blocks: of the host's memory, lane by lane.
+  // Of traced blocks: of `matrix_load`, those ahead of the product that uses them.
+  std::uint64_t fragments_ahead = 0;
+  // Likewise: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   std::string fault;  // not empty: what went wrong, where, and which thread did it
 };

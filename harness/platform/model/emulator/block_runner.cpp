@@ -31,6 +31,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   mbarriers_.begin_block();
   bulk_copies_.begin_block();
   warpgroup_reads_.begin_block();
+  matrices_.begin_block();
   arrivals_.begin_block(lanes.warps());
   blockIdx = {index.x, index.y, index.z};
   blockDim = launch.block;

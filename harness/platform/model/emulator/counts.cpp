@@ -52,6 +52,8 @@ Counts& Counts::operator+=(const Counts& other) {
   async_copies += other.async_copies;
   bulk_loads += other.bulk_loads;
   bulk_stores += other.bulk_stores;
+  copied_wavefronts += other.copied_wavefronts;
+  fragments_ahead += other.fragments_ahead;
   for (std::size_t u = 0; u < issued.size(); ++u) issued[u] += other.issued[u];
   async_loads += other.async_loads;
   for (const auto sum : by_lane) this->*sum += other.*sum;
@@ -73,6 +75,8 @@ Counts Counts::scaled(double factor) const {
   result.async_copies *= factor;
   result.bulk_loads = bulk_loads.scaled(factor);
   result.bulk_stores *= factor;
+  result.copied_wavefronts *= factor;
+  result.fragments_ahead *= factor;
   for (double& issues : result.issued) issues *= factor;
   result.async_loads *= factor;
   for (const auto sum : by_lane) result.*sum *= factor;

@@ -65,7 +65,9 @@ struct Counts {
   double async_loads = 0;   // the global requests among `access` that they made
   // Global memory that a copy engine reads for the SM, in lines: no warp's request.
   AccessCounts bulk_loads;
-  double bulk_stores = 0;                         // the shared requests among `access` that it made
+  double bulk_stores = 0;        // the shared requests among `access` that it made
+  double copied_wavefronts = 0;  // of shared memory, by asynchronous copies of either kind
+  double fragments_ahead = 0;    // of `matrix_load`, those ahead of the product that uses them
   std::array<double, arithmetic_units> issued{};  // by Arithmetic, a warp each
   // The same, a lane each.
   double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, fma_bf16x2 = 0, mad_int32 = 0;

@@ -11,6 +11,7 @@ void LaneRecorder::begin_block(unsigned lanes, std::size_t shared_words, bool tr
   for (LaneTrace& trace : traces_) trace.clear();
   chains_.assign(lanes, FmaChain{});
   load_chains_.assign(lanes, LoadChain{});
+  products_.assign(lanes, 0);
 }
 
 }  // namespace gpubench::model

@@ -27,8 +27,11 @@ class LaneRecorder {
   LaneTrace* trace() { return trace_; }  // the current lane's, or nullptr
   LoadChain& loads() { return load_chains_[current_]; }
   FmaChain& multiply_adds() { return chains_[current_]; }
-  // That the current lane has made.
-  std::uint32_t multiply_adds_so_far() const { return is_on_ ? chains_[current_].count() : 0; }
+  void count_product() { ++products_[current_]; }
+  // Multiply-adds and products of matrices that the current lane has made.
+  std::uint32_t computed_so_far() const {
+    return is_on_ ? chains_[current_].count() + products_[current_] : 0;
+  }
   CopyWaits& copy_waits() { return copy_waits_[current_]; }
   MemoryChecker& checker() { return checker_; }
   const MemoryChecker& checker() const { return checker_; }
@@ -43,6 +46,7 @@ class LaneRecorder {
   std::vector<LaneTrace> traces_;
   std::vector<FmaChain> chains_;
   std::vector<LoadChain> load_chains_;
+  std::vector<std::uint32_t> products_;
   std::vector<CopyWaits> copy_waits_;
   bool is_on_ = false;
   unsigned current_ = 0;

@@ -24,6 +24,15 @@ void MatrixUnit::multiply(Tensor type, bool by_warpgroup, const MatrixElements& 
   refuse_partial_warpgroup(
       by_warpgroup ? "a warpgroup of fewer than 128" : "a warp of fewer than 32",
       by_warpgroup ? 4 * warp_lanes : warp_lanes, code);
+  const unsigned me = block_.lanes().current();
+  if (!by_warpgroup && block_.is_traced()) {
+    block_.recorder().count_product();
+    if (me % warp_lanes == 0) {
+      block_.result().fragments_ahead += fragments_[me / warp_lanes].multiply(
+          mine.a, FragmentLoads::bytes_of_a_load, mine.b,
+          std::size_t{mine.products} * FragmentLoads::bytes_of_a_load / 2);
+    }
+  }
   const int first = by_warpgroup ? operation::warpgroup_matrices : operation::matrices;
   collectives_.take_part({.operation = first + static_cast<int>(type),
                           .value = reinterpret_cast<std::uint64_t>(&mine)},
@@ -40,6 +49,7 @@ void MatrixUnit::load(unsigned* to, const void* row, bool transposed, const void
                                 : nullptr;
   if (wrong != nullptr) block_.fault(wrong, code);
   block_.on_access(row, bytes, EventKind::load, code);
+  if (lanes.current() % warp_lanes == 0) fragments_[lanes.current_warp()].load(to);
   const MatrixRow mine{to, static_cast<const std::byte*>(row)};
   collectives_.take_part({.operation = operation::matrix_load + (transposed ? 1 : 0),
                           .value = reinterpret_cast<std::uint64_t>(&mine)},

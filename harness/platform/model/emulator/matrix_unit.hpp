@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/platform/model/emulator/block.hpp"
+#include "harness/platform/model/emulator/fragment_loads.hpp"
 #include "harness/platform/model/emulator/warp_collectives.hpp"
 #include "harness/platform/model/emulator/warpgroup_reads.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
@@ -16,6 +17,8 @@ class MatrixUnit final : public WarpWork {
  public:
   MatrixUnit(Block& block, WarpCollectives& collectives, WarpgroupReads& reads)
       : block_(block), collectives_(collectives), reads_(reads) {}
+
+  void begin_block() { fragments_.assign(block_.lanes().warps(), {}); }
 
   // --- from a lane ---
   void multiply(Tensor type, bool by_warpgroup, const MatrixElements& mine, const void* code);
@@ -43,6 +46,7 @@ class MatrixUnit final : public WarpWork {
   Block& block_;
   WarpCollectives& collectives_;
   WarpgroupReads& reads_;
+  std::vector<FragmentLoads> fragments_;  // by warp, as its first lane says
 };
 
 }  // namespace gpubench::model

@@ -81,7 +81,7 @@ void Mbarriers::expect(void* barrier, std::size_t bytes, const void* code) {
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
   arrive_at(mbarrier, "mbarrier that arrives twice in one phase,", code);
   mbarrier.bytes += static_cast<std::int64_t>(bytes);
-  mbarrier.fmas_at_start = block_.recorder().multiply_adds_so_far();
+  mbarrier.fmas_at_start = block_.recorder().computed_so_far();
   mbarrier.brings_copies = bytes > 0;
   if (bytes > 0) {
     mbarrier.beside = 0;
@@ -110,7 +110,7 @@ void Mbarriers::wait(void* barrier, unsigned parity, const void* code) {
   const std::uint32_t behind = bulk_phases_ - ++phases_seen_[me];
   bulk_phases_seen_ = std::max(bulk_phases_seen_, phases_seen_[me]);
   LaneRecorder& recorder = block_.recorder();
-  const bool alone = behind == 0 && recorder.multiply_adds_so_far() == mbarrier.fmas_before;
+  const bool alone = behind == 0 && recorder.computed_so_far() == mbarrier.fmas_before;
   const std::uint32_t beside = std::max(behind, mbarrier.beside);
   (alone ? recorder.copy_waits().alone : recorder.copy_waits().beside) += 1 / (beside + 1.0);
 }

@@ -52,7 +52,7 @@ void ThreadCopies::commit() {
   Groups& mine = lanes_[block_.lanes().current()];
   mine.holding = mine.holding << 1 | (mine.has_open_copies ? 1 : 0);
   mine.has_open_copies = false;
-  mine.fmas_at_commit = block_.recorder().multiply_adds_so_far();
+  mine.fmas_at_commit = block_.recorder().computed_so_far();
   ++mine.commits;
 }
 
@@ -61,7 +61,7 @@ void ThreadCopies::wait(std::size_t groups_left, const void* code) {
   if (block_.is_traced()) end_copies(groups_left, code);
   if (groups_left >= 64 || mine.holding >> groups_left == 0) return;
   LaneRecorder& recorder = block_.recorder();
-  const bool alone = groups_left == 0 && recorder.multiply_adds_so_far() == mine.fmas_at_commit;
+  const bool alone = groups_left == 0 && recorder.computed_so_far() == mine.fmas_at_commit;
   (alone ? recorder.copy_waits().alone : recorder.copy_waits().beside) +=
       1 / static_cast<double>(groups_left + 1);
   mine.holding &= (std::uint64_t{1} << groups_left) - 1;

@@ -23,6 +23,17 @@ double argument_bytes(const KernelLaunch& launch, const DeviceMemory& memory) {
   return bytes;
 }
 
+// A block in the middle and those 1, 2, 4 ... before it, as far as a wave of blocks reaches. Where
+// blocks take turns of a power of two at something, it is the last of a turn.
+std::vector<std::uint64_t> in_a_row(std::uint64_t blocks, std::uint64_t wave) {
+  constexpr std::uint64_t turn = 32;
+  const std::uint64_t middle = std::min(blocks / 2 + wave, blocks - 1) / turn * turn;
+  std::vector<std::uint64_t> row{middle > 0 ? middle - 1 : blocks / 2};
+  const std::uint64_t farthest = std::min(wave - 1, row.front());
+  for (std::uint64_t d = 1; d <= farthest; d *= 2) row.push_back(row.front() - d);
+  return row;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> BlockSample::choose(std::uint64_t grid_blocks, std::size_t count) {
@@ -67,11 +78,15 @@ std::vector<std::uint64_t> BlockSample::to_compare(const KernelLaunch& launch) {
   const std::array<std::uint64_t, 3> extents{grid.x, grid.y, grid.z},
       steps{1, grid.x, std::uint64_t{grid.x} * grid.y};
   std::vector<std::uint64_t> compared{0};
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    compared.front() += extents[axis] / 2 * steps[axis];
-  }
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    if (extents[axis] > 1) compared.push_back(compared.front() - steps[axis]);
+  if (grid.y == 1 && grid.z == 1) {
+    compared = in_a_row(blocks, static_cast<std::uint64_t>(device_["sm_count"]));
+  } else {
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      compared.front() += extents[axis] / 2 * steps[axis];
+    }
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      if (extents[axis] > 1) compared.push_back(compared.front() - steps[axis]);
+    }
   }
   // The last block runs before all others, and its reads are not kept.
   if (compared.size() == 1 || compared.front() + 1 == blocks) return {};

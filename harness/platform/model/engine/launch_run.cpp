@@ -74,6 +74,7 @@ void LaunchRun::add(const BlockResult& result) {
   for (std::size_t c = 0; c < warp_operation_kinds; ++c) {
     block_counts_.warp_operations[c] += static_cast<double>(result.warp_operations[c]);
   }
+  block_counts_.fragments_ahead += static_cast<double>(result.fragments_ahead);
   host_bytes_read_ += static_cast<double>(result.host_bytes_read);
   host_bytes_written_ += static_cast<double>(result.host_bytes_written);
   for (std::size_t t = 0; t < tensor_types; ++t) {
@@ -127,7 +128,7 @@ KernelProfile LaunchRun::profile() {
   profile.host_bytes_written = host_bytes_written_;
   profile.footprints = map_.sums();
   if (fault_.empty()) {
-    note_shared(profile.footprints, compared_, reads_, launch_.grid, map_);
+    note_shared(profile.footprints, compared_, reads_, launch_.grid, device_["sm_count"], map_);
   }
   return profile;
 }

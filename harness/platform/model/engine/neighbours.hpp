@@ -22,9 +22,10 @@ struct ReadSector {
 using ReadSectors = std::map<std::uint64_t, std::vector<ReadSector>>;  // of blocks
 
 // Puts into the footprints how much of its reads a block shares with its neighbours, of which
-// `reads` has the sectors in order: `compared` are a block and neighbours of it.
+// `reads` has the sectors in order: `compared` are a block and neighbours of it; in a grid of one
+// dimension those 1, 2, 4 ... before it, of `wave` blocks that run at once.
 void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::uint64_t> compared,
-                 const ReadSectors& reads, dim3 grid, FootprintMap& map);
+                 const ReadSectors& reads, dim3 grid, double wave, FootprintMap& map);
 
 // One line; `engine` knows the launch's memory.
 std::string describe_race(const FootprintMap::Race& race, const KernelLaunch& launch,

@@ -163,9 +163,11 @@ void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counte
 
 void Worker::count_shared(const WarpRequest& request, bool is_bulk, AccessCounts& sum,
                           Counted& warp) {
-  sum.wavefronts += wavefronts_of(request);
+  const double wavefronts = wavefronts_of(request);
+  sum.wavefronts += wavefronts;
   sum.ideal_wavefronts += ideal_wavefronts_of(request);
   if (kind_of(request.event) == EventKind::copied_to) {
+    counts_.copied_wavefronts += wavefronts;
     (is_bulk ? counts_.bulk_stores : counts_.async_copies) += 1;
   } else {
     warp.waiting = false;

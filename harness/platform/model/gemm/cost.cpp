@@ -5,6 +5,9 @@
 #include <numeric>
 #include <optional>
 
+#include "harness/platform/model/time/load_clock.hpp"
+#include "harness/platform/model/time/overlap.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -21,10 +24,10 @@ constexpr double lanes = 32;
 // for Tensor Cores. (Assumed: the library does not say.)
 constexpr double step_bytes = 64;
 
-// In fp32 a thread makes 8 x 8 elements and takes four loads of 16 bytes from shared memory for its
-// 64 multiply-adds, each of which is an instruction. (Assumed: as CUTLASS's kernels without Tensor
-// Cores; larger tiles they do not have.)
-constexpr double fma_share = 64.0 / 68;
+// Of an SM: one that is loaded or stored while the other is multiplied. (Assumed.)
+constexpr double tiles_at_once = 2;
+
+// As CUTLASS's kernels without Tensor Cores; larger tiles they do not have. (Assumed.)
 constexpr unsigned largest_fma_tile = 128 * 128;
 
 double rounded_up(std::size_t n, double step) {
@@ -39,7 +42,7 @@ unsigned alignment(std::initializer_list<std::size_t> bytes) {
 
 // The share of what the best kernels reach that those for this alignment do.
 double kernel_efficiency(const GemmShape& shape, const DeviceSpec& device) {
-  if (shape.type == GemmType::fp32) return fma_share;
+  if (shape.type == GemmType::fp32) return library_fp32_share(device);
   if (operand_alignment(shape) < whole_alignment) return device["gemm_unaligned_efficiency"];
   // Without whole rows of D, TMA cannot store it (CUDA driver API, cuTensorMapEncodeTiled: strides
   // are multiples of 16 bytes); taken to mean a kernel of the generation before. (Assumed.)
@@ -55,13 +58,16 @@ double fetched_rows(Tile tile, bool aligned, int generation) {
 }
 
 GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, Tile tile) {
-  const double sms = device["sm_count"], clock = device["sm_clock_hz"];
+  const double sms = device["sm_count"];
   const auto operand_bytes = static_cast<double>(gemm_operand_bytes(shape.type));
   const auto result_bytes = static_cast<double>(gemm_result_bytes(shape.type));
   const bool by_tensor_cores = shape.type != GemmType::fp32;
   const double rate = device[gemm_roof(shape.type) + "_flops_per_clock_per_sm"] *
                       (by_tensor_cores ? device["gemm_efficiency"] : 1) *
                       kernel_efficiency(shape, device);
+  // That of the Tensor Cores is in gemm_efficiency.
+  const double clock = by_tensor_cores ? device["sm_clock_hz"]
+                                       : load_clock(device, Load::fp32, library_fp32_share(device));
   const double depth = rounded_up(shape.k, step_bytes / operand_bytes);
   GemmCost cost;
   cost.tile_m = tile.m;
@@ -84,12 +90,19 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
                 {"l2", fetched / device["l2_bytes_per_second"]},
                 {"dram", batch * shape.bytes() / dram},
                 {"launch", device["kernel_floor_seconds"]}};
+  // A tile's result is stored when its sums are complete, while another tile multiplies.
+  const double stored = cost.waves * sms * elements * result_bytes / dram;
+  const double multiplied = std::max(cost.terms[0].second, cost.terms[1].second);
   const auto largest = std::max_element(
       cost.terms.begin(), cost.terms.end(),
       [](const auto& one, const auto& other) { return one.second < other.second; });
   cost.bound = largest->first;
   // As of kernels: filling and draining the machine cannot be hidden.
-  cost.seconds = largest->second + (cost.bound == "launch" ? 0 : device["kernel_floor_seconds"]);
+  const double busiest = std::max(multiplied, cost.terms[2].second);
+  const double filling = cost.waves * device["dram_latency_cycles"] / clock;
+  cost.seconds = overlapped(multiplied + std::max(stored, cost.terms[2].second) + filling, busiest,
+                            tiles_at_once) +
+                 device["kernel_floor_seconds"];
   return cost;
 }
 

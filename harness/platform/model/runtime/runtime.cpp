@@ -246,7 +246,7 @@ cudaError_t Runtime::enqueue(CUstream_st& stream, Work work, const OperationPtr&
   const OperationPtr& legacy = legacy_[static_cast<std::size_t>(stream.device)].last;
   if (stream.blocking && legacy != nullptr) after.push_back(legacy);
   if (also_after != nullptr) after.push_back(also_after);
-  const double earliest = host_now_ + device_["launch_latency_seconds"];
+  const double earliest = host_now_ + device_["launch_latency_seconds"] + work.arrives_later;
   stream.last = hardware_queues_ ? timeline_.add_to_queue(hardware_queue(stream), std::move(work),
                                                           stream.number, earliest, after)
                                  : timeline_.add(std::move(work), stream.number, earliest, after);

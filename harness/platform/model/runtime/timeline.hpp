@@ -43,8 +43,9 @@ struct Work {
   // The same for what comes after and need not wait for all of this (`early`); 0: it waits too.
   double early_hold_seconds = 0, early_lead_seconds = 0;
   bool early = false;
-  bool marker = false;  // right after work: takes the time at its end, before its hold is over
-  bool late = false;    // not before something that comes after it could start, or the host waits
+  bool marker = false;       // right after work: takes the time at its end, before its hold is over
+  double arrives_later = 0;  // than a kernel whose launch is issued at the same time [s]
+  bool late = false;  // not before something that comes after it could start, or the host waits
   std::function<double()>
       carry_out{};  // does it and returns its duration [s], infinity: never; empty: nothing to do
   std::shared_ptr<Touches> touches{};        // known once it is carried out; none: no device memory

@@ -196,8 +196,12 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double by_waves = std::max(p.of_grid, waves * read_by_wave(f, p.of_block, grid));
   const double meanwhile =
       caches.of_block > 0 ? mean_skew(f) * grid.warps * caches.of_wave / caches.of_block : 0;
-  const double beside = std::max(0.0, leaving.first - by_waves) * std::exp(-meanwhile / caches.l2);
-  const double repeats = reads.leaving_l1 - first - beside;
+  // Of what they read again each by itself, likewise.
+  const double asked_once = read_by_wave(f, p.of_block, grid) / (p.of_block * grid.wave());
+  const double beside =
+      (std::max(0.0, leaving.first - by_waves) + leaving.again * std::max(0.0, 1 - asked_once)) *
+      std::exp(-meanwhile / caches.l2);
+  const double repeats = std::max(0.0, reads.leaving_l1 - first - beside);
   const double kept = first * held.fraction;
   reads.l2_near = kept * held.near + beside + repeats * shares.near;
   reads.l2_far = kept * (1 - held.near) + repeats * shares.far;

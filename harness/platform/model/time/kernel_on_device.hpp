@@ -6,7 +6,10 @@
 namespace gpubench::model {
 
 struct KernelOnDevice {
-  KernelOnDevice(const KernelProfile& of, const DeviceSpec& on);
+  KernelOnDevice(const KernelProfile& of, const DeviceSpec& on, double at_clock);
+
+  double warps() const;           // of a block
+  double blocks_at_once() const;  // on the SM with the most blocks
 
   // The SM with the most blocks decides what an SM's own units need.
   double sm_seconds(double cycles) const { return cycles * share_of_fullest / clock; }
@@ -40,16 +43,28 @@ double issue_seconds(const KernelOnDevice& kernel);
 
 struct TensorTerm {
   double seconds = 0;
-  std::string roof;  // of the type that the unit works at the longest
+  double by_warps_seconds = 0;  // of that, what warps wait for (mma.sync)
+  std::string roof;             // of the type that the unit works at the longest
 };
 TensorTerm tensor_term(const KernelOnDevice& kernel);
 
 // --- terms of latency ---
+// What a block waits for, in cycles: its slowest warp's loads, and what overlaps with its
+// arithmetic: copies, and chains of multiply-adds.
+struct BlockWaits {
+  double loads = 0, beside = 0;
+};
+BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic);
+
 struct LatencyTerm {
   double seconds = 0;
   double queued = 0;  // what a queue of one more latency at a busy memory adds, by its length
 };
 LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic);
+// How long an SM is at its blocks where barriers keep their phases apart: no less than any unit
+// needs. 0 of a kernel without barriers.
+double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
+
 // How long waiting and a memory that is busy for `busy` take together.
 double loaded_seconds(const LatencyTerm& latency, double busy);
 

@@ -27,7 +27,20 @@ double multiply_add_cycles(const Waiting& waits, const DeviceSpec& device) {
                   waits.fma_steps * each);
 }
 
+double load_waits(const Waiting& waits) { return std::max(waits.load_groups, waits.load_chain); }
+
 }  // namespace
+
+BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
+  const KernelProfile& profile = kernel.profile;
+  const DeviceSpec& device = kernel.device;
+  const Waiting& waits = profile.waits;
+  const double latency = load_latency(traffic, device);
+  const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
+  return {of_a_block *
+              (load_waits(waits) * latency + waits.shared_chain * device["shared_latency_cycles"]),
+          of_a_block * std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device))};
+}
 
 // By Little's law: each resident warp waits once for every run of independent loads, and then for
 // its multiply-adds, while asynchronous copies are under way. A block lasts as long as its slowest
@@ -36,19 +49,15 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
   const KernelProfile& profile = kernel.profile;
   const DeviceSpec& device = kernel.device;
   const Waiting& waits = profile.waits;
-  const double latency = load_latency(traffic, device);
   const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
-  const double beside = std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device));
+  const BlockWaits block = waits_of_block(kernel, traffic);
   const double turns =
       std::max(1.0, kernel.blocks_on_fullest / std::max(1u, kernel.occupancy.blocks_per_sm));
   // The first block's start and the last one's end are in the launch.
   const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
-  const double load_waits = std::max(waits.load_groups, waits.load_chain);
-  const double of_loads =
-      load_waits * latency + waits.shared_chain * device["shared_latency_cycles"];
   LatencyTerm term;
-  term.seconds = (turns * (of_loads + beside) * of_a_block + turnaround) / kernel.clock;
-  term.queued = turns * (load_waits + waits.copy_waits) * of_a_block *
+  term.seconds = (turns * (block.loads + block.beside) + turnaround) / kernel.clock;
+  term.queued = turns * (load_waits(waits) + waits.copy_waits) * of_a_block *
                 (1 - traffic.l1_wait_fraction) * (1 - traffic.l2_hit_fraction) *
                 device.find("dram_queue_cycles").value_or(0) / kernel.clock;
   return term;

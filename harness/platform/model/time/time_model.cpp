@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "harness/platform/model/time/kernel_on_device.hpp"
+#include "harness/platform/model/time/load_clock.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -79,12 +80,12 @@ void Waiting::keep_longer(const Waiting& other) {
   fma_steps = std::max(fma_steps, other.fma_steps);
 }
 
-KernelOnDevice::KernelOnDevice(const KernelProfile& of, const DeviceSpec& on)
+KernelOnDevice::KernelOnDevice(const KernelProfile& of, const DeviceSpec& on, double at_clock)
     : profile(of),
       device(on),
       occupancy(model::occupancy(on, {of.threads_per_block, of.shared_bytes, of.registers})),
       sms(on["sm_count"]),
-      clock(on["sm_clock_hz"]),
+      clock(at_clock),
       scale(of.scale()),
       counts(of.counts.scaled(scale)),
       local_words(of.local_words * scale),
@@ -94,9 +95,19 @@ KernelOnDevice::KernelOnDevice(const KernelProfile& of, const DeviceSpec& on)
           on["l1_bytes_per_sm"] - static_cast<double>(of.shared_bytes) * occupancy.blocks_per_sm,
           static_cast<double>(line_bytes))) {}
 
-Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
-                   const L2Contents& contents) {
-  const KernelOnDevice kernel(profile, device);
+double KernelOnDevice::warps() const {
+  return std::ceil(profile.threads_per_block / double{warp_lanes});
+}
+
+double KernelOnDevice::blocks_at_once() const {
+  return std::max(1.0, std::min<double>(occupancy.blocks_per_sm, blocks_on_fullest));
+}
+
+namespace {
+
+Prediction predict_at(double clock, const KernelProfile& profile, const DeviceSpec& device,
+                      const L2Contents& contents) {
+  const KernelOnDevice kernel(profile, device, clock);
   Prediction result;
   result.occupancy = kernel.occupancy;
   result.traffic = traffic_of(kernel, contents);
@@ -115,15 +126,41 @@ Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
   for (const Term& term : result.terms) {
     if (term.name != "launch") unit = std::max(unit, term.seconds);
   }
+  const double phases = std::max(unit, phases_seconds(kernel, result.traffic));
   // Starting and filling the machine and draining it cannot be hidden, whatever binds.
-  result.seconds = launch + unit;
+  result.seconds = launch + phases;
   result.terms.push_back({"queue", loaded - std::max(latency.seconds, busy)});
+  result.terms.push_back({"phases", phases - unit});
   for (const Term& term : result.terms) {
     // Waiting is no use of a unit.
-    if (term.name == "latency" || term.name == "launch" || term.name == "queue") continue;
+    if (term.name == "latency" || term.name == "launch" || term.name == "queue" ||
+        term.name == "phases") {
+      continue;
+    }
     result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
   }
   return result;
+}
+
+// Units that only registers feed, as those of a peak's measurement, take less power.
+constexpr double least_fed = 0.05;
+
+double clock_under(const Prediction& prediction, const DeviceSpec& device) {
+  const double seconds = prediction.seconds;
+  const auto busy = [&](const char* term) { return seconds_of(prediction.terms, term) / seconds; };
+  if (busy("l2") < least_fed) return device["sm_clock_hz"];
+  return std::min(load_clock(device, Load::tensor, busy("tensor")),
+                  load_clock(device, Load::fp32, busy("fp32")));
+}
+
+}  // namespace
+
+Prediction predict(const KernelProfile& profile, const DeviceSpec& device,
+                   const L2Contents& contents) {
+  const double most = device["sm_clock_hz"];
+  Prediction result = predict_at(most, profile, device, contents);
+  const double clock = clock_under(result, device);
+  return clock < most ? predict_at(clock, profile, device, contents) : result;
 }
 
 }  // namespace gpubench::model

@@ -204,7 +204,8 @@ def _expect_alike(rows: pd.DataFrame) -> None:
 def _rows(table: pd.DataFrame, reference: ResultFile | None) -> _Rows:
     own = np.log(table["ci_high_seconds"] / table["ci_low_seconds"]).fillna(0.0) / 4
     if reference is None or reference.context.modelled:
-        sigma = np.hypot(table["concept"].map(sigma_of), own)
+        classes = zip(table["concept"], table["kernel"], strict=True)
+        sigma = np.hypot([sigma_of(concept, kernel) for concept, kernel in classes], own)
     else:
         sigma = np.sqrt(_MEASURED_ALIKE**2 + own**2 + (table["known"] / 4) ** 2)
     return _Rows(

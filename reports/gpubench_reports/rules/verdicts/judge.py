@@ -156,8 +156,10 @@ def _yardstick(
 
 def _edge(row: dict[str, Any]) -> float:
     """The factor by which a measured row may be off the prediction: two standard deviations of the
-    model's error for its concept."""
-    return math.exp(2 * sigma_of(row["concept"]))
+    model's error for its class, as its file says."""
+    if row["model_high_seconds"] > row["model_seconds"] > 0:
+        return float(row["model_high_seconds"] / row["model_seconds"])
+    return math.exp(2 * sigma_of(row["concept"], row["kernel"]))
 
 
 def _less_is_more(quantity: str) -> bool:

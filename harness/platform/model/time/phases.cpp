@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cmath>
+
+#include "harness/platform/model/time/kernel_on_device.hpp"
+#include "harness/platform/model/time/overlap.hpp"
+
+namespace gpubench::model {
+namespace {
+
+// How long warps that a barrier lets go together stay in step, in cycles of work of their block.
+// (Fitted: docs/model-accuracy.md.)
+constexpr double in_step_cycles = 2048;
+// What a barrier costs, beside the first access to shared memory after it, of which a store and
+// the arithmetic before it are a part. (Fitted to reductions by a tree: docs/model-accuracy.md.)
+constexpr double barrier_cycles = 60;
+
+// What a block needs of its SM, in cycles: of each unit alone, one after the other; and of the one
+// that is needed the longest.
+struct Demands {
+  double in_turn = 0, longest = 0;
+};
+
+// Instructions that only their scheduler has work with: no unit of their own takes longer.
+double arithmetic_cycles(const KernelOnDevice& kernel) {
+  const Counts& counts = kernel.counts;
+  const DeviceSpec& device = kernel.device;
+  double issued = counts.special + counts.barriers;
+  for (const double of_unit : counts.issued) issued += of_unit;
+  for (const WarpOperation kind :
+       {WarpOperation::shuffle, WarpOperation::vote, WarpOperation::warp_barrier}) {
+    issued += counts.at(kind);
+  }
+  double cycles = issued / device["warp_schedulers_per_sm"];
+  const auto unit = [&](Arithmetic which, double flops, const char* figure) {
+    cycles = std::max(cycles, flops * warp_lanes * counts.issues(which) / device[figure]);
+  };
+  unit(Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm");
+  unit(Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm");
+  unit(Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm");
+  unit(Arithmetic::fma_bf16x2, 4,
+       device.find("bf16x2_flops_per_clock_per_sm") ? "bf16x2_flops_per_clock_per_sm"
+                                                    : "fp16x2_flops_per_clock_per_sm");
+  unit(Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm");
+  return cycles;
+}
+
+// What copies bring and what products find loaded comes beside the arithmetic.
+double awaited_share_of_shared(const Counts& counts) {
+  double wavefronts = 0;
+  for (const Access o : {Access::load, Access::store, Access::atomic}) {
+    wavefronts += counts.at(Space::shared, o).wavefronts;
+  }
+  constexpr double wavefronts_of_ldmatrix = 4;
+  const double beside = counts.copied_wavefronts + wavefronts_of_ldmatrix * counts.fragments_ahead;
+  return wavefronts > 0 ? std::max(0.0, 1 - beside / wavefronts) : 0;
+}
+
+// The memory brings what copies ask for while a block computes, if it asks a group or more ahead:
+// then it waits for half a latency or less at each barrier. The copy engine's always are ahead.
+double awaited_share_of_loads(const KernelOnDevice& kernel, double barriers) {
+  const AccessCounts& loads = kernel.global(Access::load);
+  const double all = loads.sectors + kernel.counts.bulk_loads.sectors;
+  if (all <= 0) return 1;
+  const double waits = kernel.profile.waits.copy_waits * kernel.scale / kernel.profile.blocks;
+  const double ahead = std::clamp(2 * (1 - waits / barriers), 0.0, 1.0);
+  const double copied = loads.requests > 0 ? kernel.counts.async_loads / loads.requests : 0;
+  return (1 - copied * ahead) * loads.sectors / all;
+}
+
+Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
+  const double blocks = kernel.profile.blocks;
+  const double in_block = kernel.clock / (kernel.share_of_fullest * blocks);  // cycles a second
+  const double shared = shared_seconds(kernel, traffic) * in_block,
+               l1 = l1_seconds(kernel, traffic) * in_block,
+               sfu = kernel.unit_seconds(kernel.counts.special, 1, "sfu_ops_per_clock_per_sm") *
+                     in_block,
+               arithmetic = arithmetic_cycles(kernel) / blocks;
+  const TensorTerm tensor = tensor_term(kernel);
+  Demands demands;
+  demands.in_turn = arithmetic + awaited_share_of_shared(kernel.counts) * shared + l1 + sfu +
+                    tensor.by_warps_seconds * in_block;
+  demands.longest = std::max(
+      {arithmetic, issue_seconds(kernel) * in_block, shared, l1, sfu, tensor.seconds * in_block});
+  return demands;
+}
+
+// What all warps of a block wait for at the same time, in cycles: after each barrier the first
+// load, and what they read of shared memory. Further loads of an interval overlap with other warps'
+// work.
+double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, double barriers) {
+  const KernelProfile& profile = kernel.profile;
+  const double intervals = barriers + 1;
+  const double groups =
+      std::max(profile.waits.load_groups, profile.waits.load_chain) * kernel.scale / profile.blocks;
+  const double first = groups > intervals ? intervals / groups : 1;
+  return waits_of_block(kernel, traffic).loads * first +
+         barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]);
+}
+
+}  // namespace
+
+// Warps of a block begin each interval between barriers together, and ask for the same unit at the
+// same time until they have drifted apart; other blocks use what they leave.
+double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
+  const double blocks = kernel.profile.blocks, warps = kernel.warps();
+  const double barriers = kernel.counts.barriers / (blocks * warps);
+  if (barriers == 0) return 0;
+  const Demands block = demands_of_block(kernel, traffic);
+  const double interval = block.in_turn / (barriers + 1);
+  const double warps_of_scheduler = std::max(1.0, warps / kernel.device["warp_schedulers_per_sm"]);
+  const double apart = 1 + (warps_of_scheduler - 1) * interval / (interval + in_step_cycles);
+  const double work = overlapped(block.in_turn, block.longest, apart);
+  const double alone = std::max(work, waits_of_block(kernel, traffic).beside) +
+                       waits_at_barriers(kernel, traffic, barriers);
+  const double dram = awaited_share_of_loads(kernel, barriers) *
+                      dram_seconds(traffic, kernel.device) * kernel.clock /
+                      kernel.blocks_on_fullest;
+  const double at_once = kernel.blocks_at_once();
+  const double of_a_block =
+      std::max(overlapped(alone, block.longest, at_once),
+               overlapped(work + dram, std::max(block.longest, dram), at_once));
+  return kernel.blocks_on_fullest * of_a_block / kernel.clock;
+}
+
+}  // namespace gpubench::model

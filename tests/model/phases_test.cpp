@@ -1,0 +1,88 @@
+// Phases of a block that barriers keep apart, and what overlaps all the same.
+#include <gtest/gtest.h>
+
+#include "harness/platform/model/emulator/fragment_loads.hpp"
+#include "harness/platform/model/time/load_clock.hpp"
+#include "harness/platform/model/time/overlap.hpp"
+#include "tests/model/time_model_fixture.hpp"
+
+namespace gpubench::model {
+namespace {
+
+TEST(Overlap, OneTakesTurnsAndManyKeepTheBusiestUnitBusy) {
+  EXPECT_DOUBLE_EQ(overlapped(30, 10, 1), 30);
+  EXPECT_DOUBLE_EQ(overlapped(30, 10, 2), 20);
+  EXPECT_NEAR(overlapped(30, 10, 1e6), 10, 1e-4);
+  EXPECT_DOUBLE_EQ(overlapped(5, 10, 1), 10) << "no less than the unit needs";
+}
+
+class Phases : public TimeModelTest {
+ protected:
+  // Shared memory and multiply-adds for 10000 cycles of an SM each.
+  KernelProfile two_pipes(double barriers_a_warp) const {
+    KernelProfile profile = even_grid(1);
+    profile.shared_bytes = static_cast<std::size_t>(spec["shared_bytes_per_block_optin"]);
+    const double sms = spec["sm_count"], warps = 8;
+    profile.counts.at(Space::shared, Access::load).wavefronts =
+        10000 * sms * spec["shared_bytes_per_clock_per_sm"] / line_bytes;
+    profile.counts.issued[0] = 10000 * sms * spec["fp32_flops_per_clock_per_sm"] / 64;
+    profile.counts.barriers = barriers_a_warp * warps * sms;
+    return profile;
+  }
+};
+
+TEST_F(Phases, OverlapWithoutBarriers) {
+  const Prediction prediction = cold(two_pipes(0));
+  EXPECT_EQ(term(prediction, "phases"), 0);
+  EXPECT_NEAR(prediction.seconds, cycles(10000) + spec["kernel_floor_seconds"], 1e-9);
+}
+
+TEST_F(Phases, FollowEachOtherWhereBarriersKeepThemApart) {
+  const double alone = cold(two_pipes(0)).seconds, few = cold(two_pipes(1)).seconds,
+               many = cold(two_pipes(100)).seconds;
+  EXPECT_GT(few, alone);
+  EXPECT_GT(many, few);
+  // Both pipes in turn, and what a hundred barriers cost.
+  EXPECT_NEAR(many - spec["kernel_floor_seconds"], cycles(20000 + 100 * (60 + 29)), cycles(2000));
+}
+
+TEST_F(Phases, ABlockBesideUsesWhatOneLeaves) {
+  KernelProfile one = two_pipes(100), two = one;
+  two.blocks = two.traced_blocks = 2 * one.blocks;
+  two.shared_bytes /= 2;  // two fit
+  two.counts = one.counts.scaled(2);
+  EXPECT_LT(cold(two).seconds, 1.9 * cold(one).seconds);
+}
+
+TEST_F(Phases, CopiesComeBesideTheArithmetic) {
+  KernelProfile waits = two_pipes(100), copies = waits;
+  copies.counts.copied_wavefronts = copies.counts.at(Space::shared, Access::load).wavefronts;
+  const double floor = spec["kernel_floor_seconds"];
+  EXPECT_GT(cold(waits).seconds - floor, 1.4 * (cold(copies).seconds - floor));
+}
+
+TEST(FragmentLoads, AreAheadIfProductsLieBetween) {
+  unsigned a[4], b[4];
+  FragmentLoads loads;
+  loads.load(a);
+  loads.load(b);
+  EXPECT_EQ(loads.multiply(a, 16, b, 16), 0u) << "of this very step";
+  EXPECT_EQ(loads.multiply(a, 16, b, 16), 0u) << "used before";
+  loads.load(a);
+  unsigned other[4];
+  loads.multiply(other, 16, other, 16);
+  loads.multiply(other, 16, other, 16);
+  EXPECT_EQ(loads.multiply(a, 16, other, 16), 1u);
+}
+
+TEST(LoadClock, FallsWithTheLoadAndOnlyWhereAFileSaysSo) {
+  const DeviceSpec limited = device_spec("h100-sxm"), unlimited = device_spec("a100-80-sxm");
+  const double at = library_tensor_share(limited);
+  EXPECT_DOUBLE_EQ(load_clock(limited, Load::tensor, at), limited["gemm_clock_hz"]);
+  EXPECT_LT(load_clock(limited, Load::tensor, 1), limited["gemm_clock_hz"]);
+  EXPECT_EQ(load_clock(limited, Load::tensor, at / 8), limited["sm_clock_hz"]);
+  EXPECT_EQ(load_clock(unlimited, Load::tensor, 1), unlimited["sm_clock_hz"]);
+}
+
+}  // namespace
+}  // namespace gpubench::model
