@@ -24,7 +24,9 @@ def test_the_two_commands_come_first():
 
 @pytest.mark.parametrize("page", pages(), ids=label)
 def test_a_page_can_be_read_in_one_go(page: Path):
-    assert len(page.read_text().splitlines()) <= 300
+    # What a command writes is looked up, not read.
+    written = re.sub(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", "", page.read_text(), flags=re.S)
+    assert len(written.splitlines()) <= 300
 
 
 @pytest.mark.parametrize("page", pages(), ids=label)
