@@ -106,7 +106,7 @@ def test_the_bytes_of_half_the_bandwidth_are_those_of_the_same_path(load):
 
 
 LOW_CAUSES = [
-    ("do not start at multiples of 16 bytes", {"penalty": 2.4}, {"penalty": 0.02}),
+    ("a matrix has rows that do not start at", {"penalty": 2.4}, {"penalty": 0.02}),
     ("cuBLASLt took a small tile", {"tile": "64x64"}, {"tile": "128x256"}),
     ("the last wave of tiles leaves most of the SMs idle", {"waves": 1.1}, {"waves": 2.9}),
     (
