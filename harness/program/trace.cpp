@@ -33,7 +33,8 @@ class Threads {
     }
     const int number = static_cast<int>(threads_.size());
     threads_.push_back({operation.track, operation.end, number});
-    const std::string name = operation.track + (lane > 1 ? " " + std::to_string(lane) : "");
+    std::string name = operation.track;
+    if (lane > 1) name.append(" ").append(std::to_string(lane));
     for (auto& [what, value] : {std::pair<const char*, ordered_json>{"name", name},
                                 std::pair<const char*, ordered_json>{"sort_index", number}}) {
       ordered_json event = metadata(process_, what, {{what, value}});

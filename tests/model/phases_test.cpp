@@ -39,11 +39,11 @@ TEST_F(Phases, OverlapWithoutBarriers) {
 
 TEST_F(Phases, FollowEachOtherWhereBarriersKeepThemApart) {
   const double alone = cold(two_pipes(0)).seconds, few = cold(two_pipes(1)).seconds,
-               many = cold(two_pipes(100)).seconds;
+               hundred = cold(two_pipes(100)).seconds;
   EXPECT_GT(few, alone);
-  EXPECT_GT(many, few);
+  EXPECT_GT(hundred, few);
   // Both pipes in turn, and what a hundred barriers cost.
-  EXPECT_NEAR(many - spec["kernel_floor_seconds"], cycles(20000 + 100 * (60 + 29)), cycles(2000));
+  EXPECT_NEAR(hundred - spec["kernel_floor_seconds"], cycles(20000 + 100 * (60 + 29)), cycles(2000));
 }
 
 TEST_F(Phases, ABlockBesideUsesWhatOneLeaves) {
@@ -62,14 +62,14 @@ TEST_F(Phases, CopiesComeBesideTheArithmetic) {
 }
 
 TEST(FragmentLoads, AreAheadIfProductsLieBetween) {
-  unsigned a[4], b[4];
+  unsigned a[4] = {}, b[4] = {};
   FragmentLoads loads;
   loads.load(a);
   loads.load(b);
   EXPECT_EQ(loads.multiply(a, 16, b, 16), 0u) << "of this very step";
   EXPECT_EQ(loads.multiply(a, 16, b, 16), 0u) << "used before";
   loads.load(a);
-  unsigned other[4];
+  unsigned other[4] = {};
   loads.multiply(other, 16, other, 16);
   loads.multiply(other, 16, other, 16);
   EXPECT_EQ(loads.multiply(a, 16, other, 16), 1u);
