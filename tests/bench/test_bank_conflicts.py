@@ -80,5 +80,10 @@ def test_sums_by_halves_do_not_queue(rows: dict[str, dict]) -> None:
 
 
 def test_the_row_without_conflicts_is_the_roof(rows: dict[str, dict]) -> None:
-    assert strided(rows, 4, 1)["roof_fraction"] == pytest.approx(1, rel=0.03)
-    assert strided(rows, 4, 32)["roof_fraction"] == pytest.approx(1, rel=0.03)
+    alone = strided(rows, 4, 1)
+    assert alone["roof_fraction"] == pytest.approx(1, rel=0.03)
+    # It has measured the roof, its launch and its barrier included: in a row 32 times as long they
+    # are next to nothing.
+    busy = alone["terms"]["shared"] / alone["model_seconds"]
+    assert 0.97 < busy < 1
+    assert strided(rows, 4, 32)["roof_fraction"] == pytest.approx(1 / busy, rel=0.01)

@@ -20,6 +20,9 @@ from .conftest import BUILD, ROOT, run
 
 BASE = "h200-sxm"
 TOLERANCE = 0.03
+# Found by taking off the launch latency, whose error it takes over: how late a poll is differs by up
+# to a call, and sixteen rows give its mean to 0.29 / 4 of that.
+OF_A_DIFFERENCE = {"sync_host_seconds": 0.07}
 # What each figure is multiplied by. Fetches are of 32, 64 or 128 bytes.
 FACTORS = {
     "dram_fetch_bytes": 0.5,
@@ -115,7 +118,8 @@ def test_every_figure_comes_back(perturbed: Path, tmp_path: Path, capsys) -> Non
     wrong = {
         figure: f"{found[figure]['value']:.4g}, must be {true[figure]['value']:.4g}"
         for figure in FACTORS
-        if abs(found[figure]["value"] / true[figure]["value"] - 1) > TOLERANCE
+        if abs(found[figure]["value"] / true[figure]["value"] - 1)
+        > OF_A_DIFFERENCE.get(figure, TOLERANCE)
     }
     assert not wrong
     same = set(true) - set(FACTORS)
@@ -159,4 +163,5 @@ def test_the_program_takes_what_was_written(perturbed: Path, tmp_path: Path) -> 
     done = run(f"--device=model:{out}", f"--benchmark_filter=^{row}$", f"--benchmark_out={again}")
     assert done.returncode == 0, done.stderr
     [spacing] = [line["spacing_seconds"] for line in json.loads(again.read_text())["benchmarks"]]
-    assert spacing == pytest.approx(2.43e-6 * FACTORS["launch_stream_seconds"], rel=1e-3)
+    stream = figures_of(ROOT / f"harness/devices/{BASE}.json")["launch_stream_seconds"]["value"]
+    assert spacing == pytest.approx(stream * FACTORS["launch_stream_seconds"], rel=1e-3)

@@ -11,7 +11,7 @@ import pytest
 from reports.factory import DRAM, make_document, make_roofs
 
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.claims import HOLDS, PARTLY, UNTESTED, Case, claims, judge_claims
+from gpubench_reports.rules.claims import FAILS, HOLDS, PARTLY, UNTESTED, Case, claims, judge_claims
 
 from .conftest import RowsOfConcept, concepts, run
 
@@ -19,12 +19,12 @@ from .conftest import RowsOfConcept, concepts, run
 # read the figure as somebody who does not believe it, and put the new word here.
 WORDS = {
     1: PARTLY,
-    2: PARTLY,
+    2: FAILS,  # 5 µs kernels lose a little more than 40 %, 20 µs ones less than 20
     3: HOLDS,
-    4: HOLDS,
+    4: PARTLY,  # from 1.8 times: the standard way comes out too fast (docs/model-accuracy.md)
     5: UNTESTED,
     6: HOLDS,
-    7: PARTLY,
+    7: HOLDS,
     8: PARTLY,
     9: UNTESTED,
     10: UNTESTED,
@@ -32,6 +32,7 @@ WORDS = {
     12: HOLDS,
     13: HOLDS,
 }
+LAUNCH = 4.2e-6  # of the h200-sxm's device file: an empty kernel between two events
 # Rows that no concept has yet.
 MISSING = ("attention/wgmma/.*", "training_step/.*")
 CASES = [case for claim in claims() for case in claim.cases if case.rows]
@@ -73,9 +74,13 @@ def test_the_models_rows_answer(rows_of_concept: RowsOfConcept, tmp_path: Path) 
     tested = [finding for finding in found.values() if finding.word != UNTESTED]
     assert not [finding.untested for finding in tested if finding.untested]
     figures = {n: {one.where: one.figure for one in f.tried} for n, f in found.items()}
-    assert figures[1]["reads"] == pytest.approx(1 / 4, rel=0.15)
-    assert figures[7]["a launch into a stream"] == pytest.approx(2.43e-6, rel=0.01)
-    assert figures[7]["what a graph removes of it"] == pytest.approx(1 - 1.26 / 2.43, rel=0.01)
+    # Four times the bytes behind the same launch; the shorter row waits more for a busy memory.
+    [one] = [row for row in rows if row["name"] == "coalescing/strided_read/stride:1"]
+    seconds = one["real_time"] * 1e-6
+    quarter = seconds / (4 * (seconds - LAUNCH) + LAUNCH)
+    assert figures[1]["reads"] == pytest.approx(quarter, rel=0.06)
+    assert figures[7]["a launch into a stream"] == pytest.approx(1.88e-6, rel=0.01)
+    assert figures[7]["what a graph removes of it"] == pytest.approx(1 - 0.59 / 1.88, rel=0.01)
     assert figures[8]["arrays of 256 Mi bytes in fp32"] == pytest.approx(9 / 3, rel=0.05)
     assert "steps/s claimed" in found[12].tried[0].beside
     # Q, K, V and the output once, 4 N N d multiplied and added: N / 2 FLOP a byte.

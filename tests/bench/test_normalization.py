@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from .conftest import RowsOfConcept, rows_of
 
-MATRIX = 2 * (1 << 26)  # bytes
+NUMBERS = 1 << 26
+MATRIX = 2 * NUMBERS  # bytes
+SMS, CLOCK, LAUNCH, SPECIAL = 132, 1.98e9, 4.2e-6, 16  # of the h200-sxm's device file
+DRAM = 4.8e12 * 0.896  # half of it writes
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +26,32 @@ def seconds(rows: dict[str, dict], kernel: str, by: str, columns: int) -> float:
 
 @pytest.mark.parametrize(
     ("kernel", "columns", "passes"),
-    [("softmax", 1024, 4), ("softmax", 65536, 4), ("layer_norm", 8192, 4), ("rms_norm", 8192, 3)],
+    [("softmax", 1024, 4), ("layer_norm", 8192, 4), ("rms_norm", 8192, 3)],
 )
 def test_a_kernel_a_look_costs_its_passes(
     rows: dict[str, dict], kernel: str, columns: int, passes: int
 ) -> None:
     ratio = seconds(rows, kernel, "kernels", columns) / seconds(rows, kernel, "registers", columns)
     assert ratio == pytest.approx(passes / 2, rel=0.05)
+
+
+@pytest.mark.parametrize(("by", "blocks_of_an_sm"), [("registers", 1), ("passes", 2)])
+def test_a_long_row_is_worked_at_while_only_another_block_can_read(
+    rows: dict[str, dict], by: str, blocks_of_an_sm: int
+) -> None:
+    # All threads of a block wait for the row's maximum and its sum. Its registers fill an SM.
+    columns = 65536
+    blocks = NUMBERS // columns
+    exponentials = 2 * NUMBERS / (SPECIAL * SMS * CLOCK) * math.ceil(blocks / SMS) * SMS / blocks
+    expected = 2 * MATRIX / DRAM + exponentials / blocks_of_an_sm
+    # Sums, and what a row costs in L1 and shared memory, come on top.
+    assert expected < seconds(rows, "softmax", by, columns) - LAUNCH < 1.08 * expected
+
+
+def test_a_kernel_a_look_costs_its_passes_of_long_rows_too(rows: dict[str, dict]) -> None:
+    # Two blocks of an SM: against the bytes alone, since registers cost long rows more than those.
+    found = seconds(rows, "softmax", "kernels", 65536) - 3 * LAUNCH
+    assert found == pytest.approx(4 * MATRIX / DRAM, rel=0.1)
 
 
 def test_rows_in_l1_are_looked_at_for_nothing(rows: dict[str, dict]) -> None:

@@ -59,8 +59,13 @@ OperationPtr Timeline::add_to_queue(int queue, Work work, int stream, double ear
 void Timeline::come_after(Operation& later, const Operation& finished) {
   later.place.come_after(finished.place);
   const bool marks = later.marker && !finished.marker;
+  // The next kernel is fetched while this one ends; a copy engine and an event wait for the end.
+  const bool copies =
+      later.work.engine == Engine::copy_to_device || later.work.engine == Engine::copy_to_host;
   const double release = later.early ? finished.early_release : finished.release;
-  later.ready = std::max(later.ready, marks ? finished.end : release);
+  later.ready = std::max(later.ready, marks    ? finished.end
+                                      : copies ? std::max(finished.end, release)
+                                               : release);
   if (marks) later.held_until = std::max(later.held_until, finished.release);
 }
 
@@ -218,8 +223,9 @@ void Timeline::finish(const OperationPtr& operation, double start, double second
     busy.push_back({operation->end - work.lead_seconds, work.share});
   }
   if (records_.size() == max_records) records_.pop_front();
-  records_.push_back(
-      {operation->stream, work.engine, work.name, work.bytes, start, operation->end});
+  // As long as it has its engine: the lead is the next one's, and bars of a stream do not overlap.
+  records_.push_back({operation->stream, work.engine, work.name, work.bytes, start,
+                      operation->end - work.lead_seconds});
 
   for (const OperationPtr& later : operation->before) {
     come_after(*later, *operation);

@@ -55,16 +55,16 @@ double awaited_share_of_shared(const Counts& counts) {
   return wavefronts > 0 ? std::max(0.0, 1 - beside / wavefronts) : 0;
 }
 
-// The memory brings what copies ask for while a block computes, if it asks a group or more ahead:
-// then it waits for half a latency or less at each barrier. The copy engine's always are ahead.
-double awaited_share_of_loads(const KernelOnDevice& kernel, double barriers) {
+// The memory brings what copies ask for while a block computes, if it computes before it waits for
+// them (Waiting::copy_waits). The copy engine's always are ahead.
+double awaited_share_of_loads(const KernelOnDevice& kernel) {
   const AccessCounts& loads = kernel.global(Access::load);
   const double all = loads.sectors + kernel.counts.bulk_loads.sectors;
   if (all <= 0) return 1;
-  const double waits = kernel.profile.waits.copy_waits * kernel.scale / kernel.profile.blocks;
-  const double ahead = std::clamp(2 * (1 - waits / barriers), 0.0, 1.0);
-  const double copied = loads.requests > 0 ? kernel.counts.async_loads / loads.requests : 0;
-  return (1 - copied * ahead) * loads.sectors / all;
+  const bool are_ahead = kernel.profile.waits.copy_waits > 0;
+  const double copied =
+      are_ahead && loads.requests > 0 ? kernel.counts.async_loads / loads.requests : 0;
+  return (1 - copied) * loads.sectors / all;
 }
 
 Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
@@ -93,7 +93,10 @@ double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, d
   const double groups =
       std::max(profile.waits.load_groups, profile.waits.load_chain) * kernel.scale / profile.blocks;
   const double first = groups > intervals ? intervals / groups : 1;
-  return waits_of_block(kernel, traffic).loads * first +
+  // A link of a chain through shared memory moves its wavefront, which the work has already.
+  const double moved = profile.waits.shared_chain * kernel.scale / profile.blocks * line_bytes /
+                       kernel.device["shared_bytes_per_clock_per_sm"];
+  return std::max(waits_of_block(kernel, traffic).loads * first - moved, 0.0) +
          barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]);
 }
 
@@ -112,9 +115,8 @@ double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
   const double work = overlapped(block.in_turn, block.longest, apart);
   const double alone = std::max(work, waits_of_block(kernel, traffic).beside) +
                        waits_at_barriers(kernel, traffic, barriers);
-  const double dram = awaited_share_of_loads(kernel, barriers) *
-                      dram_seconds(traffic, kernel.device) * kernel.clock /
-                      kernel.blocks_on_fullest;
+  const double dram = awaited_share_of_loads(kernel) * dram_seconds(traffic, kernel.device) *
+                      kernel.clock / kernel.blocks_on_fullest;
   const double at_once = kernel.blocks_at_once();
   const double of_a_block =
       std::max(overlapped(alone, block.longest, at_once),
