@@ -190,7 +190,13 @@ def run(session: Session, folder: Path) -> str:
     words = words.replace(".venv/bin/gpubench-report", f"{sys.executable} -m gpubench_reports")
     words = words.replace("./gpubench ", f"{BUILD / 'gpubench'} ")
     done = subprocess.run(
-        ["bash", "-c", words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-c", words],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "140"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

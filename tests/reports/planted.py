@@ -162,7 +162,9 @@ def document(seed: int, fault: str = "", error: float = 1.0) -> dict[str, Any]:
     seconds = {row["name"]: column[row["name"]] for row in rows}
     overall = 1 + rng.uniform(0, 0.06)
     own = {
-        (row["concept"], row["kernel"]): rng.gauss(0, 0.5 * error * sigma_of(row["concept"]))
+        (row["concept"], row["kernel"]): rng.gauss(
+            0, 0.5 * error * sigma_of(row["concept"], row["kernel"])
+        )
         for row in rows
     }
     for row in rows:

