@@ -20,8 +20,8 @@ from .conftest import BUILD, ROOT, run
 
 BASE = "h200-sxm"
 TOLERANCE = 0.03
-# Found by taking off the launch latency, whose error it takes over: how late a poll is differs by up
-# to a call, and sixteen rows give its mean to 0.29 / 4 of that.
+# Found by taking off the launch latency, whose error it takes over: how late a poll is differs by
+# up to a call, and sixteen rows give its mean to 0.29 / 4 of that.
 OF_A_DIFFERENCE = {"sync_host_seconds": 0.07}
 # What each figure is multiplied by. Fetches are of 32, 64 or 128 bytes.
 FACTORS = {
