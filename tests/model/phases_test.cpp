@@ -43,7 +43,8 @@ TEST_F(Phases, FollowEachOtherWhereBarriersKeepThemApart) {
   EXPECT_GT(few, alone);
   EXPECT_GT(hundred, few);
   // Both pipes in turn, and what a hundred barriers cost.
-  EXPECT_NEAR(hundred - spec["kernel_floor_seconds"], cycles(20000 + 100 * (60 + 29)), cycles(2000));
+  EXPECT_NEAR(hundred - spec["kernel_floor_seconds"], cycles(20000 + 100 * (60 + 29)),
+              cycles(2000));
 }
 
 TEST_F(Phases, ABlockBesideUsesWhatOneLeaves) {
