@@ -31,9 +31,9 @@ double roof(const DeviceSpec& device, const std::string& name) {
 }
 
 TEST(DeviceFiles, ShipTheReferenceDevices) {
-  EXPECT_THAT(known_devices(),
-              ::testing::IsSupersetOf({"a100-80-sxm", "h100-sxm", "h200-sxm", "b200", "l40s",
-                                       "rtx-4090", "rtx-a6000", "mi300x", "tpu-v4", "cs-2", "groq-lpu"}));
+  EXPECT_THAT(known_devices(), ::testing::IsSupersetOf({"a100-80-sxm", "h100-sxm", "h200-sxm",
+                                                        "b200", "l40s", "rtx-4090", "rtx-a6000",
+                                                        "mi300x", "tpu-v4", "cs-2", "groq-lpu"}));
 }
 
 TEST(DeviceFiles, AreEmbeddedAsTheyStandInTheSourceTree) {
