@@ -1,9 +1,9 @@
-# Writes OUTPUT, the limits of grades that VERDICTS (verdicts.toml of the reports) holds. Run at build
-# time, so that an edit of the rules is enough.
+# Writes OUTPUT, the limits of grades that TABLE (verdicts.toml of the reports) holds. Run at build time,
+# so that an edit of the rules is enough.
 foreach(limit law roof_low roof_high)
-  file(STRINGS ${VERDICTS} found REGEX "^${limit} *= *[0-9.]+")
+  file(STRINGS ${TABLE} found REGEX "^${limit} *= *[0-9.]+")
   if(NOT found MATCHES "^${limit} *= *([0-9.]+)[^;]*$")
-    message(FATAL_ERROR "${VERDICTS} must have one line `${limit} = NUMBER`")
+    message(FATAL_ERROR "${TABLE} must have one line `${limit} = NUMBER`")
   endif()
   set(${limit} ${CMAKE_MATCH_1})
 endforeach()
