@@ -23,11 +23,6 @@ struct Yardstick {
   bool is_of_roofs;  // the run's roofs are part of it
 };
 
-double counter(const Row& row, const char* name) {
-  const auto found = row.counters.find(name);
-  return found == row.counters.end() ? 0 : found->second;
-}
-
 // The factor by which a measured row may be off the prediction: two standard deviations of the
 // model's error for its class.
 double model_edge(const Row& row) { return std::exp(2 * model_sigma(row.topic, row.kernel)); }
@@ -35,8 +30,8 @@ double model_edge(const Row& row) { return std::exp(2 * model_sigma(row.topic, r
 // The first that is known: its law, the model's prediction, its roof.
 std::optional<Yardstick> yardstick_of(const Row& row, bool measured) {
   const GradingLimits& limits = grading_limits();
-  if (const double ratio = counter(row, "law_ratio"); ratio > 0) {
-    const double stated = counter(row, "law_tolerance");
+  if (const double ratio = row.counter("law_ratio").value_or(0); ratio > 0) {
+    const double stated = row.counter("law_tolerance").value_or(0);
     const double tolerance = std::min(stated > 0 ? stated : limits.law, widest_law_tolerance);
     double low = 1 - tolerance, high = 1 + tolerance;
     if (measured && has_model_sigma(row.topic)) {
@@ -47,11 +42,11 @@ std::optional<Yardstick> yardstick_of(const Row& row, bool measured) {
     const bool is_time = row.headline.lower_is_better;
     return Yardstick{"the predicted limit", is_time ? 1 / ratio : ratio, low, high, true};
   }
-  if (const double model = counter(row, "model_seconds"); measured && model > 0) {
+  if (const double model = row.counter("model_seconds").value_or(0); measured && model > 0) {
     const double edge = model_edge(row);
     return Yardstick{"the model's prediction", model / row.median_seconds, 1 / edge, edge, false};
   }
-  if (const double share = counter(row, "roof_fraction"); share > 0) {
+  if (const double share = row.counter("roof_fraction").value_or(0); share > 0) {
     return Yardstick{row.bound.empty() ? "its roof" : "its " + row.bound + " roof", share,
                      limits.roof_low, limits.roof_high, true};
   }

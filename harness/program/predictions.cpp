@@ -167,9 +167,7 @@ void take_prediction(Row& row, const Row& predicted) {
   for (const char* name :
        {"model_seconds", "model_low_seconds", "model_high_seconds", "sectors_per_request",
         "wavefronts_per_request", "active_lanes", "occupancy"}) {
-    if (const auto found = predicted.counters.find(name); found != predicted.counters.end()) {
-      row.counters.try_emplace(name, found->second);
-    }
+    if (const auto value = predicted.counter(name)) row.counters.try_emplace(name, *value);
   }
   // What the row's own figures say binds it is known better.
   if (row.bound.empty()) {

@@ -41,10 +41,7 @@ class Table {
                                                : ",,,,,,,,true," + quoted(row.reason));
     }
     text_ << ',' << row.verified << ',' << row.repetition;
-    end([&](const std::string& name) -> std::optional<double> {
-      const auto found = row.counters.find(name);
-      return found == row.counters.end() ? std::nullopt : std::optional(found->second);
-    });
+    end([&](const std::string& name) { return row.counter(name); });
   }
 
   void add(const benchmark::BenchmarkReporter::Run& run) {

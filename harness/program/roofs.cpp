@@ -37,9 +37,9 @@ void judge_by_roof(Row& row, const std::vector<StatedRoof>& stated) {
   row.grade_roof = name;
   // Arithmetic, or the bytes through the one memory that they were counted at.
   const bool bandwidth = roof->is_bandwidth();
-  const auto amount = row.counters.find(bandwidth ? "moved_bytes_per_second" : "flops_per_second");
-  if (amount != row.counters.end() && (!bandwidth || name == row.moved_through)) {
-    row.counters["roof_fraction"] = amount->second / roof->value;
+  const auto amount = row.counter(bandwidth ? "moved_bytes_per_second" : "flops_per_second");
+  if (amount && (!bandwidth || name == row.moved_through)) {
+    row.counters["roof_fraction"] = *amount / roof->value;
   }
 }
 

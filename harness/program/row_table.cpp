@@ -9,14 +9,8 @@
 namespace gpubench {
 namespace {
 
-std::optional<double> counter(const Row& row, const char* name) {
-  const auto found = row.counters.find(name);
-  if (found == row.counters.end()) return std::nullopt;
-  return found->second;
-}
-
 std::string share(const Row& row, const char* name) {
-  const auto value = counter(row, name);
+  const auto value = row.counter(name);
   return value ? percent(*value, 1) : "";
 }
 
@@ -24,7 +18,7 @@ std::string time(const Row& row) { return with_prefix(row.median_seconds, "s"); 
 
 // Half of the 95 % interval over the time; empty where nobody knows, or a model has none.
 std::string interval(const Row& row) {
-  const auto low = counter(row, "ci_low_seconds"), high = counter(row, "ci_high_seconds");
+  const auto low = row.counter("ci_low_seconds"), high = row.counter("ci_high_seconds");
   if (!low || !high || *high <= *low) return "";
   return "\u00b1" + percent((*high - *low) / 2 / row.median_seconds, 1);
 }
@@ -147,8 +141,7 @@ std::string RowTable::line(const Row& row) const {
     const std::string filled = cell(column, column.text(row));
     text += column.text == grade ? painted(filled, colour_of(row.graded.grade)) : filled;
   }
-  const auto converged = row.counters.find("converged");
-  if (converged != row.counters.end() && converged->second == 0) text += "  not converged";
+  if (row.counter("converged") == 0.0) text += "  not converged";
   return without_spaces_at_the_end(text) + '\n';
 }
 

@@ -107,11 +107,13 @@ struct Row {
 
   Graded graded;  // by the roofs that are known so far
 
+  std::optional<double> counter(const std::string& of) const {
+    const auto found = counters.find(of);
+    return found == counters.end() ? std::nullopt : std::optional(found->second);
+  }
   // 0 where the row does not have it.
   double headline_value() const {
-    if (headline.name == "seconds") return median_seconds;
-    const auto found = counters.find(headline.name);
-    return found == counters.end() ? 0 : found->second;
+    return headline.name == "seconds" ? median_seconds : counter(headline.name).value_or(0);
   }
 };
 
