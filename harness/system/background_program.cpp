@@ -9,6 +9,7 @@
 
 #include <csignal>
 
+#include "harness/system/cores.hpp"
 #include "harness/system/error.hpp"
 
 namespace gpubench {
@@ -43,9 +44,7 @@ BackgroundProgram::BackgroundProgram(const std::vector<std::string>& command,
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  const cpu_set_t set = set_of(cpus);
   process_ = fork();
   if (process_ == 0) become(words.data(), errors.c_str(), cpus.empty() ? nullptr : &set);
   if (process_ < 0) throw UsageError("cannot start " + command.front() + ": " + system_reason());

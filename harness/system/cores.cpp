@@ -10,7 +10,6 @@
 #include <string>
 
 namespace gpubench {
-namespace {
 
 cpu_set_t set_of(const std::vector<int>& cpus) {
   cpu_set_t set;
@@ -18,8 +17,6 @@ cpu_set_t set_of(const std::vector<int>& cpus) {
   for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
   return set;
 }
-
-}  // namespace
 
 std::vector<int> allowed_cpus() {
   cpu_set_t set;

@@ -1,6 +1,8 @@
 // Which cores of this machine a process uses.
 #pragma once
 
+#include <sched.h>
+
 #include <functional>
 #include <optional>
 #include <utility>
@@ -22,6 +24,8 @@ struct CpuShares {
 // Every second core goes to the other: so both have cores of every socket. nullopt: there is but
 // one core.
 std::optional<CpuShares> share(const std::vector<int>& cpus, const std::function<Core(int)>& core);
+
+cpu_set_t set_of(const std::vector<int>& cpus);  // as the kernel takes them
 
 // Keeps all threads of this process, and those that they start, on these CPUs.
 void stay_on(const std::vector<int>& cpus);
