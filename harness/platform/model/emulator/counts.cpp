@@ -36,6 +36,14 @@ void Counts::add(Arithmetic unit, unsigned operations, unsigned lanes) {
   this->*by_lane[static_cast<std::size_t>(unit)] += static_cast<double>(operations) * lanes;
 }
 
+double Counts::shared_wavefronts() const {
+  double sum = 0;
+  for (const Access kind : {Access::load, Access::store, Access::atomic}) {
+    sum += at(Space::shared, kind).wavefronts;
+  }
+  return sum;
+}
+
 double Counts::arithmetic_lanes() const {
   double sum = 0;
   for (const auto of_unit : by_lane) sum += this->*of_unit;

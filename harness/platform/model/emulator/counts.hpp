@@ -81,6 +81,7 @@ struct Counts {
   const AccessCounts& at(Space space, Access kind) const {
     return access[static_cast<int>(space)][static_cast<int>(kind)];
   }
+  double shared_wavefronts() const;  // of all accesses
   double issues(Arithmetic unit) const { return issued[static_cast<std::size_t>(unit)]; }
   double arithmetic_lanes() const;  // of all units
   void add(Arithmetic unit, unsigned operations, unsigned lanes);

@@ -1,6 +1,8 @@
 // A kernel and the device that runs it: what every term of its time starts from.
 #pragma once
 
+#include <array>
+
 #include "harness/platform/model/time/time_model.hpp"
 
 namespace gpubench::model {
@@ -36,6 +38,15 @@ struct KernelOnDevice {
 Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents);
 
 // --- terms of throughput, in seconds ---
+// A unit that multiplies and adds: what an instruction does for a lane, in the operations that the
+// device's figure counts.
+struct MultiplyAddUnit {
+  const char* name;
+  Arithmetic unit;
+  double operations;
+  const char* figure;
+};
+std::array<MultiplyAddUnit, 5> multiply_add_units(const DeviceSpec& device);
 double dram_seconds(const Traffic& traffic, const DeviceSpec& device);
 double l1_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
 double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic);

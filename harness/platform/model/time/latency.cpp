@@ -27,8 +27,6 @@ double multiply_add_cycles(const Waiting& waits, const DeviceSpec& device) {
                   waits.fma_steps * each);
 }
 
-double load_waits(const Waiting& waits) { return std::max(waits.load_groups, waits.load_chain); }
-
 }  // namespace
 
 BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
@@ -37,9 +35,9 @@ BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) 
   const Waiting& waits = profile.waits;
   const double latency = load_latency(traffic, device);
   const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
-  return {of_a_block *
-              (load_waits(waits) * latency + waits.shared_chain * device["shared_latency_cycles"]),
-          of_a_block * std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device))};
+  return {
+      of_a_block * (waits.loads() * latency + waits.shared_chain * device["shared_latency_cycles"]),
+      of_a_block * std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device))};
 }
 
 // By Little's law: each resident warp waits once for every run of independent loads, and then for
@@ -57,7 +55,7 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
   const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
   LatencyTerm term;
   term.seconds = (turns * (block.loads + block.beside) + turnaround) / kernel.clock;
-  term.queued = turns * (load_waits(waits) + waits.copy_waits) * of_a_block *
+  term.queued = turns * (waits.loads() + waits.copy_waits) * of_a_block *
                 (1 - traffic.l1_wait_fraction) * (1 - traffic.l2_hit_fraction) *
                 device.find("dram_queue_cycles").value_or(0) / kernel.clock;
   return term;

@@ -31,25 +31,16 @@ double arithmetic_cycles(const KernelOnDevice& kernel) {
     issued += counts.at(kind);
   }
   double cycles = issued / device["warp_schedulers_per_sm"];
-  const auto unit = [&](Arithmetic which, double flops, const char* figure) {
-    cycles = std::max(cycles, flops * warp_lanes * counts.issues(which) / device[figure]);
-  };
-  unit(Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm");
-  unit(Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm");
-  unit(Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm");
-  unit(Arithmetic::fma_bf16x2, 4,
-       device.find("bf16x2_flops_per_clock_per_sm") ? "bf16x2_flops_per_clock_per_sm"
-                                                    : "fp16x2_flops_per_clock_per_sm");
-  unit(Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm");
+  for (const MultiplyAddUnit& u : multiply_add_units(device)) {
+    const double operations = u.operations * warp_lanes * counts.issues(u.unit);
+    cycles = std::max(cycles, operations / device[u.figure]);
+  }
   return cycles;
 }
 
 // What copies bring and what products find loaded comes beside the arithmetic.
 double awaited_share_of_shared(const Counts& counts) {
-  double wavefronts = 0;
-  for (const Access o : {Access::load, Access::store, Access::atomic}) {
-    wavefronts += counts.at(Space::shared, o).wavefronts;
-  }
+  const double wavefronts = counts.shared_wavefronts();
   constexpr double wavefronts_of_ldmatrix = 4;
   const double beside = counts.copied_wavefronts + wavefronts_of_ldmatrix * counts.fragments_ahead;
   return wavefronts > 0 ? std::max(0.0, 1 - beside / wavefronts) : 0;
@@ -90,8 +81,7 @@ Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
 double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, double barriers) {
   const KernelProfile& profile = kernel.profile;
   const double intervals = barriers + 1;
-  const double groups =
-      std::max(profile.waits.load_groups, profile.waits.load_chain) * kernel.scale / profile.blocks;
+  const double groups = profile.waits.loads() * kernel.scale / profile.blocks;
   const double first = groups > intervals ? intervals / groups : 1;
   // A link of a chain through shared memory moves its wavefront, which the work has already.
   const double moved = profile.waits.shared_chain * kernel.scale / profile.blocks * line_bytes /

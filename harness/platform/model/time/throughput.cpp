@@ -16,6 +16,16 @@ std::string tensor_roof_of(Tensor type) {
 
 }  // namespace
 
+std::array<MultiplyAddUnit, 5> multiply_add_units(const DeviceSpec& device) {
+  const char* const packed = "fp16x2_flops_per_clock_per_sm";
+  const char* const packed_bf16 = "bf16x2_flops_per_clock_per_sm";
+  return {{{"fp32", Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm"},
+           {"fp64", Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm"},
+           {"fp16x2", Arithmetic::fma_fp16x2, 4, packed},
+           {"bf16x2", Arithmetic::fma_bf16x2, 4, device.find(packed_bf16) ? packed_bf16 : packed},
+           {"int32", Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm"}}};
+}
+
 // What the best kernels reach lies between reads alone, half of each, and writes alone: in a
 // straight line.
 double dram_seconds(const Traffic& traffic, const DeviceSpec& device) {

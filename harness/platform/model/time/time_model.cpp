@@ -18,22 +18,15 @@ std::vector<Term> throughput_terms(const KernelOnDevice& kernel, const Traffic& 
   const DeviceSpec& device = kernel.device;
   std::vector<Term> terms;
   const auto add = [&](const char* name, double seconds) { terms.push_back({name, seconds}); };
-  const auto add_unit = [&](const char* name, Arithmetic unit, double flops, const char* figure) {
-    add(name, kernel.unit_seconds(counts.issues(unit), flops, figure));
-  };
   if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
   add("dram", dram_seconds(traffic, device));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
   add("l1", l1_seconds(kernel, traffic));
   add("shared", shared_seconds(kernel, traffic));
   add("issue", issue_seconds(kernel));
-  add_unit("fp32", Arithmetic::fma_fp32, 2, "fp32_flops_per_clock_per_sm");
-  add_unit("fp64", Arithmetic::fma_fp64, 2, "fp64_flops_per_clock_per_sm");
-  add_unit("fp16x2", Arithmetic::fma_fp16x2, 4, "fp16x2_flops_per_clock_per_sm");
-  add_unit("bf16x2", Arithmetic::fma_bf16x2, 4,
-           device.find("bf16x2_flops_per_clock_per_sm") ? "bf16x2_flops_per_clock_per_sm"
-                                                        : "fp16x2_flops_per_clock_per_sm");
-  add_unit("int32", Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm");
+  for (const MultiplyAddUnit& u : multiply_add_units(device)) {
+    add(u.name, kernel.unit_seconds(counts.issues(u.unit), u.operations, u.figure));
+  }
   add("tensor", tensor.seconds);
   add("sfu", kernel.unit_seconds(counts.special, 1, "sfu_ops_per_clock_per_sm"));
   return terms;
@@ -70,6 +63,8 @@ Waiting& Waiting::operator+=(const Waiting& other) {
   fma_steps += other.fma_steps;
   return *this;
 }
+
+double Waiting::loads() const { return std::max(load_groups, load_chain); }
 
 void Waiting::keep_longer(const Waiting& other) {
   load_groups = std::max(load_groups, other.load_groups);

@@ -23,6 +23,7 @@ struct Waiting {
   double fma_chain = 0;     // fp32 multiply-adds that wait for one another
   double fma_steps = 0;     // those that it issues one after the other
 
+  double loads() const;  // latencies of global memory, one after the other
   Waiting& operator+=(const Waiting& other);
   void keep_longer(const Waiting& other);  // of each
 };

@@ -21,7 +21,7 @@ CachedGrid cached_grid(const KernelOnDevice& kernel) {
           std::min<double>(kernel.occupancy.blocks_per_sm, kernel.blocks_on_fullest),
           kernel.l1_capacity,
           profile.grid,
-          std::ceil(profile.threads_per_block / double{warp_lanes})};
+          kernel.warps()};
 }
 
 // Local memory stays in L1 as far as that of all resident threads fits, and else comes from L2.
@@ -36,14 +36,6 @@ double bytes_through_l1(const KernelOnDevice& kernel) {
   return (kernel.global(Access::load).wavefronts + kernel.local_words) * line_bytes +
          (kernel.global(Access::store).sectors + kernel.global(Access::atomic).sectors) *
              sector_bytes;
-}
-
-double bytes_through_shared(const KernelOnDevice& kernel) {
-  double wavefronts = 0;
-  for (const Access o : {Access::load, Access::store, Access::atomic}) {
-    wavefronts += kernel.counts.at(Space::shared, o).wavefronts;
-  }
-  return wavefronts * line_bytes;
 }
 
 // What one allocation of the device's own adds.
@@ -115,7 +107,7 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
   }
   set_hits(sums, kernel.global(Access::load).sectors + kernel.counts.bulk_loads.sectors, traffic);
   traffic.l1_bytes = bytes_through_l1(kernel);
-  traffic.shared_bytes = bytes_through_shared(kernel);
+  traffic.shared_bytes = kernel.counts.shared_wavefronts() * line_bytes;
   traffic.l2_sectors += local_words_beyond_l1(kernel) * line_bytes / sector_bytes;
   traffic.link_bytes = std::max(sums.peer_reads, sums.peer_writes);
   traffic.link_seconds = link_seconds(kernel, traffic.link_bytes);
