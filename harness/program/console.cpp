@@ -8,11 +8,8 @@
 #include "harness/records/explanation.hpp"
 
 namespace gpubench {
-namespace {
 
 using nlohmann::ordered_json;
-
-}  // namespace
 
 std::string headline_text(const ordered_json& context) {
   const auto setting = [&](const char* name) {
