@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from gpubench_reports.charts import style
 from gpubench_reports.charts.roofline.key import (
@@ -55,25 +57,9 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
         )
     )
     style.heading(figure, "Roofline", context)
-    set_limits(axes, found, bandwidths, peaks)
-    segments = draw_roofs(axes, bandwidths, peaks)
-    names = name_slopes(axes, bandwidths)
-    name_flats(axes, peaks)
+    segments, names = draw_frame(axes, found, bandwidths, peaks)
     for sweep in found:
-        axes.plot(
-            sweep.intensity,
-            sweep.rate,
-            color=sweep.colour,
-            lw=0.9,
-            alpha=0.8,
-            ls="-" if sweep.joined else "none",
-            marker=sweep.marker,
-            ms=5.5,
-            mec="white",
-            mew=0.5,
-            zorder=6,
-            gid="row",
-        )
+        draw_sweep(axes, sweep, sweep.colour, sweep.marker, "row")
     draw_labels(axes, found, names, segments, ridges, spelled)
     draw_styles(figure, context, bandwidths + peaks)
     draw_key(figure, key, height - top - _PLOT_HEIGHT - bottom)
@@ -82,7 +68,37 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     return figure
 
 
-def set_limits(axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: list[Line]) -> None:
+def draw_frame(
+    axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: list[Line]
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[Text]]:
+    """Scales for the sweeps, and the roofs with their names; returns what labels keep clear of: the
+    roofs' (x, y), and the names of those that slope."""
+    _set_limits(axes, found, bandwidths, peaks)
+    segments = _draw_roofs(axes, bandwidths, peaks)
+    names = name_slopes(axes, bandwidths)
+    name_flats(axes, peaks)
+    return segments, names
+
+
+def draw_sweep(axes: Axes, sweep: Sweep, colour: str, marker: str, gid: str) -> Line2D:
+    (line,) = axes.plot(
+        sweep.intensity,
+        sweep.rate,
+        color=colour,
+        lw=0.8,
+        alpha=0.8,
+        ls="-" if sweep.joined else "none",
+        marker=marker,
+        ms=5.5,
+        mec="white",
+        mew=0.5,
+        zorder=6,
+        gid=gid,
+    )
+    return line
+
+
+def _set_limits(axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: list[Line]) -> None:
     intensities = [v for sweep in found for v in sweep.intensity]
     rates = [v for sweep in found for v in sweep.rate]
     ridges = [p.value / b.value for p in peaks for b in bandwidths]
@@ -102,7 +118,7 @@ def set_limits(axes: Axes, found: list[Sweep], bandwidths: list[Line], peaks: li
     style.log_si_axis(axes, "y", "arithmetic rate", "FLOP/s")
 
 
-def draw_roofs(
+def _draw_roofs(
     axes: Axes, bandwidths: list[Line], peaks: list[Line]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Draws the roofs; returns their (x, y), which labels keep clear of."""

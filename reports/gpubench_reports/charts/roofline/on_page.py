@@ -11,10 +11,9 @@ from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
 from gpubench_reports.charts.points import name_points
-from gpubench_reports.charts.roofline.chart import draw_roofs, set_limits
+from gpubench_reports.charts.roofline.chart import draw_frame, draw_sweep
 from gpubench_reports.charts.roofline.labels import bars_of, place
 from gpubench_reports.charts.roofline.lines import merged
-from gpubench_reports.charts.roofline.names import name_flats, name_slopes
 from gpubench_reports.charts.roofline.sweeps import Sweep, find_sweeps
 from gpubench_reports.results.context import Context
 
@@ -38,27 +37,11 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
     wide = (_WIDTH - _LEFT - _RIGHT) / _WIDTH
     axes = figure.add_axes((_LEFT / _WIDTH, (key + _BELOW) / height, wide, _PLOT_HEIGHT / height))
     style.heading(figure, "Roofline", context)
-    set_limits(axes, found, bandwidths, peaks)
-    segments = draw_roofs(axes, bandwidths, peaks)
-    slopes = name_slopes(axes, bandwidths)
-    name_flats(axes, peaks)
+    segments, slopes = draw_frame(axes, found, bandwidths, peaks)
     for sweep in found:
-        colour, marker = looks[_concept(sweep)]
-        line = axes.plot(
-            sweep.intensity,
-            sweep.rate,
-            color=colour,
-            lw=0.7,
-            alpha=0.8,
-            ls="-" if sweep.joined else "none",
-            marker=marker,
-            ms=5.5,
-            mec="white",
-            mew=0.5,
-            zorder=6,
-            gid=f"concept {_concept(sweep)}",
-        )
-        name_points(line, sweep.series.rows["name"])
+        concept = _concept(sweep)
+        line = draw_sweep(axes, sweep, *looks[concept], f"concept {concept}")
+        name_points([line], sweep.series.rows["name"])
     _name(axes, found, looks, segments + [bar for text in slopes for bar in bars_of(axes, text)])
     _draw_key(figure, looks)
     if context.modelled:
