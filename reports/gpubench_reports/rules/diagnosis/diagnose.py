@@ -101,10 +101,11 @@ class _Kernels:
         return _SHARED * self.medians(self.sigma)
 
     def medians(self, values: np.ndarray) -> np.ndarray:
-        ordered = np.sort(np.where(self.there, values, np.inf), axis=1)
-        lines = np.arange(len(ordered))
+        """Of each kernel: `values` are shaped (..., kernel, row of it), the result (..., kernel)."""
+        ordered = np.sort(np.where(self.there, values, np.inf), axis=-1)
+        lines = np.arange(len(self.counts))
         low, high = (self.counts - 1) // 2, self.counts // 2
-        found: np.ndarray = (ordered[lines, low] + ordered[lines, high]) / 2
+        found: np.ndarray = (ordered[..., lines, low] + ordered[..., lines, high]) / 2
         return found
 
 
@@ -128,7 +129,7 @@ def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Di
     rows = _rows(table, reference)
     clock = evidence.reference_clock(result)
     found: list[Diagnosis] = []
-    none = _likelihood(rows, np.ones(len(table)))
+    (none,) = _likelihoods(rows, np.ones((1, len(table))))
     for fault in _faults()["faults"]:
         shown = _evidence(fault, "evidence", result, clock)
         if "supposes" in fault and not _evidence(fault, "supposes", result, clock):
@@ -216,18 +217,19 @@ def _rows(table: pd.DataFrame, reference: ResultFile | None) -> _Rows:
     )
 
 
-def _likelihood(rows: _Rows, slowdown: np.ndarray) -> float:
-    """Logarithm, but for a constant. All rows may be off by a little together, those of a kernel by
-    more, and each row by itself."""
-    left = rows.excess - np.log(slowdown)
-    left = left - float(np.clip(np.median(left), -_BIAS, _BIAS))
+def _likelihoods(rows: _Rows, slowdowns: np.ndarray) -> np.ndarray:
+    """Logarithms, but for a constant, of each line of (guess, row). All rows may be off by a little
+    together, those of a kernel by more, and each row by itself."""
+    left = rows.excess - np.log(slowdowns)
+    left -= np.clip(np.median(left, axis=1, keepdims=True), -_BIAS, _BIAS)
     kernels = rows.kernels
-    mine = left[kernels.row]
+    mine = left[:, kernels.row]
     # As much of the middle as so many rows are evidence for.
     trust = kernels.counts / (kernels.counts + (_OWN / _SHARED) ** 2)
     shared = kernels.medians(mine) * trust
-    own = _surprise((mine - shared[:, None]) / (_OWN * kernels.sigma))[kernels.there]
-    return -float(own.sum() + _surprise(shared / kernels.shared_sigma).sum())
+    own = _surprise((mine - shared[..., None]) / (_OWN * kernels.sigma))[:, kernels.there]
+    found: np.ndarray = -own.sum(axis=1) - _surprise(shared / kernels.shared_sigma).sum(axis=1)
+    return found
 
 
 def _surprise(z: np.ndarray) -> np.ndarray:
@@ -242,13 +244,14 @@ def _best(
     rows it makes longer."""
     prior = _OF_A_KERNEL if fault.get("kind") == "kernel" else 0.0
 
-    def tried(factor: float) -> tuple[float, float, int]:
-        slowdown = shape(factor)
-        gain = _likelihood(rows, slowdown) - none - prior
-        return gain, factor, int((slowdown > _LONGER).sum())
+    def best_of(factors: np.ndarray) -> tuple[float, float, int]:
+        slowdowns = np.array([shape(float(factor)) for factor in factors])
+        gains = _likelihoods(rows, slowdowns) - none - prior
+        best = int(np.argmax(gains))
+        return float(gains[best]), float(factors[best]), int((slowdowns[best] > _LONGER).sum())
 
-    coarse = max(tried(float(factor)) for factor in _COARSE)
-    return max(tried(coarse[1] * float(step)) for step in _FINE)
+    _, coarse, _ = best_of(_COARSE)
+    return best_of(coarse * _FINE)
 
 
 def _shapes(fault: dict[str, Any], rows: _Rows, result: ResultFile) -> shapes.Named:
