@@ -101,7 +101,7 @@ class _Kernels:
         return _SHARED * self.medians(self.sigma)
 
     def medians(self, values: np.ndarray) -> np.ndarray:
-        """Of each kernel: `values` are shaped (..., kernel, row of it), the result (..., kernel)."""
+        """Of each kernel: `values` are (..., kernel, row of it), the result (..., kernel)."""
         ordered = np.sort(np.where(self.there, values, np.inf), axis=-1)
         lines = np.arange(len(self.counts))
         low, high = (self.counts - 1) // 2, self.counts // 2
