@@ -50,8 +50,8 @@ def test_a_fortnight_with_a_slow_down(built: Path, tmp_path: Path, capsys) -> No
         "--machine=lab",
         "--processes=3",
         "--rehearsal-noise=0.003",
-        "--suite=quick",
-        f"--filter=^{ROW}(1|16384)$",
+        "--suite=default",
+        f"--filter=^{ROW}(1|1024)$",
     ]
     done = [
         (command if night == 13 else nightly)(
