@@ -1,5 +1,7 @@
 """A/A agreement of files that pretend to be repetitions."""
 
+import json
+
 import pytest
 
 from gpubench_reports.commands.command_line import main
@@ -76,6 +78,16 @@ def test_the_table_names_the_rows_that_lie_farthest_apart(write, capsys):
     lines = capsys.readouterr().out.splitlines()
     farthest = next(line for line in lines if line.strip().startswith("a/l"))
     assert "20.00 %" in farthest
+
+
+def test_an_agreement_for_other_programs(write, capsys):
+    paths = files(write, {"a/k": 1e-3, "a/l": 1e-3}, {"a/k": 1.1e-3})
+    assert main(["agree", *map(str, paths), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["files"] == [str(path) for path in paths]
+    assert [line["concept"] for line in found["concepts"]] == ["a", "all"]
+    assert found["rows"][0]["spread"] == pytest.approx(0.1)
+    assert found["lost"] == [{"name": "a/l", "why": "measured in some files only"}]
 
 
 def test_a_file_named_twice_is_refused(write, tmp_path, capsys):

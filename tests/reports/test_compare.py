@@ -263,6 +263,18 @@ def test_a_comparison_for_other_programs(write, capsys):
     assert (row["name"], row["ratio"], row["low"]) == ("a/b", 2, None)
 
 
+def test_means_of_many_files_for_other_programs(write, capsys):
+    files = [
+        str(write(make_document([timed("a/b", seconds)], git_commit=f"{seconds}" * 8), name))
+        for seconds, name in ((4, "a.json"), (2, "b.json"), (1, "c.json"))
+    ]
+    assert main(["compare", *files, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["reference"], found["by"]) == ("commit 44444444", "concept")
+    ratios = {name: lines[0]["ratio"] for name, lines in found["lines"].items()}
+    assert ratios == {"commit 22222222": pytest.approx(2), "commit 11111111": pytest.approx(4)}
+
+
 @pytest.mark.parametrize(
     ("flag", "said"),
     [
@@ -280,7 +292,7 @@ def test_what_is_no_percentage_is_refused(write, capsys, flag, said):
 
 def test_many_files_have_no_limit_by_row(capsys):
     assert main(["compare", "a.json", "b.json", "c.json", "--fail-on=5%"]) == 2
-    assert "are for two files" in capsys.readouterr().err
+    assert "is for two files" in capsys.readouterr().err
 
 
 def test_only_concepts_that_moved_are_listed_the_worst_first(pair, capsys):

@@ -1,6 +1,7 @@
 """The model's counts beside ncu's: reading ncu's page, pairing launches, saying what differs."""
 
 import ctypes
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -219,10 +220,19 @@ def test_the_command_prints_every_difference(write, capsys):
     profile = write(ncu_csv([(ROW, SIGNATURE, other)]), "p.csv")
     assert main(["counters", str(result), str(profile), "--times", str(result)]) == 0
     printed = capsys.readouterr().out
-    assert "1 launches compared" in printed
+    assert "launches compared: 1" in printed
     (line,) = [line for line in printed.splitlines() if "not explained" in line]
     assert line.split()[:5] == [ROW, "coalescing::strided_read", "registers", "18", "40"]
     assert "0 of 1 rows within 2 % of the profiler's" in printed
+    assert main(["counters", str(result), str(profile), "--times", str(result), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    difference = found["counts"]["differences"][0]
+    assert (difference["figure"], difference["model"], difference["profiler"]) == (
+        "registers",
+        18,
+        40,
+    )
+    assert found["times"][0]["row"] == ROW
     assert main(["counters", str(result)]) == 2
     assert "no profile" in capsys.readouterr().err
 

@@ -172,6 +172,10 @@ def test_the_command_runs_and_prints(here, capsys):
     assert "skipped BabelStream: no folder of sources was given" in printed
     (line,) = [line for line in printed.splitlines() if line.strip().startswith("copy")]
     assert "1.075" in line
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["skipped"]["BabelStream"] == "no folder of sources was given"
+    assert next(a for a in found["answers"] if a["what"] == "copy")["ratio"] == pytest.approx(1.075)
     assert main(["peers", str(settings.out / "nothing")]) == 2
 
 

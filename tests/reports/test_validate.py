@@ -105,6 +105,16 @@ def test_command(write, tmp_path, capsys):
     assert drawn == ["validation.png", "validation.svg"]
 
 
+def test_a_validation_for_other_programs(write, tmp_path, capsys):
+    rows = [row("a/b", 2e-3, 3e-3), row("a/c", 2e-3)]
+    path = write(make_document(rows), "run.json")
+    assert main(["validate", str(path), "--json", f"--out={tmp_path / 'charts'}"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"][0]["name"], found["rows"][0]["error"]) == ("a/b", pytest.approx(0.5))
+    assert [line["mape"] for line in found["held_out"]] == [pytest.approx(0.5)]
+    assert (found["fitted"], found["unmatched"]) == ([], 1)
+
+
 def test_a_modelled_file_alone_is_refused_in_one_line(write, capsys):
     path = write(json.dumps(make_document([row("a/b", 1.0)], device_kind="model")))
     assert main(["validate", str(path)]) == 2

@@ -73,7 +73,7 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert "ncu --profile-from-start off --nvtx --clock-control none --cache-control none" in made
     # A kernel is the question: what measures launches is not profiled.
     assert made.count("\nncu ") == 1
-    assert "1 launches compared" in (tree / "out/counters.txt").read_text()
+    assert "launches compared: 1" in (tree / "out/counters.txt").read_text()
     # What was predicted on the way from the shipped file, and afresh from the calibrated one.
     assert "out/suite-1.json --out=" in (tree / "out/validation.txt").read_text()
     afresh = (tree / "out/validation-calibrated.txt").read_text()

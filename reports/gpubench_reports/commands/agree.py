@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from gpubench_reports.commands.arguments import json_flag
+
 NAME = "agree"
 SUMMARY = "say how well repetitions agree"
 HELP = """\
@@ -14,13 +16,17 @@ the runs), by concept. Then the rows that lie farthest apart, and those that som
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", metavar="FILE.json", type=Path, nargs="+")
+    json_flag(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.comparisons.agree import agree
+    from gpubench_reports.comparisons.agree import agree, as_json
     from gpubench_reports.results.reader import read
 
     found = agree([read(path) for path in options.results])
+    if options.json:
+        print(as_json(found))
+        return
     from gpubench_reports.pages.terminal.agreement import print_agreement
 
     print_agreement(found)

@@ -19,6 +19,10 @@ def result_or(parser: argparse.ArgumentParser, flag: str, what: str) -> None:
     either.add_argument(flag, action="store_true", help=what)
 
 
+def json_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print it for other programs")
+
+
 def json_or_markdown(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print them for other programs")

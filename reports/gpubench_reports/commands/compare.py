@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpubench_reports.commands.arguments import json_flag
 from gpubench_reports.commands.output import save_charts
 from gpubench_reports.common.errors import ReportError
 
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_percent,
         help="exit with 1 when a row is slower by more than this, such as 5%%",
     )
-    parser.add_argument("--json", action="store_true", help="print it for other programs")
+    json_flag(parser)
     parser.add_argument(
         "--charts", action="store_true", help="also draw the ratios, into A-vs-B-charts beside B"
     )
@@ -95,23 +96,28 @@ def run(options: argparse.Namespace) -> int | None:
         directory = last.parent / f"{options.a.stem}-vs-{last.stem}-charts"
     count = len(paths) + (options.against is not None)
     of_many = count > 2 or options.by or options.of_roof
-    if of_many and (options.json or options.fail_on is not None):
-        raise ReportError("--json and --fail-on", "are for two files, row by row")
+    if of_many and options.fail_on is not None:
+        raise ReportError("--fail-on", "is for two files, row by row")
     results = [read(path) for path in paths]
     if options.against is not None:
         results.insert(0, baseline(options.against))
     if not of_many:
         return _compare_two(results[0], results[1], directory, options)
+    from gpubench_reports.common.json_text import json_text
     from gpubench_reports.comparisons import speedups
     from gpubench_reports.pages.terminal.comparison import print_speedups
 
     table = speedups.table(results, options.by or "concept", options.of_roof)
-    print_speedups(table)
+    if options.json:
+        print(json_text(table))
+    else:
+        print_speedups(table)
     if directory:
         from gpubench_reports.charts import speedup_chart
 
         modelled = any(result.context.modelled for result in results)
-        save_charts(directory, {"speedups": speedup_chart.build(table, modelled)})
+        charts = {"speedups": speedup_chart.build(table, modelled)}
+        save_charts(directory, charts, say=not options.json)
     return None
 
 
@@ -133,5 +139,6 @@ def _compare_two(
         from gpubench_reports.charts import compare_chart
 
         pages = enumerate(compare_chart.build(comparison), start=1)
-        save_charts(directory, {f"compare-{n}" if n > 1 else "compare": page for n, page in pages})
+        charts = {f"compare-{n}" if n > 1 else "compare": page for n, page in pages}
+        save_charts(directory, charts, say=not options.json)
     return 1 if failed else 0

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from gpubench_reports.commands.arguments import result_or
+from gpubench_reports.commands.arguments import json_flag, result_or
 from gpubench_reports.common.errors import ReportError
 
 NAME = "counters"
@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a measured file, whose times are compared as well",
     )
 
+    json_flag(parser)
+
 
 def run(options: argparse.Namespace) -> None:
     from gpubench_reports.comparisons import counters
@@ -50,6 +52,11 @@ def run(options: argparse.Namespace) -> None:
     profiled = [launch for path in options.profiles for launch in counters.read_profile(path)]
     found = counters.compare(result, profiled)
     timed = counters.timings(times, profiled) if times else []
+    if options.json:
+        from gpubench_reports.common.json_text import json_text
+
+        print(json_text({"counts": found, "times": timed}))
+        return
     from gpubench_reports.pages.terminal.counters import print_counters, print_timings
 
     print_counters(found)

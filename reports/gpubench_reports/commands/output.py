@@ -15,12 +15,12 @@ def print_paths(paths: Sequence[Path]) -> None:
         print(path)
 
 
-def save_charts(directory: Path, figures: "dict[str, Figure]") -> None:
-    """Saves the figures in the folder under their names, and prints the paths."""
+def save_charts(directory: Path, figures: "dict[str, Figure]", say: bool = True) -> None:
+    """Saves the figures in the folder under their names, and prints the paths if it is to `say`."""
     from gpubench_reports.charts.render import save
     from gpubench_reports.common.files import ensure_directory
 
     ensure_directory(directory)
-    print_paths(
-        [path for name, figure in figures.items() for path in save(figure, directory / name)]
-    )
+    paths = [path for name, figure in figures.items() for path in save(figure, directory / name)]
+    if say:
+        print_paths(paths)

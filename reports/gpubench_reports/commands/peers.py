@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from gpubench_reports.commands.arguments import json_flag
+
 NAME = "peers"
 SUMMARY = "compare gpubench with other programs"
 HELP = """\
@@ -45,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start no run after this time (default: %(default)s)",
     )
 
+    json_flag(parser)
+
 
 def run(options: argparse.Namespace) -> None:
     from gpubench_reports.comparisons.peers import answers, running
@@ -61,7 +65,12 @@ def run(options: argparse.Namespace) -> None:
         options.seconds,
     )
     running.check(settings)
-    if options.program:
-        for name, why in running.run_all(settings).items():
+    skipped = running.run_all(settings) if options.program else {}
+    if not options.json:
+        for name, why in skipped.items():
             print(f"skipped {name}: {why}")
-    print_peers(answers.compare(options.directory))
+    found = answers.compare(options.directory)
+    if options.json:
+        print(answers.as_json(found, skipped))
+    else:
+        print_peers(found)

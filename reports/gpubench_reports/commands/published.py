@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from gpubench_reports.commands.arguments import json_flag
+
 NAME = "published"
 SUMMARY = "compare the model with published measurements"
 HELP = """\
@@ -29,8 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also rewrite the block between the markers in this file",
     )
 
+    json_flag(parser)
+
 
 def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.common.json_text import json_text
     from gpubench_reports.comparisons.published import (
         compare_points,
         markdown,
@@ -42,7 +47,8 @@ def run(options: argparse.Namespace) -> None:
 
     points = read_points(options.points)
     results = run_model(points, options.program)
-    text = markdown(points, compare_points(points, results, class_of))
+    compared = compare_points(points, results, class_of)
+    text = markdown(points, compared)
     if options.readme:
         rewrite_block(options.readme, text)
-    print(text, end="")
+    print(json_text(compared) + "\n" if options.json else text, end="")

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from gpubench_reports.commands.arguments import json_flag
 from gpubench_reports.commands.output import save_charts
 
 NAME = "validate"
@@ -33,9 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to (default: FILE-validation beside the first file)",
     )
 
+    json_flag(parser)
+
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.comparisons.validate import validate
+    from gpubench_reports.comparisons.validate import as_json, validate
     from gpubench_reports.results.reader import read
 
     validation = validate([read(path) for path in options.results])
@@ -44,5 +47,9 @@ def run(options: argparse.Namespace) -> None:
 
     first = options.results[0]
     directory = options.out or first.parent / f"{first.stem}-validation"
-    print_validation(validation)
-    save_charts(directory, {"validation": validate_chart.build(validation)})
+    if options.json:
+        print(as_json(validation))
+    else:
+        print_validation(validation)
+    charts = {"validation": validate_chart.build(validation)}
+    save_charts(directory, charts, say=not options.json)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.json_text import json_text
 from gpubench_reports.comparisons.compare import compare
 from gpubench_reports.results.reader import ResultFile
 
@@ -105,6 +106,19 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
         if name not in common:
             lost.setdefault(name, "measured in some files only")
     return Agreement(tuple(results), rows, list(lost.items()))
+
+
+def as_json(found: Agreement) -> str:
+    """The agreement for other programs; what is not known is null."""
+    return json_text(
+        {
+            "files": [result.path for result in found.results],
+            "note": found.note,
+            "concepts": by_concept(found.rows),
+            "rows": found.rows,
+            "lost": [{"name": name, "why": why} for name, why in found.lost],
+        }
+    )
 
 
 def by_concept(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Compares two result files row by row. Numbers only; compare_chart draws them."""
 
-import json
 import math
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.json_text import json_text
 from gpubench_reports.results.reader import ResultFile
 
 _WORTH_A_LINE = 0.01  # by the logarithm of the ratio
@@ -124,18 +124,15 @@ def failures(comparison: Comparison, limit: float) -> list[str]:
 
 def as_json(comparison: Comparison) -> str:
     """The comparison for other programs; what is not known is null."""
-    lines = comparison.rows.astype(object).where(comparison.rows.notna(), None)
-    return json.dumps(
+    return json_text(
         {
-            "a": str(comparison.a.path),
-            "b": str(comparison.b.path),
+            "a": comparison.a.path,
+            "b": comparison.b.path,
             "warnings": comparison.warnings,
-            "rows": lines.to_dict("records"),
+            "rows": comparison.rows,
             "only_a": [{"name": name, "why": why} for name, why in comparison.only_a],
             "only_b": [{"name": name, "why": why} for name, why in comparison.only_b],
-        },
-        indent=1,
-        allow_nan=False,
+        }
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.json_text import json_text
 from gpubench_reports.results.reader import ResultFile
 
 # What we want of a time: on a GPU whose figures were fitted, and from the data sheet alone.
@@ -73,6 +74,20 @@ def validate(results: Sequence[ResultFile]) -> Validation:
         )
     rows["error"] = rows["predicted"] / rows["measured"] - 1
     return Validation(tuple(results), rows, unmatched)
+
+
+def as_json(validation: Validation) -> str:
+    """The errors for other programs: of all rows, and of held-out and fitted ones by concept."""
+    rows = validation.rows
+    return json_text(
+        {
+            "files": [result.path for result in validation.results],
+            "held_out": summary(rows[~rows["fitted"]], "concept"),
+            "fitted": summary(rows[rows["fitted"]], "concept"),
+            "rows": rows,
+            "unmatched": validation.unmatched,
+        }
+    )
 
 
 def summary(rows: pd.DataFrame, by: str) -> pd.DataFrame:

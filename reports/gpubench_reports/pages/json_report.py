@@ -1,11 +1,10 @@
 """A result file and what the rules say of it, for other programs."""
 
-import json
-import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from gpubench_reports.common.json_text import json_text
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
 from gpubench_reports.rules.verdicts.health import health
@@ -29,7 +28,7 @@ def as_json(result: ResultFile, verdicts: Mapping[str, Verdict]) -> str:
         "bound_by": Counter(verdict.wall or "unknown" for verdict in verdicts.values()),
         "rows": [_row(row, verdicts) for row in result.rows.to_dict("records")],
     }
-    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(found)
 
 
 def _fault(fault: Diagnosis) -> dict[str, Any]:
@@ -46,17 +45,15 @@ def _row(row: dict[str, Any], verdicts: Mapping[str, Verdict]) -> dict[str, Any]
     found = {"name": row["name"], "concept": row["concept"], "status": row["status"]}
     if row["status"] != "ok":
         return found | {"reason": row["reason"]}
-    figures = {name: None if math.isnan(row[name]) else row[name] for name in _FIGURES}
-    of_roof = row["roof_fraction"]
+    figures = {name: row[name] for name in _FIGURES}
     found |= {"figure": row["headline"], "unit": row["unit"], "better": row["better"], **figures}
-    found |= {"roof": row["roof"] or None, "of_roof": None if math.isnan(of_roof) else of_roof}
+    found |= {"roof": row["roof"] or None, "of_roof": row["roof_fraction"]}
     verdict = verdicts.get(row["name"])
     if verdict is None:
         return found
-    share = None if math.isnan(verdict.share) else verdict.share
     return found | {
         "grade": verdict.grade,
-        "share": share,
+        "share": verdict.share,
         "of": verdict.yardstick or None,
         "bound_by": verdict.bound or None,
         "wall": verdict.wall or None,

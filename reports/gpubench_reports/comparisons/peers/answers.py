@@ -3,12 +3,13 @@
 import math
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
+from gpubench_reports.common.json_text import json_text
 from gpubench_reports.comparisons.peers.programs import PEERS
 from gpubench_reports.comparisons.peers.questions import WHATS, What, figure_of
 from gpubench_reports.comparisons.peers.running import name_of_ours, read_seconds
@@ -60,6 +61,24 @@ def compare(folder: Path) -> list[PeerComparison]:
             if theirs:
                 found.append(PeerComparison(what, ours, theirs))
     return found
+
+
+def as_json(found: Sequence[PeerComparison], skipped: Mapping[str, str]) -> str:
+    """The answers for other programs, and why others gave none: of each program what it found in
+    SI base units, how wide its runs lie and the seconds that it needs for WIDTH."""
+    answers = [
+        {
+            "what": one.what.name,
+            "figure": one.what.figure,
+            "unit": one.what.unit,
+            "theirs": one.theirs,
+            "ours": one.ours,
+            "ratio": one.ratio,
+            "note": one.what.note,
+        }
+        for one in found
+    ]
+    return json_text({"answers": answers, "skipped": skipped})
 
 
 def _answer(

@@ -20,7 +20,7 @@ def print_counters(found: CountComparison) -> None:
         f for f in (*METRICS, "resident_blocks", "occupancy") if found.equal[f] or f in by_figure
     ]
     known = [sum(by_figure.get(f, [])) for f in figures]
-    console.print(Text(f"{found.launches} launches compared"))
+    console.print(Text(f"launches compared: {found.launches}"))
     console.print(
         table_of(
             [
