@@ -55,6 +55,7 @@ Row row_of(const Instance& instance) {
   row.kernel = instance.kernel;
   row.arguments = instance.arguments;
   row.axis_units = instance.axis_units;
+  row.source = instance.source;
   return row;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <stdexcept>
+#include <string_view>
 
 namespace gpubench {
 namespace {
@@ -37,8 +38,17 @@ std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int s
   return values;
 }
 
-Registration::Registration(std::string topic, std::string kernel, BenchFunction function)
-    : topic_(std::move(topic)), kernel_(std::move(kernel)), function_(function) {}
+std::string SourceLine::text() const {
+  if (line == 0) return {};
+  const std::string_view path = file;
+  std::size_t begin = path.rfind("/bench/");
+  if (begin == path.npos) begin = path.rfind('/');
+  return std::string(path.substr(begin + 1)) + ':' + std::to_string(line);
+}
+
+Registration::Registration(std::string topic, std::string kernel, BenchFunction function,
+                           SourceLine where)
+    : topic_(std::move(topic)), kernel_(std::move(kernel)), function_(function), where_(where) {}
 
 // "stride [words]" -> "stride", whose unit is noted.
 std::string Registration::unit_taken(const std::string& axis) {
@@ -178,7 +188,13 @@ Instance Registration::instance(const Part& part, const std::vector<std::string>
     throw std::logic_error(topic_ + "/" + kernel_ + ": " + std::to_string(numbers.size()) +
                            " values for " + std::to_string(names_.size()) + " named arguments");
   }
-  Instance i{topic_ + "/" + kernel_, topic_, kernel_, {}, units_, nullptr, part.suite};
+  Instance i{.name = topic_ + "/" + kernel_,
+             .topic = topic_,
+             .kernel = kernel_,
+             .arguments = {},
+             .axis_units = units_,
+             .source = where_.text(),
+             .suite = part.suite};
   i.is_roof =
       part.for_roofs && (part.roof_numbers.empty() ||
                          std::ranges::find(part.roof_numbers, numbers) != part.roof_numbers.end());
@@ -223,8 +239,9 @@ std::vector<Instance> Registration::instances() const {
   return result;
 }
 
-Registration* record(const char* topic, const char* kernel, BenchFunction function) {
-  return &registrations().emplace_back(topic, kernel, function);
+Registration* record(const char* topic, const char* kernel, SourceLine where,
+                     BenchFunction function) {
+  return &registrations().emplace_back(topic, kernel, function, where);
 }
 
 const AxisRange* range_taken(const std::string& topic, const std::string& kernel,

@@ -24,6 +24,16 @@ struct AxisRange {
   std::int64_t low, high, step = 1;
 };
 
+// Where a registration stands.
+struct SourceLine {
+  const char* file = "";
+  int line = 0;
+
+  // "bench/coalescing.cu:88": from the folder of bench files on, or the file's name alone. "" if it
+  // is not known.
+  std::string text() const;
+};
+
 // One row to run.
 struct Instance {
   std::string name;  // concept/kernel/arg:value/...
@@ -31,6 +41,7 @@ struct Instance {
   std::string kernel;
   Arguments arguments;
   std::map<std::string, std::string> axis_units{};  // by axis; absent: it has none
+  std::string source{};                             // SourceLine::text() of its registration
   BenchFunction function = nullptr;
   Suite suite = Suite::standard;
   bool is_roof = false;  // what --roofs runs
@@ -41,7 +52,8 @@ struct Instance {
 // first in the row's name. std::logic_error when names and values do not match.
 class Registration {
  public:
-  Registration(std::string topic, std::string kernel, BenchFunction function);
+  Registration(std::string topic, std::string kernel, BenchFunction function,
+               SourceLine where = {});
 
   Registration* ArgName(const std::string& name);
   Registration* ArgName(const std::string& name, AxisRange range);  // and Takes() of it
@@ -103,6 +115,7 @@ class Registration {
 
   std::string topic_, kernel_;
   BenchFunction function_;
+  SourceLine where_;
   std::vector<std::string> names_;  // of the numbers
   std::map<std::string, std::string> units_;
   std::string function_axis_;
@@ -115,7 +128,8 @@ class Registration {
 std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int step = 1);
 
 // Records; `main` registers with Google Benchmark once it knows the device and the filter.
-Registration* record(const char* topic, const char* kernel, BenchFunction function);
+Registration* record(const char* topic, const char* kernel, SourceLine where,
+                     BenchFunction function);
 
 // All instances of a suite in the order of topic, then of registration.
 std::vector<Instance> instances(Suite suite);
@@ -127,13 +141,15 @@ const AxisRange* range_taken(const std::string& topic, const std::string& kernel
 
 #define GPUBENCH_JOIN_(a, b) a##b
 #define GPUBENCH_JOIN(a, b) GPUBENCH_JOIN_(a, b)
+#define GPUBENCH_HERE (::gpubench::SourceLine{__FILE__, __LINE__})
 // GPU_BENCHMARK(coalescing, strided_read)->ArgName("stride [words]")->Range(1, 32);
 #define GPU_BENCHMARK(topic, function) GPU_BENCHMARK_AS(topic, function, function)
 // The same of a function by another name than the kernel's: GPU_BENCHMARK_AS(occupancy, fma,
 // plane<Fma>).
-#define GPU_BENCHMARK_AS(topic, kernel, ...)                             \
-  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN( \
-      gpu_benchmark_, __COUNTER__) = ::gpubench::record(#topic, #kernel, __VA_ARGS__)
+#define GPU_BENCHMARK_AS(topic, kernel, ...)                                            \
+  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN(gpu_benchmark_, \
+                                                                        __COUNTER__) =  \
+      ::gpubench::record(#topic, #kernel, GPUBENCH_HERE, __VA_ARGS__)
 // A kernel with a bench function for each value of an axis: GPU_BENCHMARK_BY(bank_conflicts,
 // transpose)->Functions("layout", {{"none", through_tile<Plain>}, ...}).
 #define GPU_BENCHMARK_BY(topic, kernel) GPU_BENCHMARK_AS(topic, kernel, nullptr)

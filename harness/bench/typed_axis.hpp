@@ -43,8 +43,8 @@ Named<T> type(const char* name) {
 template <class Function>
 class TypedRegistration {
  public:
-  TypedRegistration(const char* topic, const char* kernel, Function)
-      : registration_(record(topic, kernel, nullptr)) {}
+  TypedRegistration(const char* topic, const char* kernel, SourceLine where, Function)
+      : registration_(record(topic, kernel, where, nullptr)) {}
 
   // Types of this suite's: Axis<float, double>("dtype").
   template <class... T>
@@ -81,10 +81,11 @@ class TypedRegistration {
 
 // Registers what stands after the kernel's name, a bench function of a type T:
 // GPU_BENCHMARK_OF_TYPE(stream, triad, two_to_one<Triad, T>)->Axis<float, double>("dtype");
-#define GPU_BENCHMARK_OF_TYPE(topic, kernel, ...)                                               \
-  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN(gpu_benchmark_,         \
-                                                                        __COUNTER__) =          \
-      ::gpubench::TypedRegistration(                                                            \
-          #topic, #kernel, []<class T>(::gpubench::Bench& bench, const ::gpubench::Named<T>&) { \
-            __VA_ARGS__(bench);                                                                 \
+#define GPU_BENCHMARK_OF_TYPE(topic, kernel, ...)                                       \
+  [[maybe_unused]] static ::gpubench::Registration* const GPUBENCH_JOIN(gpu_benchmark_, \
+                                                                        __COUNTER__) =  \
+      ::gpubench::TypedRegistration(                                                    \
+          #topic, #kernel, GPUBENCH_HERE,                                               \
+          []<class T>(::gpubench::Bench& bench, const ::gpubench::Named<T>&) {          \
+            __VA_ARGS__(bench);                                                         \
           })

@@ -110,6 +110,7 @@ ordered_json row_json(const Row& row, std::pair<int, int> indices, int repetitio
         std::visit([](const auto& argument) { return ordered_json(argument); }, value);
   }
   if (const ordered_json own = axes_json(row, axes); !own.empty()) json["axes"] = own;
+  if (!row.source.empty()) json["source"] = row.source;
   if (row.outcome == Outcome::skipped) {
     json["skipped"] = true;
     json["skip_reason"] = row.reason;

@@ -72,6 +72,7 @@ struct Row {
   std::string kernel;
   Arguments arguments;
   std::map<std::string, std::string> axis_units;  // by axis; absent: it has none
+  std::string source;                             // where it is registered: bench/NAME.cu:LINE
   int repetition = 0;
 
   Outcome outcome = Outcome::measured;

@@ -86,6 +86,7 @@ void each(Visit& visit, R& row) {
   visit("kernel", row.kernel);
   visit("arguments", row.arguments);
   visit("axis_units", row.axis_units);
+  visit("source", row.source);
   visit("repetition", row.repetition);
   visit("outcome", row.outcome);
   visit("reason", row.reason);

@@ -46,6 +46,15 @@ def test_a_run_is_valid(several: dict) -> None:
     assert wrong(several) == []
 
 
+def test_a_row_names_the_line_that_registers_it(rows: dict[str, dict]) -> None:
+    for name, row in rows.items():
+        file, _, line = row["source"].partition(":")
+        text = (ROOT / file).read_text().splitlines()[int(line) - 1]
+        concept, kernel = name.split("/")[:2]
+        assert text.startswith("GPU_BENCHMARK"), (name, row["source"])
+        assert f"({concept}, {kernel}" in text, (name, row["source"])
+
+
 def test_repetitions_and_their_statistics_are_valid() -> None:
     flags = (
         "--benchmark_filter=^(coalescing/strided_read/stride:1|compute_peak/fma/dtype:int32)$",

@@ -41,6 +41,14 @@ TEST(Registry, AUnitStandsBehindTheNameOfItsAxis) {
   EXPECT_THROW(registration().ArgName("stride [words"), std::logic_error);
 }
 
+TEST(Registry, ARowKnowsTheLineThatRegistersIt) {
+  EXPECT_EQ((SourceLine{"/a/bench/b/bench/stream.cu", 7}.text()), "bench/stream.cu:7");
+  EXPECT_EQ((SourceLine{"../bench/stream.cu", 7}.text()), "bench/stream.cu:7");
+  EXPECT_EQ((SourceLine{"/labs/01/check.cu", 7}.text()), "check.cu:7");
+  EXPECT_EQ((SourceLine{"check.cu", 7}.text()), "check.cu:7");
+  EXPECT_EQ(SourceLine{}.text(), "");
+}
+
 TEST(Registry, TheRestIsWhatIsNotThereYet) {
   Registration r = registration();
   r.Axis("by", {"a", "b"})->ArgName("n")->Arg(1)->Arg(4)->Rest(Suite::full)->DenseRange(1, 4);
@@ -102,10 +110,12 @@ void of_type(Bench&) {
 
 TEST(Registry, ATypedAxisInstantiatesTheBenchFunctionForEachType) {
   const auto call = []<class T>(Bench& bench, const Named<T>&) { of_type<T>(bench); };
-  Registration* r = TypedRegistration("topic", "kernel", call).Axis<float, double>("dtype");
+  Registration* r =
+      TypedRegistration("topic", "kernel", GPUBENCH_HERE, call).Axis<float, double>("dtype");
   const std::vector<Instance> rows = r->instances();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, "topic/kernel/dtype:fp32");
+  EXPECT_THAT(rows[0].source, testing::MatchesRegex("registry_test.cpp:[0-9]+"));
   EXPECT_EQ(rows[1].name, "topic/kernel/dtype:fp64");
   const std::unique_ptr<Platform> platform = open_platform("h200-sxm");
   const BenchSettings settings;

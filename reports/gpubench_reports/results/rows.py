@@ -55,7 +55,7 @@ COUNTERS = (
 )
 
 # What a row says in words; empty where it does not.
-WORDS = ("label", "verified", "rule", "counts", "assuming")
+WORDS = ("label", "source", "verified", "rule", "counts", "assuming")
 
 _NO_FIGURES: dict[str, Any] = {
     "seconds": math.nan,

@@ -180,6 +180,7 @@ def _tip(record: dict[str, Any], verdict: Verdict | None) -> list[list[str]]:
         ("roof", f"{percent(of_roof)} of {record['roof']}" if of_roof > 0 else ""),
         ("bound by", verdict.bound if verdict else ""),
         ("grade", verdict.grade if verdict else ""),
+        ("source", record["source"]),
     ]
     return [[title, words] for title, words in known if words]
 
