@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.charts import devices_chart, levels_chart
+from gpubench_reports.charts.points import named_points
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.device_roofs import read_device_roofs
@@ -122,6 +123,7 @@ def test_levels_have_the_intensity_of_their_own_bytes(load):
     ]
     figure = levels_chart.build(result.rows, result.context)
     assert len(drawn(figure, "level:")) == 3
+    assert {point.name for point in named_points(figure)} == {row["name"] for row in level_rows()}
 
 
 def test_levels_that_coincide_are_all_seen(load):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpubench_reports.charts import link_chart
+from gpubench_reports.charts.points import named_points
 from gpubench_reports.charts.render import render
 
 from .factory import coalescing_rows, make_row
@@ -64,6 +65,11 @@ def test_directions_are_panels_and_words_say_the_line(load):
     words = [text.get_text() for text in figure.texts if text.get_gid() == "fit"]
     assert words[0] == "pinned: 2.00 µs + size / 50.0 GB/s, half at 100 kB"
     assert words[-1] == "peer: 2.00 µs + size / 400 GB/s, half at 800 kB"
+
+
+def test_points_are_their_rows(load):
+    names = [point.name for point in named_points(build(load(path_rows(sizes=SIZES[::-1]))))]
+    assert names == [f"transfer/h2d/memory:pinned/size:{size}" for size in SIZES]
 
 
 def test_a_row_without_a_line_has_no_chart(load):

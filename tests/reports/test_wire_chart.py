@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpubench_reports.charts import wire_chart
+from gpubench_reports.charts.points import named_points
 from gpubench_reports.charts.render import render
 
 from .factory import coalescing_rows, make_row
@@ -36,6 +37,11 @@ def build(result):
 
 def lines(axes, gid):
     return [line for line in axes.get_lines() if line.get_gid() == gid]
+
+
+def test_points_of_both_panels_are_their_rows(load):
+    names = [point.name for point in named_points(build(load(collective_rows())))]
+    assert names == 2 * [f"all_reduce/all_reduce/ranks:8/size:{size}" for size in SIZES]
 
 
 def test_the_fit_is_what_the_times_were_made_of():

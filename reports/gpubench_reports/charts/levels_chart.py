@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
+from gpubench_reports.charts.points import name_points
 from gpubench_reports.charts.roofline.labels import knee
 from gpubench_reports.charts.roofline.lines import merged
 from gpubench_reports.charts.roofline.names import name_flats
@@ -34,7 +35,8 @@ _SIZES = (10.5, 7.5, 4.8, 2.6)
 class RowAtLevels:
     """A row: its arithmetic rate [FLOP/s] and its intensity at each level [FLOP per byte]."""
 
-    name: str
+    row: str  # its whole name
+    name: str  # in short
     kernel: str
     label: str
     roof: str  # the peak that it could reach, where the row names one
@@ -53,6 +55,7 @@ def points_of(rows: pd.DataFrame) -> list[RowAtLevels]:
             continue
         found.append(
             RowAtLevels(
+                row["name"],
                 f"{row['kernel']} {_in_short(row['arguments'])}".strip(),
                 f"{row['concept']}/{row['kernel']}",
                 row["label"],
@@ -114,7 +117,7 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
         )
     for level in present:
         own = [point for point in points if level in point.intensity]
-        axes.plot(
+        marks = axes.plot(
             [p.intensity[level] for p in own],
             [p.rate for p in own],
             ls="none",
@@ -122,6 +125,7 @@ def build(rows: pd.DataFrame, context: Context) -> Figure | None:
             zorder=4,
             gid=f"level:{level}",
         )
+        name_points(marks, [p.row for p in own])
     _label(axes, points)
     _key(figure, context, present)
     if context.modelled:

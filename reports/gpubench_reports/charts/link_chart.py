@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import quick_ticks, style
+from gpubench_reports.charts.points import name_points
 from gpubench_reports.charts.wire_chart import Fit
 from gpubench_reports.common.units import argument_text, axis_title, si
 from gpubench_reports.results.context import Context
@@ -32,6 +33,7 @@ class Path:
     line: Fit
     size: np.ndarray
     rate: np.ndarray
+    rows: list[str]  # by name
 
 
 def paths(rows: pd.DataFrame) -> list[Path]:
@@ -55,6 +57,7 @@ def paths(rows: pd.DataFrame) -> list[Path]:
                 Fit(row[_LATENCY], 1 / row[_RATE]),
                 np.array([arguments["size"] for arguments in same["arguments"]], dtype=float),
                 same["useful_bytes_per_second"].to_numpy(float),
+                list(same["name"]),
             )
         )
     return found
@@ -114,7 +117,7 @@ def _draw(axes: Axes, path: Path, colour: str, marker: str) -> None:
     along = np.geomspace(_SMALLEST, _LARGEST, 300)
     axes.plot(along, path.line.rate(along), color=colour, lw=1.3, ls=(0, (5, 2)), gid="line")
     order = np.argsort(path.size)
-    axes.plot(
+    marks = axes.plot(
         path.size[order],
         path.rate[order],
         color=colour,
@@ -124,6 +127,7 @@ def _draw(axes: Axes, path: Path, colour: str, marker: str) -> None:
         label=path.name,
         gid="measured",
     )
+    name_points(marks, [path.rows[index] for index in order])
     half = path.line.half_size
     if _SMALLEST <= half <= _LARGEST:
         axes.plot(

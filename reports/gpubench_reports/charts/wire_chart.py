@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import quick_ticks, style
+from gpubench_reports.charts.points import name_points
 from gpubench_reports.common.units import argument_text, axis_title, si
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.sweeps import Argument, Series, axis_units
@@ -71,7 +72,7 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
         found = fit(size, series.rows["seconds"].to_numpy(float))
         for one, column in zip(axes, (_ALGORITHM, _BUS), strict=True):
             joined = 0 if found and one is axes[0] else 1.2
-            one.plot(
+            marks = one.plot(
                 size,
                 series.rows[column].to_numpy(float),
                 color=colour,
@@ -81,6 +82,7 @@ def build(concept: str, rows: pd.DataFrame, context: Context) -> Figure | None:
                 label=name,
                 gid="measured",
             )
+            name_points(marks, series.rows["name"])
         words.append(_draw_fit(axes[0], found, name, size, colour))
     for one, title in zip(axes, ("algorithm bandwidth", "bus bandwidth"), strict=True):
         _finish(one, title, [series for _, series in drawn], axis_units(rows))
