@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.commands.command_line import main
 
 from .conftest import values
 from .nights import ROWS, command, opened, put_quiet_nights
@@ -143,3 +144,9 @@ def test_a_night_killed_among_its_reruns_finishes_them(run, fake, tmp_path: Path
     assert len([path for path in night.results() if path.name.startswith("rerun-")]) == 5
     rerun = {(v[1], v[2]): v[5] for v in values(opened(tmp_path))}["gather/n:4", 12]
     assert rerun == pytest.approx(3.1e-4)  # the median of three slow ones and two quick ones
+
+
+def test_who_calls_the_command_keeps_its_own_handler(capsys) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["run", "--store="]) == 2
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def _begin(root: Path) -> list[int]:
 
 
 def test_nights_begun_at_once_get_numbers_of_their_own(store: Store) -> None:
-    with multiprocessing.get_context("fork").Pool(4) as pool:
+    with ProcessPoolExecutor(4, multiprocessing.get_context("fork")) as pool:
         numbers = [n for found in pool.map(_begin, [store.root] * 4) for n in found]
     assert sorted(numbers) == list(range(1, 33))
 

@@ -83,13 +83,16 @@ COMMANDS: tuple[Command, ...] = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
     # A night that is told to stop ends its processes; what it has stays for the next run.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def call() -> int:
         options = _parser().parse_args(arguments)
         return int(options.run(options))
 
-    return run_guarded(PROGRAM, call, line_buffering=True)
+    try:
+        return run_guarded(PROGRAM, call, line_buffering=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)  # for who calls this as a function
 
 
 def _parser() -> argparse.ArgumentParser:
