@@ -60,7 +60,7 @@ _FOLDERS = "bench|docs|harness|kernels|labs|reports|scripts|tests"
 @pytest.mark.parametrize("page", pages(), ids=label)
 def test_paths_in_the_text_exist(page: Path):
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M)
-    named = re.findall(rf"`\.?/?((?:{_FOLDERS})/[^`\s]*)", text)
+    named = re.findall(rf"`\.?/?((?:{_FOLDERS})/[^`\s]*?)(?::\d+)?[`\s]", text)
     assert not [p for p in named if not _OPEN.search(p) and not (ROOT / p).exists()]
 
 
