@@ -33,6 +33,12 @@ struct FigureRule {
 
 std::span<const FigureRule> figure_rules();
 
+// What no device can have less or more of, in the figure's unit.
+struct FigureRange {
+  double least, most;
+};
+FigureRange range_of(const FigureRule& rule);
+
 struct Figure {
   double value;        // SI units; the unit stands in the figure's rule
   std::string from;    // data_sheet, published, calibrated, derived or assumed

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "harness/devices/device.hpp"
 #include "harness/devices/figure_rules.hpp"
@@ -82,6 +83,10 @@ class Reader {
   std::string text(const char* key) const {
     auto value = member(key, json::value_t::string, "a string").get<std::string>();
     if (value.empty()) fail(origin_, in_quotes(key) + " is empty");
+    // It is printed, and a terminal obeys them.
+    if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+      fail(origin_, in_quotes(key) + " has control characters");
+    }
     return value;
   }
 
@@ -203,6 +208,12 @@ class Reader {
       case Constraint::fraction:
         if (value <= 0 || value > 1) reject("above 0 and at most 1");
         break;
+    }
+    const FigureRange range = range_of(rule);
+    if (value > range.most || (value != 0 && value < range.least)) {
+      std::ostringstream limits;
+      limits << "from " << range.least << " to " << range.most;
+      reject(limits.str().c_str());
     }
     return value;
   }

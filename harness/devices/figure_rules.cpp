@@ -102,9 +102,25 @@ constexpr FigureRule rules[] = {
 constexpr std::string_view known_provenances[] = {"data_sheet", "published", "calibrated",
                                                   "derived", "assumed"};
 
+struct UnitRange {
+  std::string_view unit;
+  FigureRange range;
+};
+// Far beyond any device there is, and near enough for the model to compute with.
+constexpr UnitRange unit_ranges[] = {
+    {"1", {1e-6, 1e6}},    {"B", {1, 1e15}},    {"Hz", {1e6, 1e11}},     {"B/s", {1e3, 1e17}},
+    {"FLOP", {1e-3, 1e7}}, {"OP", {1e-3, 1e7}}, {"FLOP/s", {1e3, 1e19}}, {"OP/s", {1e3, 1e19}},
+    {"s", {1e-12, 10}},    {"W", {0.1, 1e6}},
+};
+
 }  // namespace
 
 std::span<const FigureRule> figure_rules() { return rules; }
+
+FigureRange range_of(const FigureRule& rule) {
+  if (rule.name == "dram_fetch_bytes") return {1, 4096};
+  return std::ranges::find(unit_ranges, rule.unit, &UnitRange::unit)->range;
+}
 
 std::span<const std::string_view> provenances() { return known_provenances; }
 

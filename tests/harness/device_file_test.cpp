@@ -74,6 +74,28 @@ TEST(BadFile, WrongValuesAreNamed) {
             "mine.json: figure \"dram_read_efficiency\": value 1.01 must be above 0 and at most 1");
 }
 
+TEST(BadFile, NoFigureIsBeyondWhatDevicesHave) {
+  for (const auto& rule : figure_rules()) {
+    if (rule.constraint == Constraint::fraction) continue;
+    const std::string name(rule.name);
+    for (const double extreme : {1e-300, 1e21, 1.7e308}) {
+      EXPECT_THAT(parse_error_with(name, extreme), StartsWith("mine.json: figure \"" + name))
+          << extreme;
+    }
+  }
+  EXPECT_EQ(parse_error_with("dram_fetch_bytes", 8192),
+            "mine.json: figure \"dram_fetch_bytes\": value 8192 must be from 1 to 4096");
+}
+
+TEST(BadFile, NoTextMovesATerminalsCursor) {
+  for (const char* key : {"title", "name"}) {
+    json device = good_device();
+    device[key] = "NVIDIA \x1b[31mH200";
+    EXPECT_EQ(parse_error(device),
+              "mine.json: \"" + std::string(key) + "\" has control characters");
+  }
+}
+
 TEST(BadFile, EveryFigureKeepsItsConstraint) {
   ASSERT_EQ(parse_error(good_device()), "no error");
   for (const auto& rule : figure_rules()) {
@@ -91,9 +113,11 @@ TEST(BadFile, EveryFigureKeepsItsConstraint) {
         rule.constraint == Constraint::count || rule.constraint == Constraint::whole;
     EXPECT_FALSE(accepts(-1)) << name;
     EXPECT_EQ(accepts(0), rule.constraint == Constraint::whole) << name;
-    EXPECT_EQ(accepts(0.5), !is_whole) << name;
-    EXPECT_TRUE(accepts(1)) << name;
-    EXPECT_EQ(accepts(2), rule.constraint != Constraint::fraction) << name;
+    const bool is_fraction = rule.constraint == Constraint::fraction;
+    const double one = std::max(1.0, range_of(rule).least);
+    EXPECT_TRUE(accepts(one)) << name;
+    EXPECT_EQ(accepts(one * 1.5), !is_whole && !is_fraction) << name;
+    EXPECT_EQ(accepts(one * 2), !is_fraction) << name;
   }
 }
 
