@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <deque>
 #include <stdexcept>
-#include <string_view>
+
+#include "harness/system/source_path.hpp"
 
 namespace gpubench {
 namespace {
@@ -39,11 +40,7 @@ std::vector<std::int64_t> dense_range(std::int64_t low, std::int64_t high, int s
 }
 
 std::string SourceLine::text() const {
-  if (line == 0) return {};
-  const std::string_view path = file;
-  std::size_t begin = path.rfind("/bench/");
-  if (begin == path.npos) begin = path.rfind('/');
-  return std::string(path.substr(begin + 1)) + ':' + std::to_string(line);
+  return line == 0 ? "" : source_path(file) + ':' + std::to_string(line);
 }
 
 Registration::Registration(std::string topic, std::string kernel, BenchFunction function,

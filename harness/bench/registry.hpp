@@ -29,8 +29,7 @@ struct SourceLine {
   const char* file = "";
   int line = 0;
 
-  // "bench/coalescing.cu:88": from the folder of bench files on, or the file's name alone. "" if it
-  // is not known.
+  // "bench/coalescing.cu:88"; "" if it is not known.
   std::string text() const;
 };
 

@@ -5,6 +5,7 @@
 
 #include "harness/cuda/buffer.hpp"
 #include "harness/cuda/launch.hpp"
+#include "harness/system/source_path.hpp"
 
 namespace gpubench {
 
@@ -25,7 +26,7 @@ namespace detail {
 namespace {
 
 std::string place(const char* file, int line) {
-  return std::string(file) + ":" + std::to_string(line);
+  return source_path(file) + ":" + std::to_string(line);
 }
 
 }  // namespace

@@ -42,9 +42,11 @@ TEST(Registry, AUnitStandsBehindTheNameOfItsAxis) {
 }
 
 TEST(Registry, ARowKnowsTheLineThatRegistersIt) {
-  EXPECT_EQ((SourceLine{"/a/bench/b/bench/stream.cu", 7}.text()), "bench/stream.cu:7");
-  EXPECT_EQ((SourceLine{"../bench/stream.cu", 7}.text()), "bench/stream.cu:7");
-  EXPECT_EQ((SourceLine{"/labs/01/check.cu", 7}.text()), "check.cu:7");
+  EXPECT_EQ((SourceLine{GPUBENCH_SOURCE_DIR "/bench/stream.cu", 7}.text()), "bench/stream.cu:7");
+  EXPECT_EQ((SourceLine{GPUBENCH_SOURCE_DIR "/harness/bench/bench.cpp", 7}.text()),
+            "harness/bench/bench.cpp:7");
+  EXPECT_EQ((SourceLine{"/a/bench/b/bench/own.cu", 7}.text()), "bench/own.cu:7");
+  EXPECT_EQ((SourceLine{"/elsewhere/check.cu", 7}.text()), "check.cu:7");
   EXPECT_EQ((SourceLine{"check.cu", 7}.text()), "check.cu:7");
   EXPECT_EQ(SourceLine{}.text(), "");
 }
@@ -115,7 +117,7 @@ TEST(Registry, ATypedAxisInstantiatesTheBenchFunctionForEachType) {
   const std::vector<Instance> rows = r->instances();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, "topic/kernel/dtype:fp32");
-  EXPECT_THAT(rows[0].source, testing::MatchesRegex("registry_test.cpp:[0-9]+"));
+  EXPECT_THAT(rows[0].source, testing::MatchesRegex("tests/harness/registry_test.cpp:[0-9]+"));
   EXPECT_EQ(rows[1].name, "topic/kernel/dtype:fp64");
   const std::unique_ptr<Platform> platform = open_platform("h200-sxm");
   const BenchSettings settings;
