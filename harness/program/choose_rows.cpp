@@ -2,6 +2,8 @@
 
 #include <regex.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "harness/platform/platform.hpp"
@@ -38,9 +40,26 @@ std::vector<Instance> roof_rows() {
   return rows;
 }
 
+// The C library writes repeats out: a few characters of nested ones take gigabytes.
+void check_repeats(const std::string& filter) {
+  constexpr double most = 1000;
+  double product = 1;
+  for (std::size_t open = filter.find('{'); open != filter.npos;
+       open = filter.find('{', open + 1)) {
+    const std::string inside = filter.substr(open + 1, filter.find('}', open) - open - 1);
+    const double low = std::strtod(inside.c_str(), nullptr);
+    const double high = std::strtod(inside.c_str() + inside.find(',') + 1, nullptr);
+    product *= std::max({1.0, low, high});
+  }
+  if (product > most) {
+    throw UsageError("--benchmark_filter='" + filter + "': its repeats {} multiply to over 1000");
+  }
+}
+
 // The rows whose name the filter lets through; a leading '-' excludes.
 std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter) {
   if (filter.empty() || filter == "all") return all;
+  check_repeats(filter);
   const bool inverted = filter.starts_with('-');
   regex_t expression;  // what Google Benchmark itself reads filters with
   if (regcomp(&expression, filter.c_str() + inverted, REG_EXTENDED | REG_NOSUB) != 0) {

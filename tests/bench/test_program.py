@@ -194,6 +194,7 @@ def test_help_version_and_devices_read_well() -> None:
         (["--device=model:"], "model:"),
         (["--benchmark_filter=^nothing$"], "^nothing$"),
         (["--benchmark_filter=("], "("),
+        (["--benchmark_filter=((((a{1,100}){1,100}){1,100}){1,100})"], "its repeats {}"),
         (["--frobnicate"], "--frobnicate"),
         (["--benchmark_frobnicate=1"], "--benchmark_frobnicate"),
         (["--suite=huge"], "huge"),
