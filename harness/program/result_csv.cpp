@@ -5,12 +5,18 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 namespace gpubench {
 namespace {
 
+// A spreadsheet takes what begins so for a formula.
+bool is_formula(const std::string& text) {
+  return !text.empty() && std::string_view("=+-@\t").find(text.front()) != std::string_view::npos;
+}
+
 std::string quoted(const std::string& text) {
-  std::string result = "\"";
+  std::string result = is_formula(text) ? "\"'" : "\"";
   for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
   return result + '"';
 }
