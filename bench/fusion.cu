@@ -68,7 +68,7 @@ void way(Bench& bench) {
   if (by == "graph") bench.each_set([&] { graphs.emplace(out.data(), chain); });
   bench.work({.useful_bytes = arrays_of_fused * size,
               .law = law_of(bench, chained, size),
-              .law_tolerance = chained ? 0.3 : 0.2});  // launches in a row cost less than alone
+              .law_tolerance = chained ? 0.3 : 0.1});  // launches in a row cost less than alone
   bench.run([&](cudaStream_t s) {
     if (adds) return map(s, in, out, Add<T>{residual});
     if (by == "graph") return graphs.at(out.data()).launch(s);

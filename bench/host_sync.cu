@@ -88,11 +88,7 @@ void read_back(Bench& bench, unsigned every, bool show_trace) {
   const double expected = loop_seconds(loop.layer_seconds(), lead_of(bench.device()), reads, idle);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
-              // A store to the host lasts longer than a short layer; a poll is late by none or by
-              // one; a copy may begin before its kernel's end has been seen.
-              .law_tolerance = mapped  ? 0.15
-                               : polls ? 0.2
-                                       : 0.12,
+              .law_tolerance = polls ? 0.08 : 0.05,  // a poll is late by none or by one
               .show_trace = show_trace});
 
   const Event copied(cudaEventDisableTiming);

@@ -33,11 +33,13 @@ Law tile_law(const Bench& bench, double edge, double spilled, double resident, d
   const auto clock = device.find("sm_clock_hz"), sms = device.find("sm_count"),
              schedulers = device.find("warp_schedulers_per_sm"),
              l1 = device.find("l1_bytes_per_clock_per_sm"),
+             requests = device.find("global_requests_per_clock_per_sm"),
              l1_size = device.find("l1_bytes_per_sm");
-  if (!clock || !sms || !schedulers || !l1 || !l1_size) return {};
+  if (!clock || !sms || !schedulers || !l1 || !requests || !l1_size) return {};
   const double flops = flops_a_step(edge), moved = 2 * spilled;
   const double issued = *schedulers * flops / (instructions_a_step(edge) + moved);
-  const double from_l1 = moved > 0 ? *l1 / wavefront_bytes * flops / moved : issued;
+  const double words = std::min(*l1 / wavefront_bytes, *requests);  // a clock, of a warp each
+  const double from_l1 = moved > 0 ? words * flops / moved : issued;
   const double by_clock = *sms * *clock * std::min(issued, from_l1);
   const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
   const double frames = resident * spilled * 4;

@@ -34,7 +34,7 @@ gpubench::Work moves(double amount, double seconds, bool show_trace) {
           .moved_bytes = amount,
           .moved_through = "link",
           .law = [=](const gpubench::Roofs&) { return amount / seconds; },
-          .law_tolerance = 0.15,  // a kernel as short as the floor may hide in it
+          .law_tolerance = 0.05,
           .bound = "link",
           .show_trace = show_trace};
 }
