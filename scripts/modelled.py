@@ -56,6 +56,7 @@ LEFT_OUT = (
     "repetition_index",
     "repetitions",
     "samples",
+    "source",
     "threads",
     "verified",
 )
