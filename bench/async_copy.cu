@@ -1,14 +1,15 @@
 // async_copy: can the next tile load while the current one is processed?
 //
 // Expected  Little's law, with tiles instead of loads: tiles in flight x bytes per tile = latency x
-//           bandwidth. Plain loads keep no tile in flight during the arithmetic, so each tile costs a
-//           latency plus its arithmetic. Two stages hide the shorter of the two behind the longer.
-//           With S stages, S - 1 tiles are in flight, until their bytes cover the latency of DRAM: an
-//           H200 needs 12 KB per SM, four stages of 4 KiB or two of 16. At that knee, loads queue
-//           because the memory is nearly saturated, and more than a third of the bandwidth is lost;
-//           with twice the bytes in flight, about a quarter. cp.async and bulk copies differ in who
-//           copies (every thread its share, or one engine), not in the law.
-// Units     tile [bytes], stages [tiles that fit in shared memory]. One block of 128 threads runs per
+//           bandwidth. Plain loads keep no tile in flight during the arithmetic, so each tile costs
+//           a latency plus its arithmetic. Two stages hide the shorter of the two behind the
+//           longer. With S stages, S - 1 tiles are in flight, until their bytes cover the latency
+//           of DRAM: an H200 needs 12 KB per SM, four stages of 4 KiB or two of 16. At that knee,
+//           loads queue because the memory is nearly saturated, and more than a third of the
+//           bandwidth is lost; with twice the bytes in flight, about a quarter. cp.async and bulk
+//           copies differ in who copies (every thread its share, or one engine), not in the law.
+// Units     tile [bytes], stages [tiles that fit in shared memory]. One block of 128 threads runs
+// per
 //           SM, so nothing else hides the latency. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics dram__bytes_read.sum.per_second,smsp__inst_executed_op_ldgsts.sum
 #include "kernels/async_copy.cuh"
