@@ -13,7 +13,7 @@ from typing import Protocol
 from gpubench_reports import __version__
 from gpubench_reports.commands import (
     agree,
-    calibrate,
+    calibrate_device,
     claims,
     compare,
     counters,
@@ -92,7 +92,7 @@ COMMANDS: tuple[Command, ...] = (
     claims,
     counters,
     goals,
-    calibrate,
+    calibrate_device,
     peers,
     import_results,
     gallery,
