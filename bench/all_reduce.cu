@@ -1,16 +1,17 @@
 // all_reduce: what does exchanging gradients between GPUs cost?
 //
-// Expected  Time = alpha + beta x size. Small messages cost latency, which grows with the number of
-//           ranks. Large ones reach the bandwidth of the link: busbw = algbw x f is that bandwidth
-//           at any number of ranks, where f is 2(n-1)/n for an all-reduce, (n-1)/n for a
+// Expected  Time = alpha + beta x size. A small message costs only latency, which grows with the
+//           number of ranks. A large message reaches the bandwidth of the link. To compare
+//           collectives, use the bus bandwidth busbw = algbw x f: it is the link's bandwidth at any
+//           number of ranks. The factor f is 2(n-1)/n for an all-reduce, (n-1)/n for a
 //           reduce-scatter or an all-gather of the whole size, and 1 for a broadcast. Across nodes,
-//           the narrower of NVLink and the network decides. Where the switch does the additions
-//           (NVLS), the busbw of an all-reduce over 8 GPUs is up to a fifth above the link's
-//           bandwidth, because each byte crosses the link once, not f times. When buckets overlap
-//           with a backward pass, only the last bucket adds time.
+//           the narrower of NVLink and the network decides. If the switch does the additions
+//           (NVLS), each byte crosses the link once, not f times. The busbw of an all-reduce over 8
+//           GPUs is then up to a fifth above the link's bandwidth. If buckets overlap with a
+//           backward pass, only the last bucket adds time.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Inputs are small
-//           integers, whose sums are exact in any order. Rows run in one process unless mpirun
-//           starts more.
+//           integers, so that their sums are exact in any order. Rows run in one process unless
+//           mpirun starts more.
 // Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests reports the
 //           same quantities
 #include <algorithm>

@@ -2,15 +2,15 @@
 //
 // Expected  Little's law, with tiles instead of loads: tiles in flight x bytes per tile = latency x
 //           bandwidth. Plain loads keep no tile in flight during the arithmetic, so each tile costs
-//           a latency plus its arithmetic. Two stages hide the shorter of the two behind the
-//           longer. With S stages, S - 1 tiles are in flight, until their bytes cover the latency
-//           of DRAM: an H200 needs 12 KB per SM, four stages of 4 KiB or two of 16. At that knee,
-//           loads queue because the memory is nearly saturated, and more than a third of the
-//           bandwidth is lost; with twice the bytes in flight, about a quarter. cp.async and bulk
-//           copies differ in who copies (every thread its share, or one engine), not in the law.
-// Units     tile [bytes], stages [tiles that fit in shared memory]. One block of 128 threads runs
-// per
-//           SM, so nothing else hides the latency. Bytes and FLOPs are the same in every row.
+//           one latency plus its arithmetic. Two stages hide the shorter of the two behind the
+//           longer. With S stages, S - 1 tiles are in flight. More stages help until these tiles
+//           cover the latency of DRAM: an H200 needs 12 KB per SM, which is four stages of 4 KiB or
+//           two of 16 KiB. At that point memory is nearly saturated and loads queue for it, which
+//           costs more than a third of the bandwidth. With twice the bytes in flight, it still
+//           costs about a quarter. With cp.async every thread copies its share, and with a bulk
+//           copy one engine copies everything; the law is the same.
+// Units     tile [bytes], stages [tiles that fit in shared memory]. Each SM runs one block of 128
+//           threads, so nothing else hides the latency. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics dram__bytes_read.sum.per_second,smsp__inst_executed_op_ldgsts.sum
 #include "kernels/async_copy.cuh"
 

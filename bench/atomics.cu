@@ -1,12 +1,12 @@
 // atomics: what do atomic additions to the same words cost?
 //
-// Expected  Counting in shared memory first costs no more than reading the keys: each block updates
-//           its own words, and only its sums go to global memory. Counting one by one in global
-//           memory is limited by the atomic unit of L2. The fewer words there are, the slower it
-//           gets, because additions to one word take turns. No published cost of such a turn was
-//           found for these GPUs, so these rows have no law and the model skips them. (The model
-//           does not price contention in shared memory either.)
-// Units     bins [words that 2^26 random 4-byte keys are counted into].
+// Expected  A histogram that counts in shared memory first costs no more than reading the keys:
+//           each block updates its own words, and only the block's sums go to global memory. A
+//           histogram that counts each key in global memory is limited by the atomic unit of L2. It
+//           gets slower the fewer words there are, because additions to one word take turns. No
+//           published cost of such a turn was found for these GPUs, so these rows have no law and
+//           the model skips them. (The model does not price contention in shared memory either.)
+// Units     bins [words of the histogram]; every row counts 2^26 random 4-byte keys.
 // Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/stream.hpp"

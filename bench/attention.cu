@@ -1,24 +1,25 @@
 // attention: what does FlashAttention save by never writing the score matrix?
 //
-// Expected  The standard way (multiply, softmax, multiply) writes the N x N scores and reads them
-//           back, then does the same with the weights. That is 8 N^2 bytes of DRAM traffic per head
-//           for 4 N^2 head_dim FLOPs, so memory limits it at any length. The tiled way never writes
-//           the scores: from a few hundred tokens on, the Tensor Cores limit it, at the rate that
-//           mma.sync reaches. (Shared memory is just as busy, because tiles are read as fast as
-//           they are multiplied.) So if everything overlapped, the tiled way would be faster by 2 x
-//           tensor / (head_dim x dram): on an H200 2.5 times at head_dim 128 and 5 times at 64, at
-//           any length that fills the GPU, and by more where Q, K and V are a large part of the
-//           bytes. That is the law. But a warp waits for its products before it can take their
-//           softmax, so the kernel reaches about half of it (the model: 1.9 and 2.9 times as fast).
-//           Its memory grows with N, not N^2. With a causal mask, half of the multiplications are
-//           not needed. The library does all of them anyway, so the standard way saves only reads.
-// Units     seq [tokens per sequence]. batch x seq = 16 Ki tokens (one sequence where it is
-// longer),
-//           with 2048 / head_dim heads, so the bytes of Q, K, V and the result are the same in all
-//           rows up to 16 Ki tokens. FLOPs grow with seq: 4 N^2 head_dim per head, half of that if
-//           causal. memory_bytes counts all buffers, without the library's own workspace. Moved
-//           bytes are what the model or a profiler finds; for `standard`, passes are counted as if
-//           L2 kept nothing from one to the next.
+// Expected  The standard way has three steps: multiply, softmax, multiply. It writes the N x N
+//           scores and reads them back, then does the same with the weights. That is 8 N^2 bytes of
+//           DRAM traffic per head for 4 N^2 head_dim FLOPs, so memory limits it at any length. The
+//           tiled way never writes the scores. From a few hundred tokens on, it is limited by the
+//           Tensor Cores, at the rate that mma.sync reaches. (Shared memory is just as busy,
+//           because tiles are read as fast as they are multiplied.) If everything overlapped, the
+//           tiled way would be faster by a factor of 2 x tensor / (head_dim x dram). This is the
+//           law. On an H200, the factor is 2.5 at head_dim 128 and 5 at head_dim 64, at any length
+//           that fills the GPU, and more if Q, K and V are a large part of the bytes. But a warp
+//           must wait for its products before it can take their softmax, so the kernel reaches only
+//           about half of the law (on the model, it is 1.9 and 2.9 times as fast as the standard
+//           way). The tiled way's memory grows with N, not N^2. With a causal mask, half of the
+//           multiplications are not needed. The library does all of them anyway, so the standard
+//           way saves only reads.
+// Units     seq [tokens per sequence]. A batch has 16 Ki tokens in all (or one sequence, if that is
+//           longer) and 2048 / head_dim heads. Up to 16 Ki tokens, the bytes of Q, K, V and the
+//           result are therefore the same in all rows. FLOPs grow with seq: 4 N^2 head_dim per
+//           head, half of that if causal. memory_bytes counts all buffers, but not the library's
+//           own workspace. Moved bytes come from the model or a profiler. For `standard`, they are
+//           counted as if L2 kept nothing from one pass to the next.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 

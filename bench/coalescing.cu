@@ -1,16 +1,17 @@
 // coalescing: what does a warp pay for touching scattered words?
 //
 // Expected  At strides 1, 2, 4 and 8, useful bandwidth should be 100, 50, 25 and 12.5 % of the DRAM
-//           roof, because each 32-byte sector is paid for whole. Beyond 8 the DRAM fetch size
-//           decides: flat where it is 32 bytes, halved once more where it is 64. This law is for
-//           reads. Strided writes lose twice as much from stride 2 on, because a partly written
-//           sector is read first. A read whose offset is not a multiple of 8 words touches 5
-//           sectors per request instead of 4, but the caches hide the price. Reading one field of
-//           an array of structs is a stride in disguise. A gather slows down in steps as its window
-//           outgrows L1, L2 and the reach of the TLB (the model has no TLB).
-// Units     stride, offset, fields [4-byte words]; bytes [per lane and load]; window [bytes]. Every
-//           row has as many useful words, in a buffer that grows with the stride. Kernels that read
-//           write only one sum per block.
+//           roof, because a 32-byte sector is always moved as a whole. Beyond stride 8 the DRAM
+//           fetch size decides: the curve is flat if DRAM fetches 32 bytes, and halves once more if
+//           it fetches 64. This law is for reads. From stride 2 on, strided writes lose twice as
+//           much, because a partly written sector is read first. A read whose offset is not a
+//           multiple of 8 words touches 5 sectors per request instead of 4, but the caches hide
+//           that. Reading one field of an array of structs is a stride in disguise. A gather slows
+//           down in steps, as its window outgrows L1, L2 and the reach of the TLB (the model has no
+//           TLB).
+// Units     stride, offset, fields [4-byte words]; bytes [per lane and load]; window [bytes]. All
+//           rows have the same number of useful words; the buffer grows with the stride. Kernels
+//           that read write only one sum per block.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <cmath>
 

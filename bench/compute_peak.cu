@@ -1,13 +1,13 @@
 // compute_peak: how close do kernels come to the peak compute rate?
 //
-// Expected  At least 98 % of operations per clock and SM x SMs x the observed clock: kernels wait
-//           for nothing but arithmetic, and a loop of hundreds of multiply-adds has only three
-//           other instructions. The data sheet's peak may differ, because it may be stated at
-//           another clock. On Hopper, mma.sync reaches about two thirds of what wgmma reaches on
-//           the same Tensor Cores.
-// Units     dtype is the type of the factors; sums are fp32, except int32 for int8 and fp64 for
-//           fp64. A multiply-add is two operations; for int32 (IMAD), one. `fma` runs 128 blocks of
-//           256 threads per SM, the other kernels 64 blocks of 128.
+// Expected  At least 98 % of the peak, which is operations per clock and SM x SMs x the observed
+//           clock. The kernels wait for nothing but arithmetic, and a loop of hundreds of
+//           multiply-adds has only three other instructions. The data sheet's peak may differ,
+//           because it may assume another clock. On Hopper, mma.sync reaches about two thirds of
+//           the rate of wgmma on the same Tensor Cores.
+// Units     dtype is the type of the factors. Sums are fp32, except int32 for int8 and fp64 for
+//           fp64. A multiply-add is two operations, except in int32 (IMAD), where it is one. `fma`
+//           runs 128 blocks of 256 threads per SM, the other kernels 64 blocks of 128.
 // Confirm   ncu --metrics sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active (fp64, fp16,
 //           alu; tensor: sm__inst_executed_pipe_tensor)
 #include "kernels/compute_peak.cuh"

@@ -1,15 +1,16 @@
 // divergence: what does an `if` cost?
 //
-// Expected  The sum of all paths that the lanes of a warp take, because the warp runs them one
-//           after another: w paths among its lanes leave 1/w of the peak, down to 1/32. The same
-//           paths sorted by warp cost nothing. A loop runs until its last lane is done: one busy
-//           lane in r leaves 1/r of the peak. One busy warp in r costs nothing by itself, but its
-//           neighbours' places on the SM stay empty until the block ends, and the warps that are
-//           left may be too few to hide the latency of a multiply-add (an H200 needs 16) and the
-//           start of the next block (one more). One busy block in r costs nothing at all: as soon
-//           as a block ends, another takes its place.
+// Expected  The time is the sum of all paths that the lanes of a warp take, because the warp runs
+//           them one after another. With w paths in a warp, 1/w of the peak remains, down to 1/32.
+//           If the same paths are sorted by warp, they cost nothing. A loop runs until its last
+//           lane is done: with one busy lane in r, 1/r of the peak remains. One busy warp in r
+//           costs nothing by itself. But the places of the finished warps stay empty until the
+//           block ends, and the remaining warps may be too few to hide the latency of a
+//           multiply-add (an H200 needs 16) and the start of the next block (one more). One busy
+//           block in r costs nothing at all, because another block takes the place of each block
+//           that ends.
 // Units     ways [paths], ratio [one in `ratio` has the work of all]. FLOPs are the same in every
-//           row. active_lanes is that of the multiply-adds.
+//           row. active_lanes counts the lanes of the multiply-adds.
 // Confirm   ncu --metrics smsp__thread_inst_executed_per_inst_executed.ratio
 #include "kernels/divergence.cuh"
 

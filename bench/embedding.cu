@@ -1,18 +1,19 @@
 // embedding: what does looking up one row of a table cost?
 //
 // Expected  If all table rows are equally likely and the table is larger than L2, a lookup costs
-//           every DRAM fetch that it touches, whole. Where a fetch is 64 bytes and table rows start
-//           on a multiple of 64, a table row of 64 bytes or more wastes nothing, one of 32 wastes
-//           half, one of 96 a quarter. A table inside L2 is read at L2's bandwidth, whatever the
-//           size of its rows. Popular rows (Zipf) are fetched once and then found in L2; the law
-//           assumes that L2 keeps every row that is requested again, so DRAM delivers each distinct
-//           row once. (The model extrapolates reuse as if all rows it met were equally popular, and
-//           fetches fewer: on an A100 about a third as many. By the law DRAM is the limit on an
-//           A100 or H100, and there the model is 1.4 to 1.5 times too fast; on an H200, L2 is the
-//           limit either way.) Popular rows of a table inside L2 come mostly from L1, so they have
-//           no law.
-// Units     table [bytes], row [bytes]. Useful bytes are 2^28 bytes of table rows, of which eight
-//           are summed into one. law_per_request covers both loads, index and table row.
+//           every DRAM fetch that it touches, in full. Suppose that a fetch is 64 bytes and table
+//           rows start at multiples of 64. Then a table row of 64 bytes or more wastes nothing, one
+//           of 32 bytes wastes half, and one of 96 bytes wastes a quarter. A table inside L2 is
+//           read at L2's bandwidth, for any row size. Popular rows (Zipf) are fetched once and then
+//           found in L2. The law assumes that L2 keeps every row that is requested again, so DRAM
+//           delivers each distinct row once. (The model makes fewer fetches, on an A100 about a
+//           third as many, because it extrapolates reuse as if all rows it met were equally
+//           popular. On an A100 or H100, where DRAM is the limit by the law, the model is 1.4 to
+//           1.5 times too fast. On an H200, L2 is the limit either way.) Popular rows of a table
+//           inside L2 come mostly from L1, so they have no law.
+// Units     table [bytes], row [bytes]. Useful bytes are 2^28 bytes of table rows; eight table rows
+//           are added to make one result. law_per_request covers both loads, of the index and of
+//           the table row.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio
 #include <algorithm>
 #include <bit>

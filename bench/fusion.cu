@@ -2,13 +2,13 @@
 //
 // Expected  Time follows bytes, not FLOPs. Bias, GELU, dropout and residual move nine arrays as
 //           four kernels, but only three as one kernel. So the fused kernel takes a third of the
-//           time for the same arithmetic, as long as a plain addition, which also moves three
-//           arrays but computes next to nothing. A graph of the four kernels saves launches, not
-//           bytes, so it helps only small arrays. Where an array stays in L2 between two kernels (2
-//           x size fits), its trips to DRAM are saved as well, and launches soon decide; those rows
-//           have no law. In bf16 the same numbers take half the bytes.
+//           time for the same arithmetic. A plain addition also moves three arrays, and takes just
+//           as long although it computes next to nothing. A graph of the four kernels saves
+//           launches, not bytes, so it helps only small arrays. If an array stays in L2 between two
+//           kernels (2 x size fits), its trips to DRAM are saved as well, and launches soon decide
+//           the time; such rows have no law. In bf16, the same values take half the bytes.
 // Units     size [bytes of one array]. Useful bytes are the three arrays that every variant needs.
-//           fp32_peak_fraction is the part of the device's fp32 peak that `add` uses.
+//           fp32_peak_fraction is the share of the device's fp32 peak that `add` uses.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_xu.sum
 #include <map>
 

@@ -1,19 +1,19 @@
 // gemm_ladder: how does tiling turn a memory-bound multiplication into a compute-bound one?
 //
-// Expected  Each rung adds one idea to the one before, and the limit moves from L1 to shared memory
-//           to arithmetic. `naive`: a warp's load of A touches 32 rows, all in one bank, which
-//           takes 33 passes of L1 per multiply-add of a lane. `coalesced`: lanes are neighbours
-//           along a row of D, which takes 2 passes, and 132 bytes from L2. `shared_tile`: 2 passes
-//           of shared memory, and 8 bytes. `register_1d`: eight elements per thread, so 9 loads for
-//           8 multiply-adds. `register_2d`: 8 x 8 elements, so 16 loads for 64. `vectorised`: 4
-//           loads of 16 bytes for 64, so the multiply-adds are the limit. `double_buffered`: the
-//           next tile loads at the same time. In bf16, the warps of `mma_sync` load what they
-//           multiply; those of `wgmma_tma` neither load nor wait. `library` is the fastest of
-//           cuBLASLt's first 16 algorithms.
+// Expected  Each rung adds one idea to the rung before it, and the limit moves from L1 to shared
+//           memory to arithmetic. `naive`: a warp's load of A touches 32 rows, all in one bank, so
+//           a multiply-add takes 33 passes of L1. `coalesced`: neighbouring lanes take neighbouring
+//           elements of a row of D, so it takes 2 passes, and 132 bytes from L2. `shared_tile`: 2
+//           passes of shared memory, and 8 bytes from L2. `register_1d`: eight elements per thread,
+//           so 9 loads serve 8 multiply-adds. `register_2d`: 8 x 8 elements, so 16 loads serve 64.
+//           `vectorised`: 4 loads of 16 bytes serve 64, so multiply-adds are the limit.
+//           `double_buffered`: the next tile loads at the same time. In bf16, the warps of
+//           `mma_sync` load the data that they multiply; those of `wgmma_tma` neither load nor
+//           wait. `library` is the fastest of cuBLASLt's first 16 algorithms.
 // Units     m = n = k [elements]. tile_intensity is the FLOP per byte that blocks request from
-//           memory, whichever cache serves it: 0.25 without tiles, mn / 2(m + n) with tiles of m x
-//           n in fp32, twice that in bf16. (arithmetic_intensity, as everywhere, is per byte of
-//           DRAM.)
+//           memory, whichever cache serves the request. It is 0.25 without tiles, mn / 2(m + n)
+//           with tiles of m x n in fp32, and twice that in bf16. (arithmetic_intensity, as in all
+//           concepts, is per byte of DRAM.)
 // Confirm   ncu --metrics sm__inst_executed_pipe_fma.sum,sm__inst_executed_pipe_tensor.sum,
 //           dram__bytes.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed
 #include "kernels/gemm_ladder.cuh"

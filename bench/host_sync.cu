@@ -1,14 +1,15 @@
 // host_sync: what does `.item()` in the loop cost?
 //
-// Expected  Each read empties the queue: the word travels to the host, the host wakes up, the next
-//           launch travels to the device. The GPU is idle for about 10 us. So with a read every N
-//           steps, the loop loses idle / (N x step + idle) of its steps per second: the cost fades
-//           as 1/N, and as kernels get longer. Mapped memory saves the copy, polling saves the
-//           wake-up. A stopwatch that does not wait for the device reports the rate of launches,
-//           however long the kernels take (claimed_items_per_second).
-// Units     us [length of a layer; a step is three layers, a loop eight steps]; every [steps
-//           between reads]; items are steps. lost_fraction and idle_seconds_per_read compare with
-//           the same loop that never reads.
+// Expected  Each read empties the queue: the word travels to the host, the host wakes up, and the
+//           next launch travels to the device. Meanwhile the GPU is idle for about 10 us. With a
+//           read every N steps, the loop therefore loses the fraction idle / (N x step + idle) of
+//           its steps per second. The cost fades as 1/N, and as kernels get longer. Mapped memory
+//           saves the copy, and polling saves the wake-up. A stopwatch that does not wait for the
+//           device reports the rate of launches, however long the kernels take
+//           (claimed_items_per_second).
+// Units     us [length of a layer; a step has three layers, a loop eight steps]; every [steps
+//           between reads]. Items are steps. lost_fraction and idle_seconds_per_read compare the
+//           loop with the same loop without reads.
 // Confirm   nsys profile --trace=cuda (the gaps between kernels)
 #include <algorithm>
 #include <vector>

@@ -1,17 +1,17 @@
 // launch_overhead: what does a launch cost?
 //
-// Expected  n launches in a row take (n - 1) x spacing + what an empty kernel takes between two
-//           events. The spacing is about 2 us in a stream, where the slower of host and GPU front
-//           end decides, and about a third of that in a graph. Programmatic dependent launch, which
-//           lets the next kernel begin early, halves the graph's spacing again. In a stream it
-//           brings nothing where the host is the slower one. A kernel 19 times as long as its
-//           launch loses 5 % to it. The first launch of a kernel loads its code and costs as much
-//           as a hundred others.
-// Units     launches [in a row], us [of arithmetic in each of 64 kernels], size [bytes of arguments
-//           in addition to an 8-byte pointer: 4088 fills CUDA's old limit, 32756 that of 12.1].
-//           Items are launches. No row uses the start gate, because the host is part of the cost.
-//           event_pair_seconds and empty_kernel_seconds, taken behind other work, are the floor
-//           under all other rows.
+// Expected  n launches in a row take (n - 1) x spacing, plus the time of an empty kernel between
+//           two events. In a stream, the spacing is about 2 us, set by the host or the GPU front
+//           end, whichever is slower. In a graph it is about a third of that. Programmatic
+//           dependent launch, which lets the next kernel begin early, halves the graph's spacing
+//           again. In a stream it brings nothing if the host is the slower part. A kernel that is
+//           19 times as long as its launch loses 5 % to it. The first launch of a kernel loads its
+//           code, and costs as much as a hundred others.
+// Units     launches [in a row], us [of arithmetic in each of 64 kernels], size [bytes of
+//           arguments, besides an 8-byte pointer: 4088 fills CUDA's old limit, 32756 the limit
+//           since 12.1]. Items are launches. No row uses the start gate, because the host is part
+//           of the cost. event_pair_seconds and empty_kernel_seconds are measured behind other
+//           work; no row of the suite can be faster than these.
 // Confirm   nsys profile --trace=cuda (the gaps between kernels)
 #include <algorithm>
 #include <cstdlib>

@@ -1,14 +1,15 @@
 // memory_hierarchy: how large and how fast is each level of memory?
 //
-// Expected  Plateaus of bandwidth and of latency at L1, L2 and DRAM, with steps between them where
-//           a working set no longer fits. The steps are soft because caches replace at random.
-//           `steps` finds the edges in a curve of its own and reports how large the caches are,
-//           without being told. An SM reads through its own partition of L2, which copies what
-//           belongs to the others: with two partitions, the first edge of L2 is at half its size. A
-//           load from L1 takes as many cycles as its busiest bank, of data words or of line tags.
+// Expected  Bandwidth and latency have plateaus at L1, L2 and DRAM, and a step wherever a working
+//           set outgrows a level. The steps are soft because caches replace lines at random.
+//           `steps` finds the edges in its own curve, and so reports how large the caches are
+//           without being told. An SM reads through its own partition of L2, which copies data that
+//           belong to the others. With two partitions, the first edge of L2 is therefore at half of
+//           its size. A load from L1 takes as many cycles as its busiest bank, whether of data
+//           words or of line tags.
 // Units     size [bytes of the working set], stride [4-byte words], bytes [per lane and access].
-//           Latencies are in seconds and SM clocks, without the launch: the difference of two
-//           chases.
+//           Latencies are in seconds and SM clocks. They exclude the launch, because each is the
+//           difference between two pointer chases.
 // Confirm   ncu --section MemoryWorkloadAnalysis (hit rates of L1 and L2)
 #include "kernels/memory_hierarchy.cuh"
 

@@ -1,15 +1,16 @@
 // normalization: what does each pass over a row cost in softmax, LayerNorm and RMSNorm?
 //
-// Expected  Time follows passes over memory. With one kernel per pass, softmax and LayerNorm read
-//           the matrix three times and write it once; RMSNorm reads it twice. So they take 2 and
-//           1.5 times as long as a kernel that keeps the matrix row in registers and reads and
-//           writes it once. One kernel that reads the row again (`passes`; `online` saves one pass)
-//           pays for that only where the rows in work on an SM outgrow its L1, and in full beyond
-//           L2: 3 + 1 and 2 + 1 passes. The law covers matrix rows that fill at most half of L1.
-//           For longer ones the model is too fast: it assumes that L1 still holds what a block has
+// Expected  Time follows the passes over memory. With one kernel per pass, softmax and LayerNorm
+//           read the matrix three times and write it once; RMSNorm reads it twice. A kernel that
+//           keeps the matrix row in registers reads and writes it once. So the kernels with one
+//           pass each take 2 (RMSNorm: 1.5) times as long. `passes` is one kernel that reads the
+//           row again; `online` saves one of its passes. These passes cost time only if the rows
+//           that an SM works on outgrow its L1, and cost it in full only beyond L2: 3 + 1 and 2 + 1
+//           passes. The law covers matrix rows that fill at most half of L1. For longer rows the
+//           model is too fast, because it assumes that L1 still holds everything that a block has
 //           read.
-// Units     columns [numbers in a matrix row]. The matrix has 2^26 numbers in every row of results.
-//           Useful bytes count one read and one write of the matrix.
+// Units     columns [numbers in a matrix row]. In every row of results, the matrix has 2^26
+//           numbers. Useful bytes count one read and one write of the matrix.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
 #include "harness/bench/bench.hpp"
 #include "kernels/normalization.cuh"

@@ -1,14 +1,15 @@
 // occupancy: how many warps does it take to hide latency?
 //
-// Expected  Little's law: bytes in flight = latency x bandwidth. The copy speeds up with resident
-//           warps x loads in flight until their product covers the latency of DRAM, and from there
-//           it is flat. An H200 needs about 44, which is 44 warps with one load each, or 6 with
-//           eight. Around that corner a third of the bandwidth is lost, because loads queue for a
-//           memory that is nearly saturated. Multiply-adds wait only a few cycles: 16 chains per SM
-//           reach the peak of an H200, and four warps (6 % occupancy) provide them if each has
-//           four. Block size hardly matters. Fewer registers per thread raise the occupancy, until
-//           values spill and every access to them goes to memory.
-// Units     warps [resident per SM], unroll [loads in flight per thread], ilp [chains side by side
+// Expected  Little's law: bytes in flight = latency x bandwidth. The copy gets faster with the
+//           number of loads in flight, which is resident warps x loads per warp, until it covers
+//           the latency of DRAM. From there on, the curve is flat. An H200 needs about 44 loads per
+//           SM: 44 warps with one load each, or 6 with eight. Around that corner, memory is nearly
+//           saturated and loads queue for it, which costs a third of the bandwidth. Multiply-adds
+//           wait only a few cycles: 16 chains per SM reach the peak of an H200, and four warps (6 %
+//           occupancy) are enough if each has four chains. Block size hardly matters. Fewer
+//           registers per thread raise the occupancy, until values spill and every access to them
+//           goes to memory.
+// Units     warps [resident per SM], unroll [loads in flight per thread], ilp [independent chains
 //           per thread], block [threads]. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active
 #include "kernels/occupancy.cuh"

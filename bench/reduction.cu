@@ -1,13 +1,12 @@
 // reduction: a sum, ten ways: what does each step up the ladder buy?
 //
-// Expected  The last rungs (a persistent grid, in one launch or two, or with atomics at its end;
-// and
-//           CUB) reach stream/read, because a sum reads every word once and has nothing else to do.
-//           Earlier rungs pay for shared memory (requests and conflicts are counted;
-//           law_per_request is exact), for barriers and for blocks: the more of these per word, the
-//           slower. Thrust sums as CUB does, but allocates, waits, and copies its result to the
-//           host, so it has no law.
-// Units     Every row sums 2^26 fp32 words to one number, all launches included.
+// Expected  The last rungs are a persistent grid (in one launch, in two, or with atomics at its
+//           end) and CUB. They are as fast as stream/read, because a sum reads every word once and
+//           has nothing else to do. Earlier rungs pay for shared memory, for barriers and for
+//           blocks; the more of these per word, the slower. (Requests and conflicts of shared
+//           memory are counted, and law_per_request is exact.) Thrust sums as CUB does, but it also
+//           allocates memory, waits, and copies its result to the host, so it has no law.
+// Units     Every row adds 2^26 fp32 words to one number. The time includes all launches.
 // Confirm   ncu --metrics dram__bytes_read.sum,
 //           smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 #include <cmath>

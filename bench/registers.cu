@@ -1,17 +1,17 @@
 // registers: how large a tile should a thread keep in registers?
 //
-// Expected  A tile of e x e sums in a thread's registers needs 2e loads for e^2 multiply-adds, so
-//           the same FLOPs take 1/e of the shared-memory traffic. On an H200, shared memory is the
-//           limit up to e = 4; at e = 8, only the instructions are. Beyond that the tile no longer
-//           fits: 16 x 16 sums are more than the 255 registers a thread can have. What the compiler
-//           cannot keep in registers it loads and stores once per step (local_bytes says how much),
-//           which costs two wavefronts of L1 for every 4 bytes. If the same tile is compiled so
-//           that more blocks fit on an SM, it gets fewer registers: occupancy rises and the rate
-//           falls. It falls further where L1 does not hold what all threads spill, and the rest
-//           goes to L2 and back.
-// Units     edge [of a thread's tile], blocks [of 64 threads per SM that registers must suffice
-//           for; the panels in shared memory may allow fewer]. FLOPs are the same in every row.
-//           loads_per_fma [from shared memory], registers, local_bytes [per thread].
+// Expected  If a thread keeps a tile of e x e sums in registers, e^2 multiply-adds need 2e loads,
+//           so the same FLOPs take 1/e of the shared-memory traffic. On an H200, shared memory is
+//           the limit up to e = 4. At e = 8, the instructions are the only limit. Beyond that the
+//           tile no longer fits: 16 x 16 sums need more than the 255 registers that a thread can
+//           have. The compiler loads and stores the other values once per step (local_bytes says
+//           how many bytes), which costs two wavefronts of L1 for every 4 bytes. If the same tile
+//           is compiled so that more blocks fit on an SM, each thread gets fewer registers:
+//           occupancy rises and the rate falls. It falls further if L1 cannot hold the spills of
+//           all threads, because the rest goes to L2 and back.
+// Units     edge [of a thread's tile], blocks [of 64 threads per SM for which there must be enough
+//           registers; shared memory may allow fewer]. FLOPs are the same in every row.
+//           loads_per_fma [from shared memory], registers and local_bytes [per thread].
 // Confirm   ncu --metrics l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum
 #include "kernels/registers.cuh"
 

@@ -1,12 +1,12 @@
 // roofline: memory-bound or compute-bound, and where is the ridge point?
 //
-// Expected  min(peak, arithmetic intensity x bandwidth). FLOP/s grow in proportion to the FMAs per
-//           element while the time stays that of a copy; beyond the ridge point they are flat and
-//           the time grows. The ridge point is where the two roofs meet, at peak / bandwidth: on an
-//           H200 near 16 FLOP per byte in fp32, near 8 in fp64 and near 31 in fp16x2. Each of these
-//           is at 62 FMAs per element, because an fp64 element is twice as large and an fp16x2 FMA
-//           computes two halves.
-// Units     eighths [FMAs per element x 8]; an FMA is two FLOPs, or four in fp16x2, where an
+// Expected  The rate is min(peak, arithmetic intensity x bandwidth). Up to the ridge point, FLOP/s
+//           grow in proportion to the FMAs per element while the time stays that of a copy. Beyond
+//           it, FLOP/s are flat and the time grows. The ridge point is where the two roofs meet, at
+//           peak / bandwidth: on an H200 near 16 FLOP per byte in fp32, near 8 in fp64 and near 31
+//           in fp16x2. Each of these is at 62 FMAs per element, because an fp64 element is twice as
+//           large and an fp16x2 FMA computes two halves.
+// Units     eighths [FMAs per element x 8]. An FMA is two FLOPs, or four in fp16x2, where an
 //           element is a pair of halves. Every row reads 2^24 elements and writes as many.
 // Confirm   ncu --metrics sm__sass_thread_inst_executed_op_ffma_pred_on.sum,dram__bytes.sum
 //           (op_dfma, op_hfma for fp64, fp16x2)

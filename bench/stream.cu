@@ -1,13 +1,12 @@
 // stream: how close do kernels come to the peak memory bandwidth?
 //
-// Expected  84 to 90 % of the data sheet (goal on an H200: read 4.4, copy 4.3, triad 4.2 TB/s). The
-//           best row becomes the DRAM roof of every chart. Whether a row reaches it follows from
-//           Little's law: bytes in flight per SM (threads x bytes x unroll) against latency x
-//           bandwidth. So narrow accesses need unrolling, and 16-byte accesses hardly any. The
-//           dtype does not matter.
+// Expected  84 to 90 % of the data sheet's bandwidth (goal on an H200: read 4.4, copy 4.3, triad
+//           4.2 TB/s). The best row becomes the DRAM roof of every chart. Little's law decides
+//           whether a row reaches it: the bytes in flight per SM (threads x bytes x unroll) must
+//           cover latency x bandwidth. So narrow accesses need unrolling, and 16-byte accesses need
+//           hardly any. The dtype does not matter.
 // Units     bytes [per lane and access], unroll [accesses in flight per thread, of each input].
-// Every
-//           array is 256 MiB; useful bytes count each array once, in the direction it moves.
+//           Every array is 256 MiB. Useful bytes count each array once, in the direction it moves.
 // Confirm   ncu --metrics dram__throughput.avg.pct_of_peak_sustained_elapsed
 #include <cstdint>
 

@@ -1,15 +1,15 @@
 // stream_overlap: can copies hide behind compute?
 //
-// Expected  From pinned memory, C chunks on enough streams take sum of stages / C + (C - 1) x
-//           longest stage / C + an overhead per chunk. At best that is the longest stage alone
-//           (overlap_efficiency 1); chunks that are too small lose to their overhead. Nothing
-//           overlaps on one stream, from pageable memory (which blocks the host), or with a launch
-//           into the legacy default stream between the chunks. Copies in both directions at once
-//           reach twice the bandwidth of one. A prioritised kernel waits for the one that is
-//           running, not for all that are queued.
-// Units     chunks [of 8 MiB in all, each way]; bytes count both ways. The kernel is made to last a
-//           quarter as long as one copy. overlap_efficiency is the time of the longest stage alone
-//           over that of the row.
+// Expected  From pinned memory and on enough streams, C chunks take (sum of stages) / C + (C - 1) x
+//           (longest stage) / C + an overhead per chunk. At best, that is the longest stage alone
+//           (overlap_efficiency 1). If chunks are too small, their overhead costs more than they
+//           save. Nothing overlaps on one stream, from pageable memory (which blocks the host), or
+//           with a launch into the legacy default stream between the chunks. Copies in both
+//           directions at once reach twice the bandwidth of one. A prioritised kernel waits only
+//           for the kernel that is running, not for all kernels in the queue.
+// Units     chunks [of 8 MiB in all, each way]. Bytes count both ways. The kernel is made to take a
+//           quarter as long as one copy. overlap_efficiency is the time of the longest stage alone,
+//           divided by the time of the row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
 #include <vector>

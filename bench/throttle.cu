@@ -2,11 +2,12 @@
 //
 // Expected  The same pace from the first second to the last. Dense arithmetic draws the most power.
 //           If the pace falls with the clock, the driver's reasons say whether a power cap, heat or
-//           a hardware brake is behind it. If it falls at the same clock, the cause is the code, or
-//           somebody else's work on the machine. Memory traffic hardly follows the SM clock.
+//           a hardware brake is the cause. If the pace falls and the clock does not, the cause is
+//           the code, or somebody else's work on the machine. Memory traffic hardly follows the SM
+//           clock.
 // Units     FLOP of bf16 matrix products with operands in registers; bytes read and written. The
-//           row's time is taken as in every row; then the row is watched for --watch_seconds, which
-//           gives the verdict. The model computes both programs, but its clock never falls.
+//           row's time is measured as in every row. Then the row is watched for --watch_seconds,
+//           which gives the verdict. The model computes both programs, but its clock never falls.
 // Confirm   nvidia-smi dmon -s puct at the same time
 #include "harness/bench/bench.hpp"
 #include "kernels/throttle.cuh"

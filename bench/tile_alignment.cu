@@ -1,21 +1,21 @@
 // tile_alignment: what does an odd dimension cost the Tensor Cores?
 //
-// Expected  Steps, not slopes. Matrix rows that begin at a multiple of 16 bytes (n and k multiples
-//           of 8 in 16-bit types, of 16 in 8-bit types) run at full speed; others run at the speed
-//           of an older kernel with narrow loads. Along m there is nothing to align. A tile that is
-//           begun costs a whole tile, and a wave of tiles (one per SM) that is begun costs a whole
-//           wave: the sawtooth of `waves`. So where matrix rows begin off 16 bytes, padding costs
-//           less than it saves (pad_cost against penalty): 50304 instead of 50257. At the edges of
-//           a matrix, predicated loads leave lanes idle, and zeros are multiplied with or without
-//           padding. `input_gradient` has its weights transposed, so the rows of both operands are
-//           odd.
+// Expected  Steps, not slopes. At full speed, matrix rows begin at multiples of 16 bytes (n and k
+//           are multiples of 8 in 16-bit types, of 16 in 8-bit types). Other shapes run at the
+//           speed of an older kernel with narrow loads. Along m there is nothing to align. A
+//           partial tile costs as much as a whole tile, and a partial wave of tiles (one tile per
+//           SM) costs as much as a whole wave: this is the sawtooth of `waves`. If matrix rows
+//           begin off 16 bytes, padding therefore saves more than it costs (compare penalty with
+//           pad_cost): use 50304 instead of 50257. At the edges of a matrix, predicated loads leave
+//           lanes idle, and zeros are multiplied with or without padding. `input_gradient` has its
+//           weights transposed, so the rows of both operands are odd.
 // Units     m, n, k [elements]: D[m][n] = sum of A[m][k] * B[n][k], the layout of activations and
-//           weights. align [bytes at which matrix rows begin]. `penalty` is the row's time over
-//           that of the same multiplication padded to multiples of 64, less 1; `pad_cost` is what
-//           the padding multiplies in addition. wasted_fraction is, for the suite's own kernels,
-//           the share of multiplications with padding.
-// Confirm   `unit` and `tile` are what the library says, `kernels` what it launched (align1, ...);
-//           ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads per load of
+//           weights. align [bytes at which matrix rows begin]. `penalty` is the row's time, divided
+//           by the time of the same multiplication padded to multiples of 64, minus 1. `pad_cost`
+//           is the extra work of that padding, as a fraction. For the suite's own kernels,
+//           wasted_fraction is the share of multiplications that involve padding.
+// Confirm   `unit` and `tile` are what the library reports, `kernels` what it launched (align1,
+//           ...); ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads per load of
 //           `edges`
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -1,13 +1,13 @@
 // topology: how fast is the link between each pair of GPUs?
 //
-// Expected  NVLink moves bytes at the same rate between any two GPUs of a node; PCIe reaches a
+// Expected  NVLink moves bytes at the same rate between any two GPUs of a node. PCIe reaches a
 //           tenth of that or less. A copy that stays on one GPU reaches half of its memory's
 //           bandwidth. A kernel that fetches from a peer is as fast as the driver's copy. A copy of
-//           4 bytes costs the same few us on every path except through the host. What is measured
-//           agrees with what the driver reports.
+//           4 bytes costs the same few us on every path, except through the host. The measured
+//           bandwidth agrees with the driver's report.
 // Units     from, to [GPU]: bytes go from one to the other; all pairs are in the full suite.
-//           `connection` and `agrees` are the driver's report and the comparison with it;
-//           p2p_performance_rank is the driver's order of links, 0 the fastest.
+//           `connection` is the driver's report, and `agrees` compares it with the measurement.
+//           p2p_performance_rank is the driver's order of links; 0 is the fastest.
 // Confirm   nvidia-smi topo -m; p2pBandwidthLatencyTest of the CUDA samples
 #include "harness/bench/bench.hpp"
 #include "harness/bench/peers.hpp"

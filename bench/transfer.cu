@@ -1,16 +1,16 @@
 // transfer: how fast do bytes move between host and device?
 //
-// Expected  Time = latency + size / bandwidth on every path, so half of the bandwidth is reached at
-//           the size where the two are equal: about 100 KB over PCIe. Much smaller copies pay for
-//           latency alone. Pinned memory reaches the link's bandwidth. Pageable memory is staged by
-//           the host, which is slower and makes the host wait. A kernel on mapped memory is as fast
-//           as a copy if enough of its reads are in flight. Managed memory is prefetched there and
-//           back, in whole pages. A copy on the device reads and writes its DRAM; one to a peer
-//           crosses whatever connects the two (topology measures that).
-// Units     size [bytes]; `managed` goes there and back, and its bytes count once. At the largest
-//           default size of a path the row carries the fit over five sizes: fit_latency_seconds,
-//           fit_bytes_per_second, fit_half_bandwidth_bytes. node is the NUMA node that holds the
-//           host's end.
+// Expected  On every path, time = latency + size / bandwidth. Half of the bandwidth is reached at
+//           the size where the two terms are equal: about 100 KB over PCIe. Much smaller copies pay
+//           for latency alone. Pinned memory reaches the link's bandwidth. Pageable memory is
+//           staged by the host, which is slower and makes the host wait. A kernel on mapped memory
+//           is as fast as a copy if enough of its reads are in flight. Managed memory is prefetched
+//           there and back, in whole pages. A copy on the device reads and writes its DRAM. A copy
+//           to a peer crosses the link between the two (topology measures that link).
+// Units     size [bytes]; `managed` goes there and back, and its bytes count once. The row with the
+//           largest default size of a path carries the fit over five sizes: fit_latency_seconds,
+//           fit_bytes_per_second, fit_half_bandwidth_bytes. node is the NUMA node of the host's
+//           buffer.
 // Confirm   nsys profile --trace=cuda (throughput of each copy); nvbandwidth
 #include <unistd.h>
 
