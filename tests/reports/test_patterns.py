@@ -46,7 +46,7 @@ FITTING = [
         ),
     ),
     (
-        "the kernels queued before",
+        "the kernels queued before it",
         make_row("stream_overlap/priority/urgent:high", label="fp32", urgent_seconds=5e-5),
         make_row("stream_overlap/pipeline/chunks:1", label="link"),
     ),
@@ -89,7 +89,9 @@ def test_a_pattern_quotes_its_figures(load):
     host = one(load, make_row("a/b", label="fp32", lost_fraction=0.136))
     assert "(communication / overhead; 13.6 % of the time lost)" in host.sentence
     odd = one(load, make_row("a/b", label="tensor", penalty=2.37, pad_cost=0.0156))
-    assert odd.shown == ("3.4x slower than padded to multiples of 64, which adds 1.6 % work")
+    assert odd.shown == (
+        "3.4x slower than with padding to multiples of 64, which would add 1.6 % work"
+    )
 
 
 def test_the_bytes_of_half_the_bandwidth_are_those_of_the_same_path(load):
@@ -106,11 +108,11 @@ def test_the_bytes_of_half_the_bandwidth_are_those_of_the_same_path(load):
 
 
 LOW_CAUSES = [
-    ("a matrix has rows that do not start at", {"penalty": 2.4}, {"penalty": 0.02}),
-    ("cuBLASLt took a small tile", {"tile": "64x64"}, {"tile": "128x256"}),
+    ("some matrix rows do not start at", {"penalty": 2.4}, {"penalty": 0.02}),
+    ("cuBLASLt chose a small tile", {"tile": "64x64"}, {"tile": "128x256"}),
     ("the last wave of tiles leaves most of the SMs idle", {"waves": 1.1}, {"waves": 2.9}),
     (
-        "part of the multiplications is with padding",
+        "some of the multiplications involve padding",
         {"wasted_fraction": 0.3},
         {"wasted_fraction": 0.02},
     ),
