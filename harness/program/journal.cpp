@@ -42,11 +42,12 @@ int opened(const std::filesystem::path& path, int flags) {
     if (file < 0) cannot_write(path);
     if (!is_regular(file)) {  // to read a pipe could take for ever
       close(file);
-      throw UsageError("cannot write '" + path.string() + "': it is no regular file");
+      throw UsageError("cannot write '" + path.string() + "': not a regular file");
     }
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file);
-      throw UsageError("another run is writing to this file: it holds '" + path.string() + "'");
+      throw UsageError("another run is writing to this file: it has locked '" + path.string() +
+                       "'");
     }
     if (is_still_at(path, file)) return file;
     close(file);  // whoever held it has just removed it
@@ -91,8 +92,8 @@ Journal Journal::begin(const std::filesystem::path& result_file, const ordered_j
   if (!journal.rows_.empty() && !journal.is_closed_) {
     const std::string old = path.string() + ".old";
     std::rename(path.c_str(), old.c_str());
-    std::cerr << "gpubench: a run that was broken off has left rows in " << path.string()
-              << ", now " << old << '\n';
+    std::cerr << "gpubench: an interrupted run left rows in " << path.string() << ", which is now "
+              << old << '\n';
     // Held by this process under its old name until the new one is there.
     Journal fresh(path, opened(path, O_CREAT | O_EXCL));
     std::swap(journal.file_, fresh.file_);
@@ -143,7 +144,7 @@ void Journal::read() {
                                                   nullptr, /*allow_exceptions=*/false);
     if (!line.is_object() || (number == 1 && !is_run(line))) {
       throw UsageError("'" + path_.string() + "', line " + std::to_string(number) +
-                       ": not of a journal of this version of gpubench");
+                       ": not written by this version of gpubench");
     }
     if (number == 1) {
       run_ = line;
@@ -155,7 +156,7 @@ void Journal::read() {
     is_closed_ = line.contains("closed");
   }
   if (number == 0 && !text.empty()) {
-    throw UsageError("'" + path_.string() + "': holds no run that could be resumed");
+    throw UsageError("'" + path_.string() + "': has no run to resume");
   }
   if (ftruncate(file_, static_cast<off_t>(begin)) != 0) {
     cannot_write(path_);

@@ -148,7 +148,7 @@ void Predictions::finish() {
   bool said = false;
   while (!model_->exit_code() && !interrupted()) {
     if (!said && isatty(STDERR_FILENO) != 0) {
-      std::cerr << "gpubench: waiting for the model's predictions (Ctrl-C: without them)\n";
+      std::cerr << "gpubench: waiting for the model's predictions (Ctrl-C skips them)\n";
     }
     said = true;
     std::this_thread::sleep_for(pause);

@@ -113,9 +113,9 @@ void check_same_run(const ordered_json& theirs, const ordered_json& ours,
       if (there.contains(key) && here.contains(key) && there.at(key) == here.at(key)) continue;
       const bool is_short = key != "rows" && key != "program";
       throw UsageError("--resume='" + result_file + "': " + key + " differs" +
-                       (is_short ? ": " + shown(there, key) + " in the run that was broken off, " +
+                       (is_short ? ": " + shown(there, key) + " in the interrupted run, " +
                                        shown(here, key) + " here"
-                                 : " from the run that was broken off"));
+                                 : " from the interrupted run"));
     }
   }
 }

@@ -70,7 +70,7 @@ int SuiteRun::run() {
   register_rows();
   run_all();
   if (interrupted_ && results_.rows.empty()) {
-    info_ << "interrupted before the first row was done: nothing written\n";
+    info_ << "interrupted before the first row was finished: nothing written\n";
     if (journal_) journal_->remove();
     return signal_exit + interrupting_signal();
   }
@@ -92,7 +92,8 @@ int SuiteRun::conclude() {
   } catch (const std::exception& error) {
     std::cerr << "gpubench: " << error.what();
     if (journal_) {
-      std::cerr << "; what was done is kept: " << resume_command(journal_->run(), options_.out);
+      std::cerr << "; the finished rows are kept: "
+                << resume_command(journal_->run(), options_.out);
     }
     std::cerr << '\n';
     return 1;
@@ -107,7 +108,7 @@ void SuiteRun::open_journal() {
   if (!is_first_ || options_.out.empty() || is_written_in_place(options_.out)) {
     if (resumes) {
       throw UsageError("--resume='" + options_.out +
-                       "': not a regular file, of which none is kept");
+                       "': not a regular file, so no rows of it were kept");
     }
     return;
   }
@@ -134,7 +135,7 @@ void SuiteRun::settle_journal() {
   }
   journal_->close();
   (is_unread() ? std::cerr : info_)
-      << "for the rest: " << resume_command(journal_->run(), options_.out) << '\n';
+      << "to finish the run: " << resume_command(journal_->run(), options_.out) << '\n';
 }
 
 void SuiteRun::register_rows() {
@@ -235,7 +236,7 @@ void SuiteRun::keep(const Row& row) {
 
 void SuiteRun::lose_device(const std::string& reason) {
   device_lost_ = "not run: " + reason;
-  std::cerr << "gpubench: " << reason << ": the rows that are left are not run\n";
+  std::cerr << "gpubench: " << reason << ": the remaining rows are not run\n";
 }
 
 // The watchdog's: the row that is running takes too long, and whoever runs it will not come back,
@@ -245,14 +246,14 @@ void SuiteRun::give_up() {
   row.repetition = repetition_;
   row.outcome = Outcome::failed;
   std::ostringstream reason;
-  reason << "not done after " << row_limit_seconds()
-         << " s (--row_limit): a kernel that never ends, or too slow a machine";
+  reason << "did not finish in " << row_limit_seconds()
+         << " s (--row_limit): its kernel hangs, or the machine is too slow";
   row.reason = reason.str();
   progress_.clear();
   keep(row);
   print(row);
   unfinished_.insert(row.name);
-  lose_device(row.name + " never ended");
+  lose_device(row.name + " hung");
   results_.rows.push_back(std::move(row));
   bool is_left = false;
   for (const Instance& instance : rows_) {

@@ -114,7 +114,7 @@ def one_trial(folder: Path, chance: random.Random, sent: int, whole: Path) -> st
         assert [row["name"] for row in valid(out)["benchmarks"]] == names
         assert valid(out)["context"]["interrupted"] is True
     again = run(MODEL, ROWS, f"--resume={out}")
-    if "holds no run" in again.stderr or "nothing to resume" in again.stderr:
+    if "has no run to resume" in again.stderr or "nothing to resume" in again.stderr:
         assert names == []
         return "nothing"
     assert again.returncode == 0, again.stderr
@@ -185,10 +185,10 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
     faulty = f"--conditions={CONDITIONS / 'faulty.json'}"
     before = (tmp_path / "run.json.journal").read_bytes()
     for flags, named in [
-        ((MODEL, ROWS), 'conditions differs: "faulty" in the run that was broken off, absent here'),
+        ((MODEL, ROWS), 'conditions differs: "faulty" in the interrupted run, absent here'),
         (("--device=model:h100-sxm", ROWS, faulty), "device differs"),
         ((MODEL, faulty, "--benchmark_filter=^coalescing/"), "filter differs"),
-        ((MODEL, ROWS, faulty, "--seed=7"), "seed differs: 42 in the run that was broken off, 7"),
+        ((MODEL, ROWS, faulty, "--seed=7"), "seed differs: 42 in the interrupted run, 7"),
         ((MODEL, ROWS, faulty, "--mode=hot"), "mode differs"),
         ((MODEL, ROWS, faulty, "--benchmark_repetitions=2"), "benchmark_repetitions differs"),
     ]:
@@ -268,7 +268,7 @@ def lost(folder: Path, profile: str, *flags: str) -> tuple[list[dict], Sequence[
     # On the console, too, only one line stands for all that is left.
     assert sum("FAILED" in line for line in done.stdout.splitlines()) == 1
     assert "skipped: not run" not in done.stdout
-    [resume] = [line for line in done.stdout.splitlines() if line.startswith("for the rest: ")]
+    [resume] = [line for line in done.stdout.splitlines() if line.startswith("to finish the run: ")]
     assert f"--resume={out}" in shlex.split(resume)
     return rows, said
 
@@ -276,7 +276,7 @@ def lost(folder: Path, profile: str, *flags: str) -> tuple[list[dict], Sequence[
 @pytest.mark.parametrize(
     ("profile", "flags", "why", "said"),
     [
-        ("endless", ("--row_limit=1",), "not done after 1 s", "never ended"),
+        ("endless", ("--row_limit=1",), "did not finish in 1 s", "hung"),
         ("endless", (), "launch timed out", "left the device in an error state"),
         ("faulty", (), "illegal memory access", "left the device in an error state"),
     ],
@@ -294,7 +294,7 @@ def test_a_kernel_without_end_or_with_a_fault_costs_its_row(
     after = rows[at + 1 :]
     assert after
     assert all(row["skip_reason"] == f"not run: {failed['name']} {said}" for row in after)
-    assert lines == [f"gpubench: {failed['name']} {said}: the rows that are left are not run"]
+    assert lines == [f"gpubench: {failed['name']} {said}: the remaining rows are not run"]
 
 
 def test_after_a_fault_the_rest_is_run_by_another_process(tmp_path: Path) -> None:

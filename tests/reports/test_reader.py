@@ -155,7 +155,7 @@ def test_a_run_that_was_broken_off_says_how_to_finish_it(tmp_path):
     journal.write_text("\n".join(lines))
     out = tmp_path / "run.json"
     expected = (
-        "broken off after 2 rows; to finish it: ./gpubench '--benchmark_filter=^(a|b)'"
+        "interrupted after 2 rows; to finish it: ./gpubench '--benchmark_filter=^(a|b)'"
         f" --benchmark_out=run.json --resume={out}"
     )
     assert problem(out) == expected

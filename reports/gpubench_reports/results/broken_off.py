@@ -26,7 +26,7 @@ def broken_off(path: Path) -> str | None:
     rows = sum("row" in line for line in lines)
     result = journal.with_name(journal.name.removesuffix(_ENDING))
     again = shlex.join([*map(str, command), f"--resume={result}"])
-    return f"broken off after {rows} row{'' if rows == 1 else 's'}; to finish it: {again}"
+    return f"interrupted after {rows} row{'' if rows == 1 else 's'}; to finish it: {again}"
 
 
 def _object(line: str) -> dict[str, Any]:
