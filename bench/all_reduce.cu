@@ -188,7 +188,8 @@ void by_dtype(Bench& bench) {
 // --- the teaching rung: two kernels over peer-to-peer memory ---
 
 void two_step(Bench& bench) {
-  if (gpubench::ProcessGroup::all().count() > 1) bench.skip("reaches into all ranks: one process");
+  if (gpubench::ProcessGroup::all().count() > 1)
+    bench.skip("accesses the memory of all ranks: run it without mpirun");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
   for (int i = 0; i < ranks.local(); ++i) {
     for (int j = 0; j < ranks.local(); ++j) {

@@ -74,7 +74,7 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, fma, fma_of<T>)
 template <class Type>
 void mma_of(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();
-  if (major < 8) bench.skip("mma.sync of these shapes begins at compute capability 8.0");
+  if (major < 8) bench.skip("mma.sync of these shapes needs compute capability 8.0");
   if (std::is_same_v<Type, Fp8> && (major == 9 || major == 10)) {
     bench.skip("the compiler turns mma.sync's fp8 into conversions and products of halves here");
   }

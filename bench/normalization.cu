@@ -48,8 +48,8 @@ void rows_of(Bench& bench) {
   const auto packs = static_cast<unsigned>(columns / Pack<T>::size);
   const Shape shape = shape_of(packs);
   if (by == "registers" && packs > most_packs * shape.lanes) {
-    bench.skip("the registers of a block do not hold a row of " +
-               std::to_string(columns * sizeof(T)) + " bytes");
+    bench.skip("a matrix row of " + std::to_string(columns * sizeof(T)) +
+               " bytes does not fit in a block's registers");
   }
   const Rows values{42, columns};
   const auto in = bench.input<T>(n, values);

@@ -120,7 +120,7 @@ GemmShape waves(Bench& bench, GemmType type) {
 GemmShape leading_dimension(Bench& bench, GemmType type) {
   GemmShape shape = GemmShape::dense(type, 4096, 4096, 4096);
   const std::size_t beyond = size_of(bench, "align") / gemm_operand_bytes(type);
-  if (beyond == 0) bench.skip("an element of this type has more bytes");
+  if (beyond == 0) bench.skip("an element of this type is larger than the alignment");
   shape.lda += beyond;
   shape.ldb += beyond;
   return shape;

@@ -37,7 +37,7 @@ constexpr std::int64_t largest_modelled = 64 * MiB;   // the model moves the byt
 std::size_t size_of(const Bench& bench) {
   const std::int64_t size = bench.arg("size");
   if (bench.modelled() && size > largest_modelled) {
-    bench.skip("the model moves the bytes, and no more than 64 MiB of them");
+    bench.skip("the model really moves the bytes, so it runs only sizes up to 64 MiB");
   }
   return static_cast<std::size_t>(size);
 }
@@ -155,7 +155,7 @@ void managed(Bench& bench) {
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
   if (size > free / 2) {
-    bench.skip("managed memory of " + std::to_string(size) + " bytes is kept to half of the " +
+    bench.skip(std::to_string(size) + " bytes of managed memory are more than half of the " +
                std::to_string(free) + " that are free");
   }
   const gpubench::ManagedBuffer<word> both(n);

@@ -235,7 +235,7 @@ void Bench::take_counters(const Observation& observation) {
 
 void Bench::run(const Body& body) {
   if (ranks_ == nullptr && ProcessGroup::all().count() > 1) {
-    skip("a row of one process: run it without mpirun");
+    skip("runs in one process only: run it without mpirun");
   }
   row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;

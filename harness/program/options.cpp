@@ -170,8 +170,8 @@ Flags benchmark_flags(Options& o) {
        [&o](auto& f, auto& v) {
          if (v.ends_with('x')) {
            throw UsageError("--" + f + "='" + v +
-                            "': must be seconds, such as 0.5s; how many runs "
-                            "a row takes follows from its interval");
+                            "': must be seconds, such as 0.5s; the number of runs "
+                            "follows from the row's interval");
          }
          o.bench.budget_seconds =
              number<double>(f, v.ends_with('s') ? v.substr(0, v.size() - 1) : v);

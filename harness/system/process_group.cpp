@@ -77,7 +77,7 @@ std::unique_ptr<ProcessGroup> join() {
     const char* const size = std::getenv(name);
     if (size == nullptr || std::string(size) == "1") continue;
     throw UsageError("started as one of " + std::string(size) +
-                     " processes, and built without MPI: install libopenmpi-dev and build again");
+                     " processes, but built without MPI: install libopenmpi-dev and build again");
   }
   return std::make_unique<ProcessGroup>();
 }

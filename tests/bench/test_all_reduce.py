@@ -216,6 +216,6 @@ def test_rows_of_one_process_are_not_run_by_several() -> None:
     assert done.returncode == 0, done.stderr
     reasons = [row["skip_reason"] for row in json.loads(done.stdout)["benchmarks"]]
     assert reasons == [
-        "reaches into all ranks: one process",
-        "a row of one process: run it without mpirun",
+        "accesses the memory of all ranks: run it without mpirun",
+        "runs in one process only: run it without mpirun",
     ]

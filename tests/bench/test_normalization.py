@@ -72,4 +72,4 @@ def test_what_registers_do_not_hold_is_skipped() -> None:
     [row] = rows_of(
         "--device=model:h200-sxm", "--suite=full", f"--benchmark_filter=^{name}$"
     ).values()
-    assert row["skip_reason"] == "the registers of a block do not hold a row of 262144 bytes"
+    assert row["skip_reason"] == "a matrix row of 262144 bytes does not fit in a block's registers"
