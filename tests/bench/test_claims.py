@@ -80,10 +80,10 @@ def test_the_models_rows_answer(rows_of_concept: RowsOfConcept, tmp_path: Path) 
     quarter = seconds / (4 * (seconds - LAUNCH) + LAUNCH)
     assert figures[1]["reads"] == pytest.approx(quarter, rel=0.06)
     assert figures[7]["a launch into a stream"] == pytest.approx(1.88e-6, rel=0.01)
-    assert figures[7]["what a graph removes of it"] == pytest.approx(1 - 0.59 / 1.88, rel=0.01)
+    assert figures[7]["the share that a graph removes"] == pytest.approx(1 - 0.59 / 1.88, rel=0.01)
     assert figures[8]["arrays of 256 Mi bytes in fp32"] == pytest.approx(9 / 3, rel=0.05)
     assert "steps/s claimed" in found[12].tried[0].beside
     # Q, K, V and the output once, 4 N N d multiplied and added: N / 2 FLOP a byte.
     peak = next(roof["value"] for roof in make_roofs() if roof["name"] == "tensor_bf16")
-    over = figures[13]["intensity over the ridge, matrix not written"]
+    over = figures[13]["intensity, relative to the ridge point, matrix not written"]
     assert over == pytest.approx(2048 / 2 / (peak / DRAM), rel=0.01)

@@ -54,7 +54,7 @@ def test_without_a_claim_that_was_tested_there_is_no_table(write, capsys):
     assert len(others) == len(claims())
     # A figure that is only shown is shown nevertheless.
     (ridge,) = [line for line in others if line.startswith("  9  ")]
-    assert ridge.endswith("(shown: 182 FLOP/byte this device, as this run found it)")
+    assert ridge.endswith("(shown: 182 FLOP/byte this device, by this run)")
     model = write(make_document([make_row("a/b")], device_kind="model"))
     assert main(["claims", str(model)]) == 0
     assert "(shown, modelled: 182 FLOP/byte" in capsys.readouterr().out

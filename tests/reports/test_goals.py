@@ -311,8 +311,8 @@ def test_the_command_for_other_programs(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["folder"], found["device"]) == (str(folder.path), "h200-sxm")
     by_goal = {one["goal"]: one for one in found["goals"]}
-    assert by_goal["the default suite takes"] == {
-        "goal": "the default suite takes",
+    assert by_goal["time of the default suite"] == {
+        "goal": "time of the default suite",
         "verdict": "missed",
         "modelled": False,
         "figure": 200.0,

@@ -88,7 +88,7 @@ def test_all_stages_on_a_gpu(tree: Path) -> None:
     assert (tree / "out/claims.md").read_text().startswith("## Claims: NVIDIA H200")
     assert "absent" in (tree / "out/goals.txt").read_text()
     goals = (tree / "out/goals.md").read_text()
-    assert re.search(r"\| prediction of rows that DRAM or L2 binds, calibrated \|", goals)
+    assert re.search(r"\| prediction error of rows that DRAM or L2 binds, calibrated \|", goals)
     assert "suite-2.json" in goals
     # What measures comes before what sanitizes, and Python last.
     order = ["build", "suite-1", "suite-2", "counted", "profile", "unit-tests", *SANITIZERS]

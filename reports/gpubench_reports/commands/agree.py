@@ -6,11 +6,12 @@ from pathlib import Path
 from gpubench_reports.commands.arguments import json_flag
 
 NAME = "agree"
-SUMMARY = "say how well repetitions agree"
+SUMMARY = "show how well repeated runs agree"
 HELP = """\
-Compares files of equal runs, each with each: how far the medians lie apart, how wide the intervals
-are, and how many pairs of rows a comparison tells apart (5 %, if nothing but chance is between
-the runs), by concept. Then the rows that lie farthest apart, and those that some file lacks.
+Compares repeated runs, each file with every other. Prints, by concept, how far apart the medians
+are, how wide the intervals are, and how many pairs of rows the comparison calls different. (5 %
+are expected, if only chance separates the runs.) Then lists the rows that are farthest apart, and
+the rows that some file lacks.
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 def one_and_others(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT.json", type=Path)
     parser.add_argument(
-        "others", metavar="OTHER.json", type=Path, nargs="*", help="compared with it"
+        "others", metavar="OTHER.json", type=Path, nargs="*", help="compare it with this file"
     )
     against(parser)
 
@@ -20,13 +20,13 @@ def result_or(parser: argparse.ArgumentParser, flag: str, what: str) -> None:
 
 
 def json_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print it for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON for other programs")
 
 
 def json_or_markdown(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print them for other programs")
-    form.add_argument("--markdown", action="store_true", help="print them as Markdown")
+    form.add_argument("--json", action="store_true", help="print JSON for other programs")
+    form.add_argument("--markdown", action="store_true", help="print Markdown")
 
 
 def against(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,6 @@ def against(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="a folder or file with what was recorded or published for this "
-        "device; may be repeated",
+        help="a folder or file with values recorded or published for this device; "
+        "may be repeated",
     )

@@ -9,28 +9,29 @@ from gpubench_reports.commands.output import print_paths
 NAME = "calibrate"
 SUMMARY = "turn measured rows into a device file"
 HELP = """\
-Writes a device file with every figure that a measured row gives, marked "calibrated" with row,
-date, driver, CUDA and commit; the others stay as in BASE. Prints each figure old and new, then
-those that no row gave and why, and those that no row measures.
+Writes a device file. Every figure that a row of RESULT measures is marked "calibrated", with row,
+date, driver, CUDA and commit. All other figures stay as in BASE. Prints the old and new value of
+each figure, then the figures that no row of RESULT gave, with the reason, and the figures that no
+row can measure.
 
-The rules are calibration.toml of this package. scripts/calibrate runs just the rows that they name,
-and then this. A modelled file gives back what the model was given: that tests the rules
-(--from-model), and the figures are marked "assumed" and MODELLED.
+The rules are in calibration.toml of this package. scripts/calibrate first runs only the rows that
+the rules need. With --from-model, RESULT may be modelled. That tests the rules, because they must
+find the figures that the model used; the figures are marked "assumed" and MODELLED.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     result_or(parser, "--filter", "print the --benchmark_filter of the rows that are needed")
     parser.add_argument(
-        "--base", metavar="NAME|FILE.json", help="where to start (default: the result's device)"
+        "--base", metavar="NAME|FILE.json", help="the device file to start from (default: the result's device)"
     )
     parser.add_argument(
-        "--name", metavar="NAME", help="what to call the device (default: DEVICE-calibrated)"
+        "--name", metavar="NAME", help="name of the new device (default: DEVICE-calibrated)"
     )
     parser.add_argument(
-        "-o", "--out", metavar="FILE", type=Path, help="where to (default: NAME.json)"
+        "-o", "--out", metavar="FILE", type=Path, help="file to write (default: NAME.json)"
     )
-    parser.add_argument("--from-model", action="store_true", help="take a modelled file")
+    parser.add_argument("--from-model", action="store_true", help="accept a modelled file")
 
 
 def run(options: argparse.Namespace) -> None:

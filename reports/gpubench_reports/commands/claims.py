@@ -7,15 +7,15 @@ from pathlib import Path
 from gpubench_reports.commands.arguments import json_or_markdown
 
 NAME = "claims"
-SUMMARY = "test what is often said of GPUs"
+SUMMARY = "test common claims about GPUs"
 HELP = """\
-Tests what is often said of GPUs ("padding is a free speed-up", "a launch costs microseconds"): the
-claim, the figure that the rows of RESULT give, the range in which the claim holds,
-and a verdict. It holds, does not hold, holds partly (and where), or was not tested (and why: a row
-is missing, was skipped, or needs another device): these come last, one line each. A modelled
-file gives modelled verdicts.
+Tests common claims about GPUs, such as "padding is a free speed-up" or "a launch costs a few
+microseconds". Prints for each claim the result from RESULT, the range in which the claim holds, and
+a verdict: holds, does not hold, holds partly (and where), or was not tested. Claims that were not
+tested come last, with the reason: a row is missing, was skipped, or needs another device. A
+modelled file gives modelled verdicts.
 
-The claims are claims.toml of this package.
+The claims are in claims.toml of this package.
 """
 
 

@@ -43,22 +43,22 @@ A result file comes from
 _EPILOG = """\
 examples:
   gpubench-report html run.json                    everything in one page: run.html
-  gpubench-report table run.json                   what was found, in the terminal
+  gpubench-report table run.json                   every row, in the terminal
   gpubench-report render run.json                  charts into run-charts/
-  gpubench-report compare monday.json today.json   what changed, and is it more than noise?
+  gpubench-report compare monday.json today.json   what changed by more than noise?
   gpubench-report compare monday.json today.json --fail-on=5%         exit code 1 if rows are slower
-  gpubench-report compare a100.json h100.json h200.json --of-roof     which is used best?
+  gpubench-report compare a100.json h100.json h200.json --of-roof     which is nearest its roofs?
   gpubench-report markdown run.json monday.json    for a pull request or a job's summary
-  gpubench-report csv --all run.json > run.csv     every figure of every row
+  gpubench-report csv --all run.json > run.csv     every value of every row
   gpubench-report import --from=nccl-tests log.txt -o old.json        other programs' results
-  gpubench-report roofline run.json harness/devices/mi300x.json       devices on one chart
+  gpubench-report roofline run.json harness/devices/mi300x.json       devices in one chart
   gpubench-report validate measured.json           how wrong is the model?
-  gpubench-report agree 1.json 2.json 3.json       do repetitions agree?
-  gpubench-report claims run.json                  what is often said of GPUs, tested
+  gpubench-report agree 1.json 2.json 3.json       do repeated runs agree?
+  gpubench-report claims run.json                  tests common claims about GPUs
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
-  gpubench-report calibrate run.json               a device file with what was measured
+  gpubench-report calibrate run.json               writes a device file from measured rows
   gpubench-report goals results/local/validate-... which goals does this GPU meet?
-  gpubench-report published tests/data/published   the model against published measurements
+  gpubench-report published tests/data/published   compares the model with published data
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
 Exit code 0: done. 1: rows are slower than --fail-on allows. 2: a file, folder or option is wrong;

@@ -13,40 +13,41 @@ if TYPE_CHECKING:
     from gpubench_reports.results.reader import ResultFile
 
 NAME = "compare"
-SUMMARY = "compare result files"
+SUMMARY = "compare two or more result files"
 HELP = """\
-Compares B with A, row by row: how many times as fast B is, with the 95 % interval that follows
-from the intervals of both times. An interval that contains 1 shows no difference. Prints the rows
-that changed, most first, and counts the others.
+Compares B with A, row by row: the speed of B divided by the speed of A, with a 95 % interval that
+combines the intervals of both times. An interval that contains 1 shows no difference. Prints the
+rows that changed, largest change first, and counts the others.
 
 --against=h100-sxm compares one file with the modelled run of that device.
 
---fail-on=5% makes the exit code 1 when a row of B is slower by more than 5 %: by the whole of its
-interval where it has one. Rows of A that B lacks, or that failed there, fail it too.
+--fail-on=5% makes the exit code 1 if a row of B is more than 5 % slower. If the row has an
+interval, all of it must be more than 5 % slower. A row of A that B lacks, or that failed in B,
+also makes the exit code 1.
 
-With more files than two, with --by or with --of-roof: the geometric means of the ratios by concept,
-kernel or type, one column per file, named by what tells the files apart (device,
-driver, commit, ...).
+With more than two files, with --by or with --of-roof, compare prints the geometric means of the
+ratios by concept, kernel or type. There is one column per file, named by what distinguishes the
+file: device, driver, commit, ...
 
-Files that differ (modelled against measured, another device, another mode) are compared too, and
-every output says so. Rows that only one file has are listed.
+Different files (modelled and measured, another device, another mode) can be compared too; every
+output then says so. Rows that only one file has are listed.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A.json", type=Path, help="the reference")
     parser.add_argument(
-        "others", metavar="B.json", type=Path, nargs="*", help="what is compared with it"
+        "others", metavar="B.json", type=Path, nargs="*", help="the files to compare with it"
     )
     parser.add_argument(
         "--against",
         metavar="DEVICE",
-        help="compare A.json with the modelled run of this device that comes with the package",
+        help="compare A.json with the modelled run of this device that ships with gpubench",
     )
     parser.add_argument(
         "--by",
         choices=("concept", "kernel", "dtype"),
-        help="means by this; dtype: of each file, its types with one another",
+        help="print means by this; dtype compares the types within each file",
     )
     parser.add_argument(
         "--of-roof",
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         metavar="PERCENT",
         type=_percent,
-        help="exit with 1 when a row is slower by more than this, such as 5%%",
+        help="exit with 1 if a row is slower by more than this, such as 5%%",
     )
     json_flag(parser)
     parser.add_argument(

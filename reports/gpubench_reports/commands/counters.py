@@ -9,7 +9,7 @@ from gpubench_reports.common.errors import ReportError
 NAME = "counters"
 SUMMARY = "compare the model's counts with ncu's"
 HELP = """\
-Compares what the model counts with what Nsight Compute counts, launch by launch:
+Compares the model's counts with Nsight Compute's, launch by launch:
 
   ./gpubench --profile --predict --benchmark_filter=F --benchmark_out=run.json
   ncu --profile-from-start off --nvtx --clock-control none --cache-control none \\
@@ -17,9 +17,8 @@ Compares what the model counts with what Nsight Compute counts, launch by launch
       --metrics "$(gpubench-report counters --metrics)" ./gpubench --profile --benchmark_filter=F
   gpubench-report counters run.json profile.csv
 
-Prints, for each figure, how many launches agree, and then every difference, with the reason where
-one is known. --times adds how the times of another file (of a hot run, say) compare with
-the profiler's durations.
+Prints for each figure how many launches agree, then every difference, with its reason if one is
+known. --times compares the times of another file, such as a hot run, with the profiler's durations.
 """
 
 
@@ -30,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--times",
         metavar="FILE.json",
         type=Path,
-        help="a measured file, whose times are compared as well",
+        help="a measured file whose times to compare as well",
     )
 
     json_flag(parser)

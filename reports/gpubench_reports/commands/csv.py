@@ -8,9 +8,9 @@ from gpubench_reports.commands.arguments import against
 NAME = "csv"
 SUMMARY = "print every row as CSV"
 HELP = """\
-Prints one line per row, in SI base units: time with its interval, the figure that the row is
-judged by, law, roof, prediction, what binds it and its verdict. With --all also a column for every
-argument, counter and word that any row has. A cell is empty where the row has no such figure.
+Prints one line per row, in SI base units: the time with its interval, the headline, law, roof,
+prediction, what binds the row, and its verdict. With --all, there is also a column for every
+argument, counter and note that any row has. A cell is empty if the row has no such value.
 """
 
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all",
         action="store_true",
         dest="everything",
-        help="every argument, counter and word that any row has",
+        help="every argument, counter and note that any row has",
     )
     against(parser)
 

@@ -8,8 +8,8 @@ from gpubench_reports.commands.output import print_paths
 NAME = "gallery"
 SUMMARY = "draw the pictures of the pages"
 HELP = """\
-Draws the pictures that DIR/pictures.toml lists from the result files beside them. With --program
-the files are made again first, by the command lines in the list.
+Draws the pictures listed in DIR/pictures.toml from the result files next to it. With --program,
+first makes those files again, with the command lines in the list.
 """
 
 

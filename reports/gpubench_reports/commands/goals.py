@@ -9,10 +9,10 @@ from gpubench_reports.commands.arguments import json_or_markdown
 NAME = "goals"
 SUMMARY = "say which goals a validated GPU meets"
 HELP = """\
-Compares a folder that scripts/validate-gpu has filled with what gpubench wants to show on a GPU:
-the goal, the figure, and whether it is met, missed or absent (and why).
+Judges a folder that scripts/validate-gpu has filled by gpubench's goals. Prints for each goal the
+result, and whether the goal is met, missed, or could not be judged (and why).
 
-The goals are goals.toml of this package; some are for one device only.
+The goals are in goals.toml of this package. Some apply to one device only.
 """
 
 

@@ -9,13 +9,14 @@ from gpubench_reports.commands.output import print_paths
 NAME = "html"
 SUMMARY = "write everything as one page"
 HELP = """\
-Writes one page that needs no network and no other file: device and health, roofs, the worst rows
+Writes one page that needs no network and no other files: device and health, roofs, the worst rows
 and why, every chart with how to read it, and a table to sort, filter and open raw values from.
-OTHERS are compared with the file. A browser prints it to PDF.
+The page compares RESULT with OTHERS. A browser can print it to PDF.
 
-Rows are graded as expected, low or suspiciously high: against what --against has for the same row
-on the same device (folders of measured result files or of published points), else against the
-row's law, the model's prediction, or its roof. The rules are verdicts.toml of this package.
+Rows are graded as expected, low or suspiciously high. The grade compares a row with the values in
+--against for the same row and device (folders of measured result files or published points), else
+with the row's law, the model's prediction, or its roof. The rules are in verdicts.toml of this
+package.
 """
 
 
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="FILE",
         type=Path,
-        help="where to (default: RESULT.html beside the file)",
+        help="file to write (default: RESULT.html next to the file)",
     )
     parser.add_argument(
         "--explained",
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="a NAME.explain.json of another run, with warps of this file's rows; may be repeated",
+        help="a NAME.explain.json of another run that explains rows of this file; may be repeated",
     )
 
 

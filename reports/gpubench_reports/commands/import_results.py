@@ -7,19 +7,19 @@ from gpubench_reports.commands.output import print_paths
 from gpubench_reports.results.importers import PROGRAMS
 
 NAME = "import"
-SUMMARY = "turn other programs' results into a result file"
+SUMMARY = "convert other programs' results into a result file"
 HELP = """\
-Writes a result file with the rows of FILE, which another program wrote, so that they can be drawn
-and compared like our own:
+Writes a result file with the rows of FILE, which comes from another program, so that you can draw
+and compare them like gpubench's own:
 
-  nccl-tests   what all_reduce_perf, reduce_scatter_perf, ... print, as all_reduce/KERNEL/...
-  babelstream  its --csv output, as stream/KERNEL/dtype:.../bytes:.../unroll:1
-  gpu-benches  what its gpu-stream prints, as stream/KERNEL/dtype:fp64/.../block:...
-  mixbench     what it prints, as roofline/mixbench/dtype:.../iterations:...
-  nvbandwidth  its --json output, as nvbandwidth/TESTCASE/row:.../column:...
-  nvbench      its --json output, as nvbench/BENCHMARK/AXIS:...
+  nccl-tests   output of all_reduce_perf, reduce_scatter_perf, ..., as all_reduce/KERNEL/...
+  babelstream  output with --csv, as stream/KERNEL/dtype:.../bytes:.../unroll:1
+  gpu-benches  output of gpu-stream, as stream/KERNEL/dtype:fp64/.../block:...
+  mixbench     output, as roofline/mixbench/dtype:.../iterations:...
+  nvbandwidth  output with --json, as nvbandwidth/TESTCASE/row:.../column:...
+  nvbench      output with --json, as nvbench/BENCHMARK/AXIS:...
 
-A figure is taken as the program states it; what it does not state is absent.
+Values are taken as the program states them. A value that it does not state is absent.
 """
 
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device",
         metavar="NAME",
         default="",
-        help="what gpubench calls the device, such as h200-sxm",
+        help="gpubench's name for the device, such as h200-sxm",
     )
     parser.add_argument("-o", "--out", metavar="OUT.json", type=Path, required=True)
 

@@ -7,8 +7,8 @@ from gpubench_reports.commands.arguments import one_and_others
 NAME = "markdown"
 SUMMARY = "print a summary for a pull request"
 HELP = """\
-Prints a summary in Markdown: health, what is not as expected and why, roofs, and a paragraph
-per concept; with OTHERS, how much faster or slower each concept is than there.
+Prints a summary in Markdown: health, the rows that are not as expected and why, the roofs, and a
+paragraph per concept. With OTHERS, also prints how much faster or slower each concept is.
 """
 
 

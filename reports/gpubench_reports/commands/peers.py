@@ -8,13 +8,14 @@ from gpubench_reports.commands.arguments import json_flag
 NAME = "peers"
 SUMMARY = "compare gpubench with other programs"
 HELP = """\
-Other programs on the same GPU: gpubench's figure over theirs, with bytes and FLOP counted alike,
-and the seconds that each needs for an interval of ±0.5 %. DIR holds their runs.
+Compares gpubench with other programs on the same GPU. Prints gpubench's result divided by theirs,
+with bytes and FLOP counted in the same way, and the seconds that each program needs for an interval
+of ±0.5 %. DIR holds the runs of the other programs.
 
-With --program they run first, in turns: PyTorch of --python, and from the folder --sources whatever
-it holds of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests, each of which
-is built in DIR/build. Runs that are already in DIR are not repeated. Whatever cannot run is named
-with the reason.
+With --program, first runs gpubench and the others alternately. The others are PyTorch (in the Python
+given by --python) and any of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests
+in the folder --sources, each built in DIR/build. Runs that are already in DIR are not repeated.
+Programs that cannot run are named, with the reason.
 """
 
 
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a Python that has PyTorch (default: %(default)s)",
     )
     parser.add_argument("--nvcc", metavar="NVCC", default="nvcc", help="(default: %(default)s)")
-    parser.add_argument("--device", metavar="NAME", default="", help="what gpubench calls the GPU")
+    parser.add_argument("--device", metavar="NAME", default="", help="gpubench's name for the GPU")
     parser.add_argument(
         "--runs",
         metavar="N",

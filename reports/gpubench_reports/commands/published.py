@@ -8,10 +8,10 @@ from gpubench_reports.commands.arguments import json_flag
 NAME = "published"
 SUMMARY = "compare the model with published measurements"
 HELP = """\
-Runs the model (--program, which must be built) for the rows that can be compared with published
+Runs the model (--program, which must be built) for all rows that can be compared with published
 measurements, and prints the errors as Markdown. It needs no GPU. POINTS is a folder of points
-files: what was measured, where it was published, whether the device file took a figure from there
-("fitted"), and what no row measures yet.
+files. They say what was measured, where it was published, whether the device file took a figure
+from there ("fitted"), and what no row measures yet.
 """
 
 

@@ -9,25 +9,25 @@ from gpubench_reports.commands.output import PROGRAM, print_paths
 NAME = "render"
 SUMMARY = "draw all charts of a result file"
 HELP = """\
-Draws every chart that the file supports, each as PNG and SVG, and prints their paths.
+Draws every chart that the file supports, as PNG and SVG, and prints their paths.
 
-  roofline         rows with arithmetic intensity and FLOP/s under the device's roofs:
-                   solid measured, dash-dot modelled; of the device file, dashed what is
-                   known and dotted what is derived or assumed
-                   (none where no row has an intensity)
-  levels           the rows whose prediction counts bytes for several levels of memory, once
-                   per level: DRAM, L2, L1, shared memory, each under its own roof
+  roofline         rows with arithmetic intensity and FLOP/s, under the device's roofs. Solid roofs
+                   were measured, dash-dot ones modelled. Of the device file's roofs, dashed ones
+                   are known and dotted ones derived or assumed. (Not drawn if no row has an
+                   arithmetic intensity)
+  levels           rows whose prediction counts bytes at several memory levels, with one mark per
+                   level (DRAM, L2, L1, shared memory), under the roof of that level
   concept-NAME     one per concept: a panel per kernel, along the swept axis; points with 95 %
                    intervals, the law as a broad dashed line, the model's prediction dotted;
-                   a kernel that sweeps two axes has a heat map too, with the line where its law
+                   a kernel that sweeps two axes also has a heat map, with the line where its law
                    levels off
-  concept-NAME-wire  of collectives: algorithm and bus bandwidth by size, with the alpha-beta fit
-  warp-N           one per kernel of NAME.explain.json, which --explain writes beside NAME.json:
-                   which words of which sectors, or banks, each lane of a warp asks for
-  timeline-NAME    what happened when in one run of selected rows, where
-                   RESULT.trace.json (gpubench --trace) of the same run lies beside the file
+  concept-NAME-wire  collectives: algorithm and bus bandwidth by size, with the alpha-beta fit
+  warp-N           one per kernel of NAME.explain.json, which --explain writes next to NAME.json:
+                   which words of which sectors, or banks, each lane of a warp requests
+  timeline-NAME    order and timing of events in one run of selected rows, if RESULT.trace.json
+                   (gpubench --trace) of the same run is next to the file
 
-Names and axes come from the file: a new concept is drawn without any change here.
+Names and axes come from the file, so a new concept is drawn without any change here.
 Figures of the model device carry the watermark "MODELLED, not measured".
 """
 
@@ -35,7 +35,7 @@ Figures of the model device carry the watermark "MODELLED, not measured".
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT.json", type=Path)
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="where to (default: RESULT-charts beside the file)"
+        "--out", metavar="DIR", type=Path, help="folder to write to (default: RESULT-charts next to the file)"
     )
 
 

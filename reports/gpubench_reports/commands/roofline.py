@@ -6,11 +6,11 @@ from pathlib import Path
 from gpubench_reports.commands.output import save_charts
 
 NAME = "roofline"
-SUMMARY = "draw the roofs of several devices on one chart"
+SUMMARY = "draw the roofs of several devices in one chart"
 HELP = """\
-Draws the roofs of several devices on one chart, each with its ridge point: result files as they
-ran, with their rows; device files (harness/devices/NAME.json, or one like it) as the maker or
-others state them. Solid, dashed and dotted lines are the types of --dtype.
+Draws the roofs of several devices in one chart, each with its ridge point. A device given as a
+result file appears with its rows; a device file (such as harness/devices/NAME.json) appears as the
+maker or others describe it. Each type in --dtype has a line style: solid, dashed, then dotted.
 """
 
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tensor_fp16 where a device has only that)",
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path(), help="where to (default: here)"
+        "--out", metavar="DIR", type=Path, default=Path(), help="folder to write to (default: here)"
     )
 
 

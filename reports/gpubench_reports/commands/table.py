@@ -13,20 +13,21 @@ Prints one line per row:
   grade       as expected, low or suspiciously high: see html --help
   time        median
   useful      useful bytes per second       arithmetic  FLOP per second
-  items       steps, launches, ... per second: what a program of several operations gets done
-  law ratio   measured over the concept's law; 1.000 means that theory holds
-  of roof     fraction of the roof that binds this row
-  predicted   time that the model expects, and its signed error
+  items       steps, launches, ... per second, of a program of several operations
+  law ratio   the result divided by the concept's law; 1.000 means that theory holds
+  of roof     share of the roof that limits this row
+  predicted   time that the model predicts, and its signed error
   bus         bus bandwidth of a collective
-  bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ..., or
-              what its figures say more exactly, such as branch paths or the host, with the
-              label behind it
-  note        numbers of notes below the table, on what to know before trusting it: not
-              converged, throttled, an unconfirmed counting rule, what the prediction assumes, what
-              the compiler made of the counted accesses
+  bound       what limits the row: dram, l2, shared, issue, fp32, tensor, latency, launch, ...; or
+              a more specific limit that its figures show, such as branch paths or the host,
+              followed by the label
+  note        numbers of notes below the table: why the row should be read with care (not converged,
+              throttled, an unconfirmed counting rule), what the prediction assumes, how the
+              compiler changed the counted accesses
 
-Then the notes, and the rows that were skipped or failed, with the reason. Empty columns are left
-out. In a terminal the table fits the window; in a pipe it takes up to 190 characters (less -S).
+Then prints the notes, and the rows that were skipped or failed, with the reason. Empty columns are
+left out. In a terminal the table fits the window; in a pipe it is up to 190 characters wide
+(less -S).
 """
 
 

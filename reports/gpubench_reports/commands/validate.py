@@ -7,15 +7,16 @@ from gpubench_reports.commands.arguments import json_flag
 from gpubench_reports.commands.output import save_charts
 
 NAME = "validate"
-SUMMARY = "compare the model with measurement"
+SUMMARY = "compare the model's times with measured ones"
 HELP = """\
-Compares predicted with measured times, so it needs a file measured on a GPU: of every measured row
-with a prediction (--predict), or with the same row in a modelled file of the same device and mode.
+Compares predicted with measured times, so it needs a file measured on a GPU. It uses every measured
+row that has a prediction (--predict), or whose name is in a modelled file of the same device and
+mode.
 
-Prints the signed error by concept, its mean size (MAPE), the worst rows, and how many meet the
-target: 25 % from the data sheet alone, 10 % where the roof that bounds the row was calibrated on
-this GPU. The latter rows are fitted, all others held out. Draws predicted over measured
-time, and the errors.
+Prints the signed error by concept, its mean size (MAPE), the worst rows, and how many rows meet the
+target. The target is 25 % from the data sheet alone, and 10 % if the roof that limits the row was
+calibrated on this GPU. Rows of the second kind are fitted; all others are held out. Draws predicted
+against measured time, and the errors.
 """
 
 
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help="where to (default: FILE-validation beside the first file)",
+        help="folder to write to (default: FILE-validation next to the first file)",
     )
 
     json_flag(parser)
