@@ -61,7 +61,7 @@ SITUATIONS = {
     ),
     "slow-memory": _of(
         "device memory at 80 %",
-        "device memory is slow: what it binds takes 1.21 times as long",
+        "device memory is slow: rows that it limits take 1.21 times as long",
         "✗ dram is at 82 % of expected",
     ),
     "throttled": _of(

@@ -102,7 +102,7 @@ def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
     assert "800 TFLOP/s *990 TFLOP/s data sheet81 %" in text
     assert 'title="by gemm/k/n:2"' in page
     assert "tensor fp8no row990 TFLOP/s data sheet" in text
-    assert "* No row measures this roof: the best row that it bounds" in text
+    assert "* No row measures this roof. The value is the best row that it limits." in text
 
 
 def test_rows_without_a_grade_are_explained(load):

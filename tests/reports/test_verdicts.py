@@ -205,10 +205,10 @@ def test_the_three_worst_rows_are_of_three_concepts(load):
         (
             make_row("a/b", label="l2"),
             {"device_kind": "model"},
-            "the prediction is the result itself, nothing says what share of a l2 roof it should "
-            "reach",
+            "the prediction is the result itself, it is not known what share of a l2 roof it "
+            "should reach",
         ),
-        (make_row("a/b", label=""), {}, "no prediction, nothing says what binds it"),
+        (make_row("a/b", label=""), {}, "no prediction, it is not known what binds it"),
     ],
 )
 def test_a_row_without_a_grade_says_why(load, row, context, why):

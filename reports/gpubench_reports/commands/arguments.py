@@ -36,6 +36,5 @@ def against(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="a folder or file with values recorded or published for this device; "
-        "may be repeated",
+        help="a folder or file with values recorded or published for this device; may be repeated",
     )

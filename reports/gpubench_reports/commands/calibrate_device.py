@@ -23,7 +23,9 @@ find the figures that the model used; the figures are marked "assumed" and MODEL
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     result_or(parser, "--filter", "print the --benchmark_filter of the rows that are needed")
     parser.add_argument(
-        "--base", metavar="NAME|FILE.json", help="the device file to start from (default: the result's device)"
+        "--base",
+        metavar="NAME|FILE.json",
+        help="the device file to start from (default: the result's device)",
     )
     parser.add_argument(
         "--name", metavar="NAME", help="name of the new device (default: DEVICE-calibrated)"

@@ -12,10 +12,10 @@ Compares gpubench with other programs on the same GPU. Prints gpubench's result 
 with bytes and FLOP counted in the same way, and the seconds that each program needs for an interval
 of ±0.5 %. DIR holds the runs of the other programs.
 
-With --program, first runs gpubench and the others alternately. The others are PyTorch (in the Python
-given by --python) and any of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and nccl-tests
-in the folder --sources, each built in DIR/build. Runs that are already in DIR are not repeated.
-Programs that cannot run are named, with the reason.
+With --program, first runs gpubench and the others alternately. The others are PyTorch (in the
+Python given by --python) and any of BabelStream, gpu-benches, mixbench, nvbandwidth, nvbench and
+nccl-tests in the folder --sources, each built in DIR/build. Runs that are already in DIR are not
+repeated. Programs that cannot run are named, with the reason.
 """
 
 

@@ -35,7 +35,10 @@ Figures of the model device carry the watermark "MODELLED, not measured".
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT.json", type=Path)
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder to write to (default: RESULT-charts next to the file)"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="folder to write to (default: RESULT-charts next to the file)",
     )
 
 

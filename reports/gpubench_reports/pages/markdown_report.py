@@ -56,7 +56,7 @@ def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
     lines = [f"## Claims: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
     if context.modelled:
         lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
-    lines += ["| # | claim | our figure | claimed | verdict |", "|---|---|---|---|---|"]
+    lines += ["| # | claim | our result | claimed | verdict |", "|---|---|---|---|---|"]
     for finding in findings:
         figures = [
             f"{one.text}: {'; '.join(filter(None, (one.where, one.beside)))}"

@@ -6,7 +6,7 @@ from collections import Counter
 from gpubench_reports.comparisons.compare import counted, other_versions, signed
 from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, grades_of, walls_of
 from gpubench_reports.pages.html.facts import Change, Facts
-from gpubench_reports.pages.html.markup import Markup, joined, tag
+from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import card, row_name, show_rows
 from gpubench_reports.pages.html.roofs_card import Reached, roofs_reached
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
@@ -191,8 +191,8 @@ def _nothing_to_compare(facts: Facts) -> Markup:
         parts.append(
             tag(
                 "p",
-                f"Against the model's prediction, speed is {middle} in the middle; "
-                f"for half of the rows {low} to {high}.",
+                f"Compared with the model's prediction, the median row's speed is {middle}; "
+                f"half of the rows are between {low} and {high}.",
             )
         )
     name = facts.result.path.name
@@ -201,6 +201,6 @@ def _nothing_to_compare(facts: Facts) -> Markup:
         "What changed?",
         tag("p", "no earlier run to compare with", class_="state"),
         *parts,
-        tag("p", joined(command, " compares with one."), class_="small"),
+        tag("p", "To compare with an earlier run: ", command, class_="small"),
         look="answer",
     )

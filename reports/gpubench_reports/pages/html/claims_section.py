@@ -41,11 +41,13 @@ def claims(findings: Sequence[Finding]) -> list[Markup]:
             tag("td", verdict, class_="text"),
         )
         lines.append(tag("tr", *cells))
-    titles = ("claim", "our figure", "claimed", "verdict")
+    titles = ("claim", "our result", "claimed", "verdict")
     head = tag("tr", [tag("th", title, scope="col", class_="text") for title in titles])
     table = tag("table", tag("thead", head), tag("tbody", lines))
-    words = "What is often said of GPUs, the figure that the rows of this file give, and the range "
-    words += "in which the claim holds."
+    words = (
+        "Common claims about GPUs, the result from the rows of this file, and the range in which "
+    )
+    words += "each claim holds."
     return [
         tag(
             "section",

@@ -101,9 +101,10 @@ def _menu(result: ResultFile, sections: Sequence[Markup]) -> Markup:
 def _footer() -> str:
     limits = rules()["limits"]
     return (
-        "Grades: against what was recorded or published for the row on this device (within "
-        f"{limits['recorded'] * 100:.0f} %), else against its law (within the row's tolerance), "
-        "else the model's prediction (within twice the model's error for its concept), else its "
+        "A grade compares the row with the first of these that exists: values recorded or "
+        f"published for it on this device (within {limits['recorded'] * 100:.0f} %), its law "
+        "(within the row's tolerance), the model's prediction (within twice the model's error "
+        "for its concept), its "
         f"roof (from {limits['roof_low'] * 100:.0f} to {limits['roof_high'] * 100:.0f} %). "
         f"Prefixes are powers of 1000. gpubench-report {__version__}."
     )
@@ -127,7 +128,7 @@ def _tip() -> Markup:
         "div",
         tag("p", id="tip-name", class_="row-name"),
         tag("dl", id="tip-figures"),
-        tag("p", "Click, or Enter: its row in the table.", class_="small"),
+        tag("p", "Click or press Enter to see its row in the table.", class_="small"),
         id="tip",
         role="status",
         hidden=True,

@@ -96,10 +96,12 @@ def roofs_card(result: ResultFile) -> Markup:
         ],
     )
     table = tag("table", tag("thead", head), tag("tbody", lines))
-    words = f"The most that each part of the device delivers: {context.verb} by the rows made for "
-    words += "it, and as stated in its device file, from the source named."
+    words = (
+        f"The most that each part of the device delivers: as {context.verb} by the rows for this "
+    )
+    words += "roof, and as stated in the device file, with the source."
     if by_row:
-        words += " * No row measures this roof: the best row that it bounds, which may be lower."
+        words += " * No row measures this roof. The value is the best row that it limits."
     return card(
         "Its roofs",
         tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Roofs"),

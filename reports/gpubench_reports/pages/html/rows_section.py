@@ -117,12 +117,12 @@ def _warp_link(facts: Facts, name: str) -> Markup | None:
 
 def _legend() -> str:
     return (
-        "Time: the median. Law ratio: over what the concept's law says, 1 where theory holds. Of "
-        "roof: the part reached of the roof that binds. A roof of this run is the best of the rows "
-        "made for it, starts and ends included; a row that runs longer, or only reads, may pass it "
-        f"by a little, and is as expected up to {rules()['limits']['roof_high'] * 100:.0f} %. "
-        "Bound: what limits the row, and which of "
-        "the three walls that is. Prefixes are powers of 1000."
+        "Time: the median. Law ratio: the result divided by the concept's law; 1 means that theory "
+        "holds. Of roof: the share of the roof that limits the row. A roof of this run is the best "
+        "of the rows that measure it, and includes their starts and ends. A row that runs longer, "
+        "or only reads, can exceed the roof by a little; up to "
+        f"{rules()['limits']['roof_high'] * 100:.0f} % is as expected. Bound: what limits the row, "
+        "and which of the three walls that is. Prefixes are powers of 1000."
     )
 
 
@@ -195,7 +195,7 @@ def _words(verdict: Verdict) -> str:
     expected = f" ({verdict.expectation})" if verdict.expectation else ""
     parts = [f"{verdict.grade}: {verdict.sentence}{expected}."]
     if verdict.means:
-        parts.append(f"That is: {verdict.means}.")
+        parts.append(f"This means: {verdict.means}.")
     for cause in verdict.causes:
         parts.append(f"{cause.says} ({cause.evidence}): {cause.change}.")
     if verdict.change:

@@ -36,8 +36,7 @@ def worst_card(facts: Facts) -> Markup:
     if modelled:
         lead = (
             "Nothing was measured, so none of this is a fault of the device: "
-            "these are the rows where the model is farthest from their law, their roof, or a "
-            "published figure. "
+            "in these rows, the model is farthest from the law, the roof, or a published value. "
         ) + lead
     if off or len(found) < len(entries):
         return card(title, tag("p", lead), tag("ol", entries, class_="worst"))

@@ -85,7 +85,7 @@ def print_agreement(found: Agreement) -> None:
         )
     )
     far = found.rows.sort_values("spread", ascending=False, kind="stable")[:_FARTHEST]
-    console.print(bold("the rows that lie farthest apart"))
+    console.print(bold("the rows that are farthest apart"))
     console.print(
         table_of(
             [

@@ -53,7 +53,7 @@ def _print_tested(console: Console, findings: Sequence[Finding]) -> None:
         for case in cases:
             lines.append((*head, *(cell or NONE for cell in case)))
             head = ("", "", "")
-    titles = ("#", "claim", "verdict", "where", "our figure", "claimed", "holds", "beside it")
+    titles = ("#", "claim", "verdict", "where", "our result", "claimed", "holds", "beside it")
     console.print(table_of(list(zip(titles, map(list, zip(*lines, strict=True)), strict=True))))
     console.print(bold("what to know"))
     for finding in findings:

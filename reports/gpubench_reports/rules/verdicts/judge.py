@@ -75,7 +75,7 @@ def _unproven_roofs(result: ResultFile) -> set[str]:
 def _no_roof_of_this_run(verdict: Verdict) -> str:
     return (
         f"{verdict.share:.0%} of {verdict.yardstick} by the device file's {verdict.label}; no row "
-        "of this run measured that roof (those of stream do)"
+        "of this run measured that roof (rows of stream do)"
     )
 
 
@@ -171,11 +171,11 @@ def _no_grade(row: dict[str, Any], measured: bool) -> str:
     """Why nothing says what the row should reach."""
     label = row["label"]
     if not label:
-        roof = "nothing says what binds it"
+        roof = "it is not known what binds it"
     elif label in rules()["without_roof"]:
         roof = f"{label} has no roof"
     else:
-        roof = f"nothing says what share of a {label} roof it should reach"
+        roof = f"it is not known what share of a {label} roof it should reach"
     prediction = "no prediction" if measured else "the prediction is the result itself"
     return f"no law at this size or shape, nothing recorded, {prediction}, {roof}"
 
