@@ -34,7 +34,7 @@ std::string more(std::size_t rows, const char* what) {
   return formatted("%20s and %zu more %s\n", "...", rows - most_rows, what);
 }
 
-// A row a sector, a cell a word of it: the lanes that ask for that word.
+// One line per sector, one cell per word: the lanes that request that word.
 std::string sector_table(const ExplainedAccess& access) {
   std::map<std::int64_t, std::array<std::set<unsigned>, explained_sector_bytes / word_bytes>> rows;
   for (const auto& [lane, offset] : access.lanes) {
@@ -45,7 +45,7 @@ std::string sector_table(const ExplainedAccess& access) {
       rows[sector][static_cast<std::size_t>(word - sector * words)].insert(lane);
     }
   }
-  std::string text = "       sector at byte   its eight words, with the lanes that ask for them\n";
+  std::string text = "       sector at byte   its eight words, with the lanes that request them\n";
   std::size_t shown = 0;
   for (const auto& [sector, words] : rows) {
     if (shown++ == most_rows) break;
@@ -84,7 +84,7 @@ std::string bank_table(const ExplainedAccess& access) {
       if (wavefront[bank] >= 0) lanes.push_back(wavefront[bank]);
     }
     if (lanes.size() < 2 || collisions++ >= most_collisions) continue;
-    std::string line = formatted("     bank %u has a word each for lanes", bank);
+    std::string line = formatted("     bank %u has different words for lanes", bank);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       const std::string next = formatted(" %d", lanes[i]);
       if (line.size() + next.size() > 80) {
@@ -96,7 +96,8 @@ std::string bank_table(const ExplainedAccess& access) {
     text += line + '\n';
   }
   if (collisions > most_collisions) {
-    text += formatted("     and so have %zu other banks\n", collisions - most_collisions);
+    text +=
+        formatted("     and %zu other banks also have conflicts\n", collisions - most_collisions);
   }
   return text;
 }
@@ -134,11 +135,11 @@ std::string explanation_text(const Explanation& explanation) {
             '\n';
     text += "  " + counted(access.requests, "request") + " of " +
             counted(access.active_lanes / access.requests, "lane") + "; " +
-            counted(access.moved / access.requests, unit) +
-            formatted(" per request, ideal %.4g", access.ideal / access.requests);
+            counted(access.moved / access.requests, unit) + " per request, ";
     text += access.moved > access.ideal
-                ? formatted(": %.3g times what is needed\n", access.moved / access.ideal)
-                : std::string(": the minimum\n");
+                ? formatted("%.3g times the minimum of %.4g\n", access.moved / access.ideal,
+                            access.ideal / access.requests)
+                : std::string("the minimum\n");
     text += "  The first request:\n";
     text += access.shared ? bank_table(access) : sector_table(access);
   }

@@ -142,7 +142,7 @@ def test_explain_shows_the_lanes_of_one_row(tmp_path: Path) -> None:
     done = run("--device=model:h200-sxm", f"--explain={name}", f"--benchmark_out={out}")
     assert done.returncode == 0, done.stderr
     assert "coalescing::strided_read: warp 0 of block (0,0,0)" in done.stdout
-    assert "16 sectors per request, ideal 4: 4 times what is needed" in done.stdout
+    assert "16 sectors per request, 4 times the minimum of 4" in done.stdout
     lines = [line for line in done.stdout.splitlines() if str(tmp_path) not in line]
     assert max(map(len, lines)) <= 100
     assert [row["name"] for row in json.loads(out.read_text())["benchmarks"]] == [name]

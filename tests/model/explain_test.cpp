@@ -53,7 +53,7 @@ TEST_F(ExplainTest, AStridedLoadNamesEachLanesPlace) {
     EXPECT_EQ(load.lanes[lane].offset, 4 * (5 + 4 * lane));
   }
   const std::string text = explanation_text(e);
-  EXPECT_TRUE(has(text, "sectors per request, ideal 4: 4.25 times what is needed")) << text;
+  EXPECT_TRUE(has(text, "sectors per request, 4.25 times the minimum of 4")) << text;
   EXPECT_TRUE(has(text, "32        .      1      .      .      .      2      .      .")) << text;
 }
 
@@ -80,7 +80,7 @@ TEST_F(ExplainTest, ABankConflictShowsWhoWaitsForWhom) {
     expected[0] = i;
     EXPECT_EQ(plain.wavefronts[static_cast<std::size_t>(i)], expected);
   }
-  EXPECT_TRUE(has(text, "bank 0 has a word each for lanes 0 1 2 3 4 5")) << text;
+  EXPECT_TRUE(has(text, "bank 0 has different words for lanes 0 1 2 3 4 5")) << text;
   EXPECT_TRUE(has(text, "and 16 more wavefronts")) << text;
   for (const kernels::Tile tile : {kernels::Tile::padded, kernels::Tile::swizzled}) {
     const ExplainedAccess access = tile_load(tile).first;
