@@ -311,7 +311,7 @@ def test_a_section_opens_with_its_question_and_what_was_found(load):
     assert "a factor of 4. All 4 graded rows are as expected." in text
     slow = [*rows[:3], bandwidth_row("a/two/n:4", DRAM / 16, DRAM / 4)]
     (section,) = concept_sections(gather(load(slow)), [])
-    assert "1 of 4 rows not as expected, most two/n:4." in Elements(section).text
+    assert "1 of 4 rows not as expected; worst: two/n:4." in Elements(section).text
 
 
 def test_the_concepts_that_people_come_for_are_first_and_communication_is_last(load):

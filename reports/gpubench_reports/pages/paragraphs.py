@@ -63,7 +63,7 @@ def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
     if off:
         worst = max(off, key=lambda verdict: verdict.severity)
         kernel = worst.name.partition("/")[2]
-        said.append(f"{len(off)} of {_count(len(graded))} not as expected, most {kernel}.")
+        said.append(f"{len(off)} of {_count(len(graded))} not as expected; worst: {kernel}.")
     elif graded:
         said.append(f"{_all(len(graded))}.")
     return " ".join(said) or _bounds(judged) or "Nothing to compare it with."
