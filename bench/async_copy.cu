@@ -2,13 +2,12 @@
 //
 // Expected  Little's law, with tiles instead of loads: tiles in flight x bytes per tile = latency x
 //           bandwidth. Plain loads keep no tile in flight during the arithmetic, so each tile costs
-//           one latency plus its arithmetic. Two stages hide the shorter of the two behind the
+//           a latency plus its arithmetic. Two stages hide the shorter of the two behind the
 //           longer. With S stages, S - 1 tiles are in flight. More stages help until these tiles
-//           cover the latency of DRAM: an H200 needs 12 KB per SM, which is four stages of 4 KiB or
-//           two of 16 KiB. At that point memory is nearly saturated and loads queue for it, which
-//           costs more than a third of the bandwidth. With twice the bytes in flight, it still
-//           costs about a quarter. With cp.async every thread copies its share, and with a bulk
-//           copy one engine copies everything; the law is the same.
+//           cover DRAM's latency: an H200 needs 12 KB per SM, four stages of 4 KiB or two of 16
+//           KiB. There, loads queue for the nearly saturated memory, which costs more than a third
+//           of the bandwidth. With twice the bytes in flight, it costs about a quarter. The law is
+//           the same for cp.async (each thread copies its share) and bulk copies (one engine does).
 // Units     tile [bytes], stages [tiles that fit in shared memory]. Each SM runs one block of 128
 //           threads, so nothing else hides the latency. Bytes and FLOPs are the same in every row.
 // Confirm   ncu --metrics dram__bytes_read.sum.per_second,smsp__inst_executed_op_ldgsts.sum

@@ -1,15 +1,13 @@
 // bank_conflicts: when do lanes queue for shared memory?
 //
 // Expected  A request for 4-byte words takes gcd(stride, 32) wavefronts: every odd stride is free,
-//           and stride 32 is 32 times slower. If all lanes read the same word, the request takes
-//           one wavefront. 8-byte accesses are served by half-warps, 16-byte accesses by
-//           quarter-warps. A transpose that reads the columns of a plain tile has conflicts. One
-//           padding word per row, or a swizzle, makes it as fast as a copy. A reduction that adds
-//           neighbours first doubles the stride at every level. A reduction that adds the upper
-//           half to the lower has no conflicts.
+//           and stride 32 is 32 times slower. One word for all lanes takes one wavefront. 8-byte
+//           accesses are served by half-warps, 16-byte ones by quarter-warps. A transpose that
+//           reads the columns of a plain tile has conflicts. One padding word per row, or a
+//           swizzle, makes it as fast as a copy. A reduction that adds neighbours first doubles the
+//           stride at every level. One that adds the upper half to the lower has no conflicts.
 // Units     stride [elements], bytes [per lane and access], lanes [that share a word]. Useful bytes
-//           are bytes read from shared memory (`strided`, `broadcast`) or from global memory (all
-//           others).
+//           are read from shared memory (`strided`, `broadcast`) or global memory.
 // Confirm   ncu --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum, over
 //           smsp__inst_executed_op_shared_ld.sum
 #include "harness/bench/bench.hpp"

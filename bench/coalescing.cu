@@ -7,8 +7,7 @@
 //           much, because a partly written sector is read first. A read whose offset is not a
 //           multiple of 8 words touches 5 sectors per request instead of 4, but the caches hide
 //           that. Reading one field of an array of structs is a stride in disguise. A gather slows
-//           down in steps, as its window outgrows L1, L2 and the reach of the TLB (the model has no
-//           TLB).
+//           down as its window outgrows L1, L2 and the TLB (the model has no TLB).
 // Units     stride, offset, fields [4-byte words]; bytes [per lane and load]; window [bytes]. All
 //           rows have the same number of useful words; the buffer grows with the stride. Kernels
 //           that read write only one sum per block.

@@ -2,13 +2,12 @@
 //
 // Expected  Time follows the passes over memory. With one kernel per pass, softmax and LayerNorm
 //           read the matrix three times and write it once; RMSNorm reads it twice. A kernel that
-//           keeps the matrix row in registers reads and writes it once. So the kernels with one
-//           pass each take 2 (RMSNorm: 1.5) times as long. `passes` is one kernel that reads the
-//           row again; `online` saves one of its passes. These passes cost time only if the rows
-//           that an SM works on outgrow its L1, and cost it in full only beyond L2: 3 + 1 and 2 + 1
-//           passes. The law covers matrix rows that fill at most half of L1. For longer rows the
-//           model is too fast, because it assumes that L1 still holds everything that a block has
-//           read.
+//           keeps the matrix row in registers reads and writes it once. So one kernel per pass
+//           takes 2 times as long (RMSNorm: 1.5). `passes` is one kernel that reads the row again;
+//           `online` saves one of its passes. Repeated passes cost time only if the rows that an SM
+//           works on outgrow its L1, and their full price only beyond L2: 3 + 1 and 2 + 1 passes.
+//           The law covers matrix rows that fill at most half of L1. For longer rows the model is
+//           too fast: it assumes that L1 still holds all that a block has read.
 // Units     columns [numbers in a matrix row]. In every row of results, the matrix has 2^26
 //           numbers. Useful bytes count one read and one write of the matrix.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
