@@ -14,6 +14,18 @@ die() {
   exit 1
 }
 
+# answer_help ARGUMENT...: if one of them asks for help, prints the comment that the script begins
+# with, and ends.
+answer_help() {
+  local argument
+  for argument in "$@"; do
+    if [[ "$argument" == -h || "$argument" == --help ]]; then
+      sed -n '2,/^[^#]/s/^# \{0,1\}//p' -- "$0"
+      exit 0
+    fi
+  done
+}
+
 # Runs a command with its output put aside; shows it only if the command fails.
 quietly() {
   local log status=0

@@ -17,7 +17,7 @@ LIBRARY = """
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 venv="$root/.venv"
 build_packages=()
-for name in lock_checkout unlock_checkout ensure_{packages,build_packages,built,python}; do
+for name in answer_help {un,}lock_checkout ensure_{packages,build_packages,built,python}; do
   eval "$name() { :; }"
 done
 has_gpu() { [[ -e "$root/gpu" ]]; }

@@ -215,15 +215,6 @@ def test_mistakes_are_one_line_and_2(tree: Path, arguments: tuple[str, ...], wor
     assert not (tree / "out").exists()
 
 
-def test_help_is_the_head_of_the_script(tree: Path) -> None:
-    for flag in ("-h", "--help"):
-        done = validate(tree, flag)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "--stage=3" in done.stdout
-        assert "set -euo" not in done.stdout
-    assert not (tree / "out").exists()
-
-
 def test_a_folder_that_cannot_be_made_is_one_line(tree: Path) -> None:
     (tree / "file").touch()
     done = run_script(tree, "validate-gpu", MODEL, "--out=file/x")

@@ -1,0 +1,33 @@
+"""Every script says what it does before it does anything."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Those that hand their arguments to a program, whose --help they show.
+HAND_ON = ("bench", "lab", "nightly")
+SCRIPTS = sorted(
+    path.name
+    for path in (ROOT / "scripts").iterdir()
+    if path.is_file() and path.suffix == "" and path.name not in HAND_ON
+)
+
+
+def test_there_are_scripts_to_ask() -> None:
+    assert {"test", "calibrate", "validate-gpu"} <= set(SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("--unknown", "--help")])
+def test_help_is_the_head_of_the_script(script: str, arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / script, *arguments], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"./scripts/{script}" in done.stdout
+    assert "set -euo" not in done.stdout
+    assert "shellcheck" not in done.stdout
