@@ -50,8 +50,6 @@ LEFT_OUT = (
     "launches",
     "min_seconds",
     "model_seconds",
-    "model_low_seconds",
-    "model_high_seconds",
     "per_family_instance_index",
     "repetition_index",
     "repetitions",

@@ -338,6 +338,31 @@ def test_intervals_without_a_width_are_not_printed(pair, capsys):
     assert "95 % interval" not in output
 
 
+def modelled(file, name, rows):
+    """The file of a model's run with these rows."""
+    return read(file(make_document(rows, device_kind="model"), name))
+
+
+def test_a_model_has_no_noise_so_two_modelled_times_differ_or_do_not(write, capsys):
+    times = (1.0, 1.0), (1.0, 1.0004), (1.0, 1.01)
+    a, b = (
+        modelled(write, f"{side}.json", [timed(f"a/b/n:{n}", t[side]) for n, t in enumerate(times)])
+        for side in (0, 1)
+    )
+    assert list(compare(a, b).rows["verdict"]) == ["same", "same", "slower"]
+    assert main(["compare", str(a.path), str(b.path), "--all"]) == 0
+    assert "interval" not in capsys.readouterr().out
+
+
+def test_a_measured_row_differs_from_a_prediction_by_more_than_the_models_error(write):
+    bounds = {"model_low_seconds": 0.8, "model_high_seconds": 1.25}
+    a = modelled(write, "a.json", [timed(f"a/b/n:{n}", 1.0, **bounds) for n in range(2)])
+    seconds = (1.1, 1.5)
+    measured = [timed(f"a/b/n:{n}", t, t * 0.99, t * 1.01) for n, t in enumerate(seconds)]
+    b = read(write(make_document(measured), "b.json"))
+    assert list(compare(a, b).rows["verdict"]) == ["same", "slower"]
+
+
 @pytest.mark.parametrize(
     ("ratio", "words"), [(0.91, "-9 %"), (0.9157, "-8.4 %"), (1.00016, "+0 %"), (1.407, "+41 %")]
 )

@@ -11,6 +11,10 @@ from gpubench_reports.common.json_text import json_text
 from gpubench_reports.results.reader import ResultFile
 
 _WORTH_A_LINE = 0.01  # by the logarithm of the ratio
+_MEASURED = ("ci_low_seconds", "ci_high_seconds")
+# What two modelled times may differ by and be the same: the model's threads add up in any order,
+# and the runs that the package ships have few digits.
+_ROUNDED = 1.001
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,9 @@ class Comparison:
     name, concept, kernel, headline   (the figure compared: see figures.FIGURES), its unit
     a, b      the figure in either file [its SI unit]
     ratio     how many times as fast B is as A: B / A of a rate, A / B of a time
-    low, high 95 % interval of the ratio; NaN unless both rows have intervals
+    low, high 95 % interval of the ratio; NaN unless both rows have intervals. Between two modelled
+              files only rounding is in it, because a model has no noise; between a measured and a
+              modelled one, the model's error
     verdict   "faster", "slower", "same" (the interval holds 1) or "unknown" (no interval)
 
     `warnings` says what makes the files unlike; `only_a`, `only_b` are (name, why) of rows that
@@ -39,6 +45,11 @@ class Comparison:
         """Whether one file is modelled and the other measured."""
         return self.a.context.device_kind != self.b.context.device_kind
 
+    @property
+    def modelled(self) -> bool:
+        """Whether both are, so that an interval says nothing."""
+        return self.a.context.modelled and self.b.context.modelled
+
 
 def compare(a: ResultFile, b: ResultFile) -> Comparison:
     """Compares B with A. Raises ReportError when they have no row in common."""
@@ -53,13 +64,8 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
     value_a = np.where(agree, left["value"], left["seconds"])
     value_b = np.where(agree, right["value"], right["seconds"])
     ratio = np.where(agree, value_b / value_a, value_a / value_b)
-    low, high = ratio_interval(
-        ratio,
-        (left["seconds"] / left["ci_low_seconds"]).to_numpy(),
-        (left["ci_high_seconds"] / left["seconds"]).to_numpy(),
-        (right["seconds"] / right["ci_low_seconds"]).to_numpy(),
-        (right["ci_high_seconds"] / right["seconds"]).to_numpy(),
-    )
+    mixed = a.context.device_kind != b.context.device_kind
+    low, high = ratio_interval(ratio, *_reach(left, a, mixed), *_reach(right, b, mixed))
     known = np.isfinite(low) & np.isfinite(high)
     rows = pd.DataFrame(
         {
@@ -79,6 +85,16 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
         }
     )
     return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a))
+
+
+def _reach(rows: pd.DataFrame, file: ResultFile, mixed: bool) -> tuple[np.ndarray, np.ndarray]:
+    """How many times as long as the lower end of its interval each row's time is, and how many
+    times as long as that time the upper end."""
+    if file.context.modelled and not mixed:
+        return np.full(len(rows), _ROUNDED), np.full(len(rows), _ROUNDED)
+    ends = ("model_low_seconds", "model_high_seconds") if file.context.modelled else _MEASURED
+    low, high = (rows[end] for end in ends)
+    return (rows["seconds"] / low).to_numpy(), (high / rows["seconds"]).to_numpy()
 
 
 def changed(rows: pd.DataFrame) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
     if everything:
         shown = pd.concat([first, comparison.rows.drop(first.index)])
     if not shown.empty:
-        console.print(_comparison_table(shown))
+        console.print(_comparison_table(shown, comparison.modelled))
     counts = comparison.rows["verdict"].value_counts()
     words = {
         "faster": "B is faster in {}",
@@ -122,13 +122,10 @@ def _concepts_table(moved: Sequence[Moved]) -> Table:
     )
 
 
-_ONE_BY_ROUNDING = 1 + 1e-9  # a model's time is its own interval, but for the last digits
-
-
-def _comparison_table(rows: pd.DataFrame) -> Table:
+def _comparison_table(rows: pd.DataFrame, modelled: bool) -> Table:
     units = list(rows["unit"])
     interval = [
-        f"{low:.3f} … {high:.3f}" if math.isfinite(low) and high > low * _ONE_BY_ROUNDING else NONE
+        NONE if modelled or not low < high else f"{low:.3f} … {high:.3f}"
         for low, high in zip(rows["low"], rows["high"], strict=True)
     ]
     return table_of(
