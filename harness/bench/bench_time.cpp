@@ -74,6 +74,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
   } else {
     timer.stop = with_a_clock(timer.stop);
   }
+  if (settings_.exact_samples) timer.stop = exactly(*settings_.exact_samples, timer.stop);
   Timing timing;
   const auto take = [&] {
     timing = time_body(

@@ -1,7 +1,9 @@
 // Runs one benchmark row; what the main program needs of the bench layer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "harness/bench/registry.hpp"
 #include "harness/platform/platform.hpp"
@@ -17,6 +19,7 @@ struct BenchSettings {
   bool trace = false;        // one more run, and what happened in it
   std::uint64_t seed = 42;
   double budget_seconds = 0.5;  // of a row
+  std::optional<std::size_t> exact_samples{};  // of a row, whatever time they take
   double watch_seconds = 30;    // of a row that is watched
   double warmup_seconds = 0.1;  // on a device that has a clock to warm up
 };

@@ -27,8 +27,8 @@ What it runs
                                       and a table of the roofs next to the data sheet's
 How it measures
   --mode=cold|hot                     cold: buffers evicted from cache; hot: back-to-back batches
-  --benchmark_min_time=SECONDS        sample a row for at most this long; stop earlier if the result
-                                      is certain (0.5)
+  --benchmark_min_time=SECONDS|Nx     sample a row for at most this long; stop earlier if the result
+                                      is certain (0.5). Nx: take exactly N samples, such as 100x
   --benchmark_min_warmup_time=SECONDS warm-up per row, discarded (0.1)
   --benchmark_repetitions=N           run each row N times; adds mean, median, stddev and cv
   --benchmark_report_aggregates_only  with repetitions: only the aggregates, on the console and in

@@ -73,6 +73,19 @@ bool is_utf8(const std::string& text) {
   }
 }
 
+// "0.5" and "0.5s" are seconds, "100x" is a number of samples.
+void set_min_time(BenchSettings& bench, const std::string& flag, const std::string& value) {
+  const std::string bare = value.substr(0, value.find_last_not_of("sx") + 1);
+  bench.exact_samples.reset();
+  if (value != bare + 'x') {
+    bench.budget_seconds = number<double>(flag, value == bare + 's' ? bare : value);
+    return;
+  }
+  const auto samples = number<std::size_t>(flag, bare);
+  if (samples == 0) throw UsageError("--" + flag + "='" + value + "': must be >= 1x");
+  bench.exact_samples = samples;
+}
+
 // For a flag of Google Benchmark's that shapes an output which has one shape here.
 void only_on(const std::string& flag, const std::string& value, const char* why) {
   if (value != "auto" && !boolean(flag, value)) {
@@ -166,16 +179,7 @@ Flags benchmark_flags(Options& o) {
       {"benchmark_out", sets_text(o.out)},
       {"benchmark_format", sets_one_of(o.format, formats)},
       {"benchmark_out_format", sets_one_of(o.out_format, formats)},
-      {"benchmark_min_time",
-       [&o](auto& f, auto& v) {
-         if (v.ends_with('x')) {
-           throw UsageError("--" + f + "='" + v +
-                            "': must be seconds, such as 0.5s; the number of runs "
-                            "follows from the row's interval");
-         }
-         o.bench.budget_seconds =
-             number<double>(f, v.ends_with('s') ? v.substr(0, v.size() - 1) : v);
-       }},
+      {"benchmark_min_time", [&o](auto& f, auto& v) { set_min_time(o.bench, f, v); }},
       {"benchmark_min_warmup_time", sets_number(o.bench.warmup_seconds)},
       {"benchmark_time_unit",
        sets_one_of<TimeUnit>(

@@ -44,9 +44,17 @@ StopSettings without_a_clock(StopSettings settings) {
   return settings;
 }
 
+StopSettings exactly(std::size_t samples, StopSettings settings) {
+  settings.min_samples = settings.max_samples = samples;
+  settings.min_device_seconds = 0;
+  settings.confirmations = 1;
+  settings.counted = true;
+  return settings;
+}
+
 bool out_of_budget(std::size_t samples, double spent_seconds, const StopSettings& settings) {
-  return samples > 0 &&
-         (samples >= settings.max_samples || spent_seconds >= settings.budget_seconds);
+  return samples > 0 && (samples >= settings.max_samples ||
+                         (!settings.counted && spent_seconds >= settings.budget_seconds));
 }
 
 std::size_t next_check(std::size_t samples, const StopSettings& settings) {

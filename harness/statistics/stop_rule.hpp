@@ -26,7 +26,8 @@ struct StopSettings {
   double min_device_seconds = 0;
   // and not before so many decisions in a row, each after new samples, have come to the same end.
   std::size_t confirmations = 1;
-  bool serial = false;  // neighbouring samples may be alike: serial_median_interval()
+  bool serial = false;   // neighbouring samples may be alike: serial_median_interval()
+  bool counted = false;  // max_samples are taken, whatever time that needs
 };
 
 // What the samples alone do not say.
@@ -58,6 +59,9 @@ StopSettings with_a_clock(StopSettings settings);
 
 // The same rule for times that do not depend on this machine: no clock, and a hundred samples.
 StopSettings without_a_clock(StopSettings settings);
+
+// So many samples, no more and no fewer: with_a_clock() and without_a_clock() come first.
+StopSettings exactly(std::size_t samples, StopSettings settings);
 
 // Whether decide() would not answer `more`, whatever the samples are. Constant time.
 bool out_of_budget(std::size_t samples, double spent_seconds, const StopSettings& settings);

@@ -47,6 +47,17 @@ def test_seconds_may_have_their_unit() -> None:
     assert done.returncode == 0
 
 
+def test_a_number_of_samples_is_taken_whatever_the_interval(tmp_path: Path) -> None:
+    # On a device whose times vary; 7 are too few for the rule that stops by the interval.
+    noisy = f"--conditions={ROOT}/tests/data/conditions/timing-heavy-tail.json"
+    for samples in (7, 150):
+        out = tmp_path / f"{samples}.json"
+        flags = (f"--benchmark_min_time={samples}x", f"--benchmark_out={out}")
+        assert run("--device=model:h200-sxm", ONE_ROW, noisy, *flags).returncode == 0
+        [row] = json.loads(out.read_text())["benchmarks"]
+        assert row["samples"] == samples
+
+
 def test_result_file(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     assert run("--device=model:h200-sxm", ONE_ROW, f"--benchmark_out={out}").returncode == 0
@@ -213,7 +224,10 @@ def test_help_version_and_devices_read_well() -> None:
         (["--benchmark_context=device=x"], "'device'"),
         (["--benchmark_context=roofs=x"], "'roofs'"),
         (["--benchmark_color=pink"], "--benchmark_color"),
-        (["--benchmark_min_time=10x"], "such as 0.5s"),
+        (["--benchmark_min_time=0x"], "must be >= 1x"),
+        (["--benchmark_min_time=-1x"], "-1"),
+        (["--benchmark_min_time=1.5x"], "1.5"),
+        (["--benchmark_min_time=10sx"], "10sx"),
         (["--axis=coalescing/strided_read/stride=3", "--roofs"], "--axis"),
         (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
         (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),

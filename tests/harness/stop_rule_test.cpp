@@ -154,6 +154,21 @@ TEST(StopRule, ADriftIsNotTakenForPrecision) {
   EXPECT_EQ(decide(drifting, in_time, serial), Verdict::more);
 }
 
+TEST(StopRule, ANumberOfSamplesIsNeitherMoreNorFewer) {
+  for (const std::size_t n : {1U, 7U, 25U}) {
+    const StopSettings exact = exactly(n, with_a_clock(stop_settings));
+    EXPECT_EQ(next_check(0, exact), n);
+    EXPECT_FALSE(out_of_budget(n - 1, 1e9, exact)) << "time does not end it";
+    EXPECT_TRUE(out_of_budget(n, 0, exact));
+    EXPECT_EQ(decide(std::vector<double>(n - 1, 1.0), in_time, exact), Verdict::more);
+  }
+  EXPECT_EQ(decide(std::vector<double>(7, 1.0), in_time, exactly(7, with_a_clock(stop_settings))),
+            Verdict::converged);
+  EXPECT_EQ(decide(std::vector<double>(1, 1.0), in_time, exactly(1, stop_settings)),
+            Verdict::budget_spent)
+      << "one sample has no interval";
+}
+
 TEST(StopRule, ChecksGrowByAFifth) {
   EXPECT_EQ(next_check(0, stop_settings), 10u);
   EXPECT_EQ(next_check(10, stop_settings), 12u);
