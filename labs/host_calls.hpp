@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,12 +36,19 @@ class HostCalls final : public gpubench::CallListener {
   std::size_t copied_bytes_ = 0;
 };
 
-// Of a right result: "", or that less was copied than any solution has to. What a program does to
-// memory by itself nobody sees here, and a GPU would not let it.
-inline std::string too_little_copied(std::size_t copied, std::size_t least) {
-  if (copied >= least) return {};
-  return "only " + std::to_string(copied) + " bytes were copied, of at least " +
-         std::to_string(least) + ": the host cannot touch a device's memory by itself";
-}
+// Every run has to do all of the work, the timed ones too. In the first one nothing at all shows in
+// the results, which say more.
+class WholeRuns {
+ public:
+  void expect(const std::string& what, std::size_t done, std::size_t least) const {
+    if (done >= least || (is_first_ && done == 0)) return;
+    throw std::runtime_error("only " + std::to_string(done) + " " + what + ", of at least " +
+                             std::to_string(least) + " in each run");
+  }
+  void end_run() { is_first_ = false; }
+
+ private:
+  bool is_first_ = true;
+};
 
 }  // namespace lab

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <stdexcept>
 
 #include "harness/bench/row_end.hpp"
@@ -60,7 +61,8 @@ Row row_of(const Instance& instance) {
 }
 
 Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& settings)
-    : platform_(platform), settings_(settings), row_(row_of(instance)) {
+    : platform_(platform), settings_(settings), row_(row_of(instance)),
+      memory_mark_(platform.memory_mark()) {
   platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
 }
 
@@ -113,6 +115,43 @@ const GpuRanks& Bench::ranks(std::int64_t count, double head_start) {
 
 void Bench::check(std::function<std::string(bool only_written)> wrong) {
   checks_.push_back(std::move(wrong));
+}
+
+void Bench::on_host(std::span<std::byte> results) {
+  std::memset(results.data(), poison_byte, results.size());
+  host_results_.push_back(results);
+}
+
+std::string Bench::results_file(const std::string& folder) const {
+  std::string name = row_.name;
+  std::ranges::replace(name, '/', '_');
+  return folder + "/" + name;
+}
+
+void Bench::keep_results() const {
+  std::ofstream file(results_file(settings_.kept_results), std::ios::binary);
+  platform_.keep_memory(file, memory_mark_);
+  for (const std::span<std::byte> results : host_results_) {
+    file.write(reinterpret_cast<const char*>(results.data()),
+               static_cast<std::streamsize>(results.size()));
+  }
+  if (!file.flush()) throw std::runtime_error("the results cannot be kept");
+}
+
+// Instead of a run: its results, as another process has left them.
+void Bench::judge_results() {
+  std::ifstream file(results_file(settings_.judged_results), std::ios::binary);
+  if (!file) throw WrongResult{"no results of it were kept"};
+  platform_.take_memory(file, memory_mark_);
+  for (const std::span<std::byte> results : host_results_) {
+    file.read(reinterpret_cast<char*>(results.data()),
+              static_cast<std::streamsize>(results.size()));
+  }
+  if (!file || file.peek() != std::ifstream::traits_type::eof()) {
+    throw WrongResult{"the results that were kept are those of another row"};
+  }
+  run_checks(!settings_.whole_grids);
+  throw Judged{};
 }
 
 void Bench::each_set(std::function<void()> contents) {
@@ -184,7 +223,17 @@ void Bench::add_cold_sets() {
   }
 }
 
+void Bench::run_checks(bool only_written) const {
+  if (checks_.empty()) throw std::logic_error("the bench function verifies nothing before run()");
+  for (const auto& check : checks_) {
+    if (const std::string wrong = check(only_written); !wrong.empty()) {
+      throw WrongResult{"verification failed: " + wrong};
+    }
+  }
+}
+
 void Bench::check_results(const Body& body) {
+  if (!settings_.judged_results.empty()) judge_results();
   const Stream stream;
   platform_.expect_results(settings_.whole_grids);
   body(stream);
@@ -192,12 +241,7 @@ void Bench::check_results(const Body& body) {
   const Observation observation = platform_.observe(work_.access);
   priced_ = observation.priced;
   if (settings_.profile) row_.launches = platform_.launches();
-  for (const auto& check : checks_) {
-    if (const std::string wrong = check(!observation.whole); !wrong.empty()) {
-      throw WrongResult{"verification failed: " + wrong};
-    }
-  }
-  if (checks_.empty()) throw std::logic_error("the bench function verifies nothing before run()");
+  settings_.kept_results.empty() ? run_checks(!observation.whole) : keep_results();
   row_.verified = priced_ ? "operation" : observation.whole ? "full" : "sampled";
   take_counters(observation);
 }

@@ -228,7 +228,7 @@ class Bench {
   template <class T, class Expected>
   void verify_host(std::span<T> got, Expected expected, Tolerance tolerance = {},
                    bool complete = false) {
-    std::memset(got.data(), poison_byte, got.size_bytes());
+    on_host(std::as_writable_bytes(got));
     check([=](bool only_written) {
       return check_on_host(got, expected, tolerance.relative, tolerance.absolute,
                            only_written && !complete);
@@ -238,7 +238,7 @@ class Bench {
   // `got`, on the host and poisoned here, must after one run of the body hold what `from` holds.
   template <class T>
   void verify_copy(std::span<T> got, const Operand<T>& from) {
-    std::memset(got.data(), poison_byte, got.size_bytes());
+    on_host(std::as_writable_bytes(got));
     check([=](bool) -> std::string {
       std::vector<T> want(from.size());
       CUDA_CHECK(
@@ -326,6 +326,11 @@ class Bench {
   void prepare(std::function<void(std::size_t set)> contents);
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
   void add_cold_sets();
+  void on_host(std::span<std::byte> results);
+  std::string results_file(const std::string& folder) const;
+  void keep_results() const;
+  void judge_results();
+  void run_checks(bool only_written) const;
   void check_results(const Body& body);
   Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);
   void note_evidence(const Timing& timing);
@@ -340,6 +345,8 @@ class Bench {
   std::unique_ptr<GpuRanks> ranks_;
   DeviceBuffer<char> head_start_;
   double head_start_seconds_ = 0;
+  std::uint64_t memory_mark_;
+  std::vector<std::span<std::byte>> host_results_;
   bool priced_ = false;
   bool only_describes_ = false;
   bool blocks_host_ = false;

@@ -10,6 +10,10 @@ struct Skipped {
   std::string reason;
 };
 
+inline constexpr const char* judged_right = "the results are right";
+// Results that another process had kept are right; there is no time of them here.
+struct Judged {};
+
 // The row has failed, and no time of it is worth anything.
 struct WrongResult {
   std::string what;

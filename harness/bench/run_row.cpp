@@ -36,6 +36,8 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
     row = bench.row();
   } catch (const Skipped& skipped) {
     end_as(Outcome::skipped, skipped.reason);
+  } catch (const Judged&) {
+    end_as(Outcome::skipped, judged_right);
   } catch (const WrongResult& wrong) {
     end_as(Outcome::failed, wrong.what);
   } catch (const CudaError& error) {

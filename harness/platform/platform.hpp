@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,9 +95,18 @@ class Platform {
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:
   // an entry per launch. Only the model can.
   virtual void set_explaining(bool) {}
+  // What memory that was allocated since a mark holds, out of one process and into another that
+  // made the same allocations. Only the model can.
+  virtual std::uint64_t memory_mark() const { return 0; }
+  virtual void keep_memory(std::ostream&, std::uint64_t) const { no_kept_results(); }
+  virtual void take_memory(std::istream&, std::uint64_t) { no_kept_results(); }
   virtual std::vector<Explanation> explanations() const { return {}; }
 
  private:
+  [[noreturn]] static void no_kept_results() {
+    throw UsageError("--keep_results and --judge_results need the model device");
+  }
+
   double known_clock_hz_ = 0;
 };
 

@@ -64,6 +64,9 @@ What it writes
                                       default) or as PTX from nvcc. CONDUCT makes it behave as badly
                                       as CUDA allows: late,slow,random=SEED,shift=BYTES
   --whole_grids                       on the model: run every block of a kernel, not a sample
+  --keep_results=DIR                  on the model, for untrusted code: write results to files in DIR
+                                      and do not check them
+  --judge_results=DIR                 check the results in DIR; run no kernel
   --version                           print version, commit and compiler
 The --benchmark_ flags are Google Benchmark's and mean the same, except that min_time is an upper
 limit here.

@@ -151,6 +151,8 @@ Flags own_flags(Options& o) {
       {"row_limit", [&o](auto& f, auto& v) { o.row_limit = number<double>(f, v); }},
       {"profile", sets(o.bench.profile)},
       {"whole_grids", sets(o.bench.whole_grids)},
+      {"keep_results", sets_given(o.bench.kept_results, "DIR: needs the name of a folder")},
+      {"judge_results", sets_given(o.bench.judged_results, "DIR: needs the name of a folder")},
       {"conditions", sets_given(o.conditions, "FILE: needs the name of a file")},
       {"predict", sets(o.predict)},
       {"roofs", sets(o.roofs)},

@@ -20,6 +20,8 @@ constexpr unsigned transform_threads = 256, transform_rounds = 1;
 
 // What a step works on, while a program runs.
 const float* weights = nullptr;
+// What the present run has queued so far.
+std::size_t steps = 0, transformed = 0;
 
 __global__ void step_kernel(const float* in, unsigned step, float* loss) {
   const float x = paced_work::after(in[threadIdx.x], step_rounds);
@@ -44,14 +46,16 @@ void check_train(Bench& bench, unsigned n) {
   bench.work({.items = 1.0 * n});
   bench.blocks_host();
   unsigned waits = 0;
-  std::size_t copied = 0;
-  bench.check([&](bool) { return lab::too_little_copied(copied, n * sizeof(float)); });
+  lab::WholeRuns runs;
   bench.run([&](cudaStream_t s) {
     weights = in.data();
+    steps = 0;
     const lab::HostCalls counted;
     lab::train(on_device.data(), losses.data(), n, s);
     waits = counted.waits();
-    copied = counted.copied_bytes();
+    runs.expect("steps were queued", steps, n);
+    runs.expect("bytes were copied", counted.copied_bytes(), n * sizeof(float));
+    runs.end_run();
   });
   bench.counter("host_waits", waits);
 }
@@ -63,19 +67,21 @@ void check_pipeline(Bench& bench, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) from.data()[i] = values(i);
   bench.verify_host(to.span(), paced_work::Expected<Generator<float>>{values, transform_rounds}, {},
                     true);
-  std::size_t copied = 0;
-  bench.check([&](bool) { return lab::too_little_copied(copied, 2 * n * sizeof(float)); });
   const double bytes = static_cast<double>(n) * sizeof(float);
   bench.work({.useful_bytes = 2 * bytes});
   bench.blocks_host();
   const gpubench::Lanes lanes(lab::streams);
   std::array<cudaStream_t, lab::streams> streams{};
   for (unsigned i = 0; i < lab::streams; ++i) streams[i] = lanes[i];
+  lab::WholeRuns runs;
   bench.run([&](cudaStream_t s) {
     const lab::HostCalls counted;
     lanes.fork(s);
+    transformed = 0;
     lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
-    copied = counted.copied_bytes();
+    runs.expect("words were transformed", transformed, n);
+    runs.expect("bytes were copied", counted.copied_bytes(), 2 * n * sizeof(float));
+    runs.end_run();
     lanes.join(s);
   });
   const auto alone = [&](void* target, const void* source, cudaMemcpyKind kind) {
@@ -119,10 +125,12 @@ GPU_BENCHMARK(lab, timed)->Axis("part", {"train", "pipeline"});
 }  // namespace
 
 void train_step(unsigned step, float* loss, cudaStream_t stream) {
+  ++steps;
   gpubench::launch(step_kernel, 1, step_threads, 0, stream, weights, step, loss);
 }
 
 void transform(const float* in, float* out, std::size_t n, cudaStream_t stream) {
+  transformed += n;
   const auto blocks = static_cast<unsigned>((n + transform_threads - 1) / transform_threads);
   gpubench::launch(transform_kernel, blocks, transform_threads, 0, stream, in, out, n);
 }

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .box import Box
 from .course import Lab, LabError
+from .guarded import UnguardedError, guarded
+from .policy import ForbiddenError
 from .sandbox import Limits, run
 
 
@@ -18,12 +21,17 @@ class CompileError(Exception):
 
 Look = Callable[[Path], None]
 
+# What says that a unit is compiled for guarded.py to read (labs.cmake).
+PLAIN = "-fno-jump-tables"
+
 
 @dataclass(frozen=True)
 class Program:
     path: Path
     unit: Path  # the object file with the solution
     warnings: tuple[str, ...] = ()  # the compiler's, of the solution
+    judge: Path | None = None  # a program of the same rows without any solution
+    is_guarded: bool = False
 
 
 def _ninja(build: Path, *words: str) -> str:
@@ -52,10 +60,14 @@ def prepare(lab: Lab, build: Path, kind: str = "") -> None:
 def _commands(lab: Lab, build: Path, kind: str) -> tuple[list[str], list[str]]:
     """How ninja would compile the unit and link the program."""
     target = f"lab-{lab.number}{kind}"
-    lines = [line for line in _ninja(build, "-t", "commands", target).splitlines() if line.strip()]
+    lines = _ninja(build, "-t", "commands", target).splitlines()
     unit = next(line for line in lines if f"{lab.folder.name}/unit.cu" in line and " -c " in line)
-    link = lines[-1].removeprefix(": && ").removesuffix(" && :")
-    return shlex.split(unit), shlex.split(link)
+    return shlex.split(unit), _link_command(build, target)
+
+
+def _link_command(build: Path, target: str) -> list[str]:
+    last = _ninja(build, "-t", "commands", "-s", target).strip()
+    return shlex.split(last.removeprefix(": && ").removesuffix(" && :"))
 
 
 def _without(words: list[str], flag: str, count: int = 1) -> list[str]:
@@ -65,6 +77,82 @@ def _without(words: list[str], flag: str, count: int = 1) -> list[str]:
     return words[:at] + words[at + count :]
 
 
+def _readable(lab: Lab, words: list[str]) -> tuple[Path, ...]:
+    """What the compiler may see beside the system: what a solution may include, and no answer."""
+    root = lab.folder.parents[1]
+    files = [lab.folder / name for name in ("interface.cuh", "given.cuh", "unit.cu")]
+    headers = [Path(words[i + 1]).parent for i, word in enumerate(words) if word == "-include"]
+    shared = [root / "harness", root / "kernels", *sorted(root.glob("labs/*.hpp"))]
+    return tuple(path for path in (*shared, *files, *headers) if path.exists())
+
+
+def _compiled(
+    lab: Lab, build: Path, words: list[str], solution: Path, into: Path, output: Path
+) -> tuple[str, ...]:
+    """Runs the compiler; its warnings of the solution. CompileError."""
+    if Path(words[0]).name in ("ccache", "sccache"):  # whose store a submission may not write to
+        words = words[1:]
+    words = [word for word in words if not word.startswith("-DLAB_SOLUTION=") and word != "-MD"]
+    # A matter of style is told, and costs nothing.
+    words = [word for word in words if not word.startswith("-Werror")]
+    words = _without(_without(words, "-MT", 2), "-MF", 2)
+    words[words.index("-o") + 1] = str(output)
+    words.append(f'-DLAB_SOLUTION="{solution}"')
+    box = Box((*_readable(lab, words), solution.parent), (into,))
+    # Of the commands that ninja runs, the paths are relative to the build folder.
+    words = [str(build / word) if (build / word).is_file() else word for word in words]
+    done = run(words, into, Limits(seconds=60, memory_bytes=2 << 30), box=box)
+    if done.why:
+        raise CompileError(f"the compiler {done.why}")
+    if done.returncode != 0:
+        raise CompileError("\n".join(plain_messages(done.stderr, solution)))
+    return tuple(line for line in plain_messages(done.stderr, solution) if " warning" in line)
+
+
+def _assemble(text: str, unit: Path, compiler: str) -> bool:
+    source = unit.with_suffix(".s")
+    source.write_text(text, encoding="utf-8", errors="surrogateescape")
+    words = [compiler, "-c", str(source), "-o", str(unit)]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
+    """Makes the object of the assembly, without what could harm, and returns the numbers that it
+    hands over. ForbiddenError."""
+    try:
+        text, numbers = guarded(assembly.read_text(encoding="utf-8", errors="surrogateescape"))
+    except UnguardedError as error:
+        raise ForbiddenError(*error.args) from None
+    if not _assemble(text, unit, compiler):
+        raise ForbiddenError("has names or data that the assembler does not take")
+    return numbers
+
+
+def _link(words: list[str], build: Path, program: Path) -> None:
+    words[words.index("-o") + 1] = str(program)
+    linked = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
+    if linked.returncode != 0:
+        raise CompileError(linked.stderr.strip())
+
+
+def _judge(lab: Lab, build: Path, into: Path, numbers: dict[str, list[str]], compiler: str) -> Path:
+    """The program that judges, which has none of a solution but the numbers it hands over."""
+    target = f"lab-{lab.number}-judge"
+    if not numbers:
+        return build / target
+    text = "".join(
+        f".globl {name}\n{name}:\n" + "".join(f"{line}\n" for line in lines)
+        for name, lines in numbers.items()
+    )
+    if not _assemble(f".section .rodata\n{text}", into / "numbers.o", compiler):
+        raise LabError(f"{target}: the numbers of a solution did not assemble")
+    words = _link_command(build, target)
+    stand_ins = tuple(f"-Wl,--defsym={name}=" for name in numbers)
+    words = [word for word in words if not word.startswith(stand_ins)]
+    _link([*words, str(into / "numbers.o")], build, into / target)
+    return into / target
+
+
 def compile_solution(
     lab: Lab, build: Path, solution: Path, into: Path, kind: str = "", look: Look | None = None
 ) -> Program:
@@ -72,36 +160,35 @@ def compile_solution(
 
     `look` sees the object file before anything is linked, and may raise. CompileError, LabError.
     """
-    unit, link = _commands(lab, build, kind)
-    unit = [word for word in unit if not word.startswith("-DLAB_SOLUTION=") and word != "-MD"]
-    # A matter of style is told, and costs nothing.
-    unit = [word for word in unit if not word.startswith("-Werror")]
-    unit = _without(_without(unit, "-MT", 2), "-MF", 2)
-    old = unit[unit.index("-o") + 1]
-    new = into / "solution.o"
-    unit[unit.index("-o") + 1] = str(new)
-    unit.append(f'-DLAB_SOLUTION="{solution.resolve()}"')
-    # Of the commands that ninja runs, the paths are relative to the build folder.
-    done = run(unit, build, Limits(seconds=60), keep=("PATH", "CCACHE_DISABLE"))
-    if done.why:
-        raise CompileError(f"the compiler {done.why}")
-    if done.returncode != 0:
-        raise CompileError("\n".join(plain_messages(done.stderr, solution)))
+    words, link = _commands(lab, build, kind)
+    old, new = words[words.index("-o") + 1], into / "solution.o"
+    source = into / "source" / solution.name
+    source.parent.mkdir()
+    source.write_bytes(solution.read_bytes())  # nothing lies beside it that it could include
+    made = into / "compiled"
+    made.mkdir()
+    is_guarded = PLAIN in words
+    compiler = next(word for word in words if Path(word).name not in ("ccache", "sccache"))
+    numbers: dict[str, list[str]] = {}
+    if is_guarded:
+        words[words.index("-c")] = "-S"
+        warnings = _compiled(lab, build, words, source, made, made / "solution.s")
+        numbers = _guard(made / "solution.s", new, compiler)
+    else:
+        warnings = _compiled(lab, build, words, source, made, made / "solution.o")
+        (made / "solution.o").rename(new)
     if look:
         look(new)
     program = into / f"lab-{lab.number}{kind}"
     link = [str(new) if word == old else word for word in link]
-    link[link.index("-o") + 1] = str(program)
-    linked = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
-    if linked.returncode != 0:
-        raise CompileError(linked.stderr.strip())
-    warnings = [line for line in plain_messages(done.stderr, solution) if " warning" in line]
-    return Program(program, new, tuple(warnings))
+    _link(link, build, program)
+    judge = None if kind else _judge(lab, build, into, numbers, compiler)
+    return Program(program, new, warnings, judge, is_guarded)
 
 
 def plain_messages(text: str, solution: Path) -> list[str]:
     """The compiler's about the solution, by its short name, and all errors, which come first."""
-    lines = text.strip().replace(str(solution.resolve()), solution.name).splitlines()
+    lines = text.strip().replace(str(solution), solution.name).splitlines()
     errors = [line for line in lines if " error: " in line]
     own = [line for line in lines if line.startswith(solution.name) and line not in errors]
     return (errors + own or lines)[:12]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from . import expected, handout, show
 from .build import prepare
@@ -24,18 +26,23 @@ def submission_in(folder: Path) -> Submission:
     return Submission(folder / "solution.cuh", folder / "answers.toml")
 
 
+def seed_of(options: argparse.Namespace) -> int:
+    return options.seed if options.seed is not None else fresh_seed()
+
+
 def check(lab: Lab, options: argparse.Namespace) -> Report:
     submission = Submission(
         options.solution or lab.folder / "solution.cuh",
         options.answers or lab.folder / "answers.toml",
     )
-    seed = options.seed if options.seed is not None else fresh_seed(options.student)
+    if not os.path.lexists(submission.solution):
+        raise LabError(f"{submission.solution}: No such file or directory")
     return grade(
         lab,
         submission,
         options.build,
         device=device_for(lab, options.build, options.device),
-        seed=seed,
+        seed=seed_of(options),
         predict_first=not options.no_predictions,
     )
 
@@ -105,9 +112,8 @@ def command_export(options: argparse.Namespace) -> int:
 def command_gradescope(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     submission = submission_in(options.submission)
-    seed = fresh_seed(options.student)
     device = device_for(lab, options.build, options.device)
-    report = grade(lab, submission, options.build, device=device, seed=seed)
+    report = grade(lab, submission, options.build, device=device, seed=seed_of(options))
     options.results.parent.mkdir(parents=True, exist_ok=True)
     options.results.write_text(json.dumps(show.as_gradescope(report), indent=2) + "\n")
     return 0
@@ -116,23 +122,41 @@ def command_gradescope(options: argparse.Namespace) -> int:
 def command_class(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     device = device_for(lab, options.build, options.device)
+    prepare(lab, options.build)
     students = sorted(path for path in options.folder.iterdir() if path.is_dir())
     if not students:
         raise LabError(f"{options.folder}: no folder in it; expected one per student")
     with options.csv.open("w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, show.SUMMARY_COLUMNS)
         table.writeheader()
+        ungraded = 0
         for folder in students:
-            report = grade(
-                lab,
-                submission_in(folder),
-                options.build,
-                device=device,
-                seed=fresh_seed(folder.name),
-            )
-            table.writerow(show.as_summary(folder.name, report))
-            print(f"{folder.name}: {show.points(report.points)}", flush=True)
-    return 0
+            name = os.fsencode(folder.name).decode("utf-8", "replace")
+            row = graded_student(lab, folder, name, device, options)
+            ungraded += "total" not in row
+            table.writerow(row)
+            file.flush()
+            told = show.points(row["total"]) if "total" in row else row["remark"]
+            print(f"{show.plain(name)}: {told}", flush=True)
+    return 1 if ungraded else 0
+
+
+def graded_student(
+    lab: Lab, folder: Path, name: str, device: str, options: argparse.Namespace
+) -> dict[str, Any]:
+    """A row of the table. Whatever is wrong with one student's files, the others have theirs."""
+    if folder.is_symlink():
+        return show.as_ungraded(name, lab.folder.name, "a link, and no folder of its own")
+    try:
+        report = grade(
+            lab, submission_in(folder), options.build, device=device, seed=seed_of(options)
+        )
+    except LabError as error:
+        return show.as_ungraded(name, lab.folder.name, str(error))
+    except Exception as error:  # the next student is not to suffer from it
+        what = f"the checker failed: {type(error).__name__}: {error}"
+        return show.as_ungraded(name, lab.folder.name, what)
+    return show.as_summary(name, report)
 
 
 def command_expected(options: argparse.Namespace) -> int:
@@ -166,7 +190,9 @@ def parser() -> argparse.ArgumentParser:
             default="auto",
             help=f"auto (this machine's GPU, else {MODEL}), cuda or model:NAME",
         )
-        sub.add_argument("--student", default="", help="whose seed to use, instead of a new one")
+        sub.add_argument(
+            "--seed", type=int, help="of inputs and shapes, to repeat a check; else a new one"
+        )
 
     add("list", command_list, "List the labs; also without any command.")
     sub = add("check", command_check, "Check a lab: 'scripts/lab 02' is short for it.")
@@ -175,7 +201,6 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--watch", action="store_true", help="again whenever a file is saved")
     sub.add_argument("--solution", type=Path, help="instead of the lab's solution.cuh")
     sub.add_argument("--answers", type=Path, help="instead of the lab's answers.toml")
-    sub.add_argument("--seed", type=int, help="of inputs and shapes, to repeat a check")
     sub.add_argument("--no-predictions", action="store_true", help="run without them: no points")
     sub.add_argument("--setup", action="store_true", help=argparse.SUPPRESS)
     sub = add("hint", command_hint, "A hint; there are three per lab, each says more.")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import math
+import os
 import re
 import secrets
 import tempfile
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import policy
+from . import box, policy
 from .build import CompileError, Look, Program, compile_solution, prepare
 from .counters import grade_counters
-from .course import Lab, is_right, read_toml, seals
+from .course import Lab, LabError, is_right, seals
 from .device import CUDA, MODEL, is_model
 from .report import Part, Report, Submission
 from .running import run_rows
@@ -23,11 +24,9 @@ from .sandbox import Limits
 from .timing import grade_time, modelled_reference, run_reference
 
 
-def fresh_seed(student: str = "") -> int:
-    """Nobody's: new each time. A student's: always the same, so that a grade can be repeated."""
-    if not student:
-        return secrets.randbelow(1 << 30)
-    return int.from_bytes(hashlib.sha256(student.encode()).digest()[:4], "little") >> 2
+def fresh_seed() -> int:
+    """One that nobody can know before; the report names it, so that a grade can be repeated."""
+    return secrets.randbelow(1 << 62)
 
 
 def grade(
@@ -51,7 +50,7 @@ def grade(
             "(--no-predictions does without, and without their points)"
         )
         return report
-    faults = policy.source_faults(lab, submission.solution)
+    text, faults = policy.source_faults(lab, submission.solution)
     if faults:
         correctness.lines += [f"not compiled: {fault}" for fault in faults]
         return report
@@ -59,10 +58,15 @@ def grade(
     prepare(lab, build)
     with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
         here = Path(folder)
+        # As it was read: a submission cannot change behind its reader's back.
+        solution = here / "solution.cuh"
+        solution.write_text(text, encoding="utf-8")
+        submission = Submission(solution, submission.answers)
         look = partial(policy.look_at, lab)
         program = compiled(lab, build, submission, here, correctness, "", look)
         if program is None:
             return report
+        report.isolation = isolation(program)
         report.rows = grade_correctness(program, here, model, seed, correctness, limits)
         # The model sees what a GPU does not: races, what is out of bounds, what each line costs.
         # The GPU has the last word on results, and on time.
@@ -71,7 +75,11 @@ def grade(
             measured = run_on_gpu(lab, build, submission, here, device, seed, correctness, limits)
         if correctness.points < correctness.of:
             return report
-        grade_counters(lab, program, here, model, seed, report.rows, report.part("counters"))
+        counters = report.part("counters")
+        try:
+            grade_counters(lab, program, here, model, seed, report.rows, counters)
+        except LabError as error:
+            counters.lines.append(str(error))
         time = report.part("time")
         if measured and lab.reference.exists():
             reference = run_reference(lab, build, here, device, seed, CUDA)
@@ -80,6 +88,13 @@ def grade(
             known, source = modelled_reference(lab, build, here, model, seed)
             grade_time(report.rows, known, source, time)
     return report
+
+
+def isolation(program: Program) -> str:
+    """What kept the submission from the rest of this machine, in words."""
+    kind = box.kind()
+    where = "in no sandbox, as this machine has none" if kind == box.NONE else f"in {kind}"
+    return where if program.is_guarded else f"{where}, its code unguarded"
 
 
 def compiled(
@@ -126,9 +141,43 @@ def run_on_gpu(
     return grade_correctness(program, folder, device, seed, part, limits)
 
 
+def submitted_answers(lab: Lab, submission: Submission, part: Part) -> dict[str, Any]:
+    """None where the file is not there, or, as `part` is told, where it is none."""
+    if not os.path.lexists(submission.answers):
+        return {}
+    try:
+        text = policy.text_of(submission.answers, lab.folder / "reference" / "answers.toml")
+        return tomllib.loads(text)
+    except policy.UnreadableError as error:
+        part.lines.append(f"{submission.answers.name}: {error}")
+    except RecursionError:
+        part.lines.append(f"{submission.answers.name}: nested too deep")
+    except ValueError as error:  # TOML's own, and numbers that have no end
+        part.lines.append(f"{submission.answers.name}: {error}")
+    return {}
+
+
+def finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def shortened(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return "what it holds"
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
 def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]:
     """The questions that have no number yet."""
-    given = read_toml(submission.answers) if submission.answers.exists() else {}
+    given = submitted_answers(lab, submission, part)
     sealed = seals(lab)
     unanswered = []
     right = 0
@@ -140,16 +189,13 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
             part.lines.append(f"no question is called {key}: {instead}")
     for prediction in lab.predictions:
         value = given.get(prediction.id)
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
+        number = finite(value)
+        if number is None:
             unanswered.append(prediction.id)
             part.lines.append(f"open   {prediction.id}: {prediction.question}")
             if value not in (None, "?"):
-                part.lines[-1] += f" ({value!r} is not a number)"
-        elif is_right(lab, prediction, float(value), sealed[prediction.id]):
+                part.lines[-1] += f" ({shortened(value)} is not a number)"
+        elif is_right(lab, prediction, number, sealed[prediction.id]):
             right += 1
             part.lines.append(f"right  {prediction.id} = {value}")
         else:

@@ -1,109 +1,88 @@
 """What a solution may consist of: device code, and nothing that could reach for the checker.
 
-Two looks, since each sees what the other cannot. The source, which may have no macros, so that none
-hides a word. And the object file: whatever the source looked like, only functions on
-the list can be called, and no code can run before main().
+Three looks, since each sees what the others cannot: at the text (source.py), at the assembly that
+the compiler makes of it (guarded.py), and here at the object, which may call nothing but what is on
+a list.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import subprocess
 from pathlib import Path
 
+from . import source
 from .course import Lab, LabError
+
+MOST_SOURCE_BYTES = 256 << 10
 
 
 class ForbiddenError(Exception):
-    """The compiled solution does what it must not; the arguments are the reasons, a line each."""
+    """The solution does what it must not; the arguments are the reasons, a line each."""
 
 
-INCLUDES = {
-    "cuda_runtime.h",
-    "cuda_fp16.h",
-    "cuda_bf16.h",
-    "mma.h",
-    "cooperative_groups.h",
-    "cuda_pipeline_primitives.h",
-    "dynamic_shared.hpp",
-    "warp_mma.hpp",
-    "math.h",
-    "cmath",
-    "cfloat",
-    "climits",
-    "cstdint",
-    "cstddef",
-    "limits",
-}
-WORDS = {
-    "asm": "inline assembly",
-    "__asm__": "inline assembly",
-    "__asm": "inline assembly",
-    "__attribute__": "an attribute of the compiler",
-    "thread_local": "a variable of the host's threads",
-    "throw": "an exception",
-    "gpubench": "the harness's own code",
-    "lab": "the checker's own code",
-}
+class UnreadableError(Exception):
+    """A submission's file that is no plain text file of its own; the argument says what it is."""
+
+
+OF_LIBM = (
+    r"(fma|a?(sin|cos|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sqrt|rsqrt|cbrt"
+    r"|rcbrt|hypot|erf|erfc|fabs|floor|ceil|l?l?r(int|ound)|nearbyint|trunc|fmin|fmax|fmod|copysign"
+    r"|ldexp|sincos)f?"
+)
+OF_CUDA = (
+    r"(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*|atomicAdd)"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div)_rn"
+)
+OF_THE_MODEL = (
+    r"gpubench::model::(dynamic_shared_memory|shuffle|ballot|round_to|round_to_tf32|value_of"
+    r"|multiply_matrices|multiply_warpgroup_tiles|multiply_shared|load_matrices|commit_products"
+    r"|wait_for_products|copy_asynchronously|commit_copies|wait_for_copies|grid_barrier)"
+)
 # What a compiled unit without any trick calls: the emulator's hooks, CUDA's language as the model
-# has it, and libm.
+# has it, and libm. No atomics of the host's: those of a kernel are CUDA's.
 ALLOWED = re.compile(
-    r"(_GLOBAL_OFFSET_TABLE_|__tsan_\w+|__sanitizer_cov_\w+|__tls_get_addr|mem(cpy|move|set)"
-    r"|_Unwind_Resume|__gxx_personality_v0|std::terminate\(\)"
-    r"|(fma|a?(sin|cos|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sqrt|rsqrt|cbrt"
-    r"|hypot|erf|erfc|fabs|floor|ceil|l?l?r(int|ound)|nearbyint|trunc|fmin|fmax|fmod|copysign|ldexp"
-    r"|sincos)f?"
-    r"|(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*|atomic\w+)(\(.*)?"
-    r"|TLS (init|wrapper) function for .*"
-    r"|gpubench::model::.*)"
+    r"_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem(cpy|move|set)|__sanitizer_cov_trace_pc"
+    r"|__tsan_(init|func_entry|func_exit|(unaligned_)?(read|write)\d+|(read|write)_range)"
+    r"|gpubench_guard(_enter|_leave)?"
+    rf"|{OF_LIBM}|{OF_CUDA}|{OF_THE_MODEL}"
 )
 
 
-def source_faults(lab: Lab, solution: Path) -> list[str]:
-    """What the text of the solution must not have, with its line."""
+def text_of(path: Path, reference: Path | None = None) -> str:
+    """UnreadableError, unless `path` is a small file of its own, in UTF-8, and not `reference`."""
     try:
-        text = solution.read_text(encoding="utf-8")
+        # Not through links, which may lead to an answer; nor waiting for who writes into a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise LabError(f"{solution}: {error.strerror}") from None
+        if path.is_symlink():
+            raise UnreadableError("a link, and no file of its own") from None
+        raise UnreadableError(error.strerror or "not readable") from None
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise UnreadableError("not a file")
+        if found.st_size > MOST_SOURCE_BYTES:
+            raise UnreadableError(f"larger than {MOST_SOURCE_BYTES >> 10} KiB")
+        data = file.read(MOST_SOURCE_BYTES + 1)
+    if reference and reference.exists() and os.path.samestat(found, reference.stat()):
+        if not path.samefile(reference) or path.absolute() != reference.absolute():
+            raise UnreadableError("the reference under another name")
+    try:
+        return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise LabError(f"{solution}: not a text in UTF-8") from None
-    code = without_comments(text)
-    faults = []
-    for number, line in enumerate(code.splitlines(), 1):
-        where = f"{solution.name}:{number}"
-        for trick, what in (("\\", "a backslash"), ("%:", "a digraph"), ("??", "a trigraph")):
-            if trick in line:
-                faults.append(f"{where}: {what} has no place in a solution")
-        directive = re.match(r"\s*#\s*(\w+)\s*(.*)", line)
-        if directive:
-            name, rest = directive.groups()
-            included = re.match(r'[<"]([^>"]+)[>"]', rest)
-            if name == "include" and included and included[1] in INCLUDES:
-                continue
-            if name == "pragma":
-                continue
-            why = (
-                f"a solution may include {', '.join(sorted(INCLUDES))}"
-                if name == "include"
-                else "a solution is what it looks like, wherever it is compiled: no macros, no #if"
-            )
-            faults.append(f"{where}: {line.strip()}: {why}")
-            continue
-        for word in re.findall(r"[A-Za-z_]\w*", line):
-            if word in WORDS:
-                faults.append(f"{where}: {word}: {WORDS[word]} has no place in a solution")
-    return faults
+        raise UnreadableError("not a text in UTF-8") from None
 
 
-def without_comments(text: str) -> str:
-    """The text with comments and strings blanked, lines kept."""
-    pattern = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'", re.S)
-
-    def blank(found: re.Match[str]) -> str:
-        token = found[0]
-        return token if token.startswith('"') else re.sub(r"[^\n]", " ", token)
-
-    return pattern.sub(blank, text)
+def source_faults(lab: Lab, solution: Path) -> tuple[str, list[str]]:
+    """The solution's text, and what it must not have, with its line."""
+    try:
+        text = text_of(solution, lab.reference)
+    except UnreadableError as error:
+        return "", [f"{solution.name}: {error}"]
+    return text, source.faults_of(text, solution.name)
 
 
 def look_at(lab: Lab, unit: Path) -> None:
@@ -114,21 +93,21 @@ def look_at(lab: Lab, unit: Path) -> None:
         text=True,
         check=True,
     ).stdout
-    names = [line.split()[0] for line in listed.splitlines()]
+    names = [line.split()[0].removeprefix("gpubench_guarded_") for line in listed.splitlines()]
     demangled = subprocess.run(
         ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True
     ).stdout.splitlines()
     faults = []
     for clear in demangled:
         plain = clear.split("(")[0]
-        if ALLOWED.fullmatch(clear) or plain in lab.host_code:
+        if ALLOWED.fullmatch(plain) or plain in lab.host_code:
             continue
         faults.append(f"calls {plain}, which this lab does not allow")
     sections = subprocess.run(
         ["objdump", "--section-headers", str(unit)], capture_output=True, text=True, check=True
     ).stdout
-    # The instrumentation itself has one, with a priority behind its name.
-    if re.search(r"\.(init_array|ctors|preinit_array)\s", sections):
+    # The instrumentation itself has one, with this priority behind its name.
+    if re.search(r"\.(init_array|ctors|preinit_array|fini_array)(?!\.00099)\S*\s", sections):
         faults.append("has code that runs before the checker does: a global that is computed")
     if faults:
         raise ForbiddenError(*faults)

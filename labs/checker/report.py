@@ -26,6 +26,7 @@ class Report:
     seed: int
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)  # that were run, by name
+    isolation: str = ""  # what kept it from the rest of the machine; nothing of it has run: ""
 
     @property
     def points(self) -> float:

@@ -1,16 +1,28 @@
-"""Runs a lab's program, and reads what it wrote."""
+"""Runs a lab's program, and has another one judge what it has computed.
+
+The program holds a submission. It runs in a box, knows neither what is expected nor where its
+results are judged, and leaves what its memory holds in a folder of its own. The judge is a program
+of the same rows in which there is no submission: it works out what is expected, from the same seed,
+and looks at what was left only when nothing of the other is alive any more.
+"""
 
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .box import Box
 from .build import Program
 from .course import LabError
 from .device import is_model
-from .sandbox import Limits, run
+from .sandbox import Ended, Limits, run
+
+RIGHT = "the results are right"  # harness/bench/row_end.hpp
 
 
 @dataclass(frozen=True)
@@ -20,55 +32,96 @@ class Ran:
     diagnoses: tuple[str, ...] = ()  # the emulator's: what, where and who
 
 
+@contextmanager
+def _folder(here: Path) -> Iterator[Path]:
+    """A new one, which the program may write to and nobody uses twice."""
+    with tempfile.TemporaryDirectory(prefix="run-", dir=here) as folder:
+        (Path(folder) / "results").mkdir()
+        yield Path(folder)
+
+
+def _run(
+    program: Program, here: Path, device: str, seed: int, flags: tuple[str, ...], limits: Limits
+) -> Ended:
+    command = [str(program.path), f"--device={device}", f"--seed={seed}", *flags]
+    if is_model(device):
+        command.append(f"--keep_results={here / 'results'}")
+    box = Box((program.path,), (here,), devices=not is_model(device))
+    return run(command, here, limits, box=box)
+
+
+def _rows_of(ended: Ended) -> dict[str, dict[str, Any]]:
+    """ValueError."""
+    try:
+        return {row["name"]: row for row in json.loads(ended.stdout)["benchmarks"]}
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError from error
+
+
 def run_rows(
     program: Program, here: Path, device: str, seed: int, *flags: str, limits: Limits | None = None
 ) -> Ran:
-    modelled = ["--whole_grids"] if is_model(device) else []
-    ended = run(
-        [
-            str(program.path),
-            f"--device={device}",
-            f"--seed={seed}",
-            "--benchmark_format=json",
-            *modelled,
-            *flags,
-        ],
-        here,
-        limits,
-    )
-    if ended.why:
-        return Ran({}, ended.why)
-    mark = "model device: "
-    said = ended.stderr.strip().splitlines()
-    diagnoses = tuple(line.removeprefix(mark) for line in said if line.startswith(mark))
-    try:
-        rows = {row["name"]: row for row in json.loads(ended.stdout)["benchmarks"]}
-    except (json.JSONDecodeError, KeyError, TypeError):
-        return Ran({}, f"broke off: {said[-1] if said else 'it wrote no results'}")
+    flags = (*flags, "--benchmark_format=json", *(["--whole_grids"] if is_model(device) else []))
+    limits = limits or Limits()
+    with _folder(here) as folder:
+        ended = _run(program, folder, device, seed, flags, limits)
+        if ended.why:
+            return Ran({}, ended.why)
+        mark = "model device: "
+        said = ended.stderr.strip().splitlines()
+        diagnoses = tuple(line.removeprefix(mark) for line in said if line.startswith(mark))
+        try:
+            rows = _rows_of(ended)
+        except ValueError:
+            if diagnoses:
+                return Ran({}, f"ended in {diagnoses[0]}")
+            return Ran({}, f"broke off: {said[-1] if said else 'it wrote no results'}")
+        if is_model(device):
+            _judge(program, folder, device, seed, flags, rows)
     return Ran(rows, diagnoses=diagnoses)
+
+
+def _judge(
+    program: Program,
+    folder: Path,
+    device: str,
+    seed: int,
+    flags: tuple[str, ...],
+    rows: dict[str, dict[str, Any]],
+) -> None:
+    """Marks every row whose results are not right, or not there, as failed."""
+    if program.judge is None:
+        raise LabError(f"{program.path.name}: there is nobody to judge its results")
+    command = [str(program.judge), f"--device={device}", f"--seed={seed}", *flags]
+    command.append(f"--judge_results={folder / 'results'}")
+    box = Box((program.judge, folder))
+    ended = run(command, folder, Limits(seconds=200), box=box)
+    try:
+        judged = _rows_of(ended)
+    except ValueError:
+        raise LabError(f"{program.judge}: {ended.why or ended.stderr.strip()}") from None
+    for name, row in rows.items():
+        if row.get("error_occurred") or row.get("skipped"):
+            continue
+        verdict = judged.get(name, {})
+        if verdict.get("skipped") and verdict.get("skip_reason") == RIGHT:
+            continue
+        row["error_occurred"] = True
+        row["error_message"] = verdict.get("error_message", "its results were not judged")
 
 
 def explained(
     program: Program, here: Path, device: str, seed: int, row: str
 ) -> tuple[dict[str, Any], str]:
     """What one warp's accesses cost, line by line: as data, and as the text with the warp view."""
-    out = here / "explained.json"
-    ended = run(
-        [
-            str(program.path),
-            f"--device={device}",
-            f"--seed={seed}",
-            f"--explain={row}",
-            f"--benchmark_out={out}",
-            "--benchmark_out_format=json",
-        ],
-        here,
-        Limits(),
-    )
-    beside = out.with_suffix(".explain.json")
-    if ended.why or not beside.exists():
-        raise LabError(f"--explain={row}: {ended.why or ended.stderr.strip()}")
-    return json.loads(beside.read_text()), ended.stdout
+    with _folder(here) as folder:
+        out = folder / "explained.json"
+        flags = (f"--explain={row}", f"--benchmark_out={out}", "--benchmark_out_format=json")
+        ended = _run(program, folder, device, seed, flags, Limits())
+        beside = out.with_suffix(".explain.json")
+        if ended.why or not beside.exists():
+            raise LabError(f"--explain={row}: {ended.why or ended.stderr.strip()}")
+        return json.loads(beside.read_text()), ended.stdout
 
 
 def seconds_of(row: dict[str, Any]) -> float:

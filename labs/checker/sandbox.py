@@ -1,23 +1,31 @@
-"""Runs a program that nobody trusts: limits on time, memory and output; it loses only itself."""
+"""Runs a program that nobody trusts: limits on time, memory and output; it loses only itself.
+
+In a box (box.py), where this machine has one, it sees what it needs, writes where it is told, knows
+no network, and leaves no process behind.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from .box import Box, boxed
 
 
 @dataclass(frozen=True)
 class Limits:
     seconds: float = 20.0
-    memory_bytes: int = 4 << 30  # resident
+    memory_bytes: int = 4 << 30  # resident, of all its processes
     output_bytes: int = 8 << 20
-    file_bytes: int = 64 << 20
+    file_bytes: int = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -30,39 +38,24 @@ class Ended:
     why: str
 
 
+def _children(pid: int) -> Iterator[int]:
+    yield pid
+    with contextlib.suppress(OSError, ValueError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _children(int(child))
+
+
 def _resident_bytes(pid: int) -> int:
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
+    pages = 0
+    for process in _children(pid):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            pages += int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def run(
-    command: list[str],
-    directory: Path,
-    limits: Limits | None = None,
-    keep: tuple[str, ...] = ("PATH",),
-) -> Ended:
-    """`command` in `directory`, without input, and of the environment only what `keep` names."""
-    limits = limits or Limits()
-
-    def limit_child() -> None:
-        cpu = int(limits.seconds * (os.cpu_count() or 1)) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    child = subprocess.Popen(
-        command,
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={name: os.environ[name] for name in keep if name in os.environ},
-        start_new_session=True,
-        preexec_fn=limit_child,
-    )
+def _watched(child: subprocess.Popen[bytes], limits: Limits) -> tuple[str, str, str]:
+    """What it writes until it ends, on both streams, and which limit ended it."""
     assert child.stdout is not None
     assert child.stderr is not None
     streams = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
@@ -71,7 +64,9 @@ def run(
     with selectors.DefaultSelector() as selector:
         for descriptor in streams:
             selector.register(descriptor, selectors.EVENT_READ)
-        while selector.get_map() and not why:
+        while (selector.get_map() or child.poll() is None) and not why:
+            if not selector.get_map():
+                time.sleep(0.01)  # it has closed both, and goes on
             for key, _ in selector.select(timeout=0.05):
                 chunk = os.read(key.fd, 1 << 16)
                 if chunk:
@@ -84,15 +79,58 @@ def run(
                 why = f"wrote more than {limits.output_bytes >> 20} MiB of output"
             elif _resident_bytes(child.pid) > limits.memory_bytes:
                 why = f"took more than {limits.memory_bytes >> 30} GiB of memory"
-    if why:
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
     out, err = (
         streams[s.fileno()].decode("utf-8", "replace") for s in (child.stdout, child.stderr)
     )
-    child.stdout.close()
-    child.stderr.close()
-    if not why and child.returncode < 0:
-        name = signal.Signals(-child.returncode).name
-        why = f"was ended by {name}"
-    return Ended(child.returncode, out, err, why)
+    return out, err, why
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """It and whatever of its group is left: a box ends with its first process."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for stream in (child.stdout, child.stderr):
+        if stream:
+            stream.close()
+
+
+def run(
+    command: list[str],
+    directory: Path,
+    limits: Limits | None = None,
+    keep: tuple[str, ...] = ("PATH",),
+    box: Box | None = None,
+) -> Ended:
+    """`command` in `directory`, without input, and of the environment only what `keep` names."""
+    limits = limits or Limits()
+
+    def limit_child() -> None:
+        cpu = int(limits.seconds * (os.cpu_count() or 1)) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with boxed(command, directory, box) as (words, descriptors):
+        child = subprocess.Popen(
+            words,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={name: os.environ[name] for name in keep if name in os.environ},
+            start_new_session=True,
+            preexec_fn=limit_child,
+            pass_fds=descriptors,
+        )
+        try:
+            out, err, why = _watched(child, limits)
+        finally:
+            _end(child)
+    code = child.returncode
+    if not why and box is not None and code > 128:  # as a box tells of signals
+        code = 128 - code
+    if not why and code < 0:
+        with contextlib.suppress(ValueError):
+            why = f"was ended by {signal.Signals(-code).name}"
+    return Ended(code, out, err, why)

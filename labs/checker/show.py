@@ -21,9 +21,24 @@ def as_text(report: Report) -> str:
     ]
     for part in report.parts:
         lines.append(f"{part.name:<12} {points(part.points):>5} of {part.of:g}")
-        lines += [f"    {line}" for line in part.lines]
+        lines += [f"    {plain(line)}" for line in part.lines]
     lines += ["", f"{'total':<12} {points(report.points):>5} of 100"]
+    if report.isolation:
+        lines.append(f"run {report.isolation}")
     return "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """Without what a terminal, or whoever shows the text, would obey."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "replace").decode()
+        for c in text
+    )
+
+
+def cell(text: str) -> str:
+    """As a cell that no spreadsheet takes for a formula."""
+    return plain(f"'{text}" if text[:1] in tuple("=+-@\t\r") else text)
 
 
 def points(value: float) -> str:
@@ -35,7 +50,8 @@ def as_gradescope(report: Report) -> dict[str, Any]:
     """https://gradescope-autograders.readthedocs.io/en/latest/specs/, results.json."""
     return {
         "score": round(report.points, 2),
-        "output": f"{report.lab.title}, on {report.device}, seed {report.seed}",
+        "output": f"{report.lab.title}, on {report.device}, seed {report.seed}"
+        + (f", run {report.isolation}" if report.isolation else ""),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [
@@ -44,24 +60,30 @@ def as_gradescope(report: Report) -> dict[str, Any]:
                 "score": round(part.points, 2),
                 "max_score": part.of,
                 "status": "passed" if part.points == part.of else "failed",
-                "output": "\n".join(part.lines),
+                "output": plain("\n".join(part.lines)),
             }
             for part in report.parts
         ],
     }
 
 
-SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "remark")
+SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "run", "remark")
 
 
 def as_summary(student: str, report: Report) -> dict[str, Any]:
     remark = next((p.lines[0] for p in report.parts if p.points < p.of and p.lines), "")
     return {
-        "student": student,
+        "student": cell(student),
         "lab": report.lab.folder.name,
         "total": round(report.points, 2),
         **{part.name: round(part.points, 2) for part in report.parts},
         "device": report.device,
         "seed": report.seed,
-        "remark": remark,
+        "run": report.isolation,
+        "remark": cell(remark),
     }
+
+
+def as_ungraded(student: str, lab: str, why: str) -> dict[str, Any]:
+    """No points, which is not the same as none reached."""
+    return {"student": cell(student), "lab": lab, "remark": cell(f"not graded: {why}")}

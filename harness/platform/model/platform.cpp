@@ -10,7 +10,9 @@
 #include "harness/platform/model/collectives/nccl.hpp"
 #include "harness/platform/model/compiled/compiled.hpp"
 #include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/emulator/guard.hpp"
 #include "harness/platform/model/engine/emulator.hpp"
+#include "harness/platform/model/kept_memory.hpp"
 #include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/moved_bytes.hpp"
 #include "harness/platform/model/profiled.hpp"
@@ -70,6 +72,15 @@ class ModelPlatform final : public Platform {
     emulator_.set_execution(model::Execution::timing);
     model::current_runtime()->expect_results(false);
   }
+  std::uint64_t memory_mark() const override {
+    return model::current_runtime()->memory().next_identity();
+  }
+  void keep_memory(std::ostream& to, std::uint64_t mark) const override {
+    model::keep_memory(to, model::current_runtime()->memory(), mark);
+  }
+  void take_memory(std::istream& from, std::uint64_t mark) override {
+    model::take_memory(from, model::current_runtime()->memory(), mark);
+  }
   std::vector<TracedOperation> trace(const std::function<void()>& run) override;
   Observation observe(RowAccess access) const override;
   std::vector<Launched> launches() const override;
@@ -81,6 +92,12 @@ class ModelPlatform final : public Platform {
   static constexpr int most_gpus = 64;  // on as many nodes as that takes
 
   static model::EmulatorSettings settings(const model::Ordering& ordering) {
+    model::use_host_memory({[](const void* address, std::size_t bytes) {
+                              return model::current_runtime()->is_mapped_host(address, bytes);
+                            },
+                            [](const void* address) {
+                              return model::current_runtime()->memory().in_range(address);
+                            }});
     model::EmulatorSettings settings;
     settings.ordering = ordering;
     settings.may_access = [](int device, int peer) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "harness/platform/model/emulator/guard.hpp"
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/source_location.hpp"
 
@@ -160,12 +161,31 @@ void Block::check_shared(std::uint64_t address, unsigned bytes, EventKind kind, 
 
 // What is neither device nor shared memory: registers and parameters on the lane's stack or where
 // the launch keeps them, constants of the program, or host memory that the device may access.
+void Block::check_builtin(EventKind kind, const void* code) {
+  if (kind == EventKind::load) return;
+  fault("store to threadIdx, blockIdx, blockDim or gridDim", code);
+}
+
+// Of code that nobody trusts: whether it stores to what is neither its own nor the device's.
+bool Block::is_forbidden_store(std::uint64_t at, unsigned bytes, EventKind kind) {
+  if (kind == EventKind::load || !holds_guarded_code()) return false;
+  const auto stack = reinterpret_cast<std::uint64_t>(lanes_.current_lane().stack);
+  const GuardState& guard = *reinterpret_cast<const GuardState*>(stack);
+  // The checker's own kernels store where a submission has told them.
+  if (!guard.is_running() && at - stack < FiberStacks::stack_bytes) return false;
+  if (guard.is_running() && guard.owns(at, bytes, stack + sizeof(GuardState))) return false;
+  return !is_mapped_host(reinterpret_cast<const void*>(at), bytes);
+}
+
 void Block::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_.current_lane().stack);
   const auto arguments = reinterpret_cast<std::uint64_t>(launch_->arguments.get());
   const auto arguments_end = reinterpret_cast<std::uint64_t>(launch_->argument_words.data()) +
                              launch_->argument_words.size_bytes();
+  if (is_forbidden_store(at, bytes, kind)) {
+    fault("store to memory that is not the kernel's own", code);
+  }
   if (at - stack < FiberStacks::stack_bytes || shared_.is_programs(at) ||
       (at >= arguments && at < arguments_end)) {
     return;

@@ -61,7 +61,7 @@ class Block {
       check_private(address, bytes, kind, code);
       return;
     } else if (!shared_.is_known_good(at, bytes)) {
-      if (shared_.is_builtin(at)) return;
+      if (shared_.is_builtin(at)) return check_builtin(kind, code);
       check_shared(at, bytes, kind, code);
     }
     LaneTrace* const trace = recorder_.trace();
@@ -154,6 +154,8 @@ class Block {
                                          EventKind kind, const void* code) {
     check_order(global, address, bytes, kind, code);
   }
+  void check_builtin(EventKind kind, const void* code);
+  bool is_forbidden_store(std::uint64_t at, unsigned bytes, EventKind kind);
   void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_shared(std::uint64_t address, unsigned bytes, EventKind kind, const void* code);

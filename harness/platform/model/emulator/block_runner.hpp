@@ -11,6 +11,7 @@
 #include "harness/platform/model/emulator/block.hpp"
 #include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/bulk_copies.hpp"
+#include "harness/platform/model/emulator/guard.hpp"
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrix_unit.hpp"
 #include "harness/platform/model/emulator/mbarriers.hpp"
@@ -99,6 +100,15 @@ class BlockRunner {
   void block_barrier(const void* code);
   void grid_barrier(const void* code);
   [[noreturn]] void no_clock(const void* code);
+  // Of code that nobody trusts (guard.hpp): the state of the current lane, what else it may read,
+  // and the end of it.
+  GuardState* guard() { return reinterpret_cast<GuardState*>(block_.lanes().current_lane().stack); }
+  bool is_programs(std::uint64_t address) const { return block_.shared().is_programs(address); }
+  bool is_stack(std::uint64_t address) {
+    return address - reinterpret_cast<std::uint64_t>(block_.lanes().current_lane().stack) <
+           FiberStacks::stack_bytes;
+  }
+  [[noreturn]] void refuse(const std::string& what, const void* code) { block_.fault(what, code); }
 
   // --- what else the kernel's code calls, by subject ---
   WarpCollectives& collectives() { return collectives_; }

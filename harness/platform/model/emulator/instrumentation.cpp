@@ -11,13 +11,17 @@
 using gpubench::model::Arithmetic;
 using gpubench::model::BlockRunner;
 using gpubench::model::EventKind;
+using gpubench::model::holds_guarded_code;
 using gpubench::model::running_block;
 
 namespace {
 
 __attribute__((always_inline)) inline void access(const void* address, unsigned bytes,
                                                   EventKind kind, const void* code) {
-  if (BlockRunner* block = running_block) block->on_access(address, bytes, kind, code);
+  BlockRunner* const block = running_block;
+  if (block == nullptr) return;
+  block->on_access(address, bytes, kind, code);
+  if (holds_guarded_code()) block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes);
 }
 
 inline void access_pieces(const void* address, unsigned long bytes, EventKind kind,
@@ -25,6 +29,9 @@ inline void access_pieces(const void* address, unsigned long bytes, EventKind ki
   const auto piece = static_cast<unsigned>(std::gcd(bytes, 4ul));
   for (unsigned long i = 0; i < bytes; i += piece) {
     access(static_cast<const char*>(address) + i, piece, kind, code);
+  }
+  if (running_block != nullptr && holds_guarded_code()) {
+    running_block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes);
   }
 }
 

@@ -21,6 +21,18 @@ void __syncwarp(unsigned mask) noexcept {
                                          __builtin_return_address(0));
 }
 
+namespace {
+
+// What a lane's part of a product is, as an operand: its own registers.
+void require_registers(const void* registers, std::size_t bytes, bool written, const void* code) {
+  if (!gpubench::model::holds_guarded_code()) return;
+  gpubench::model::require_own(
+      registers, bytes,
+      written ? gpubench::model::EventKind::store : gpubench::model::EventKind::load, code);
+}
+
+}  // namespace
+
 namespace gpubench::model {
 
 void grid_barrier() noexcept { running_block->grid_barrier(__builtin_return_address(0)); }
@@ -44,13 +56,24 @@ void copy_asynchronously(void* to_shared, const void* from_global, std::size_t b
                                       __builtin_return_address(0));
 }
 void multiply_matrices(Tensor type, MatrixElements mine) noexcept {
-  running_block->matrices().multiply(type, false, mine, __builtin_return_address(0));
+  const void* const code = __builtin_return_address(0);
+  const bool doubles = type == Tensor::fp64;
+  const std::size_t of_sums = (doubles ? 32u : 16u) * std::size_t{mine.products};
+  require_registers(mine.d, of_sums, true, code);
+  require_registers(mine.c, of_sums, false, code);
+  require_registers(mine.a, doubles ? 64 : 16, false, code);
+  require_registers(mine.b, (doubles ? 32u : 8u) * std::size_t{mine.products}, false, code);
+  running_block->matrices().multiply(type, false, mine, code);
 }
 void load_matrices(unsigned* to, const void* row, bool transposed) noexcept {
-  running_block->matrices().load(to, row, transposed, __builtin_return_address(0));
+  const void* const code = __builtin_return_address(0);
+  require_registers(to, 4 * sizeof *to, true, code);
+  running_block->matrices().load(to, row, transposed, code);
 }
 void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept {
-  running_block->matrices().multiply(type, true, mine, __builtin_return_address(0));
+  const void* const code = __builtin_return_address(0);
+  require_registers(mine.d, 64 * sizeof(float), true, code);
+  running_block->matrices().multiply(type, true, mine, code);
 }
 long long no_clock() noexcept { running_block->no_clock(__builtin_return_address(0)); }
 int multiply_add(int a, int b, int c) noexcept {
@@ -69,7 +92,9 @@ void wait_for_copies(std::size_t groups_left) noexcept {
   running_block->thread_copies().wait(groups_left, __builtin_return_address(0));
 }
 void multiply_shared(SharedProduct mine) noexcept {
-  running_block->matrices().multiply_shared(mine, __builtin_return_address(0));
+  const void* const code = __builtin_return_address(0);
+  require_registers(mine.d, std::size_t{mine.columns} / 2 * sizeof(float), true, code);
+  running_block->matrices().multiply_shared(mine, code);
 }
 void commit_products() noexcept {
   running_block->matrices().commit_products(__builtin_return_address(0));

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "harness/contents/random.hpp"
+#include "harness/platform/model/emulator/guard.hpp"
 #include "harness/platform/model/emulator/host_code.hpp"
 
 namespace gpubench::model {
@@ -45,6 +46,7 @@ void* LaneScheduler::enter_next(unsigned warp) {
     const HostCode host;
     lane.stack = stacks_.take();
     lane.stack_pointer = FiberStacks::prepare(lane.stack, body_);
+    if (holds_guarded_code()) begin_guard(lane.stack);
   }
   return lane.stack_pointer;
 }

@@ -143,6 +143,15 @@ void DeviceMemory::touch(Allocation& a, const void* address, std::size_t bytes) 
   }
 }
 
+std::vector<Allocation*> DeviceMemory::live_from(std::uint64_t identity) const {
+  std::vector<Allocation*> found;
+  for (const auto& [begin, allocation] : live_) {
+    if (allocation->identity >= identity) found.push_back(allocation.get());
+  }
+  std::ranges::sort(found, {}, &Allocation::identity);
+  return found;
+}
+
 Allocation& DeviceMemory::require(const void* device, std::size_t bytes) const {
   Allocation* a = find(device);
   if (a == nullptr || !a->contains(device, bytes)) {

@@ -56,6 +56,11 @@ class DeviceMemory {
   void* allocate(std::size_t bytes, int device = 0);
   bool release(void* begin);  // false: not the beginning of a live allocation
 
+  // Live allocations from this identity on, in the order in which they were made, and what the next
+  // one's will be.
+  std::vector<Allocation*> live_from(std::uint64_t identity) const;
+  std::uint64_t next_identity() const { return next_identity_; }
+
   std::size_t capacity() const { return capacity_; }
   std::size_t free_bytes(int device = 0) const;
 

@@ -1,0 +1,294 @@
+"""Makes assembly that cannot harm whoever runs it: of the compiler's, for a solution's unit.
+
+The compiler reports each access that a solution's source makes, but trusts what it says of itself:
+an index beyond a local array, a pointer made of a number, a call through it. So what the compiler
+made is read here, instruction by instruction. Those that nobody needs for a kernel are refused. In
+front of each access outside of its function's own frame stands a call that has it checked, and
+around each function one that has its return address checked (emulator/guard.hpp). What is left
+cannot write to the checker, cannot jump into it, and makes no access that is not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .instructions import Memory, access_of, memory_of, operands_of
+
+HANDLES = "_ZN3lab"  # how the names begin that the checker looks for: unit.cu's
+OF_THE_COMPILER = "_sub_I_00099_0"  # calls __tsan_init(), which does nothing
+MOST_FRAME_BYTES = 64 << 10
+# What the functions are called that write where their caller says.
+RENAMED = {
+    name: f"gpubench_guarded_{name}"
+    for name in (
+        *("memcpy", "memmove", "memset", "sincos", "sincosf"),
+        *("cudaMemcpy", "cudaMemcpyAsync", "cudaEventCreateWithFlags"),
+    )
+}
+BUILTIN_VARIABLES = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+
+KEPT = {"file", "loc", "cfi_startproc", "cfi_endproc", "cfi_def_cfa_offset", "cfi_offset",
+        "cfi_restore", "cfi_remember_state", "cfi_restore_state", "cfi_sections", "align",
+        "p2align", "size", "ident", "byte", "value", "long", "quad", "zero", "string", "ascii",
+        "uleb128", "sleb128", "2byte", "4byte", "8byte", "text"}  # fmt: skip
+DROPPED = {"globl", "weak", "hidden", "internal", "local", "protected"}
+DATA = {"byte", "value", "long", "quad", "zero", "string", "ascii", "2byte", "4byte", "8byte"}
+
+
+class UnguardedError(Exception):
+    """The unit does what no solution may; the arguments are the reasons, a line each."""
+
+
+@dataclass
+class Unit:
+    """What of a unit is known before its instructions are read."""
+
+    functions: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    externals: set[str] = field(default_factory=set)  # that it calls
+
+
+@dataclass
+class _State:
+    section: str = ".text"
+    depth: int = 0  # bytes between the stack pointer and the return address
+    remembered: list[int] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    where: str = ""
+    handle: str = ""  # what unit.cu hands over, whose value follows
+
+
+def survey(text: str) -> Unit:
+    unit = Unit()
+    for line in text.splitlines():
+        if found := re.fullmatch(r"\s*\.type\s+([^\s,]+),\s*@function", line):
+            unit.functions.add(found[1])
+        elif found := re.fullmatch(r"([^\s:\"#]+):", line):
+            unit.labels.add(found[1])
+    for line in text.splitlines():
+        if found := re.fullmatch(r"\s+call\s+([^\s*@]+)(@PLT)?", line):
+            unit.externals |= {found[1]} - unit.labels
+    return unit
+
+
+class Rewriter:
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._state = _State()
+        self._out: list[str] = []
+        self._faults: dict[str, None] = {}
+        self.numbers: dict[str, list[str]] = {}  # that unit.cu hands over, as data
+
+    def rewrite(self, text: str) -> str:
+        """UnguardedError."""
+        if "#APP" in text:
+            raise UnguardedError("inline assembly has no place in a solution")
+        self._out += ["\t.section .rodata", "\t.globl gpubench_guarded_unit"]
+        self._out += ["gpubench_guarded_unit:", "\t.byte 1", "\t.text"]
+        for line in self._without_the_compilers(text.splitlines()):
+            self._line(line)
+        if self._faults:
+            raise UnguardedError(*self._faults)
+        return "\n".join(self._out) + "\n"
+
+    def _without_the_compilers(self, lines: list[str]) -> list[str]:
+        """Without its own constructor, which calls __tsan_init()."""
+        kept, skipping = [], False
+        for line in lines:
+            if line == f"{OF_THE_COMPILER}:":
+                skipping = True
+            if not skipping and OF_THE_COMPILER not in line:
+                kept.append(line)
+            if skipping and line.strip() == ".cfi_endproc":
+                skipping = False
+        return [line for line in kept if not re.match(r'\s*\.section\s+\.init_array\.00099,', line)]
+
+    def _fault(self, what: str) -> None:
+        where = f"{self._state.where}: " if self._state.where else ""
+        self._faults[f"{where}{what}"] = None
+
+    def _line(self, line: str) -> None:
+        stripped = line.strip()
+        if not stripped:
+            return
+        if found := re.fullmatch(r"([^\s:\"#;]+):", line):
+            self._state.handle = found[1] if found[1].startswith(HANDLES) else ""
+            self._out.append(line)
+        elif stripped.startswith("."):
+            name, _, rest = stripped[1:].partition("\t")
+            self._directive(name.split()[0], rest or stripped[1 + len(name.split()[0]) :].strip())
+        else:
+            self._instruction(stripped)
+
+    # --- directives ---
+
+    def _directive(self, name: str, rest: str) -> None:
+        state = self._state
+        if name in ("section", "bss", "data"):
+            self._section(rest if name == "section" else f".{name}")
+            return
+        if name == "type":
+            kind = rest.split("@")[-1]
+            if kind not in ("function", "object", "tls_object", "gnu_unique_object"):
+                self._fault(f"defines a symbol of the kind {kind}, which no solution needs")
+            self._out.append(f"\t.type {rest.replace('gnu_unique_object', 'object')}")
+            return
+        if name in DROPPED:
+            if rest.startswith(HANDLES):
+                self._out.append(f"\t.{name}\t{rest}")
+            return
+        if name in ("comm", "lcomm"):
+            self._section(".bss")
+            return
+        if name not in KEPT:
+            self._fault(f"has the compiler write .{name}, which no solution needs")
+            return
+        if state.section == ".text" and name in DATA:
+            self._fault("puts data where the code is")
+        self._known(name, rest)
+        self._out.append(f"\t.{name}\t{rest}" if rest else f"\t.{name}")
+        if name == "cfi_startproc":
+            self._out += ["\tpushq\t%rdi", "\tpushq\t%rsi", "\tleaq\t16(%rsp), %rdi",
+                          "\tcall\tgpubench_guard_enter", "\tpopq\t%rsi", "\tpopq\t%rdi"]  # fmt: skip
+
+    def _known(self, name: str, rest: str) -> None:
+        """What a directive says of the function that is being read, or of the kernels' handles."""
+        state = self._state
+        if name == "cfi_startproc":
+            state.depth = 0
+        elif name == "cfi_def_cfa_offset":
+            state.depth = int(rest) - 8
+            if state.depth > MOST_FRAME_BYTES:
+                self._fault(f"takes {state.depth} bytes of stack; {MOST_FRAME_BYTES} are there")
+        elif name == "cfi_remember_state":
+            state.remembered.append(state.depth)
+        elif name == "cfi_restore_state" and state.remembered:
+            state.depth = state.remembered.pop()
+        elif name == "text":
+            state.section = ".text"
+        elif name == "file" and (found := re.match(r'(\d+) .*"([^"]*)"$', rest)):
+            state.files[found[1]] = found[2].rsplit("/", 1)[-1]
+        elif name == "loc" and (found := re.match(r"(\d+) (\d+)", rest)):
+            state.where = f"{state.files.get(found[1], '?')}:{found[2]}"
+        elif name in DATA and state.handle and state.section == ".rodata":
+            self.numbers.setdefault(state.handle, []).append(f".{name} {int(rest)}")
+        elif name in DATA and state.handle and rest not in self._unit.functions:
+            self._fault(f"hands over {rest} where a kernel is asked for")
+
+    def _section(self, rest: str) -> None:
+        name = rest.split(",")[0].strip('"')
+        kind = next(
+            (k for k in (".text", ".rodata", ".data.rel.ro", ".tbss", ".debug_") if self._is(name, k)),
+            "",
+        )
+        if name in (".note.GNU-stack",) or kind == ".debug_":
+            self._out.append(f"\t.section\t{rest}")
+            self._state.section = name
+            return
+        if ".init_array" in name or ".ctors" in name or ".fini_array" in name:
+            self._fault("has code that runs before the checker does: a global that is computed")
+        elif not kind:
+            self._fault(f"keeps a variable outside of its kernels, in {name}: no GPU counts that")
+        self._state.section = kind or name
+        flags = {".text": "", ".tbss": ',"awT",@nobits', ".data.rel.ro": ',"aw"'}.get(kind, "")
+        self._out.append(f"\t.section\t{kind}{flags}" if kind else "\t.data")
+
+    @staticmethod
+    def _is(name: str, kind: str) -> bool:
+        return name.startswith(kind) if kind == ".debug_" else re.match(
+            re.escape(kind) + r"(\.|$)", name) is not None
+
+    # --- instructions ---
+
+    def _instruction(self, text: str) -> None:
+        if ";" in text or "#" in text:
+            self._fault(f"an instruction that the checker does not know: {text}")
+            return
+        mnemonic, _, rest = text.partition("\t")
+        operands = operands_of(rest)
+        if mnemonic == "call":
+            self._call(rest)
+        elif mnemonic == "ret" and not rest:
+            self._out += ["\tpushq\t%rdi", "\tleaq\t8(%rsp), %rdi", "\tcall\tgpubench_guard_leave",
+                          "\tpopq\t%rdi", "\tret"]  # fmt: skip
+        elif mnemonic.startswith("j"):
+            if not re.fullmatch(r"j[a-z]+", mnemonic) or not re.fullmatch(r"\.L\w+", rest):
+                self._fault("jumps to where only the run knows")
+            self._out.append(f"\t{text}")
+        else:
+            self._plain(mnemonic, operands, text)
+
+    def _call(self, target: str) -> None:
+        name = target.removesuffix("@PLT")
+        if not re.fullmatch(r"[\w.$]+", name):
+            self._fault("calls a function that only the run knows")
+            return
+        if name in self._unit.labels and name not in self._unit.functions:
+            self._fault("calls what is no function")
+        if name not in self._unit.labels:
+            name = RENAMED.get(name, name) + "@PLT"
+        self._out.append(f"\tcall\t{name}")
+
+    def _plain(self, mnemonic: str, operands: list[str], text: str) -> None:
+        access = access_of(mnemonic, operands)
+        if access is None:
+            self._fault(f"an instruction that no kernel needs: {text.expandtabs(1)}")
+            return
+        if self._moves_stack(mnemonic, operands):
+            self._fault("memory on the stack of a size or an alignment that only the run knows")
+        memory = [found for operand in operands if (found := memory_of(operand)) is not None]
+        if len(memory) > 1:
+            self._fault(f"an instruction that the checker does not know: {text.expandtabs(1)}")
+        elif memory and access.bytes > 0:
+            self._access(memory[0], access.bytes, access.stores)
+        self._out.append(f"\t{text}")
+
+    @staticmethod
+    def _moves_stack(mnemonic: str, operands: list[str]) -> bool:
+        """Other than by as many bytes as the compiler knew."""
+        if not operands or operands[-1] not in ("%rsp", "%esp", "%sp", "%spl"):
+            return False
+        if mnemonic in ("cmpq", "testq", "pushq"):
+            return False
+        return not (mnemonic in ("addq", "subq") and operands[0].startswith("$"))
+
+    def _access(self, at: Memory, size: int, stores: bool) -> None:
+        if at.segment not in ("", "%fs:"):
+            self._fault(f"an address that no kernel needs: {at.text}")
+        elif at.segment:
+            if at.text != "%fs:0" or stores:
+                self._check(at, size, stores)
+        elif at.base == "%rip":
+            self._access_of_unit(at, stores)
+        elif at.base == "%rsp" and not at.index and at.offset is not None:
+            inside = 0 <= at.offset and at.offset + size <= self._state.depth
+            if not inside and stores:
+                self._check(at, size, stores)
+        else:
+            self._check(at, size, stores)
+
+    def _access_of_unit(self, at: Memory, stores: bool) -> None:
+        if stores:
+            self._fault("stores to a variable outside of its kernels")
+        own = at.symbol in self._unit.labels
+        if at.relocation in ("gottpoff", "tlsgd", "tlsld"):
+            own |= at.symbol in BUILTIN_VARIABLES
+        if not own:
+            self._fault(f"reads {at.symbol}, which this lab does not have")
+
+    def _check(self, at: Memory, size: int, stores: bool) -> None:
+        if at.symbol and at.symbol not in self._unit.labels | BUILTIN_VARIABLES:
+            self._fault(f"reaches for {at.symbol}, which this lab does not have")
+        address = at.without_segment(24)  # beyond what is pushed here
+        self._out += ["\tpushfq", "\tpushq\t%rdi", "\tpushq\t%rsi", f"\tleaq\t{address}, %rdi"]
+        if at.segment:
+            self._out.append("\taddq\t%fs:0, %rdi")
+        self._out += [f"\tmovl\t${size | stores << 8}, %esi", "\tcall\tgpubench_guard",
+                      "\tpopq\t%rsi", "\tpopq\t%rdi", "\tpopfq"]  # fmt: skip
+
+
+def guarded(text: str) -> tuple[str, dict[str, list[str]]]:
+    """The same unit, guarded, and the numbers that it hands over, by symbol. UnguardedError."""
+    rewriter = Rewriter(survey(text))
+    return rewriter.rewrite(text), rewriter.numbers

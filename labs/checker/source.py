@@ -1,0 +1,146 @@
+"""What the text of a solution must not have: anything that is not CUDA's language.
+
+It is read as the compiler reads it, token by token. What would make the two readings differ, such
+as raw strings, lines that go on, digraphs and macros, has no place in a solution at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+INCLUDES = {
+    "cuda_runtime.h",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "mma.h",
+    "cooperative_groups.h",
+    "cuda_pipeline_primitives.h",
+    "dynamic_shared.hpp",
+    "warp_mma.hpp",
+    "math.h",
+    "cmath",
+    "cfloat",
+    "climits",
+    "cstdint",
+    "cstddef",
+    "limits",
+}
+WORDS = {
+    "asm": "inline assembly",
+    "thread_local": "a variable of the host's threads",
+    "throw": "an exception",
+    "try": "an exception",
+    "catch": "an exception",
+    "gpubench": "the harness's own code",
+    "lab": "the checker's own code",
+    "virtual": "a function that only the run knows",
+    "module": "a module",
+    "import": "a module",
+    "export": "a module",
+    "co_await": "a coroutine",
+    "co_yield": "a coroutine",
+    "co_return": "a coroutine",
+}
+ATTRIBUTES = {"fallthrough", "likely", "maybe_unused", "nodiscard", "unlikely"}
+# Names that the language reserves are the compiler's and the harness's, but for CUDA's own.
+RESERVED = re.compile(r"_[A-Z_].*|.*__.*|gpubench_.*", re.S)
+CUDAS = re.compile(
+    r"__(global|device|host|shared|restrict|launch_bounds|forceinline|noinline|align"
+    r"|grid_constant)__|__restrict"
+    r"|__(syncthreads|syncwarp|threadfence|popc|clz|ffs|ldg|half|half2|nv_\w+|float_to_tf32)"
+    r"|__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)_sync"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|maf|ma)_rn"
+    r"|__pipeline_(memcpy_async|commit|wait_prior)"
+    r"|__h2?[a-z]+\d?(_rn|_nan)?|__(float|double|int|uint|ushort|half|bfloat16|low|high|halves)\w*"
+    r"|__(lows|highs|floats)\w*2\w*"
+)
+TOKENS = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?\*/)"
+    r"|(?P<raw>(?:u8|[uUL])?R\")"
+    r"|(?P<string>(?:u8|[uUL])?\"(?:\\.|[^\"\\\n])*\")"
+    r"|(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)"
+    r"|(?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')"
+    r"|(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<blank>\s+)"
+    r"|(?P<other>.)",
+    re.S | re.A,
+)
+
+
+def faults_of(text: str, name: str) -> list[str]:
+    """What a solution of that file name must not have, with its line."""
+    faults: dict[str, None] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        for wrong in _of_line(line):
+            faults[f"{name}:{number}: {wrong} has no place in a solution"] = None
+    for number, tokens in _by_line(text):
+        for wrong in _of_tokens(tokens):
+            faults[f"{name}:{number}: {wrong}"] = None
+    return list(faults)
+
+
+def _of_line(line: str) -> Iterator[str]:
+    """What would hide a line's text from whoever reads it."""
+    if line.rstrip().endswith("\\"):
+        yield "a backslash at the end of a line"
+    for trick, what in (("%:", "a digraph"), ("<:", "a digraph"), ("<%", "a digraph"),
+                        ("??", "a trigraph")):  # fmt: skip
+        if trick in line:
+            yield what
+    if re.search(r"[\0-\b\v\f\x0e-\x1f\x7f]|\r.", line):
+        yield "a control character"
+
+
+Token = tuple[str, str]  # kind and text
+
+
+def _by_line(text: str) -> Iterator[tuple[int, list[Token]]]:
+    """The tokens that begin in a line, for every line; comments and blanks left out."""
+    number, line = 1, list[Token]()
+    for found in TOKENS.finditer(text):
+        kind, token = str(found.lastgroup), found[0]
+        if kind not in ("comment", "blank"):
+            line.append((kind, token))
+        if "\n" in token:
+            yield number, line
+            number, line = number + token.count("\n"), []
+    yield number, line
+
+
+def _of_tokens(tokens: list[Token]) -> Iterator[str]:
+    if tokens and tokens[0][1] == "#":
+        yield from _of_directive(tokens)
+        return
+    for i, (kind, token) in enumerate(tokens):
+        if kind == "raw":
+            yield "a raw string has no place in a solution"
+        elif kind == "other" and (token in "\\@`\"'" or not token.isascii()):
+            what = "a backslash" if token == "\\" else f"the character {token!r}"
+            yield f"{what} has no place in a solution"
+        elif kind == "word" and token in WORDS:
+            yield f"{token}: {WORDS[token]} has no place in a solution"
+        elif kind == "word" and RESERVED.fullmatch(token) and not CUDAS.fullmatch(token):
+            yield f"{token}: a name that the compiler keeps for itself has no place in a solution"
+        elif token == "[" and [t for _, t in tokens[i : i + 2]] == ["[", "["]:
+            names = [t for k, t in tokens[i + 2 :] if k == "word" or t in ":]"]
+            if not names or names[0] not in ATTRIBUTES or names[1:2] not in (["]"], []):
+                yield f"[[{''.join(names[:4]).rstrip(']')}]]: an attribute has no place in a solution"
+
+
+def _of_directive(tokens: list[Token]) -> Iterator[str]:
+    words = [token for _, token in tokens[1:]]
+    shown = "#" + " ".join(words)
+    if words[:1] == ["include"]:
+        name = "".join(words[1:])
+        if not (name[:1] + name[-1:] in ("<>", '""') and name[1:-1] in INCLUDES):
+            yield f"#include {name}: a solution may include {', '.join(sorted(INCLUDES))}"
+    elif words[:1] == ["pragma"]:
+        if words[1:2] not in (["once"], ["unroll"]) or not all(
+            re.fullmatch(r"\w+|[()]", word) for word in words[2:]
+        ):
+            yield f"{shown}: a pragma has no place in a solution, but for once and unroll"
+    else:
+        yield (
+            f"{shown}: a solution is what it looks like, wherever it is compiled: no macros, no #if"
+        )
