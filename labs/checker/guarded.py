@@ -224,6 +224,8 @@ class Rewriter:
         if not re.fullmatch(r"[\w.$]+", name):
             self._fault("calls a function that only the run knows")
             return
+        if name.startswith("gpubench_"):
+            self._fault(f"calls {name}, which is not for a solution to call")
         if name in self._unit.labels and name not in self._unit.functions:
             self._fault("calls what is no function")
         if name not in self._unit.labels:

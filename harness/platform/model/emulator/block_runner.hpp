@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -108,7 +109,7 @@ class BlockRunner {
     return address - reinterpret_cast<std::uint64_t>(block_.lanes().current_lane().stack) <
            FiberStacks::stack_bytes;
   }
-  [[noreturn]] void refuse(const std::string& what, const void* code) { block_.fault(what, code); }
+  [[noreturn]] void refuse(std::string_view what, const void* code) { block_.fault(what, code); }
 
   // --- what else the kernel's code calls, by subject ---
   WarpCollectives& collectives() { return collectives_; }

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "harness/platform/model/emulator/block_runner.hpp"
 #include "harness/platform/model/emulator/host_code.hpp"
@@ -18,19 +18,21 @@ namespace {
 GuardState host_guard;
 HostMemory host_memory{};
 
-[[noreturn]] void refuse(const std::string& what, const void* code) {
+[[noreturn]] void refuse(std::string_view what, const void* code) {
   if (running_block != nullptr) running_block->refuse(what, code);
-  std::fprintf(stderr, "model device: %s by the host's code at %s\n", what.c_str(),
+  std::fprintf(stderr, "model device: %s by the host's code at %s\n", std::string(what).c_str(),
                source_location(code).c_str());
   std::fflush(stderr);
   std::_Exit(EXIT_FAILURE);
 }
 
-std::string described(std::uint64_t at, std::uint64_t bytes, bool stores) {
-  std::ostringstream text;
-  text << "forbidden " << bytes << "-byte " << (stores ? "store" : "load") << " at 0x" << std::hex
-       << at;
-  return text.str();
+[[noreturn]] void refuse_access(std::uint64_t at, std::uint64_t bytes, bool stores,
+                                const void* code) {
+  char text[96];
+  std::snprintf(text, sizeof text, "forbidden %llu-byte %s at 0x%llx",
+                static_cast<unsigned long long>(bytes), stores ? "store" : "load",
+                static_cast<unsigned long long>(at));
+  refuse(text, code);
 }
 
 // What is not the code's own, and what the emulator has not announced.
@@ -75,7 +77,7 @@ void require_own(const void* address, std::size_t bytes, EventKind kind, const v
       return;
     }
   }
-  refuse(described(at, bytes, stores), code);
+  refuse_access(at, bytes, stores, code);
 }
 
 }  // namespace gpubench::model
@@ -105,7 +107,7 @@ void gpubench_guard_decides(std::uint64_t at, unsigned what, const void* code) {
   const std::uint64_t bytes = what & 0xFF;
   const bool stores = what >> 8 != 0;
   if (gpubench::model::is_allowed(current_guard(), at, bytes, stores)) return;
-  gpubench::model::refuse(gpubench::model::described(at, bytes, stores), code);
+  gpubench::model::refuse_access(at, bytes, stores, code);
 }
 
 void gpubench_guard_overrun(std::uint64_t return_address) {
