@@ -61,7 +61,9 @@ Row row_of(const Instance& instance) {
 }
 
 Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& settings)
-    : platform_(platform), settings_(settings), row_(row_of(instance)),
+    : platform_(platform),
+      settings_(settings),
+      row_(row_of(instance)),
       memory_mark_(platform.memory_mark()) {
   platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
 }

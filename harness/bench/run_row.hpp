@@ -18,8 +18,8 @@ struct BenchSettings {
   bool profile = false;
   bool whole_grids = false;  // execute every block where only a sample would do
   bool trace = false;        // one more run, and what happened in it
-  // Folders, for code that nobody trusts. Where results are kept, unchecked, and from where they are
-  // taken to be checked by a process that runs nothing of the row.
+  // Folders, for code that nobody trusts. Where results are kept, unchecked, and from where they
+  // are taken to be checked by a process that runs nothing of the row.
   std::string kept_results, judged_results;
   std::uint64_t seed = 42;
   double budget_seconds = 0.5;  // of a row

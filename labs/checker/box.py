@@ -7,7 +7,6 @@ here, and nothing else; all of it for reading, but for the folders that are name
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import struct
@@ -19,8 +18,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr", "/etc/alternatives",
-          "/etc/ld.so.cache")  # fmt: skip
+SYSTEM = tuple(
+    Path(path)
+    for path in (
+        *("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"),
+        *("/etc/alternatives", "/etc/ld.so.cache"),
+    )
+)
 NONE = "none"
 
 
@@ -40,18 +44,23 @@ def _works(words: list[str]) -> bool:
 
 
 @cache
-def kind() -> str:
-    """What boxes are made with here: "bubblewrap", "user namespaces" or "none"."""
+def kinds() -> tuple[str, ...]:
+    """What boxes can be made with here, the best first."""
     with tempfile.TemporaryDirectory(prefix="gpubench-box-") as folder:
         here, root = Path(folder) / "here", Path(folder) / "root"
         here.mkdir()
         root.mkdir()
         box = Box(writable=(here,))
-        if _works(_bubblewrap(["true"], here, box)):
-            return "bubblewrap"
-        if _works(_namespaces(["true"], here, box, root)):
-            return "user namespaces"
-    return NONE
+        tried = {
+            "bubblewrap": _bubblewrap(["true"], here, box),
+            "user namespaces": _namespaces(["true"], here, box, root),
+        }
+        return tuple(name for name, words in tried.items() if _works(words))
+
+
+def kind() -> str:
+    """What boxes are made with here: "bubblewrap", "user namespaces" or "none"."""
+    return next(iter(kinds()), NONE)
 
 
 @contextmanager
@@ -92,11 +101,11 @@ def _bubblewrap(
 ) -> list[str]:
     words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     for path in SYSTEM:
-        if os.path.islink(path):
-            words += ["--symlink", os.readlink(path), path]
+        if path.is_symlink():
+            words += ["--symlink", str(path.readlink()), str(path)]
         else:
-            words += ["--ro-bind-try", path, path]
-    words += ["--proc", "/proc", "--tmpfs", "/tmp"]  # noqa: S108: the box's own
+            words += ["--ro-bind-try", str(path), str(path)]
+    words += ["--proc", "/proc", "--tmpfs", "/tmp"]
     words += ["--dev-bind", "/dev", "/dev"] if box.devices else ["--dev", "/dev"]
     if box.devices:
         words += ["--ro-bind-try", "/sys", "/sys"]
@@ -111,21 +120,21 @@ def _namespaces(command: list[str], directory: Path, box: Box, root: Path) -> li
     """The same with unshare: a shell builds the new root in `root`, in memory."""
     quoted = shlex.quote
     steps = ["set -e", f"root={quoted(str(root))}", "mount -t tmpfs none $root"]
-    shown = [(path, False) for path in SYSTEM if os.path.exists(path)]
-    shown += [(str(path), False) for path in box.readable]
-    shown += [(str(path), True) for path in box.writable]
+    shown = [(path, False) for path in SYSTEM if path.exists()]
+    shown += [(path, False) for path in box.readable]
+    shown += [(path, True) for path in box.writable]
     devices = ("/dev",) if box.devices else ("/dev/null", "/dev/zero", "/dev/urandom")
-    shown += [(path, True) for path in devices]
+    shown += [(Path(path), True) for path in devices]
     for path, writable in shown:
-        place = f"$root{quoted(path)}"
-        if os.path.islink(path):
-            steps.append(f"ln -s {quoted(os.readlink(path))} {place}")
+        place = f"$root{quoted(str(path))}"
+        if path.is_symlink():
+            steps.append(f"ln -s {quoted(str(path.readlink()))} {place}")
             continue
-        folder = os.path.isdir(path)
-        steps.append(f"mkdir -p {place if folder else f'$root{quoted(os.path.dirname(path))}'}")
-        if not folder:
-            steps.append(f": > {place}")
-        steps.append(f"mount --rbind {quoted(path)} {place}")
+        if path.is_dir():
+            steps.append(f"mkdir -p {place}")
+        else:
+            steps += [f"mkdir -p $root{quoted(str(path.parent))}", f": > {place}"]
+        steps.append(f"mount --rbind {quoted(str(path))} {place}")
         if not writable:
             steps.append(f"mount -o remount,bind,ro {place}")
     inner = f"cd {quoted(str(directory))} && exec setpriv --bounding-set=-all --inh-caps=-all "

@@ -36,6 +36,17 @@ DROPPED = {"globl", "weak", "hidden", "internal", "local", "protected"}
 DATA = {"byte", "value", "long", "quad", "zero", "string", "ascii", "2byte", "4byte", "8byte"}
 
 
+# What stands at the beginning of a function, and before it returns.
+ENTER = (
+    *("\tpushq\t%rdi", "\tpushq\t%rsi", "\tleaq\t16(%rsp), %rdi"),
+    *("\tcall\tgpubench_guard_enter", "\tpopq\t%rsi", "\tpopq\t%rdi"),
+)
+LEAVE = (
+    *("\tpushq\t%rdi", "\tleaq\t8(%rsp), %rdi", "\tcall\tgpubench_guard_leave"),
+    *("\tpopq\t%rdi", "\tret"),
+)
+
+
 class UnguardedError(Exception):
     """The unit does what no solution may; the arguments are the reasons, a line each."""
 
@@ -102,7 +113,7 @@ class Rewriter:
                 kept.append(line)
             if skipping and line.strip() == ".cfi_endproc":
                 skipping = False
-        return [line for line in kept if not re.match(r'\s*\.section\s+\.init_array\.00099,', line)]
+        return [line for line in kept if not re.match(r"\s*\.section\s+\.init_array\.00099,", line)]
 
     def _fault(self, what: str) -> None:
         where = f"{self._state.where}: " if self._state.where else ""
@@ -149,8 +160,7 @@ class Rewriter:
         self._known(name, rest)
         self._out.append(f"\t.{name}\t{rest}" if rest else f"\t.{name}")
         if name == "cfi_startproc":
-            self._out += ["\tpushq\t%rdi", "\tpushq\t%rsi", "\tleaq\t16(%rsp), %rdi",
-                          "\tcall\tgpubench_guard_enter", "\tpopq\t%rsi", "\tpopq\t%rdi"]  # fmt: skip
+            self._out += ENTER
 
     def _known(self, name: str, rest: str) -> None:
         """What a directive says of the function that is being read, or of the kernels' handles."""
@@ -179,7 +189,11 @@ class Rewriter:
     def _section(self, rest: str) -> None:
         name = rest.split(",")[0].strip('"')
         kind = next(
-            (k for k in (".text", ".rodata", ".data.rel.ro", ".tbss", ".debug_") if self._is(name, k)),
+            (
+                k
+                for k in (".text", ".rodata", ".data.rel.ro", ".tbss", ".debug_")
+                if self._is(name, k)
+            ),
             "",
         )
         if name in (".note.GNU-stack",) or kind == ".debug_":
@@ -196,8 +210,11 @@ class Rewriter:
 
     @staticmethod
     def _is(name: str, kind: str) -> bool:
-        return name.startswith(kind) if kind == ".debug_" else re.match(
-            re.escape(kind) + r"(\.|$)", name) is not None
+        return (
+            name.startswith(kind)
+            if kind == ".debug_"
+            else re.match(re.escape(kind) + r"(\.|$)", name) is not None
+        )
 
     # --- instructions ---
 
@@ -210,8 +227,7 @@ class Rewriter:
         if mnemonic == "call":
             self._call(rest)
         elif mnemonic == "ret" and not rest:
-            self._out += ["\tpushq\t%rdi", "\tleaq\t8(%rsp), %rdi", "\tcall\tgpubench_guard_leave",
-                          "\tpopq\t%rdi", "\tret"]  # fmt: skip
+            self._out += LEAVE
         elif mnemonic.startswith("j"):
             if not re.fullmatch(r"j[a-z]+", mnemonic) or not re.fullmatch(r"\.L\w+", rest):
                 self._fault("jumps to where only the run knows")
@@ -264,7 +280,7 @@ class Rewriter:
         elif at.base == "%rip":
             self._access_of_unit(at, stores)
         elif at.base == "%rsp" and not at.index and at.offset is not None:
-            inside = 0 <= at.offset and at.offset + size <= self._state.depth
+            inside = at.offset >= 0 and at.offset + size <= self._state.depth
             if not inside and stores:
                 self._check(at, size, stores)
         else:
@@ -286,8 +302,8 @@ class Rewriter:
         self._out += ["\tpushfq", "\tpushq\t%rdi", "\tpushq\t%rsi", f"\tleaq\t{address}, %rdi"]
         if at.segment:
             self._out.append("\taddq\t%fs:0, %rdi")
-        self._out += [f"\tmovl\t${size | stores << 8}, %esi", "\tcall\tgpubench_guard",
-                      "\tpopq\t%rsi", "\tpopq\t%rdi", "\tpopfq"]  # fmt: skip
+        self._out += [f"\tmovl\t${size | stores << 8}, %esi", "\tcall\tgpubench_guard"]
+        self._out += ["\tpopq\t%rsi", "\tpopq\t%rdi", "\tpopfq"]
 
 
 def guarded(text: str) -> tuple[str, dict[str, list[str]]]:

@@ -28,9 +28,7 @@ FLOAT = re.compile(
 FLOAT_MOVE = re.compile(r"mov(?P<type>ss|sd|aps|ups|apd|upd|dqa|dqu|d|lps|hps|lpd|hpd)")
 FLOAT_BYTES = {"ss": 4, "sd": 8, "d": 4, "lps": 8, "hps": 8, "lpd": 8, "hpd": 8}
 FLOAT_REGISTERS = re.compile(r"mov(?:hlps|lhps|mskps|mskpd)|pmovmskb")
-CONVERSION = re.compile(
-    r"cvtt?(?P<source>si|ss|sd|ps|pd|dq)2(?:si|ss|sd|ps|pd|dq)(?P<size>[lq])?"
-)
+CONVERSION = re.compile(r"cvtt?(?P<source>si|ss|sd|ps|pd|dq)2(?:si|ss|sd|ps|pd|dq)(?P<size>[lq])?")
 PACKED = re.compile(
     r"p(?:add|sub|mul|and|or|xor|andn|cmpeq|cmpgt|sll|srl|sra|shuf|unpck|ack|min|max|avg|sad|madd"
     r"|insr|extr)[a-z]*|punpck[a-z]+|pack[a-z]+"

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from . import source
-from .course import Lab, LabError
+from .course import Lab
 
 MOST_SOURCE_BYTES = 256 << 10
 
@@ -60,16 +60,16 @@ def text_of(path: Path, reference: Path | None = None) -> str:
         if path.is_symlink():
             raise UnreadableError("a link, and no file of its own") from None
         raise UnreadableError(error.strerror or "not readable") from None
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise UnreadableError("not a file")
         if found.st_size > MOST_SOURCE_BYTES:
             raise UnreadableError(f"larger than {MOST_SOURCE_BYTES >> 10} KiB")
         data = file.read(MOST_SOURCE_BYTES + 1)
-    if reference and reference.exists() and os.path.samestat(found, reference.stat()):
-        if not path.samefile(reference) or path.absolute() != reference.absolute():
-            raise UnreadableError("the reference under another name")
+    is_other = reference is not None and path.absolute() != reference.absolute()
+    if is_other and reference and reference.exists() and os.path.samestat(found, reference.stat()):
+        raise UnreadableError("the reference under another name")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

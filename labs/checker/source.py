@@ -125,7 +125,8 @@ def _of_tokens(tokens: list[Token]) -> Iterator[str]:
         elif token == "[" and [t for _, t in tokens[i : i + 2]] == ["[", "["]:
             names = [t for k, t in tokens[i + 2 :] if k == "word" or t in ":]"]
             if not names or names[0] not in ATTRIBUTES or names[1:2] not in (["]"], []):
-                yield f"[[{''.join(names[:4]).rstrip(']')}]]: an attribute has no place in a solution"
+                shown = "".join(names[:4]).rstrip("]")
+                yield f"[[{shown}]]: an attribute has no place in a solution"
 
 
 def _of_directive(tokens: list[Token]) -> Iterator[str]:

@@ -77,9 +77,8 @@ def test_a_fault_is_told_once_for_all_shapes_that_have_it() -> None:
     assert many[0].endswith("correct/n:5, 3 more)")
 
 
-def test_a_student_has_a_seed_and_nobody_has_a_new_one() -> None:
-    assert fresh_seed("ada") == fresh_seed("ada") != fresh_seed("alan")
-    assert fresh_seed() != fresh_seed()
+def test_nobody_knows_a_seed_before() -> None:
+    assert len({fresh_seed() for _ in range(100)}) == 100
 
 
 def test_99_point_96_is_not_shown_as_100() -> None:
@@ -261,27 +260,3 @@ def test_a_broken_lab_file_is_named(tmp_path: Path) -> None:
     (folder / "lab.toml").write_text('title = "x"\n')
     with pytest.raises(LabError, match=r"lab\.toml: 'question'"):
         course.load(folder)
-
-
-def test_grading_a_class_and_gradescope(prepared, tmp_path: Path) -> None:
-    lab = LABS[0]
-    for name, solution in (("ada", lab.reference), ("bob", lab.folder / "solution.cuh")):
-        (tmp_path / "class" / name).mkdir(parents=True)
-        (tmp_path / "class" / name / "solution.cuh").write_text(solution.read_text())
-        answers = lab.folder / "reference" / "answers.toml"
-        (tmp_path / "class" / name / "answers.toml").write_text(answers.read_text())
-    done = cli("class", lab.number, str(tmp_path / "class"), "--csv", str(tmp_path / "class.csv"))
-    assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader((tmp_path / "class.csv").open()))
-    assert [(row["student"], row["total"]) for row in rows] == [("ada", "100.0"), ("bob", "20.0")]
-    results = tmp_path / "out" / "results.json"
-    done = cli(
-        "gradescope",
-        lab.number,
-        "--submission",
-        str(tmp_path / "class" / "ada"),
-        "--results",
-        str(results),
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(results.read_text())["score"] == 100

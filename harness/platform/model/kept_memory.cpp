@@ -50,8 +50,8 @@ void take_memory(std::istream& from, DeviceMemory& memory, std::uint64_t first_i
       const std::uint64_t offset = next(from), bytes = next(from);
       expect(offset <= a->bytes && bytes <= a->bytes - offset);
       piece.resize(bytes);
-      expect(static_cast<bool>(from.read(reinterpret_cast<char*>(piece.data()),
-                                         static_cast<std::streamsize>(bytes))));
+      expect(static_cast<bool>(
+          from.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(bytes))));
       memory.write(a->begin + offset, piece.data(), bytes);
     }
   }

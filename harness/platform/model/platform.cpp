@@ -92,12 +92,11 @@ class ModelPlatform final : public Platform {
   static constexpr int most_gpus = 64;  // on as many nodes as that takes
 
   static model::EmulatorSettings settings(const model::Ordering& ordering) {
-    model::use_host_memory({[](const void* address, std::size_t bytes) {
-                              return model::current_runtime()->is_mapped_host(address, bytes);
-                            },
-                            [](const void* address) {
-                              return model::current_runtime()->memory().in_range(address);
-                            }});
+    model::use_host_memory(
+        {[](const void* address, std::size_t bytes) {
+           return model::current_runtime()->is_mapped_host(address, bytes);
+         },
+         [](const void* address) { return model::current_runtime()->memory().in_range(address); }});
     model::EmulatorSettings settings;
     settings.ordering = ordering;
     settings.may_access = [](int device, int peer) {

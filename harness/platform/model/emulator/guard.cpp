@@ -89,9 +89,10 @@ using gpubench::model::require_own;
 
 extern "C" {
 
-// `what`: the bytes of the access, and beyond them whether it is a store. `stack`: the stack pointer.
+// `what`: the bytes of the access, and beyond them whether it is a store. `stack`: the stack
+// pointer.
 [[gnu::target("general-regs-only")]] bool gpubench_guard_allows(std::uint64_t at, unsigned what,
-                                                                 std::uint64_t stack) {
+                                                                std::uint64_t stack) {
   const GuardState& guard = current_guard();
   const std::uint64_t bytes = what & 0xFF;
   if (at >= stack && at < guard.entry && bytes <= guard.entry - at) return true;
@@ -121,7 +122,7 @@ void gpubench_guard_astray(std::uint64_t return_address) {
 
 // `slot` holds the return address; `saved`: what the caller wants back.
 [[gnu::target("general-regs-only")]] bool gpubench_guard_entered(const std::uint64_t* slot,
-                                                                  const std::uint64_t* saved) {
+                                                                 const std::uint64_t* saved) {
   GuardState& guard = current_guard();
   const auto at = reinterpret_cast<std::uint64_t>(slot);
   // Those that an exception has left are below the caller's frame: nobody returns to them.
@@ -139,7 +140,7 @@ void gpubench_guard_astray(std::uint64_t return_address) {
 }
 
 [[gnu::target("general-regs-only")]] bool gpubench_guard_left(const std::uint64_t* slot,
-                                                               const std::uint64_t* saved) {
+                                                              const std::uint64_t* saved) {
   GuardState& guard = current_guard();
   if (guard.depth == 0) return false;
   const GuardState::Frame& frame = guard.frames[--guard.depth];

@@ -1,7 +1,7 @@
 // Code that nobody trusts: a lab's submission. Its assembly calls in here before every access that
 // the compiler did not place in the frame of its own function, and around every function
-// (labs/checker/guarded.py puts the calls there). So it can touch nothing but its own stack and what
-// the emulator has seen and allowed, and it returns to nobody but its callers.
+// (labs/checker/guarded.py puts the calls there). So it can touch nothing but its own stack and
+// what the emulator has seen and allowed, and it returns to nobody but its callers.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ extern "C" [[gnu::weak]] const char gpubench_guarded_unit;
 
 namespace gpubench::model {
 
-// One run of such code: of a lane, or of the host's main thread. Plain, and without constructors: it
-// lies at the bottom of a lane's stack.
+// One run of such code: of a lane, or of the host's main thread. Plain, and without constructors:
+// it lies at the bottom of a lane's stack.
 struct GuardState {
   struct Frame {
     std::uint64_t slot, return_address;  // where the return address stands, and what it was
@@ -27,9 +27,9 @@ struct GuardState {
   // What a function may need below its return address, and the emulator's own calls below that.
   static constexpr std::size_t most_frame_bytes = 64 << 10, reserve_bytes = 16 << 10;
 
-  std::uint64_t lowest;               // that a return address may stand at
-  std::uint64_t entry;                // where the outermost call's stands: own memory ends here
-  Range announced[kept_ranges];       // the last accesses that the emulator has allowed
+  std::uint64_t lowest;          // that a return address may stand at
+  std::uint64_t entry;           // where the outermost call's stands: own memory ends here
+  Range announced[kept_ranges];  // the last accesses that the emulator has allowed
   unsigned next_announced, depth;
   std::uint64_t saved[saved_registers];  // of the caller of the outermost function
   Frame frames[most_frames];
@@ -50,7 +50,8 @@ void begin_guard(std::byte* stack);
 // That of the code that runs on this thread.
 GuardState& current_guard();
 
-// What else the host's code may reach, as the runtime knows it: page-locked memory, and no device's.
+// What else the host's code may reach, as the runtime knows it: page-locked memory, and no
+// device's.
 struct HostMemory {
   bool (*is_pinned)(const void* address, std::size_t bytes);
   bool (*is_device)(const void* address);

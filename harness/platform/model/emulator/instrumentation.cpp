@@ -21,7 +21,8 @@ __attribute__((always_inline)) inline void access(const void* address, unsigned 
   BlockRunner* const block = running_block;
   if (block == nullptr) return;
   block->on_access(address, bytes, kind, code);
-  if (holds_guarded_code()) block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes);
+  if (holds_guarded_code())
+    block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes);
 }
 
 inline void access_pieces(const void* address, unsigned long bytes, EventKind kind,
