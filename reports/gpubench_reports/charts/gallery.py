@@ -3,7 +3,6 @@
 import io
 import json
 import tempfile
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from gpubench_reports.charts import style
 from gpubench_reports.charts.render import charts_of
 from gpubench_reports.common import programs
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason, write_atomically
-from gpubench_reports.results.checking import parse
+from gpubench_reports.common.files import write_atomically
+from gpubench_reports.results.checking import parse, parse_toml
 from gpubench_reports.results.reader import read
 from gpubench_reports.results.traces import path_beside
 
@@ -52,16 +51,16 @@ class Picture:
 def read_list(directory: Path) -> tuple[list[Source], list[Picture]]:
     """The gallery's list. Raises ReportError for whatever is wrong with it."""
     path = directory / LIST
+    document = parse_toml(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
         sources = [Source(**entry) for entry in document["results"]]
         pictures = [Picture(**entry) for entry in document["pictures"]]
-    except OSError as error:
-        raise ReportError(path, f"cannot be read: {reason(error)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ReportError(path, f"not valid TOML: {error}") from None
     except (KeyError, TypeError) as error:
         raise ReportError(path, f"an entry is not as it must be: {error}") from None
+    texts = [source.file for source in sources]
+    texts += [text for p in pictures for text in (p.file, p.result, p.chart)]
+    if not all(isinstance(text, str) for text in texts):
+        raise ReportError(path, "the name of a file or a chart is no text")
     known = {source.file for source in sources}
     for picture in pictures:
         if picture.result not in known:

@@ -16,7 +16,8 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.results.checking import clean
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import Checker, is_in_range, numbers_of, shown, words_of
 from gpubench_reports.results.reader import ResultFile
 
 # Of each figure of a launch the metrics whose sum it is. Metrics of instrumented instructions
@@ -75,6 +76,9 @@ _NOT_COUNTS = {
 # What a timed row may differ from the profiler's duration, and the time from which it counts [s].
 TIME_TOLERANCE, LEAST_SECONDS = 0.02, {"hot": 50e-6, "cold": 500e-6}
 
+# Of one row: far beyond any suite's, and few enough to compare one by one.
+MOST_LAUNCHES = 100_000
+
 _SAMPLED_TOLERANCE, _EXACT_TOLERANCE = 0.01, 1e-6
 _SECONDS_IN = {
     "ns": 1e-9,
@@ -119,6 +123,16 @@ class Profiled:
         if _OCCUPANCY in self.metrics:
             found["occupancy"] = self.metrics[_OCCUPANCY] / 100
         return found
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A launch as a row of a result file lists it: what the model counted in it."""
+
+    kernel: str
+    times: int
+    figures: dict[str, float]
+    departures: dict[str, str]  # by kind of access: why the profiler may count otherwise
 
 
 @dataclass(frozen=True)
@@ -169,9 +183,13 @@ def read_profile(path: Path) -> list[Profiled]:
         raise ReportError(path, why_nothing(lines))
     # What ncu says of itself stands between the lines.
     table = [line for line in lines[begin:] if line and not line.startswith("==")]
-    titles, *rest = csv.reader(table)
-    if "Kernel Name" not in titles:
-        raise ReportError(path, "is no raw page of ncu: it has no column 'Kernel Name'")
+    try:
+        titles, *rest = csv.reader(table)
+    except csv.Error as error:
+        raise ReportError(path, f"is no raw page of ncu: {error}") from None
+    for title in ("ID", "Kernel Name"):
+        if title not in titles:
+            raise ReportError(path, f"is no raw page of ncu: it has no column '{title}'")
     ranges = [title for title in titles if "Push/Pop_Range" in title]
     units: dict[str, str] = {}
     found = []
@@ -212,7 +230,7 @@ def _value(text: str, unit: str) -> float | None:
         value = float(text.replace(",", ""))
     except ValueError:
         return None
-    return value * _SECONDS_IN.get(unit, 1.0) if math.isfinite(value) else None
+    return value * _SECONDS_IN.get(unit, 1.0) if is_in_range(value) else None
 
 
 def _range_of(cell: str) -> str:
@@ -249,7 +267,8 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison
     found = CountComparison()
     for name, raw in zip(result.ok["name"], result.ok["raw"], strict=True):
         if name in by_row:
-            _compare_row(name, raw, by_row[name], found)
+            launches = launches_of(Checker(result.path), raw, name)
+            _compare_row(name, raw, launches, by_row[name], found)
     if not found.launches:
         raise ReportError(
             result.path,
@@ -259,13 +278,40 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison
     return found
 
 
+def launches_of(check: Checker, raw: dict[str, Any], name: str) -> list[Counted]:
+    """The launches of a row, which is `raw` in its file. Raises ReportError."""
+    launches = raw.get("launches", [])
+    if not isinstance(launches, list):
+        raise check.fail(name, f"'launches' must be a list, not {shown(launches)}")
+    found = [_launch(check, launch, f"{name}, launch {n}") for n, launch in enumerate(launches, 1)]
+    if sum(launch.times for launch in found) > MOST_LAUNCHES:
+        raise check.fail(name, f"has over {MOST_LAUNCHES} launches")
+    return found
+
+
+def _launch(check: Checker, launch: Any, where: str) -> Counted:
+    if not isinstance(launch, dict):
+        raise check.fail(where, f"must be an object, not {shown(launch)}")
+    times = check.number(launch.get("times", 1), "times", where)
+    if times != int(times) or not 1 <= times <= MOST_LAUNCHES:
+        raise check.fail(where, f"'times' must be a whole number from 1 to {MOST_LAUNCHES}")
+    return Counted(
+        check.text(launch, "kernel", where),
+        int(times),
+        numbers_of(check, launch, "figures", where),
+        words_of(check, launch, "departures", where),
+    )
+
+
 def _compare_row(
-    name: str, raw: dict[str, Any], profiled: Sequence[Profiled], found: CountComparison
+    name: str,
+    raw: dict[str, Any],
+    launches: Sequence[Counted],
+    profiled: Sequence[Profiled],
+    found: CountComparison,
 ) -> None:
-    counted = [
-        launch for launch in raw.get("launches", []) for _ in range(int(launch.get("times", 1)))
-    ]
-    here = Counter(kernel_of(launch["kernel"]) for launch in counted)
+    counted = [launch for launch in launches for _ in range(launch.times)]
+    here = Counter(kernel_of(launch.kernel) for launch in counted)
     there = Counter(launch.kernel for launch in profiled)
     for kernel, times in (here - there).items():
         found.alone.append(f"{name}: {times} of {kernel} only on the model")
@@ -275,12 +321,12 @@ def _compare_row(
         kernel: iter([p for p in profiled if p.kernel == kernel]) for kernel in there
     }
     for launch in counted:
-        kernel = kernel_of(launch["kernel"])
+        kernel = kernel_of(launch.kernel)
         other = next(seen.get(kernel, iter(())), None)
         if other is None:
             continue
         found.launches += 1
-        figures: dict[str, float] = launch["figures"]
+        figures = launch.figures
         whole = figures.get("traced_blocks") == figures.get("blocks")
         for figure, profiler in other.figures().items():
             if figure in _NOT_COUNTS and figure not in figures:
@@ -299,12 +345,12 @@ def _compare_row(
                 found.differences.append(difference)
 
 
-def _why(figure: str, launch: dict[str, Any], raw: dict[str, Any], whole: bool) -> str:
+def _why(figure: str, launch: Counted, raw: dict[str, Any], whole: bool) -> str:
     """What is known of a difference beforehand, in one line."""
-    figures = launch["figures"]
+    figures = launch.figures
     kind = " ".join(figure.split("_")[:2])
-    if departure := launch.get("departures", {}).get(kind):
-        return str(departure)
+    if departure := launch.departures.get(kind):
+        return departure
     if kind in ("global load", "shared store", "shared load"):
         if figures.get("async_copies"):
             return "asynchronous copies are counted apart by the profiler"
@@ -317,7 +363,8 @@ def _why(figure: str, launch: dict[str, Any], raw: dict[str, Any], whole: bool) 
     if figure.endswith("_wavefronts") and raw.get("rule") == "unconfirmed":
         return "the rule for 8 and 16 bytes per lane is documented only for earlier GPUs"
     if figure not in _NOT_COUNTS and not whole:
-        return f"the model traced {figures['traced_blocks']:.0f} of {figures['blocks']:.0f} blocks"
+        traced, blocks = (figures.get(key, math.nan) for key in ("traced_blocks", "blocks"))
+        return f"the model traced {traced:.0f} of {blocks:.0f} blocks"
     return ""
 
 
@@ -334,8 +381,8 @@ def timings(timed: ResultFile, profiled: Sequence[Profiled]) -> list[Timed]:
         if not duration:
             continue
         ratio, in_cycles = row["seconds"] / duration, False
-        cycles, clock = metrics_of_it.get(_CYCLES), row["raw"].get("sm_clock_hz")
-        if cycles and clock and abs(cycles / duration / clock - 1) > TIME_TOLERANCE / 2:
+        cycles, clock = metrics_of_it.get(_CYCLES), row["sm_clock_hz"]
+        if cycles and clock > 0 and abs(cycles / duration / clock - 1) > TIME_TOLERANCE / 2:
             ratio, in_cycles = row["seconds"] * clock / cycles, True
         found.append(
             Timed(row["name"], row["seconds"], duration, ratio, in_cycles, row["seconds"] >= least)

@@ -12,7 +12,6 @@ A points file (tests/data/published/*.json) holds what one publication measured 
                   or `unit` and `waits_for`: no row of the suite measures this yet
 """
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason, require_folder, write_atomically
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
+from gpubench_reports.results.checking import number_of, parse
 from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.results.rows import COUNTERS
 
@@ -75,12 +75,7 @@ def read_points(directory: Path) -> list[Point]:
 
 def points_of(path: Path) -> list[Point]:
     """The points of one file. Raises ReportError."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReportError(path, f"cannot be read: {reason(error)}") from None
-    except ValueError as error:
-        raise ReportError(path, f"not valid JSON: {error}") from None
+    document = parse(path)
     if not isinstance(document, dict) or document.get("schema") != 1:
         raise ReportError(path, "must be an object with 'schema' 1")
     head = {key: _text(path, document, key) for key in ("device", "source", "url")}
@@ -96,8 +91,8 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
     if not isinstance(entry, dict):
         raise ReportError(path, "'points' must be a list of objects")
     what = _text(path, entry, "what")
-    value = entry.get("value")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+    value = number_of(entry.get("value"))
+    if isinstance(entry.get("value"), str | bool) or not value > 0:
         raise ReportError(path, f"point '{what}': 'value' must be a number above 0")
     known = {"what", "value"}
     fields: dict[str, Any] = {}
@@ -115,7 +110,7 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
         fields = {key: _text(path, entry, key) for key in ("unit", "waits_for")}
     if unknown := sorted(set(entry) - known):
         raise ReportError(path, f"point '{what}': unknown key {unknown[0]!r}")
-    return Point(**{**head, **fields, "what": what, "value": float(value)})
+    return Point(**{**head, **fields, "what": what, "value": value})
 
 
 def _text(path: Path, entry: dict[str, Any], key: str) -> str:

@@ -2,29 +2,31 @@
 
 import json
 import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
+from gpubench_reports.common.plain_text import clean
 
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # Far beyond anything physical in SI base units; keeps every later product finite.
 LARGEST, _SMALLEST = 1e30, 1e-30
 
 
-def clean(text: str) -> str:
-    """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
+def is_in_range(number: float) -> bool:
+    """Whether a result file may hold this number."""
+    return number == 0 or _SMALLEST <= abs(number) <= LARGEST
 
 
-def _harmless(code: int) -> bool:
-    control = code < 0x20 or 0x7F <= code < 0xA0 or code in (0x2028, 0x2029)
-    surrogate = 0xD800 <= code <= 0xDFFF
-    direction = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069  # would reorder the line
-    return not (control or surrogate or direction or code & 0xFFFE == 0xFFFE)
+def number_of(value: object) -> float:
+    """A number, or the digits of one; NaN for anything else, and for what is out of range."""
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
+    return number if is_in_range(number) else math.nan
 
 
 class _ConstantError(ValueError):
@@ -35,16 +37,33 @@ def _refuse_constant(text: str) -> float:
     raise _ConstantError(text)
 
 
-def parse(path: Path) -> Any:
-    """The JSON document in `path`; ReportError for whatever is wrong with it."""
+def text_of(path: Path) -> str:
+    """The text of the file at `path`; ReportError where there is none to be had."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ReportError(path, f"cannot read: {reason(error)}") from None
     except UnicodeDecodeError:
-        raise ReportError(path, "not a result file: it is not UTF-8 text") from None
+        raise ReportError(path, "it is not UTF-8 text") from None
     except ValueError:
-        raise ReportError(clean(str(path)), "cannot read: not a file name") from None
+        raise ReportError(path, "cannot read: not a file name") from None
+
+
+def parse_toml(path: Path) -> dict[str, Any]:
+    """The TOML document in `path`; ReportError for whatever is wrong with it."""
+    try:
+        return tomllib.loads(text_of(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ReportError(path, f"not valid TOML: {error}") from None
+    except RecursionError:
+        raise ReportError(path, "not valid TOML: nested too deeply") from None
+    except ValueError:  # a whole number of thousands of digits
+        raise ReportError(path, "holds a number that is too long to read") from None
+
+
+def parse(path: Path) -> Any:
+    """The JSON document in `path`; ReportError for whatever is wrong with it."""
+    text = text_of(path)
     if not text.strip():
         raise ReportError(path, "is empty")
     try:
@@ -88,7 +107,7 @@ class Checker:
             number = float(value)
         except OverflowError:
             number = math.inf
-        if number != 0 and not _SMALLEST <= abs(number) <= LARGEST:
+        if not is_in_range(number):
             raise self.fail(where, f"'{key}' is {shown(value)}, out of any range")
         return number
 
@@ -124,3 +143,14 @@ def words_of(check: Checker, source: dict[str, Any], key: str, where: str) -> di
     if not isinstance(found, dict):
         raise check.fail(where, f"'{key}' must be an object, not {shown(found)}")
     return {clean(name): check.text(found, name, f"{where}, '{key}'") for name in found}
+
+
+def numbers_of(check: Checker, source: dict[str, Any], key: str, where: str) -> dict[str, float]:
+    """An object of numbers; empty where it is absent."""
+    found = source.get(key, {})
+    if not isinstance(found, dict):
+        raise check.fail(where, f"'{key}' must be an object, not {shown(found)}")
+    return {
+        clean(name): check.number(value, f"{key}.{clean(name)}", where)
+        for name, value in found.items()
+    }

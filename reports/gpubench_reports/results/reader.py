@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.broken_off import broken_off
-from gpubench_reports.results.checking import Checker, clean, parse
+from gpubench_reports.results.checking import Checker, parse
 from gpubench_reports.results.context import Context, context_of
 from gpubench_reports.results.rows import row_of, table_of
 

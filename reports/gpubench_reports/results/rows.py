@@ -3,8 +3,16 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results import legacy
-from gpubench_reports.results.checking import LARGEST, Checker, clean, seconds_of, shown, words_of
+from gpubench_reports.results.checking import (
+    LARGEST,
+    Checker,
+    numbers_of,
+    seconds_of,
+    shown,
+    words_of,
+)
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
 
 if TYPE_CHECKING:
@@ -169,7 +177,7 @@ def _figures(check: Checker, row: dict[str, Any], where: str) -> dict[str, Any]:
         if number < 0 and counter != "temperature_c":
             raise check.fail(where, f"'{counter}' must not be negative, it is {shown(value)}")
         record[counter] = number
-    record["terms"] = _numbers(check, row, "terms", where)
+    record["terms"] = numbers_of(check, row, "terms", where)
     for counter in ("model_seconds", "min_seconds", "ci_low_seconds", "ci_high_seconds"):
         if record.get(counter) == 0:
             raise check.fail(where, f"'{counter}' must be positive, not 0")
@@ -204,19 +212,8 @@ def _stated(
         "better": better,
         "value": value,
         "law_value": record.get("law", math.nan),
-        "bytes": _numbers(check, row, "bytes", where),
+        "bytes": numbers_of(check, row, "bytes", where),
         "arithmetic_unit": check.text(row, "arithmetic_unit", where, ""),
-    }
-
-
-def _numbers(check: Checker, row: dict[str, Any], key: str, where: str) -> dict[str, float]:
-    """An object of numbers; empty where it is absent."""
-    found = row.get(key, {})
-    if not isinstance(found, dict):
-        raise check.fail(where, f"'{key}' must be an object, not {shown(found)}")
-    return {
-        clean(name): check.number(value, f"{key}.{clean(name)}", where)
-        for name, value in found.items()
     }
 
 

@@ -57,7 +57,7 @@ def read_trace(path: Path) -> TraceFile:
         raise check.fail("", "not a trace of gpubench: it needs 'otherData' and 'traceEvents'")
     context = context_of(check, other)
     names = other.get("shown", [])
-    if not isinstance(names, list):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise check.fail("otherData", "'shown' must be a list of names")
     traces: dict[int, Trace] = {}
     tracks: dict[tuple[int, int], str] = {}
@@ -96,7 +96,7 @@ def _take(
         length = check.number(event.get("dur"), "dur", where) * 1e-6
         if begin < 0 or length < 0:
             raise check.fail(where, "'ts' and 'dur' must not be negative")
-        bars = _trace(check, where, traces, process).tracks[track]
+        bars = _trace(check, where, traces, process).tracks.setdefault(track, [])
         arguments = event.get("args", {})
         if not isinstance(arguments, dict):
             raise check.fail(where, "'args' must be an object")

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from gpubench_reports.results.checking import number_of
+
 _RATE, _FLOPS, _BUS = "useful_bytes_per_second", "flops_per_second", "bus_bytes_per_second"
 
 
@@ -98,4 +100,4 @@ WHATS = (
 
 def figure_of(raw: dict[str, Any], figure: str) -> float:
     value = raw.get(figure)
-    return float(value) if isinstance(value, int | float) else math.nan
+    return math.nan if isinstance(value, str) else number_of(value)

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, reason, require_folder, write_atomically
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.peers.programs import PEERS, Peer
 from gpubench_reports.comparisons.peers.questions import WHATS, What
-from gpubench_reports.results.checking import clean
+from gpubench_reports.results.checking import number_of, parse
 from gpubench_reports.results.importers import convert, to_bytes
 from gpubench_reports.results.reader import read
 
@@ -205,8 +206,12 @@ def _run_once(peer: Peer | None, command: list[str], by: Settings, key: str, sec
 
 def read_seconds(folder: Path) -> dict[str, float]:
     try:
-        found = json.loads((folder / "seconds.json").read_text())
-    except (OSError, ValueError):
+        found = parse(folder / "seconds.json")
+    except ReportError:
         return {}
     known = found.items() if isinstance(found, dict) else ()
-    return {key: took for key, took in known if isinstance(took, int | float)}
+    return {key: float(took) for key, took in known if _is_time(took)}
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and number_of(value) >= 0

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.results.checking import is_in_range
 from gpubench_reports.results.context import SCHEMA_VERSION
 from gpubench_reports.results.importers import (
     babelstream,
@@ -55,7 +56,8 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
     that the file gives stands there too. Raises ReportError.
     """
     found = PROGRAMS[program].read(path)
-    if not found.rows:
+    rows = [row for row in found.rows if _has_plausible_time(row)]
+    if not rows:
         raise ReportError(path, f"holds no results of {program}")
     title = found.title or device or "unknown"
     return {
@@ -70,8 +72,14 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
             "axes": dict(PROGRAMS[program].axes),
             "roofs": [],
         },
-        "benchmarks": found.rows,
+        "benchmarks": rows,
     }
+
+
+def _has_plausible_time(row: dict[str, Any]) -> bool:
+    """Whether a result file may hold the row's time; a row that is lost has none."""
+    time = row.get("real_time", 1.0)
+    return time > 0 and is_in_range(time)
 
 
 def to_bytes(document: dict[str, Any]) -> bytes:

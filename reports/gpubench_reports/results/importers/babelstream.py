@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.results.checking import clean
-from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import number_of
+from gpubench_reports.results.importers.imported import Imported, lines_of, row_of
 
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
 AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}

@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
-from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
+from gpubench_reports.results.checking import number_of
+from gpubench_reports.results.importers.imported import (
+    Imported,
+    lines_of,
+    row_of,
+    whole_of,
+)
 
 _GPU_STREAM = {
     "init": ("write", 1),
@@ -21,8 +27,9 @@ def read(path: Path) -> Imported:
         left, _, right = line.partition("|")
         if left.split()[:1] == ["blockSize"]:
             kernels = right.split()
-        elif kernels and right.split()[:1] == ["GB/s:"] and left.split()[0].isdigit():
-            block = int(left.split()[0])
+            continue
+        block = whole_of((left.split() or [""])[0])
+        if kernels and right.split()[:1] == ["GB/s:"] and block is not None:
             for name, cell in zip(kernels, right.split()[1:], strict=False):
                 rate = number_of(cell) * 1e9
                 if name not in _GPU_STREAM or not rate > 0:

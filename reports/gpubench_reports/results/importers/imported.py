@@ -1,6 +1,5 @@
 """What an importer makes: rows as result files have them, of figures that a program states."""
 
-import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
-from gpubench_reports.results.checking import clean
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import is_in_range
 from gpubench_reports.results.quantities import BY_COLUMN
 
 TYPES = {
@@ -41,15 +41,15 @@ def row_of(
     **more: Any,
 ) -> dict[str, Any]:
     """A row that took `seconds` and is judged by one of its figures; `more` are counters in SI
-    units, of which those below 0 or not finite are left out, as are those of 0: the file had no
-    digits for them."""
+    units, of which those below 0 or out of any range are left out, as are those of 0: the file had
+    no digits for them."""
     name = "/".join(
         [part(concept), part(kernel), *(f"{part(k)}:{part(v)}" for k, v in arguments.items())]
     )
     known = {
         key: value
         for key, value in more.items()
-        if isinstance(value, str) or (math.isfinite(value) and value > 0)
+        if isinstance(value, str) or (value > 0 and is_in_range(value))
     }
     said = [note for note in notes if note]
     headline = BY_COLUMN[judged_by if judged_by in known else "seconds"]
@@ -100,9 +100,6 @@ def lines_of(path: Path) -> list[str]:
         raise ReportError(clean(str(path)), "cannot read: not a file name") from None
 
 
-def number_of(text: object) -> float:
-    """A number or its digits; NaN for anything else."""
-    try:
-        return float(text) if isinstance(text, str | int | float) else math.nan
-    except (ValueError, OverflowError):
-        return math.nan
+def whole_of(text: str) -> int | None:
+    """A whole number of plain digits; None for anything else."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None

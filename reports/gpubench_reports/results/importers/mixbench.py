@@ -4,8 +4,14 @@ import math
 import re
 from pathlib import Path
 
-from gpubench_reports.results.checking import clean
-from gpubench_reports.results.importers.imported import Imported, lines_of, number_of, row_of
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import number_of
+from gpubench_reports.results.importers.imported import (
+    Imported,
+    lines_of,
+    row_of,
+    whole_of,
+)
 
 _MIX_TYPES = ("fp32", "fp64", "fp16", "int32")  # in the order of its columns
 AXES: dict[str, str] = {}
@@ -19,7 +25,8 @@ def read(path: Path) -> Imported:
         elif match := re.match(r"Device:\s+(.*)", line):
             found.title = clean(match.group(1).strip())
         cells = [cell.strip() for cell in line.split(",")]
-        if not cells[0].isdigit() or len(cells) < 5:
+        iterations = whole_of(cells[0])
+        if iterations is None or len(cells) < 5:
             continue
         for place, dtype in enumerate(_MIX_TYPES):
             group = [number_of(cell) for cell in cells[1 + 4 * place : 5 + 4 * place]]
@@ -32,7 +39,7 @@ def read(path: Path) -> Imported:
                 row_of(
                     "roofline",
                     "mixbench",
-                    {"dtype": dtype, "iterations": int(cells[0])},
+                    {"dtype": dtype, "iterations": iterations},
                     seconds,
                     judged_by="items_per_second" if whole else "useful_bytes_per_second",
                     useful_bytes_per_second=bandwidth * 1e9,

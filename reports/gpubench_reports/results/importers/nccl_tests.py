@@ -4,14 +4,15 @@ import re
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import clean
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import number_of
 from gpubench_reports.results.importers.imported import (
     TYPES,
     Imported,
     lines_of,
     lost,
-    number_of,
     row_of,
+    whole_of,
 )
 
 _NCCL_KERNELS = (
@@ -44,7 +45,8 @@ def read(path: Path) -> Imported:
             found.program = f"nccl-tests {clean(match.group(1))}"
     for line in bare:
         cells = line.split()
-        if len(cells) < 12 or not cells[0].isdigit() or not cells[1].isdigit():
+        size = whole_of(cells[0]) if len(cells) >= 12 else None
+        if size is None or whole_of(cells[1]) is None:
             continue
         if not kernel:
             raise ReportError(
@@ -63,7 +65,7 @@ def read(path: Path) -> Imported:
                 "dtype": TYPES.get(cells[2], cells[2]),
                 "place": place,
                 "ranks": len(ranks),
-                "size": int(cells[0]),
+                "size": size,
             }
             seconds = number_of(time) * 1e-6
             if not seconds > 0:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import Checker, clean, parse
-from gpubench_reports.results.importers.imported import Imported, lost, number_of, row_of
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import Checker, number_of, parse
+from gpubench_reports.results.importers.imported import Imported, lost, row_of
 
 _NVBANDWIDTH_BUFFER = 512 * 2**20  # bytes, its default
 AXES: dict[str, str] = {}

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import Checker, clean, parse
-from gpubench_reports.results.importers.imported import Imported, lost, number_of, part, row_of
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.results.checking import Checker, number_of, parse
+from gpubench_reports.results.importers.imported import Imported, lost, part, row_of
 
 AXES: dict[str, str] = {}
 
@@ -29,10 +30,10 @@ def read(path: Path) -> Imported:
         found.title = clean(str(devices[0].get("name", "")))
     check = Checker(path)
     for bench in document["benchmarks"]:
-        if not isinstance(bench, dict) or not isinstance(bench.get("states"), list | type(None)):
+        if not isinstance(bench, dict) or not isinstance(bench.get("states"), list | None):
             raise check.fail("benchmarks", "each must be an object with a list of 'states'")
         name = check.text(bench, "name", "benchmark")
-        for state in bench["states"] or []:
+        for state in bench.get("states") or []:
             if not isinstance(state, dict):
                 raise check.fail(name, "each of its 'states' must be an object")
             found.rows += _state(name, state, several=len(devices) > 1)
@@ -49,7 +50,7 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
         else:
             arguments[part(axis.get("name"))] = part(value)
     if several:
-        arguments["device"] = int(number_of(state.get("device")) or 0)
+        arguments["device"] = _device_of(state)
     if state.get("is_skipped") is True:
         why = clean(str(state.get("skip_reason") or "no reason given"))
         yield lost(row_of("nvbench", name, arguments, 1.0), "skipped", why)
@@ -84,6 +85,11 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
             useful_bytes_per_second=rate,
             sm_clock_hz=of("nv/cold/sm_clock_rate/mean"),
         )
+
+
+def _device_of(state: dict[str, Any]) -> int:
+    number = number_of(state.get("device"))
+    return 0 if math.isnan(number) else int(number)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

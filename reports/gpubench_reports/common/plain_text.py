@@ -1,0 +1,16 @@
+"""Text from files and names of files, made harmless: for a terminal, for XML, for one line."""
+
+
+def clean(text: str) -> str:
+    """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
+
+
+def _harmless(code: int) -> bool:
+    control = code < 0x20 or 0x7F <= code < 0xA0 or code in (0x2028, 0x2029)
+    surrogate = 0xD800 <= code <= 0xDFFF
+    direction = code in (0x061C, 0x200E, 0x200F)  # would reorder the line
+    direction = direction or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+    return not (control or surrogate or direction or code & 0xFFFE == 0xFFFE)
