@@ -1,0 +1,1 @@
+"""Damaged inputs for every reader of files, and what came of them."""

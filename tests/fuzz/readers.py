@@ -1,0 +1,260 @@
+"""Every reader of a file that somebody else may have written: seeds, and what a command does with
+what was read.
+
+A reader takes the path of one damaged file. ReportError is the right answer to a file that is
+wrong; anything else that is raised is a crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from . import seeds
+
+
+@dataclass(frozen=True)
+class Reader:
+    """`seeds`: files that are right. `name`: of the damaged file, where it has to have one."""
+
+    seeds: Callable[[], list[bytes]]
+    read: Callable[[Path], object]
+    file: str = "input.json"
+
+
+# --- what is done with them -----------------------------------------------------------------------
+
+_folder = Path("/nonexistent")
+
+
+def use_folder(folder: Path) -> None:
+    """Where files that lie beside a damaged one go."""
+    global _folder
+    _folder = folder
+
+
+def _kept(name: str, content: bytes) -> Path:
+    path = _folder / name
+    if not path.exists():
+        path.write_bytes(content)
+    return path
+
+
+def read_result(path: Path) -> None:
+    from gpubench_reports.results.reader import read
+
+    read(path)
+
+
+def read_and_report(path: Path) -> None:
+    """What table, csv, markdown and compare do, all but the printing."""
+    from gpubench_reports.comparisons.compare import as_json, compare
+    from gpubench_reports.pages.csv_report import to_csv
+    from gpubench_reports.pages.markdown_report import to_markdown
+    from gpubench_reports.results.reader import read
+    from gpubench_reports.rules.verdicts.judge import judge
+
+    result = read(path)
+    verdicts = judge(result)
+    to_csv(result, verdicts)
+    to_markdown(result, verdicts)
+    as_json(compare(read(_kept("other.json", seeds.documents()[2])), result))
+
+
+def read_and_rule(path: Path) -> None:
+    """What claims, validate, agree and calibrate do."""
+    from gpubench_reports.common.errors import ReportError
+    from gpubench_reports.comparisons import agree
+    from gpubench_reports.comparisons.validate import validate
+    from gpubench_reports.results.device_files import read_device
+    from gpubench_reports.results.reader import read
+    from gpubench_reports.rules import calibration
+    from gpubench_reports.rules.claims import as_json, judge_claims
+
+    result = read(path)
+    json.dumps(as_json(result, judge_claims(result)), allow_nan=False)
+    other = read(_kept("other.json", seeds.documents()[2]))
+    base = read_device("h200-sxm")
+    by = calibration.rules()
+    for call in (
+        lambda: validate([result, other]),
+        lambda: agree.as_json(agree.agree([result, other])),
+        lambda: calibration.device_text(
+            calibration.calibrate(result, base, result.context.modelled, by), "x"
+        ),
+    ):
+        try:
+            call()
+        except ReportError as error:
+            check_line(error)
+
+
+def read_device_file(path: Path) -> None:
+    from gpubench_reports.common.errors import ReportError
+    from gpubench_reports.results.device_files import read_device
+    from gpubench_reports.results.device_roofs import read_device_roofs
+    from gpubench_reports.rules import calibration
+
+    try:
+        read_device_roofs(path)
+    except ReportError as error:
+        check_line(error)
+    base = read_device(str(path))
+    result = _calibrating_result()
+    found = calibration.calibrate(result, base, True, calibration.rules())
+    json.loads(calibration.device_text(found, "x"))
+
+
+@cache
+def _calibrating_result() -> Any:
+    from gpubench_reports.results.reader import read
+
+    return read(_kept("modelled.json", seeds.calibrating()))
+
+
+def read_trace(path: Path) -> None:
+    from gpubench_reports.results import traces
+
+    for trace in traces.read_trace(path).shown:
+        assert trace.end >= 0
+
+
+def read_explanations(path: Path) -> None:
+    from gpubench_reports.results import explanations
+
+    explanations.read(path)
+
+
+def read_series(path: Path) -> None:
+    from gpubench_reports.results.reader import read
+    from gpubench_reports.results.watched import series_beside
+
+    result = read(_kept("run.json", seeds.documents()[2]))
+    assert path == result.path.with_suffix(".series.jsonl")
+    series_beside(result)
+
+
+def read_journal(path: Path) -> None:
+    """A journal is no result file: the error says how to finish the run."""
+    from gpubench_reports.common.errors import ReportError
+    from gpubench_reports.results.reader import read
+
+    try:
+        read(path)
+    except ReportError as error:
+        check_line(error)
+
+
+def importer(program: str) -> Callable[[Path], None]:
+    def read_import(path: Path) -> None:
+        """A file that is converted is a result file."""
+        from gpubench_reports.results.importers import convert, to_bytes
+        from gpubench_reports.results.reader import read
+
+        document = to_bytes(convert(path, program))
+        converted = path.with_name("converted.json")
+        converted.write_bytes(document)
+        read(converted)
+
+    return read_import
+
+
+def read_points(path: Path) -> None:
+    from gpubench_reports.comparisons.published import points_of
+    from gpubench_reports.comparisons.ranges import ranges_for
+    from gpubench_reports.results.reader import read
+
+    ranges_for(read(_kept("run.json", seeds.documents()[2])), [path])
+    points_of(path)
+
+
+def read_profile(path: Path) -> None:
+    from gpubench_reports.common.json_text import json_text
+    from gpubench_reports.comparisons import counters
+    from gpubench_reports.results.reader import read
+
+    profiled = counters.read_profile(path)
+    result = read(_kept("counted.json", seeds.counted()))
+    json_text({"times": counters.timings(result, profiled)})
+    json_text({"counts": counters.compare(result, profiled)})
+
+
+def read_counted(path: Path) -> None:
+    """Launches of a result file, beside a profile."""
+    from gpubench_reports.common.json_text import json_text
+    from gpubench_reports.comparisons import counters
+    from gpubench_reports.results.reader import read
+
+    profiled = counters.read_profile(_kept("profile.csv", seeds.profiles()[0]))
+    result = read(path)
+    json_text({"counts": counters.compare(result, profiled)})
+    json_text({"times": counters.timings(result, profiled)})
+
+
+def read_seconds(path: Path) -> None:
+    from gpubench_reports.comparisons.peers.answers import compare
+
+    for key in ("nvbandwidth-1", "nvbandwidth-2", "gpubench-bandwidth-1"):
+        _kept(f"{key}.json", seeds.documents()[2])
+    compare(path.parent)
+
+
+def read_pictures(path: Path) -> None:
+    from gpubench_reports.charts.gallery import read_list
+
+    read_list(path.parent)
+
+
+def check_line(error: Exception) -> None:
+    """That an error is one line, which a terminal prints as it is."""
+    from gpubench_reports.common.plain_text import clean
+
+    text = str(error)
+    assert text, "an error without words"
+    assert len(text.splitlines()) == 1, f"an error of several lines: {text!r}"
+    assert clean(text) == text, f"an error that a terminal obeys: {text!r}"
+    assert len(text) < 8100, f"an error of {len(text)} characters"
+
+
+def _numbered(names: tuple[str, ...]) -> Iterator[tuple[str, Reader]]:
+    for name in names:
+        suffix = Path(name).suffix
+        program = {"gpu-stream": "gpu-benches"}.get(Path(name).stem, Path(name).stem)
+        yield f"import {program}", Reader(seeds.imports(name), importer(program), f"input{suffix}")
+
+
+READERS: dict[str, Reader] = {
+    "result": Reader(seeds.documents, read_result),
+    "reports": Reader(seeds.documents, read_and_report),
+    "rules": Reader(seeds.documents, read_and_rule),
+    "device": Reader(seeds.devices, read_device_file),
+    "trace": Reader(seeds.traces, read_trace),
+    "explanations": Reader(seeds.explanations, read_explanations),
+    "series": Reader(seeds.series, read_series, "run.series.jsonl"),
+    "journal": Reader(seeds.journal, read_journal, "run.json.journal"),
+    "points": Reader(seeds.points, read_points),
+    "profile": Reader(seeds.profiles, read_profile, "profile-1.csv"),
+    "counted": Reader(lambda: [seeds.counted()], read_counted),
+    "seconds": Reader(seeds.seconds, read_seconds, "seconds.json"),
+    "pictures": Reader(seeds.pictures, read_pictures, "pictures.toml"),
+    **dict(
+        _numbered(
+            (
+                "babelstream.csv",
+                "gpu-stream.txt",
+                "mixbench.txt",
+                "nccl-tests.txt",
+                "nvbandwidth.json",
+                "nvbench.json",
+            )
+        )
+    ),
+}
+
+# A thread pool would be memory that no input asked for.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
