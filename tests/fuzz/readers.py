@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import seeds
+
+if TYPE_CHECKING:
+    from gpubench_reports.results.reader import ResultFile
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,23 @@ def use_folder(folder: Path) -> None:
     _folder = folder
 
 
-def _kept(name: str, content: bytes) -> Path:
+def _kept(name: str, content: Callable[[], bytes]) -> Path:
     path = _folder / name
     if not path.exists():
-        path.write_bytes(content)
+        path.write_bytes(content())
     return path
+
+
+@cache
+def _result_in(folder: Path, name: str, content: Callable[[], bytes]) -> ResultFile:
+    from gpubench_reports.results.reader import read
+
+    return read(_kept(name, content))
+
+
+def _result(name: str, content: Callable[[], bytes]) -> ResultFile:
+    """A result file beside the damaged one, which is read once."""
+    return _result_in(_folder, name, content)
 
 
 def read_result(path: Path) -> None:
@@ -63,7 +78,7 @@ def read_and_report(path: Path) -> None:
     verdicts = judge(result)
     to_csv(result, verdicts)
     to_markdown(result, verdicts)
-    as_json(compare(read(_kept("other.json", seeds.documents()[2])), result))
+    as_json(compare(_result("other.json", seeds.measured), result))
 
 
 def read_and_rule(path: Path) -> None:
@@ -78,7 +93,7 @@ def read_and_rule(path: Path) -> None:
 
     result = read(path)
     json.dumps(as_json(result, judge_claims(result)), allow_nan=False)
-    other = read(_kept("other.json", seeds.documents()[2]))
+    other = _result("other.json", seeds.measured)
     base = read_device("h200-sxm")
     by = calibration.rules()
     for call in (
@@ -105,16 +120,9 @@ def read_device_file(path: Path) -> None:
     except ReportError as error:
         check_line(error)
     base = read_device(str(path))
-    result = _calibrating_result()
+    result = _result("modelled.json", seeds.calibrating)
     found = calibration.calibrate(result, base, True, calibration.rules())
     json.loads(calibration.device_text(found, "x"))
-
-
-@cache
-def _calibrating_result() -> Any:
-    from gpubench_reports.results.reader import read
-
-    return read(_kept("modelled.json", seeds.calibrating()))
 
 
 def read_trace(path: Path) -> None:
@@ -131,10 +139,9 @@ def read_explanations(path: Path) -> None:
 
 
 def read_series(path: Path) -> None:
-    from gpubench_reports.results.reader import read
     from gpubench_reports.results.watched import series_beside
 
-    result = read(_kept("run.json", seeds.documents()[2]))
+    result = _result("run.json", seeds.measured)
     assert path == result.path.with_suffix(".series.jsonl")
     series_beside(result)
 
@@ -167,19 +174,17 @@ def importer(program: str) -> Callable[[Path], None]:
 def read_points(path: Path) -> None:
     from gpubench_reports.comparisons.published import points_of
     from gpubench_reports.comparisons.ranges import ranges_for
-    from gpubench_reports.results.reader import read
 
-    ranges_for(read(_kept("run.json", seeds.documents()[2])), [path])
+    ranges_for(_result("run.json", seeds.measured), [path])
     points_of(path)
 
 
 def read_profile(path: Path) -> None:
     from gpubench_reports.common.json_text import json_text
     from gpubench_reports.comparisons import counters
-    from gpubench_reports.results.reader import read
 
     profiled = counters.read_profile(path)
-    result = read(_kept("counted.json", seeds.counted()))
+    result = _result("counted.json", seeds.counted)
     json_text({"times": counters.timings(result, profiled)})
     json_text({"counts": counters.compare(result, profiled)})
 
@@ -190,7 +195,7 @@ def read_counted(path: Path) -> None:
     from gpubench_reports.comparisons import counters
     from gpubench_reports.results.reader import read
 
-    profiled = counters.read_profile(_kept("profile.csv", seeds.profiles()[0]))
+    profiled = counters.read_profile(_kept("profile.csv", seeds.profile))
     result = read(path)
     json_text({"counts": counters.compare(result, profiled)})
     json_text({"times": counters.timings(result, profiled)})
@@ -200,7 +205,7 @@ def read_seconds(path: Path) -> None:
     from gpubench_reports.comparisons.peers.answers import compare
 
     for key in ("nvbandwidth-1", "nvbandwidth-2", "gpubench-bandwidth-1"):
-        _kept(f"{key}.json", seeds.documents()[2])
+        _kept(f"{key}.json", seeds.measured)
     compare(path.parent)
 
 

@@ -22,6 +22,7 @@ def rows_of_modelled() -> dict[str, Any]:
     return document
 
 
+@cache
 def documents() -> list[bytes]:
     """Result files of few rows, each of another kind: of both versions, measured and modelled."""
     found = []
@@ -39,6 +40,11 @@ def documents() -> list[bytes]:
     odd[1] = odd[1] | {"error_occurred": True, "error_message": "wrong"}
     found.append(to_bytes({"context": context, "benchmarks": odd + document["benchmarks"][2:4]}))
     return found
+
+
+def measured() -> bytes:
+    """A measured result file of version 2."""
+    return documents()[2]
 
 
 def devices() -> list[bytes]:
@@ -116,6 +122,10 @@ def profiles() -> list[bytes]:
     quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in lines]
     text = "\n".join(["==PROF== Connected", *quoted, "==PROF== Disconnected"]) + "\n"
     return [text.encode(), b"==ERROR== ERR_NVGPUCTRPERM\n"]
+
+
+def profile() -> bytes:
+    return profiles()[0]
 
 
 def imports(name: str) -> Callable[[], list[bytes]]:
