@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import stat
+import sys
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from gpubench_reports.common.errors import ReportError
 
@@ -45,10 +48,17 @@ def require_folder(path: Path, of: str = "") -> None:
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes `content` under a temporary name beside `path`, then renames.
 
-    A reader sees the old file or the new one, never a part. Raises ReportError.
+    A reader sees the old file or the new one, never a part. A link stays, and what it leads to is
+    replaced; a device, a pipe and what standard output is are written to, never replaced. Raises
+    ReportError.
     """
     temporary: Path | None = None
     try:
+        if in_place := _opened_in_place(path):
+            with in_place:
+                in_place.write(content)
+            return
+        path = path.resolve() if path.is_symlink() else path
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.")
         temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:
@@ -60,6 +70,21 @@ def write_atomically(path: Path, content: bytes) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
         raise ReportError(path, f"cannot write: {reason(error)}") from None
+
+
+def _opened_in_place(path: Path) -> IO[bytes] | None:
+    """What is at `path`, where it must not be replaced; None where it may be, or is not there."""
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    for number in (1, 2):  # to open it anew would begin at another place
+        with contextlib.suppress(OSError):
+            if os.path.samestat(there, os.fstat(number)):
+                sys.stdout.flush()
+                return os.fdopen(os.dup(number), "wb")
+    is_file = stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)
+    return None if is_file else path.open("wb")
 
 
 def reason(error: OSError) -> str:
