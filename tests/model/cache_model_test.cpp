@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <random>
 #include <unordered_map>
 #include <vector>
+
+#include "tests/model/emulator_fixture.hpp"
+#include "tests/model/reuse_kernels.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -151,9 +155,79 @@ TEST_F(ServedReads, NeighboursBringInForOneAnotherWhatL2CannotHold) {
   EXPECT_NEAR(dram(1, sectors * 1000), apart, 0.01 * apart);
 }
 
+// Each block looks twice at a row of its own, of 128 KiB; all rows are far beyond L2.
+TEST_F(ServedReads, ARowIsReadAgainFromWhereItFits) {
+  constexpr double rows = 100'000, traced = 16, row_bytes = 131072;
+  constexpr auto sectors = static_cast<std::uint64_t>(row_bytes / sector_bytes);
+  const auto passes = [&](double l1_bytes, double blocks_at_once, bool writes) {
+    FootprintSums f;
+    f.allocation_bytes = static_cast<std::size_t>(rows * row_bytes);
+    f.read_by_block = f.read_distinct = f.read_extents =
+        static_cast<std::uint64_t>(traced) * sectors;
+    f.write_distinct = writes ? f.read_distinct : 0;
+    f.read_requests = 2 * f.read_by_block;
+    f.read_lines = f.read_distinct / 4;
+    f.read_fetches = f.read_distinct / 2;
+    f.extent = static_cast<std::uint64_t>(rows) * sectors;
+    f.reuses[std::bit_width(sectors) - 1] = {traced * sectors, traced * sectors * sectors};
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{0.0};
+    const CachedGrid grid{rows / traced, traced, spec["sm_count"], blocks_at_once, l1_bytes};
+    const Reads reads = served_reads(all, held, grid, spec)[0];
+    return std::pair{reads.leaving_l1 * sector_bytes / (rows * row_bytes),
+                     reads.dram_bytes / (rows * row_bytes)};
+  };
+  const double of_all = spec["sm_count"] * row_bytes, room = spec["l2_bytes"] / 1.5;
+  EXPECT_EQ(passes(262144, 1, true), (std::pair{1.0, 1.0}));  // in L1
+  ASSERT_LT(2 * of_all, room);                                // in L2, with what is written
+  EXPECT_GT(passes(65536, 1, true).first, 1.8);
+  EXPECT_NEAR(passes(65536, 1, true).second, 1, 1e-9);
+  ASSERT_LT(2 * of_all, room);  // two of them, but for what is written
+  ASSERT_GT(4 * of_all, room);
+  EXPECT_NEAR(passes(65536, 2, false).second, 1, 1e-9);
+  EXPECT_GT(passes(65536, 2, true).second, 1.5);
+  EXPECT_GT(passes(65536, 8, true).second, 1.95);  // nowhere
+}
+
 TEST_F(ServedReads, WhatIsHeldIsNotFetched) {
   EXPECT_NEAR(sweep(4096, 1, 1).dram_bytes, 0, 1e-6);
   EXPECT_NEAR(sweep(4096, 1, 0.5).dram_bytes, 4096 * 16, 64);
+}
+
+// How long ago a block read what it reads again, as the emulator sees it.
+class ReuseTest : public EmulatorTest {
+ protected:
+  static constexpr unsigned length = 2048, sectors = length * sizeof(float) / sector_bytes;
+
+  // What a launch reads again of `in`, the first of two allocations.
+  template <class Launch>
+  Reuse reuse_of(Launch&& launch) {
+    counts_of(launch);
+    Reuse sum;
+    for (const Reuse& reuse : emulator.runs().back().profile.footprints[0].reuses) {
+      sum.count += reuse.count;
+      sum.distance += reuse.distance;
+    }
+    return sum;
+  }
+};
+
+TEST_F(ReuseTest, AcrossABarrierAllWarpsHaveReadTheirPart) {
+  constexpr unsigned blocks = 3;
+  const float* in = upload(numbers(blocks * length));
+  float* out = make<float>(blocks * length);
+  const Reuse reuse = reuse_of([&] { kernels::look_twice(out, in, length, blocks); });
+  EXPECT_EQ(reuse.count, blocks * sectors);
+  EXPECT_EQ(reuse.mean(), sectors);  // of the whole block, not of one warp
+  EXPECT_EQ(download(out, 1)[0], -16 * (0 + 15 * 128) / 2.0f);
+}
+
+TEST_F(ReuseTest, WithoutABarrierAWarpReadsAgainBehindItsOwnReads) {
+  const float* in = upload(numbers(length));
+  float* out = make<float>(kernels::looking_threads);
+  const Reuse reuse = reuse_of([&] { kernels::read_twice(out, in, length, 1); });
+  EXPECT_EQ(reuse.count, sectors);
+  EXPECT_EQ(reuse.mean(), sectors / 4.0);  // four warps
 }
 
 }  // namespace

@@ -45,14 +45,16 @@ void Footprint::extend(std::uint64_t index) {
   }
 }
 
+void Footprint::read_again(std::uint64_t count, std::uint64_t distance) {
+  read_requests_.fetch_add(count, relaxed);
+  const auto kind = std::min<std::size_t>(std::bit_width(distance) - 1, reuse_classes - 1);
+  reuse_counts_[kind].fetch_add(count, relaxed);
+  reuse_distances_[kind].fetch_add(count * distance, relaxed);
+}
+
 void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
+  if (distance > 0) return read_again(1, distance);
   read_requests_.fetch_add(1, relaxed);
-  if (distance > 0) {
-    const auto kind = std::min<std::size_t>(std::bit_width(distance) - 1, reuse_classes - 1);
-    reuse_counts_[kind].fetch_add(1, relaxed);
-    reuse_distances_[kind].fetch_add(distance, relaxed);
-    return;
-  }
   read_by_block_.fetch_add(1, relaxed);
   const std::uint64_t index = sector - begin_ / sector_bytes;
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
@@ -132,6 +134,20 @@ std::vector<FootprintSums> FootprintMap::sums() const {
   return all;
 }
 
+SinceLastRead BlockSectors::read(BlockSector& mine, std::uint32_t interval) {
+  if (reads_of_interval_.size() <= interval) reads_of_interval_.resize(interval + 1);
+  ++reads_of_interval_[interval];
+  const std::uint64_t last = std::exchange(mine.last_read, ++reads_);
+  const std::uint32_t before = std::exchange(mine.last_interval, interval);
+  return {last == 0 ? 0 : reads_ - last, before};
+}
+
+std::uint64_t BlockSectors::read_between(std::uint32_t from, std::uint32_t to) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = from; i < to; ++i) sum += reads_of_interval_[i];
+  return sum;
+}
+
 BlockSectors::Slot& BlockSectors::slot_of(std::uint64_t sector) {
   std::size_t at = (sector * 0x9e3779b97f4a7c15u) >> 20 & (slots_.size() - 1);
   while (slots_[at].epoch == epoch_ && slots_[at].sector != sector) {
@@ -144,7 +160,7 @@ BlockSector& BlockSectors::at(std::uint64_t sector) {
   Slot& slot = slot_of(sector);
   if (slot.epoch == epoch_) return touched_[slot.place];
   slot = {sector, epoch_, touched_.size()};
-  touched_.push_back({sector, 0, 0, {}, {}, 0});
+  touched_.push_back({sector, 0, 0, {}, {}, 0, 0});
   if (2 * touched_.size() >= slots_.size()) {
     slots_.assign(2 * slots_.size(), Slot{});
     for (std::size_t i = 0; i < touched_.size(); ++i) {

@@ -19,7 +19,9 @@ namespace gpubench::model {
 // Reads of a sector that its block had read before.
 struct Reuse {
   double count = 0;
-  double distance = 0;  // sectors that the block read since, summed
+  // Sectors that the block read since, summed. Warps are looked at one after the other, which is in
+  // the order of time only from one interval between barriers to the next.
+  double distance = 0;
 
   double mean() const { return count > 0 ? distance / count : 0; }
 };
@@ -58,6 +60,13 @@ struct BlockSector {
   std::uint32_t read = 0, written = 0;
   Event first_read{}, first_write{};  // the accesses
   std::uint64_t last_read = 0;        // which of the block's reads of sectors that was, from 1
+  std::uint32_t last_interval = 0;    // and between which of its barriers
+};
+
+// What a block has read since it last read a sector.
+struct SinceLastRead {
+  std::uint64_t sectors = 0;   // 0: it has not read it before
+  std::uint32_t interval = 0;  // between which barriers that was
 };
 
 // The sectors of global memory that one block has touched.
@@ -67,14 +76,14 @@ class BlockSectors {
     ++epoch_;
     touched_.clear();
     reads_ = 0;
+    reads_of_interval_.clear();
   }
   BlockSector& at(std::uint64_t sector);  // valid until the next call
   const std::vector<BlockSector>& touched() const { return touched_; }
-  // Notes a read; how many reads of sectors ago the last one was, 0 for the first.
-  std::uint64_t read(BlockSector& mine) {
-    const std::uint64_t last = std::exchange(mine.last_read, ++reads_);
-    return last == 0 ? 0 : reads_ - last;
-  }
+  // Notes a read behind so many barriers.
+  SinceLastRead read(BlockSector& mine, std::uint32_t interval);
+  // What all warps read between the barriers `from` and `to`, once all have been looked at.
+  std::uint64_t read_between(std::uint32_t from, std::uint32_t to) const;
 
  private:
   struct Slot {
@@ -85,6 +94,7 @@ class BlockSectors {
 
   std::vector<BlockSector> touched_;
   std::uint64_t reads_ = 0;
+  std::vector<std::uint64_t> reads_of_interval_;
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
   std::uint64_t epoch_ = 1;
 };
@@ -105,6 +115,8 @@ class Footprint {
   // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
   // read this one; 0: it did not.
   void read(std::uint64_t sector, std::uint64_t distance);
+  // The same of `count` sectors that this block has read before.
+  void read_again(std::uint64_t count, std::uint64_t distance);
   // Of a request that named something new to its block: how many sectors were not.
   void read_beside_new(std::uint64_t repeats) { read_beside_new_.fetch_add(repeats); }
   // Once a block that read from here: from its first sector to its last.

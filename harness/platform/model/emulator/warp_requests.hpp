@@ -20,6 +20,7 @@ namespace gpubench::model {
 struct WarpRequest {
   Event event;  // where, what kind, and the size of a lane's access
   std::uint32_t lanes = 0;
+  std::uint32_t interval = 0;  // barriers of the block that the warp has passed before
   std::array<std::uint64_t, warp_lanes> address{};  // of the lanes that take part in an access
 };
 
@@ -50,6 +51,7 @@ class WarpZipper {
       }
       for (const Event e : events(warp[0])) {
         if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
+        if (is_block_barrier(e)) ++request.interval;
         if (!is_request(e)) continue;
         request.event = e;
         if (is_access(e)) {
@@ -68,15 +70,18 @@ class WarpZipper {
       const auto trace = events(warp[group.lanes.front()]);
       graph_.keys(trace, keys_);
       std::size_t keyed = 0, access = 0;
+      std::uint32_t interval = 0;
       for (const Event e : trace) {
         const bool is_arithmetic = kind_of(e) == EventKind::arithmetic;
         if (kind_of(e) != EventKind::collective && !is_arithmetic && !is_request(e)) continue;
         const std::uint64_t key = keys_[keyed++];
+        if (is_block_barrier(e)) ++interval;
         if (kind_of(e) == EventKind::collective) continue;
         const auto [found, added] = by_key_.try_emplace(key, requests_.size());
         if (added) {
           requests_.emplace_back();
           requests_.back().event = e;
+          requests_.back().interval = interval;
         }
         WarpRequest& request = requests_[found->second];
         for (const unsigned lane : group.lanes) {

@@ -110,6 +110,7 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
   ++traced_blocks_;
   block_sectors_.clear();
   ranges_.clear();
+  read_again_.clear();
   Waiting slowest;
   for (std::size_t first = 0; first < lanes_; first += warp_lanes) {
     slowest.keep_longer(count_warp(first, map));
@@ -123,6 +124,9 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
     if (bytes != 0) map.note({mine, block, bytes});
   }
   for (const Range& r : ranges_) r.of->end_block(r.last - r.first + 1);
+  for (const auto& [again, count] : read_again_) {
+    again.of->read_again(count, block_sectors_.read_between(again.from, again.to));
+  }
 }
 
 Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
@@ -246,9 +250,7 @@ void Worker::note_footprint(const WarpRequest& request, const Sectors& sectors, 
   for (unsigned i = 0; i < sectors.count; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);
     if (reads) {
-      const std::uint64_t distance = block_sectors_.read(mine);
-      footprint->read(sectors.id[i], distance);
-      repeats += distance > 0;
+      repeats += note_read(footprint, mine, request.interval) ? 1 : 0;
       if (mine.read == 0) mine.first_read = request.event;
       mine.read |= covered[i];
     } else {
@@ -261,6 +263,17 @@ void Worker::note_footprint(const WarpRequest& request, const Sectors& sectors, 
   if (reads) return;
   access_of(kind_of(request.event)) == Access::atomic ? touched_.note_atomic(footprint)
                                                       : touched_.note_store(footprint);
+}
+
+// Whether the block has read the sector before.
+bool Worker::note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval) {
+  const SinceLastRead since = block_sectors_.read(mine, interval);
+  if (since.sectors > 0 && since.interval < interval) {
+    ++read_again_[{footprint, since.interval, interval}];
+  } else {
+    footprint->read(mine.sector, since.sectors);
+  }
+  return since.sectors > 0;
 }
 
 Footprint* Worker::footprint_at(std::uint64_t address, FootprintMap& map) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -43,6 +44,13 @@ class Worker {
   std::uint64_t events() const { return events_; }
 
  private:
+  // Sectors of an allocation that a block has read between one pair of barriers and reads again
+  // between another.
+  struct ReadAgain {
+    Footprint* of;
+    std::uint32_t from, to;
+    auto operator<=>(const ReadAgain&) const = default;
+  };
   // A warp that is counted.
   struct Counted {
     Waiting waits;
@@ -62,11 +70,13 @@ class Worker {
   void add_lanes(std::size_t first, Waiting& warp) const;
   void extend(Footprint* footprint, std::uint64_t sector);
   void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
+  bool note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval);
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map);
 
   std::unique_ptr<BlockEngine> engine_;
   std::vector<Range> ranges_;
   BlockSectors block_sectors_;
+  std::map<ReadAgain, std::uint64_t> read_again_;  // how many
   TouchedBytes touched_;
   std::array<Footprint*, 4> footprints_{};  // the last that were found
   unsigned next_footprint_ = 0;

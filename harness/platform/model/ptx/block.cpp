@@ -377,6 +377,7 @@ bool Block::meet(Warp& warp, unsigned number, unsigned threads, Mask mask) {
   release(barrier);
   if (barrier.generation < waiting) return false;
   waiting = 0;
+  if (threads == 0) ++warp.interval;
   return true;
 }
 

@@ -27,6 +27,7 @@ void Warp::begin(const Program& program, Mask exists_, bool traced) {
   defined_ = defined_before_;
   fragments.assign(1, {exists, 0, never, never, 0, Fragment::State::ready});
   requests.clear();
+  interval = 0;
   fma_steps = 0;
   clock = fenced_at = 0;
   if (traced) {
@@ -62,6 +63,7 @@ void Warp::note(EventKind kind, unsigned bytes, Mask mask, const std::uint64_t* 
   WarpRequest& request = requests.emplace_back();
   request.event = make_event(&op, kind, bytes);
   request.lanes = mask;
+  request.interval = interval;
   std::copy_n(addresses, lanes, request.address.begin());
 }
 

@@ -110,6 +110,7 @@ class Warp {
   std::vector<Fragment> fragments;
   // Of a traced block.
   std::vector<WarpRequest> requests;
+  std::uint32_t interval = 0;  // barriers of all threads that it has passed
   TallyByLanes tallies{};
   std::uint64_t fma_steps = 0;
   std::array<LoadChain, lanes> load_chains;

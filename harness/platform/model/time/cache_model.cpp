@@ -127,6 +127,18 @@ struct Caches {
   double of_block = 0, of_wave = 0;  // what a block reads, and a wave of them
   double stretch = 1;    // reads of all blocks of an SM for each of one block that are new to it
   double l1_misses = 0;  // a rate, of what blocks read again themselves
+  double l2_new = 0;     // sectors that a wave brings into L2 while a block reads one
+
+  // Of what a block reads again itself, what L1 has no longer, and what neither has.
+  double leaving_l1(const Reuse& reuse) const {
+    return reuse.count * -std::expm1(-reuse.mean() * stretch * l1_misses / l1);
+  }
+  double leaving_l2(const Reuse& reuse) const {
+    return leaving_l1(reuse) * -std::expm1(-reuse.mean() * l2_new / l2_of_own());
+  }
+  // All of L2 for what one block alone reads: an SM's partition keeps copies of what it has from
+  // the others, so that such a sector takes two places wherever it is one.
+  double l2_of_own() const { return l2 * partitions / (2 - 1 / partitions); }
 
   // The share of an allocation that a cache serves when it is read again.
   static double hits(const Population& p, double capacity) {
@@ -134,6 +146,30 @@ struct Caches {
     return p.is_swept ? swept_hits(ratio) : random_hits(ratio);
   }
 };
+
+// As in L1, the misses between two uses decide whether the second one hits. What a wave writes
+// takes its place as well. 0: all that a wave has in work fits.
+double new_to_l2(std::span<const FootprintSums> footprints, const CachedGrid& grid, Caches caches) {
+  double reads = 0, first = 0, again = 0, written = 0;
+  for (const FootprintSums& f : footprints) {
+    reads += static_cast<double>(f.read_requests);
+    first += static_cast<double>(f.read_by_block);
+    written += static_cast<double>(f.write_distinct);
+    for (const Reuse& reuse : f.reuses) again += caches.leaving_l1(reuse);
+  }
+  const double in_work = caches.of_wave + written / grid.traced_blocks * grid.wave();
+  if (again == 0 || in_work <= caches.l2_of_own()) return 0;
+  const double blocks = caches.of_wave / caches.of_block;
+  double missed = again;
+  for (int i = 0; i < 200; ++i) {
+    caches.l2_new = blocks * (first + missed + written) / reads;
+    missed = 0;
+    for (const FootprintSums& f : footprints) {
+      for (const Reuse& reuse : f.reuses) missed += caches.leaving_l2(reuse);
+    }
+  }
+  return caches.l2_new;
+}
 
 Caches caches_of(std::span<const FootprintSums> footprints, std::span<const Population> populations,
                  const CachedGrid& grid, const DeviceSpec& device) {
@@ -150,28 +186,30 @@ Caches caches_of(std::span<const FootprintSums> footprints, std::span<const Popu
   }
   caches.stretch = caches.of_block > 0 ? at_once / caches.of_block : 1;
   caches.l1_misses = at_once <= caches.l1 ? 0 : miss_rate(footprints, caches.stretch, caches.l1);
+  caches.l2_new = new_to_l2(footprints, grid, caches);
   return caches;
 }
 
 // What L1 leaves to L2 of one allocation's reads, whole grid: of a block's own repeats, and of what
-// it reads first, which its SM's other blocks may have read before.
+// it reads first, which its SM's other blocks may have read before. And what L2 no longer has of
+// the former.
 struct LeavingL1 {
-  double again = 0, first = 0;
+  double again = 0, first = 0, again_missed = 0;
 };
 
 LeavingL1 leaving_l1(const FootprintSums& f, const Population& p, const CachedGrid& grid,
                      const Caches& caches) {
-  double again = 0;
+  double again = 0, again_missed = 0;
   for (const Reuse& reuse : f.reuses) {
-    again +=
-        reuse.count * -std::expm1(-reuse.mean() * caches.stretch * caches.l1_misses / caches.l1);
+    again += caches.leaving_l1(reuse);
+    again_missed += caches.leaving_l2(reuse);
   }
   const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
   const double an_sm_distinct =
       std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
   const double first =
       grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - Caches::hits(p, caches.l1)));
-  return {again * grid.scale, first};
+  return {again * grid.scale, first, again_missed * grid.scale};
 }
 
 // A request is served when its slowest sector is.
@@ -201,9 +239,10 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double beside =
       (std::max(0.0, leaving.first - by_waves) + leaving.again * std::max(0.0, 1 - asked_once)) *
       std::exp(-meanwhile / caches.l2);
-  const double repeats = std::max(0.0, reads.leaving_l1 - first - beside);
+  const double own = (leaving.again - leaving.again_missed) * std::min(1.0, asked_once);
+  const double repeats = std::max(0.0, reads.leaving_l1 - first - beside - own);
   const double kept = first * held.fraction;
-  reads.l2_near = kept * held.near + beside + repeats * shares.near;
+  reads.l2_near = kept * held.near + beside + own + repeats * shares.near;
   reads.l2_far = kept * (1 - held.near) + repeats * shares.far;
   reads.l2_missed = first - kept + repeats * shares.missed;
   // Sectors that are swept over find their neighbours fetched; others are fetched each for itself.
