@@ -6,8 +6,9 @@
 //           takes 2 times as long (RMSNorm: 1.5). `passes` is one kernel that reads the row again;
 //           `online` saves one of its passes. Repeated passes cost time only if the rows that an SM
 //           works on outgrow its L1, and their full price only beyond L2: 3 + 1 and 2 + 1 passes.
-//           The law covers matrix rows that fill at most half of L1. For longer rows the model is
-//           too fast: it assumes that L1 still holds all that a block has read.
+//           `narrow` is `online` (for RMSNorm, `passes`) with 128 threads per row of any length, as
+//           in some frameworks. More rows are in work, so they outgrow the caches sooner. The law
+//           covers matrix rows that fill at most half of L1.
 // Units     columns [numbers in a matrix row]. In every row of results, the matrix has 2^26
 //           numbers. Useful bytes count one read and one write of the matrix.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
@@ -36,6 +37,7 @@ template <class T, class Norm, unsigned held>
 auto* kernel_of(const std::string& by) {
   return by == "registers" ? registers<T, Norm, held>
          : by == "online"  ? again<T, Norm, true>
+         : by == "narrow"  ? again<T, Norm, (Norm::passes > 1)>
                            : again<T, Norm, false>;
 }
 
@@ -45,7 +47,7 @@ void rows_of(Bench& bench) {
   const auto columns = bench.arg<std::size_t>("columns");
   const auto rows = static_cast<unsigned>(n / columns);
   const auto packs = static_cast<unsigned>(columns / Pack<T>::size);
-  const Shape shape = shape_of(packs);
+  const Shape shape = by == "narrow" ? narrow : shape_of(packs);
   if (by == "registers" && packs > most_packs * shape.lanes) {
     bench.skip("a matrix row of " + std::to_string(columns * sizeof(T)) +
                " bytes does not fit in a block's registers");
@@ -60,7 +62,7 @@ void rows_of(Bench& bench) {
   auto* const kernel = packs <= few_packs * shape.lanes ? kernel_of<T, Norm, few_packs>(by)
                                                         : kernel_of<T, Norm, most_packs>(by);
   double at_work = 0;
-  if (by == "passes" || by == "online") {
+  if (by == "passes" || by == "online" || by == "narrow") {
     const auto resident = gpubench::residency(kernel, block.x * block.y, 0).blocks;
     at_work = static_cast<double>(resident * shape.rows_a_block * columns * sizeof(T));
   }
@@ -91,19 +93,19 @@ void rows(Registration* to, std::vector<std::string> usual, std::vector<std::int
     to->Rest(Suite::full)->Axis("by", {way})->Axis("dtype", {"fp32"})->Range(128, 65536, 8);
   }
 }
-const std::vector<std::string> all{"kernels", "passes", "online", "registers"},
-    ends{"kernels", "registers"};
+const std::vector<std::string> all{"kernels", "passes", "online", "narrow", "registers"},
+    usual{"kernels", "passes", "online", "registers"}, ends{"kernels", "registers"};
 GPU_BENCHMARK_OF_TYPE(normalization, softmax, rows_of<T, Softmax>)
     ->Axis("by", all)
     ->Axis<__nv_bfloat16, float>("dtype")
-    ->Apply(rows, all, {1024, 65536});
+    ->Apply(rows, usual, {1024, 65536});
 GPU_BENCHMARK_OF_TYPE(normalization, layer_norm, rows_of<T, LayerNorm>)
     ->Axis("by", all)
     ->Axis<__nv_bfloat16, float>("dtype")
     ->Apply(rows, ends, {8192});
 // One look tells all there is to know.
 GPU_BENCHMARK_OF_TYPE(normalization, rms_norm, rows_of<T, RmsNorm>)
-    ->Axis("by", {"kernels", "passes", "registers"})
+    ->Axis("by", {"kernels", "passes", "narrow", "registers"})
     ->Axis<__nv_bfloat16, float>("dtype")
     ->Apply(rows, ends, {8192});
 

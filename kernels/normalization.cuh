@@ -273,6 +273,10 @@ constexpr Shape shape_of(unsigned packs) {
   return {lanes, lanes < 256 ? 256 / lanes : 1};
 }
 
+// Four warps for a row of any length, as some frameworks have it: so many rows are in work on an SM
+// that the longer ones outgrow its caches before they are looked at again.
+inline constexpr Shape narrow{4 * warp, 1};
+
 // --- rows and what must come of them ---
 
 // Every row holds the same numbers, turned round by some places, plus a shift of its own: so a few
