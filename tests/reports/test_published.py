@@ -85,6 +85,22 @@ def test_an_all_reduce_is_compared_by_its_bus_bandwidth(points, load):
     assert "| 200 GB/s | 400 GB/s |" in markdown(found, compare_points(found, [ring]))
 
 
+def test_what_a_publication_does_besides_comes_on_top(points, load):
+    beside = {"besides": [{"row": "a/small", "times": 0.5}, {"row": "a/other", "times": 2}]}
+    rate = {"what": "r", "value": 1e12, "row": "a/read", "quantity": RATE, "fitted": False}
+    time = {"what": "t", "value": 1e-3, "row": "a/read", "quantity": "seconds", "fitted": False}
+    found = points(points_file(points=[{**rate, **beside}, {**time, **beside}]))
+    rows = [bandwidth_row("a/read", 4e12), make_row("a/small", 3e-6), make_row("a/other", 1e-3)]
+    result = load(rows, device_kind="model")
+    alone = float(result.ok.set_index("name").loc["a/read", "seconds"])
+    total = alone + 0.5 * 3e-6 + 2 * 1e-3
+    compared = compare_points(found, [result])
+    assert list(compared["modelled"]) == pytest.approx([4e12 * alone / total, total])
+    assert found[0].rows == ["a/read", "a/small", "a/other"]
+    with pytest.raises(ReportError, match="has no seconds of row a/other"):
+        compare_points(found, [load(rows[:2], device_kind="model")])
+
+
 def test_a_row_that_the_model_lacks_is_named(points, load):
     only_one = load([bandwidth_row("a/read", 4e12)], device_kind="model")
     with pytest.raises(ReportError, match="has no seconds of row a/small"):
@@ -109,6 +125,46 @@ def test_a_row_that_the_model_lacks_is_named(points, load):
         (
             {"points": [{"what": "x", "value": 1, "row": "a/b", "quantity": RATE}]},
             "'fitted' must be true or false",
+        ),
+        *(
+            (
+                {
+                    "points": [
+                        {
+                            "what": "x",
+                            "value": 1,
+                            "row": "a/b",
+                            "quantity": RATE,
+                            "fitted": False,
+                            "besides": besides,
+                        }
+                    ]
+                },
+                "'besides' must be a list of objects with 'row' and 'times' above 0",
+            )
+            for besides in (
+                [],
+                "a/c",
+                [{"row": "a/c"}],
+                [{"row": "a/c", "times": 0}],
+                [{"row": "a/c", "times": True}],
+                [{"row": "a/c", "times": 1, "of": "x"}],
+            )
+        ),
+        (
+            {
+                "points": [
+                    {
+                        "what": "x",
+                        "value": 1,
+                        "row": "a/b",
+                        "quantity": "latency_cycles",
+                        "fitted": False,
+                        "besides": [{"row": "a/c", "times": 1}],
+                    }
+                ]
+            },
+            "'besides' needs a rate or seconds",
         ),
         (
             {"points": [{"what": "x", "value": 1, "unit": "s", "waits_for": "y", "rwo": "a"}]},

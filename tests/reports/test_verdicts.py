@@ -289,7 +289,15 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
                 "measured_on": "m",
                 "unlike": "u",
                 "points": [
-                    {"what": "w", "value": 4.1e12, "row": "a/b", "quantity": rate, "fitted": False}
+                    point := {
+                        "what": "w",
+                        "value": 4.1e12,
+                        "row": "a/b",
+                        "quantity": rate,
+                        "fitted": False,
+                    },
+                    # Of more than the row.
+                    {**point, "value": 9e12, "besides": [{"row": "a/c", "times": 1}]},
                 ],
             }
         )

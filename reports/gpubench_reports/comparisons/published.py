@@ -8,7 +8,8 @@ A points file (tests/data/published/*.json) holds what one publication measured 
     points        each with `what`, `value`, and either
                     `row` and `quantity`: the suite's row, and its counter that `value` is compared
                     with; `fitted`: whether the device file took a figure that bounds this work
-                    from this publication, or reasons with it
+                    from this publication, or reasons with it; and, where the publication did more
+                    than the row, `besides`: rows with `times`, how often their time comes on top
                   or `unit` and `waits_for`: no row of the suite measures this yet
 """
 
@@ -45,6 +46,14 @@ _TIMES = ("seconds", "latency_cycles", "load_cycles")
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A row whose time, so many times, comes on top of a point's own row."""
+
+    row: str
+    times: float
+
+
+@dataclass(frozen=True)
 class Point:
     """One published figure. `value` in SI units; `row` is empty while none can be compared."""
 
@@ -56,8 +65,14 @@ class Point:
     row: str = ""
     quantity: str = ""
     fitted: bool = False
+    besides: tuple[Beside, ...] = ()
     unit: str = ""
     waits_for: str = ""
+
+    @property
+    def rows(self) -> list[str]:
+        """All rows that it is compared with."""
+        return [self.row, *(beside.row for beside in self.besides)] if self.row else []
 
 
 def read_points(directory: Path) -> list[Point]:
@@ -97,7 +112,7 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
     known = {"what", "value"}
     fields: dict[str, Any] = {}
     if "row" in entry:
-        known |= {"row", "quantity", "fitted"}
+        known |= {"row", "quantity", "fitted", "besides"}
         fields = {"row": _text(path, entry, "row"), "quantity": _text(path, entry, "quantity")}
         if fields["quantity"] not in ("seconds", *COUNTERS):
             raise ReportError(path, f"point '{what}': no counter is called {fields['quantity']!r}")
@@ -105,12 +120,33 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
         fields["fitted"] = entry.get("fitted")
         if not isinstance(fields["fitted"], bool):
             raise ReportError(path, f"point '{what}': 'fitted' must be true or false")
+        if "besides" in entry:
+            if fields["quantity"] in _TIMES[1:]:
+                raise ReportError(path, f"point '{what}': 'besides' needs a rate or seconds")
+            fields["besides"] = _besides(path, what, entry["besides"])
     else:
         known |= {"unit", "waits_for"}
         fields = {key: _text(path, entry, key) for key in ("unit", "waits_for")}
     if unknown := sorted(set(entry) - known):
         raise ReportError(path, f"point '{what}': unknown key {unknown[0]!r}")
     return Point(**{**head, **fields, "what": what, "value": value})
+
+
+def _besides(path: Path, what: str, entries: Any) -> tuple[Beside, ...]:
+    error = ReportError(
+        path, f"point '{what}': 'besides' must be a list of objects with 'row' and 'times' above 0"
+    )
+    if not isinstance(entries, list) or not entries:
+        raise error
+    found = []
+    for entry in entries:
+        if not isinstance(entry, dict) or set(entry) != {"row", "times"}:
+            raise error
+        times = entry["times"]
+        if isinstance(times, bool) or not isinstance(times, (int, float)) or not times > 0:
+            raise error
+        found.append(Beside(_text(path, entry, "row"), float(times)))
+    return tuple(found)
 
 
 def _text(path: Path, entry: dict[str, Any], key: str) -> str:
@@ -137,11 +173,8 @@ def compare_points(
         result = by_device.get(point.device)
         if result is None:
             raise ReportError(point.device, "a point needs this device, and no file is of it")
-        rows = result.ok[result.ok["name"] == point.row]
-        if rows.empty or not rows[point.quantity].iloc[0] > 0:
-            raise ReportError(result.path, f"has no {point.quantity} of row {point.row}")
-        modelled = float(rows[point.quantity].iloc[0])
-        is_rate = point.quantity not in _TIMES
+        row = _row(result, point.row, point.quantity)
+        modelled, is_rate = _modelled(result, point, row), point.quantity not in _TIMES
         lines.append(
             {
                 "device": point.device,
@@ -149,9 +182,9 @@ def compare_points(
                 "published": point.value,
                 "modelled": modelled,
                 "unit": point.unit,
-                "label": rows["label"].iloc[0],
+                "label": row["label"],
                 "fitted": point.fitted,
-                "class": classify(rows["concept"].iloc[0], rows["kernel"].iloc[0]),
+                "class": classify(row["concept"], row["kernel"]),
                 "source": point.source,
                 "url": point.url,
                 "error": (point.value / modelled if is_rate else modelled / point.value) - 1,
@@ -160,12 +193,32 @@ def compare_points(
     return pd.DataFrame(lines)
 
 
+def _row(result: ResultFile, name: str, quantity: str) -> pd.Series:
+    rows = result.ok[result.ok["name"] == name]
+    if rows.empty or not rows[quantity].iloc[0] > 0:
+        raise ReportError(result.path, f"has no {quantity} of row {name}")
+    return rows.iloc[0]
+
+
+def _modelled(result: ResultFile, point: Point, row: pd.Series) -> float:
+    """What the model says of the work of the point's row, in the time of all its rows."""
+    own = float(row[point.quantity])
+    if not point.besides:
+        return own
+    seconds = float(row["seconds"])
+    total = seconds + sum(
+        beside.times * float(_row(result, beside.row, "seconds")["seconds"])
+        for beside in point.besides
+    )
+    return total if point.quantity == "seconds" else own * seconds / total
+
+
 def run_model(points: Sequence[Point], program: Path) -> list[ResultFile]:
     """Runs `program` on the model of every device that a point names, for the rows that points
     name. Raises ReportError when it cannot."""
     results = []
     for device in sorted({point.device for point in points if point.row}):
-        rows = sorted({point.row for point in points if point.device == device and point.row})
+        rows = sorted({row for point in points if point.device == device for row in point.rows})
         pattern = "|".join(f"^{row}$" for row in rows)
         with tempfile.TemporaryDirectory(prefix="gpubench-") as directory:
             out = Path(directory) / f"{device}.json"

@@ -39,7 +39,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
         try:
             if _is_points(path):
                 for point in points_of(path):
-                    if point.device == context.device and point.row:
+                    if point.device == context.device and point.row and not point.besides:
                         key = (point.row, point.quantity)
                         published.setdefault(key, []).append((point.value, point.source))
                 continue
