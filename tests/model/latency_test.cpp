@@ -57,6 +57,28 @@ TEST_F(TimeModelTest, LittlesLaw) {
   EXPECT_NEAR(latency(80), 10 * one + 9 * turnaround, 1e-6 * one);
 }
 
+TEST_F(TimeModelTest, ABlockThatHasLoadedLastsUntilItsStoresHaveReachedL2) {
+  const auto latency = [&](double load_groups, double stores) {
+    KernelProfile profile = even_grid(80);
+    profile.waits.load_groups = load_groups * profile.blocks;
+    profile.counts.at(Space::global, Access::store).requests = stores;
+    return term(cold(profile), "latency");
+  };
+  const double way = cycles(spec["l2_latency_cycles"] / 2);
+  EXPECT_NEAR(latency(1, 1) - latency(1, 0), 10 * way, 1e-6 * way);  // in ten turns
+  EXPECT_EQ(latency(0, 1), latency(0, 0)) << "in the turnaround, where they are all it does";
+}
+
+TEST_F(TimeModelTest, AMemoryIsNotBusyUntilTheFirstLoadIsBack) {
+  KernelProfile small = stream(1 << 15);  // 1 MiB: each of the blocks runs at once
+  small.blocks = small.traced_blocks = 128;
+  small.waits.load_groups = small.blocks;
+  const Prediction prediction = cold(small);
+  const double fill = cycles(spec["dram_latency_cycles"]), busy = term(prediction, "dram");
+  ASSERT_LT(busy, fill);
+  EXPECT_NEAR(prediction.seconds, spec["kernel_floor_seconds"] + fill + busy, 1e-12);
+}
+
 TEST_F(TimeModelTest, ABusyMemoryMakesLoadsWait) {
   // From a memory that nobody notices to one that is all there is to wait for.
   const auto at = [&](double words_a_thread) {

@@ -60,15 +60,17 @@ struct TensorTerm {
 TensorTerm tensor_term(const KernelOnDevice& kernel);
 
 // --- terms of latency ---
-// What a block waits for, in cycles: its slowest warp's loads, and what overlaps with its
-// arithmetic: copies, and chains of multiply-adds.
+// What a block waits for, in cycles: its slowest warp's loads; what overlaps with its arithmetic:
+// copies, and chains of multiply-adds; and, to give way to the next block, until what it has stored
+// last has reached L2.
 struct BlockWaits {
-  double loads = 0, beside = 0;
+  double loads = 0, beside = 0, stores = 0;
 };
 BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic);
 
 struct LatencyTerm {
   double seconds = 0;
+  double fill = 0;    // from the start until the first load is back, and the last store's way
   double queued = 0;  // what a queue of one more latency at a busy memory adds, by its length
 };
 LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic);
@@ -76,7 +78,8 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic);
 // needs. 0 of a kernel without barriers.
 double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
 
-// How long waiting and a memory that is busy for `busy` take together.
+// How long waiting and a memory that is busy for `busy` take together. It cannot be busy until the
+// first load is back, nor while the last store is on its way.
 double loaded_seconds(const LatencyTerm& latency, double busy);
 
 }  // namespace gpubench::model

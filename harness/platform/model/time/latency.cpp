@@ -27,6 +27,15 @@ double multiply_add_cycles(const Waiting& waits, const DeviceSpec& device) {
                   waits.fma_steps * each);
 }
 
+// One way of a round trip to L2. What a block that only stores waits for is in the turnaround,
+// which was taken from such blocks.
+double store_cycles(const KernelOnDevice& kernel) {
+  const bool stores =
+      kernel.global(Access::store).requests + kernel.global(Access::atomic).requests > 0;
+  const bool loads = kernel.profile.waits.loads() > 0;
+  return stores && loads ? kernel.device["l2_latency_cycles"] / 2 : 0;
+}
+
 }  // namespace
 
 BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
@@ -37,7 +46,8 @@ BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) 
   const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
   return {
       of_a_block * (waits.loads() * latency + waits.shared_chain * device["shared_latency_cycles"]),
-      of_a_block * std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device))};
+      of_a_block * std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device)),
+      store_cycles(kernel)};
 }
 
 // By Little's law: each resident warp waits once for every run of independent loads, and then for
@@ -54,7 +64,9 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
   // The first block's start and the last one's end are in the launch.
   const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
   LatencyTerm term;
-  term.seconds = (turns * (block.loads + block.beside) + turnaround) / kernel.clock;
+  term.seconds = (turns * (block.loads + block.beside + block.stores) + turnaround) / kernel.clock;
+  const double first = waits.loads() + waits.copy_waits > 0 ? load_latency(traffic, device) : 0;
+  term.fill = (first + block.stores) / kernel.clock;
   term.queued = turns * (waits.loads() + waits.copy_waits) * of_a_block *
                 (1 - traffic.l1_wait_fraction) * (1 - traffic.l2_hit_fraction) *
                 device.find("dram_queue_cycles").value_or(0) / kernel.clock;
@@ -66,9 +78,11 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
 // T = waiting + w (b / T) / (1 - b / T), of which this is the larger root.
 double loaded_seconds(const LatencyTerm& latency, double busy) {
   const double waiting = latency.seconds;
-  return (waiting + busy +
-          std::sqrt((waiting - busy) * (waiting - busy) + 4 * latency.queued * busy)) /
-         2;
+  const double together =
+      (waiting + busy +
+       std::sqrt((waiting - busy) * (waiting - busy) + 4 * latency.queued * busy)) /
+      2;
+  return std::max(together, busy > 0 ? latency.fill + busy : 0);
 }
 
 }  // namespace gpubench::model
