@@ -9,7 +9,9 @@ from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store, publish
-from gpubench_reports.nightly.trials.false_alerts import Noise, Task, noise_of, run, simulate
+from gpubench_reports.nightly.trials.false_alerts import run
+from gpubench_reports.nightly.trials.noise import Noise, noise_of
+from gpubench_reports.nightly.trials.simulation import Task, simulate
 
 from .conftest import WOBBLE, process_file, put_night
 
@@ -30,7 +32,9 @@ def test_steps_are_found_and_quiet_is_quiet() -> None:
 
 def test_a_judge_without_the_rule_would_cry_wolf() -> None:
     """The control: with limits of one sigma and no floor, quiet series are not quiet."""
-    loose = Settings(floor=1e-9, sigmas=0.5, change_p=0.04, change_floor=1e-9)
+    loose = Settings(
+        floor=1e-9, sigmas=0.5, change_p=0.04, change_floor=1e-9, change_sigmas=0.5, window=10
+    )
     found = [
         alert
         for seed in range(6)

@@ -1,12 +1,15 @@
 """The command line of nightly tracking.
 
 Exit codes: 0 nothing; 1 a regression; 2 could not judge, or something is wrong with a file or the
-command line (one line says what); 130 interrupted.
+command line (one line says what); 3 an error of this program; 130 interrupted.
 """
 
 import argparse
 import signal
+import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from gpubench_reports.common.console import run_guarded
@@ -47,8 +50,11 @@ Tracks a GPU's figures night by night, and tells a regression from noise.
 
 _EPILOG = """\
 Exit code 0: nothing open. 1: a regression, or a commit that bisect found. 2: could not judge; a
-line says why. 130: interrupted.
+line says why. 3: an error of this program. 130: interrupted.
 """
+
+
+INTERNAL_ERROR = 3
 
 
 class Command(Protocol):
@@ -91,6 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         return run_guarded(PROGRAM, call, line_buffering=True)
+    except Exception as error:
+        # Python would end with 1, which is what a regression ends with.
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(at.filename).name}:{at.lineno}"
+        kind = type(error).__name__
+        print(f"{PROGRAM}: internal error at {where}: {kind}: {error}"[:400], file=sys.stderr)
+        return INTERNAL_ERROR
     finally:
         signal.signal(signal.SIGTERM, before)  # for who calls this as a function
 

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gpubench_reports.nightly.rule.regression import RETURN, Past, kind_of
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 
 # Nights before the one that is judged that are read at all.
 HORIZON = 400
 Key = tuple[str, str, str]  # device, mode, name: a series of one machine
-REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
+# In place of a row's name: many rows that moved together, each by less than is judged alone.
+SUITE_WIDE = "suite-wide"
 
 
 class NightValue(NamedTuple):
@@ -45,10 +49,10 @@ class Standing:
         """REGRESSION or IMPROVEMENT if it stands apart from its reference, else empty."""
         if self.event is None:
             return ""
-        ratio = self.level / self.reference
-        if ratio > 1 + settings.change_floor:
-            return REGRESSION
-        return IMPROVEMENT if ratio < 1 / (1 + settings.change_floor) else ""
+        # What many rows show together is below the floor of each.
+        floor = 0.0 if self.event["benchmark"] == SUITE_WIDE else settings.change_floor
+        kind = kind_of(self.level, self.reference, floor)
+        return "" if kind == RETURN else kind
 
 
 class MachineHistory:
@@ -67,6 +71,13 @@ class MachineHistory:
             number: (date[:10], commit)
             for number, date, commit in index.rows(
                 "select number, date, git_commit from night where machine = ? and number <= ?",
+                (machine, last),
+            )
+        }
+        self.gpus: dict[int, dict[str, Any]] = {  # what identifies the GPU, as far as it is known
+            number: json.loads(gpu)
+            for number, gpu in index.rows(
+                "select number, gpu from night where machine = ? and number <= ? order by number",
                 (machine, last),
             )
         }
@@ -90,6 +101,28 @@ class MachineHistory:
             for event in json.loads(text).get("events", []):
                 self.events[event["device"], event["mode"], event["benchmark"]].append(event)
 
+    def series(self) -> list[Key]:
+        """The rows, and what they may have shown together."""
+        return [*self.points, *(key for key in self.events if key[2] == SUITE_WIDE)]
+
+    def present(self, key: Key) -> dict[str, Any]:
+        """The environment of the series' latest night."""
+        alike = (
+            points[-1]
+            for row, points in self.points.items()
+            if row == key or (key[2] == SUITE_WIDE and row[:2] == key[:2])
+        )
+        latest = max(alike, key=lambda point: point.night)
+        return self.environments[latest.environment]
+
+    def level_now(self, key: Key, decisions: Sequence[dict[str, Any]], settings: Settings) -> float:
+        """Where the series' level is by now [s]: an event knows only where it began."""
+        environment = self.points[key][-1].environment if key in self.points else 0
+        nights = self.level(key, environment, decisions)[-settings.min_nights :]
+        if not nights:
+            return self.standing(key, self.present(key), decisions).level
+        return float(np.median([point.seconds for point in nights]))
+
     def standing(
         self, key: Key, environment: dict[str, Any], decisions: Sequence[dict[str, Any]]
     ) -> Standing:
@@ -98,14 +131,14 @@ class MachineHistory:
         for event in self.events.get(key, ()):
             if event["environment"] != environment:
                 continue
-            if standing.event is None:
-                standing.reference = event["before"]
             standing.event, standing.level = event, event["after"]
+            standing.reference = event["reference"]
             standing.level_start, standing.acknowledged = event["first_night"], None
             for decision in decisions:
                 if not covers(decision, self.machine, key) or decision["night"] < event["night"]:
                     continue
                 if decision["action"] == "accept":
+                    standing.level = _accepted(decision, key, standing.level)
                     standing.reference = standing.level
                 elif decision["action"] == "acknowledge":
                     standing.acknowledged = decision
@@ -122,6 +155,26 @@ class MachineHistory:
             if point.environment == environment and point.night >= start
         ]
 
+    def past(
+        self,
+        key: Key,
+        environment: int,
+        decisions: Sequence[dict[str, Any]],
+        settings: Settings,
+    ) -> Past:
+        """What was before the series' present level."""
+        present = self.environments[environment]
+        standing = self.standing(key, present, decisions)
+        starts = [e["first_night"] for e in self.events[key] if e["environment"] == present]
+        levels: dict[int, list[float]] = defaultdict(list)
+        for point in self.points.get(key, ()):
+            if point.environment == environment and point.night < standing.level_start:
+                levels[sum(start <= point.night for start in starts)].append(point.seconds)
+        return Past(
+            tuple(np.array(nights) for nights in levels.values()),
+            standing.reference if standing.kind(settings) else math.nan,
+        )
+
 
 ENVIRONMENT = ("device", "mode", "device_title", "driver", "cuda", "compiler", "flags")
 
@@ -129,6 +182,12 @@ ENVIRONMENT = ("device", "mode", "device_title", "driver", "cuda", "compiler", "
 def covers(decision: dict[str, Any], machine: str, key: Key) -> bool:
     """Whether the decision is about that series."""
     return decision["machine"] == machine and list(key) in decision["series"]
+
+
+def _accepted(decision: dict[str, Any], key: Key, level: float) -> float:
+    """The level [s] that the series had when it was accepted; `level` if the file is too old."""
+    levels = decision.get("levels")
+    return float(levels[decision["series"].index(list(key))]) if levels else level
 
 
 def _last_night(index: Index, machine: str) -> int:

@@ -10,14 +10,16 @@ import numpy as np
 
 from gpubench_reports.nightly.judging.history import (
     ENVIRONMENT,
-    RETURN,
     Key,
     MachineHistory,
     NightValue,
     Standing,
 )
 from gpubench_reports.nightly.judging.missing import missing_series
+from gpubench_reports.nightly.judging.suite import suite_events
 from gpubench_reports.nightly.rule import regression
+from gpubench_reports.nightly.rule.baseline import Baseline
+from gpubench_reports.nightly.rule.regression import RETURN
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.process_file import ProcessFile
@@ -69,7 +71,7 @@ def _judge_night(
     decisions: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     events: list[dict[str, Any]] = []
-    provisional, learning, segments = [], 0, []
+    provisional, learning, segments, blind = [], 0, [], []
     tonight: set[Key] = set()
     for key, points in history.points.items():
         point = next((p for p in reversed(points) if p.night == night.number), None)
@@ -84,15 +86,17 @@ def _judge_night(
         if len(level) < settings.min_nights:
             learning += 1
         segments += _new_segment(history, key, points, point)
-        side = regression.provisional(
-            regression.night_values(first, rerun)[:-1], point.first, settings
-        )
+        past = history.past(key, point.environment, decisions, settings)
+        values = regression.night_values(first, rerun)
+        side = regression.provisional(values[:-1], point.first, settings, past)
         if side:
             provisional.append([*key, side])
-        change = regression.judge(first, rerun, settings)
+        blind += _blind(key, Baseline.of(values, settings, past.earlier))
+        change = regression.judge(first, rerun, settings, past)
         if change is not None:
             standing = history.standing(key, history.environments[point.environment], decisions)
             events.append(_event(history, key, level, change, standing, night.number, settings))
+    events += suite_events(history, tonight, events, night.number, decisions, settings)
     return {
         "schema": SCHEMA,
         "machine": night.machine,
@@ -104,7 +108,15 @@ def _judge_night(
         "events": events,
         "missing": missing_series(index, history, tonight, night, decisions),
         "segments": segments,
+        "blind": blind,
     }
+
+
+def _blind(key: Key, baseline: Baseline) -> list[dict[str, Any]]:
+    """Why small changes of the series cannot be seen, if that is so."""
+    why = baseline.why_blind
+    device, mode, name = key
+    return [{"device": device, "mode": mode, "benchmark": name, "why": why}] if why else []
 
 
 def _event(
@@ -117,8 +129,9 @@ def _event(
     settings: Settings,
 ) -> dict[str, Any]:
     device, mode, name = key
-    reference = change.before if standing.event is None else standing.reference
-    after = Standing(level=change.after, reference=reference, event={})
+    # A series at its reference is compared with what it was lately: nights drift.
+    reference = standing.reference if standing.kind(settings) else change.before
+    after = Standing(level=change.after, reference=reference, event={"benchmark": name})
     before, since = level[: change.index][-settings.window :], level[change.index :]
     cycles = _ratio([p.cycles for p in before], [p.cycles for p in since])
     (_, good), (date, bad) = (history.nights[p.night] for p in (before[-1], since[0]))
@@ -214,6 +227,7 @@ def suspicious(
             continue
         level = history.level(key, environments[key], decisions)
         before = np.array([point.seconds for point in level])
-        if regression.provisional(before, float(np.median(seconds)), settings):
+        past = history.past(key, environments[key], decisions, settings)
+        if regression.provisional(before, float(np.median(seconds)), settings, past):
             found.append(key)
     return found

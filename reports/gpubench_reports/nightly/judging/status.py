@@ -8,12 +8,12 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.judging.history import (
-    IMPROVEMENT,
-    REGRESSION,
     MachineHistory,
     Standing,
 )
+from gpubench_reports.nightly.judging.machine import machine_first
 from gpubench_reports.nightly.judging.missing import is_retired, missing_line
+from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store
@@ -31,6 +31,8 @@ class MachineStatus:
     improvements: list[Standing] = field(default_factory=list)
     verdict: dict[str, Any] = field(default_factory=dict)
     unjudged: list[str] = field(default_factory=list)  # why the latest night could not be judged
+    machine_first: list[str] = field(default_factory=list)  # why to look at the machine first
+    blind: list[dict[str, Any]] = field(default_factory=list)  # series whose small changes hide
 
     @property
     def exit_code(self) -> int:
@@ -73,9 +75,10 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
             one.unjudged.append(f"night {number} gave no sound time")
         one.unjudged += [missing_line(entry) for entry in verdict.get("missing", [])]
         history = MachineHistory(index, machine)
-        for key, points in history.points.items():
-            present = history.environments[points[-1].environment]
-            standing = history.standing(key, present, decisions)
+        one.machine_first = machine_first(history, verdict.get("judged", 0), settings)
+        one.blind = verdict.get("blind", [])
+        for key in history.series():
+            standing = history.standing(key, history.present(key), decisions)
             kind = standing.kind(settings)
             if kind == IMPROVEMENT:
                 one.improvements.append(standing)
@@ -107,6 +110,7 @@ def decide(
     if not reason.strip():
         raise ReportError(action, "a decision needs a reason")
     made: list[dict[str, Any]] = []
+    decisions = store.decisions()
     for one in status(store, index, settings):
         groups = [*one.regressions, *one.acknowledged]
         if action == "accept":
@@ -131,6 +135,11 @@ def decide(
                 "series": matching,
                 "reason": reason,
             }
+            if what == "accept":
+                history = MachineHistory(index, one.machine)
+                decision["levels"] = [
+                    history.level_now(key, decisions, settings) for key in map(tuple, matching)
+                ]
             made.append(decision | ({"until": until} if until else {}))
     if not made:
         raise ReportError(pattern, f"matches nothing that is open to {action}")

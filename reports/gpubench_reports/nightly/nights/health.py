@@ -17,6 +17,13 @@ _FIELDS = {
     "uncorrected_errors": "ecc.errors.uncorrected.volatile.total",
     "clock_reasons": "clocks_throttle_reasons.active",
 }
+_IDENTITY = {
+    "uuid": "uuid",
+    "serial": "serial",
+    "vbios": "vbios_version",
+    "ecc": "ecc.mode.current",
+}
+_TEXTS = ("driver", "uuid", "serial", "vbios")
 # NVML's clock-event reasons: slow-down by hardware, thermal by software or hardware, power brake.
 _BAD_REASONS = 0x8 | 0x20 | 0x40 | 0x80
 
@@ -38,12 +45,17 @@ def look(device: str) -> dict[str, Any]:
     """What nvidia-smi says of the GPU; empty where there is no nvidia-smi, or it cannot tell."""
     if not device.startswith("cuda") or shutil.which("nvidia-smi") is None:
         return {}
+    # Asked for apart: a driver that does not know one of them says nothing at all.
+    return _ask(device, _FIELDS) | _ask(device, _IDENTITY)
+
+
+def _ask(device: str, fields: dict[str, str]) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [
                 "nvidia-smi",
                 f"--id={_id_of(device)}",
-                f"--query-gpu={','.join(_FIELDS.values())}",
+                f"--query-gpu={','.join(fields.values())}",
                 "--format=csv,noheader,nounits",
             ],
             capture_output=True,
@@ -54,12 +66,16 @@ def look(device: str) -> dict[str, Any]:
     except (OSError, subprocess.TimeoutExpired):
         return {}
     cells = [cell.strip() for cell in done.stdout.strip().split(",")]
-    if done.returncode != 0 or len(cells) != len(_FIELDS):
+    if done.returncode != 0 or len(cells) != len(fields):
         return {}
     found: dict[str, Any] = {}
-    for key, cell in zip(_FIELDS, cells, strict=True):
-        if key == "driver":
-            found[key] = cell
+    for key, cell in zip(fields, cells, strict=True):
+        if key in _TEXTS:
+            if not cell.startswith("["):  # "[N/A]": the GPU does not say
+                found[key] = cell
+        elif key == "ecc":
+            if cell in ("Enabled", "Disabled"):
+                found[key] = cell == "Enabled"
         elif re.fullmatch(r"0x[0-9a-fA-F]+", cell):
             found[key] = int(cell, 16)
         elif re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", cell):

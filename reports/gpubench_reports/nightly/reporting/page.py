@@ -18,8 +18,6 @@ import numpy as np
 from gpubench_reports.common.files import write_atomically
 from gpubench_reports.common.units import si
 from gpubench_reports.nightly.judging.history import (
-    IMPROVEMENT,
-    REGRESSION,
     Key,
     MachineHistory,
     NightValue,
@@ -28,6 +26,7 @@ from gpubench_reports.nightly.judging.history import (
 from gpubench_reports.nightly.judging.missing import missing_line
 from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent, standing_line
+from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store, now

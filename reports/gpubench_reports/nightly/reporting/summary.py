@@ -1,5 +1,6 @@
 """What a person reads after a night, in the terminal."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpubench_reports.common.units import si
@@ -9,7 +10,7 @@ from gpubench_reports.nightly.rule.settings import Settings
 
 REHEARSAL = "REHEARSAL: every night here is modelled, nothing was measured"
 
-_LISTED = 6  # provisional series named at most
+_LISTED = 6  # series named at most
 
 
 def percent(ratio: float) -> str:
@@ -20,11 +21,15 @@ def percent(ratio: float) -> str:
 def standing_line(standing: Standing) -> str:
     """One open change: how much, what, since when, how it was found, whose doing."""
     event = standing.event or {}
+    times = f"{si(standing.reference, 's', 4)} -> {si(standing.level, 's', 4)} "
+    rows = event.get("rows", [])
     line = (
         f"{percent(standing.level / standing.reference):>8}  {event['benchmark']}  "
-        f"{si(standing.reference, 's', 4)} -> {si(standing.level, 's', 4)} since night "
+        f"{'' if rows else times}since night "
         f"{event['first_night']} ({event['how']}, {event['class']}){_commits(event)}"
     )
+    if rows:
+        line += f": {_listed(rows)}"
     if standing.acknowledged is not None:
         decision = standing.acknowledged
         line += f"; acknowledged until {decision['until']}: {decision['reason']}"
@@ -45,6 +50,7 @@ def lines(one: MachineStatus, settings: Settings, rehearsal: bool) -> list[str]:
     found = [REHEARSAL] if rehearsal else []
     verdict = one.verdict
     found.append(f"{one.machine}, night {one.night} of {one.date[:16].replace('T', ' ')}")
+    found += [f"  look at the machine before the program: {why}" for why in one.machine_first]
     groups = (
         ("REGRESSION", one.regressions),
         ("acknowledged", one.acknowledged),
@@ -58,20 +64,16 @@ def lines(one: MachineStatus, settings: Settings, rehearsal: bool) -> list[str]:
         found.append(f"  could not judge: {len(one.unjudged)}")
         found += [f"    {line}" for line in one.unjudged]
     if verdict:
-        found += _notes(verdict, settings)
+        found += _notes(verdict)
+        found += _blind(one.blind, settings)
     words = {0: "OK: nothing open", 1: "regression", 2: "could not judge"}
     found.append(f"  {words[one.exit_code]}")
     return found
 
 
-def _notes(verdict: dict[str, Any], settings: Settings) -> list[str]:
+def _notes(verdict: dict[str, Any]) -> list[str]:
     found = []
     new = [e for e in verdict["events"] if e["night"] == verdict["night"]]
-    if new and len(new) > max(8, settings.together * verdict["judged"]):
-        found.append(
-            f"  {len(new)} of {verdict['judged']} series changed tonight together: "
-            "look at the machine before the program"
-        )
     segments = verdict["segments"]
     if segments:
         what = sorted(
@@ -92,9 +94,22 @@ def _notes(verdict: dict[str, Any], settings: Settings) -> list[str]:
         for device, mode, name, side in verdict["provisional"]
         if (device, mode, name) not in settled
     ]
-    listed = f": {', '.join(provisional[:_LISTED])}" if provisional else ""
+    listed = f": {_listed(provisional)}" if provisional else ""
     found.append(
         f"  {verdict['judged']} series, {verdict['learning']} of them learning, "
-        f"{len(provisional)} provisional{listed}{' ...' if len(provisional) > _LISTED else ''}"
+        f"{len(provisional)} provisional{listed}"
     )
     return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (" ..." if len(names) > _LISTED else "")
+
+
+def _blind(series: Sequence[dict[str, Any]], settings: Settings) -> list[str]:
+    """The series that a change of `visible` could pass unseen, and why."""
+    found = [f"    {entry['benchmark']}: {entry['why']}" for entry in series[:_LISTED]]
+    if len(series) > _LISTED:
+        found.append(f"    and {len(series) - _LISTED} more")
+    title = f"  cannot be judged at {percent(1 + settings.visible)}: {len(series)}"
+    return [title, *found] if series else []

@@ -1,23 +1,30 @@
 """The rule: what makes a night's time a regression. Numbers only, no files.
 
-A night's value is the median of its processes' medians. It is *provisional* when it leaves the last
-`window` valid nights by more than max(`floor`, `sigmas` robust sigmas); then it is measured again
-at once. A *change* is found when `confirm_nights` nights running were confirmed so, in the same
-direction, and agree with each other; or when E-divisive places a change with `points_before` nights
-before and `points_after` behind it.
+A night's value is the median of its processes' medians. It is *provisional* when it leaves its
+baseline by more than max(`floor`, `sigmas` sigmas of a night); then it is measured again at once.
+A *change* is found when `confirm_nights` nights running were confirmed so, in the same direction,
+and agree with each other; or when E-divisive places a change with `points_before` nights before and
+`points_after` behind it that stands out from how the series spreads. Neither is news where the
+baseline itself lay as far out now and then. A night that is back at a level that was left *returns*
+to it at once.
 
 The series given here are those of one level: one key (benchmark, machine, driver, CUDA, compiler,
 flags), since the last change of it.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from gpubench_reports.nightly.rule.baseline import Baseline, sigma_of
 from gpubench_reports.nightly.rule.settings import Settings
 
-_MAD_TO_SIGMA = 1.4826  # for a normal distribution
+REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
+_LONGEST_RUN = 7  # nights running that are looked at; what lasts longer is a change point
+_SPIKES = 0.1  # share of the nights; more of them are how the series spreads
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Change:
     index: int
     before: float  # [s], median of the nights that it is compared with
     after: float  # [s], median since
-    how: str  # "two nights" (or as many as the setting says) or "change point"
+    how: str  # "two nights" (or as many as the setting says), "change point" or "back again"
 
     @property
     def ratio(self) -> float:
@@ -38,6 +45,28 @@ class Change:
         return self.after > self.before
 
 
+@dataclass(frozen=True)
+class Past:
+    """What was before the level: its spread counts, and the series may return to it."""
+
+    earlier: Sequence[np.ndarray] = ()  # the nights [s] of the levels before, oldest first
+    reference: float = math.nan  # [s], what the level stands apart from; NaN: from nothing
+
+    @property
+    def nights(self) -> int:
+        return sum(map(len, self.earlier))
+
+
+NO_PAST = Past()
+
+
+def kind_of(level: float, reference: float, floor: float) -> str:
+    """What a change to `level` is to people; a way back to the reference is neither of the two."""
+    if level / reference > 1 + floor:
+        return REGRESSION
+    return IMPROVEMENT if level / reference < 1 / (1 + floor) else RETURN
+
+
 def night_values(first: np.ndarray, rerun: np.ndarray) -> np.ndarray:
     """The value of each night: that of its rerun where there was one (NaN: none), else the first.
 
@@ -46,69 +75,84 @@ def night_values(first: np.ndarray, rerun: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(rerun), first, rerun)
 
 
-def limits(baseline: np.ndarray, settings: Settings) -> tuple[float, float]:
-    """Below and above what value a night is provisional, from the valid nights before it."""
-    centre = float(np.median(baseline))
-    reach = _reach(baseline, settings)
-    return centre - reach, centre + reach
-
-
-def _reach(baseline: np.ndarray, settings: Settings) -> float:
-    """How far from its baseline's median a night may lie [s]."""
-    centre = float(np.median(baseline))
-    sigma = _MAD_TO_SIGMA * float(np.median(np.abs(baseline - centre)))
-    return max(settings.floor * centre, settings.sigmas * sigma)
-
-
-def _agree(nights: np.ndarray, baseline: np.ndarray, settings: Settings) -> bool:
-    """Whether a few nights lie on one level: a step goes to one, two outliers seldom do."""
-    return bool(np.ptp(nights) <= settings.agreement * _reach(baseline, settings))
-
-
-def provisional(before: np.ndarray, first: float, settings: Settings) -> int:
+def provisional(before: np.ndarray, first: float, settings: Settings, past: Past = NO_PAST) -> int:
     """+1 if tonight's first value is suspiciously slow, -1 if fast, 0 if neither or still learning.
 
     `before` holds the values of the level's valid nights before this one, oldest first.
     """
-    if len(before) < settings.min_nights:
+    if len(before) == 0 or past.nights + len(before) < settings.min_nights:
         return 0
-    return _side(first, *limits(before[-settings.window :], settings))
+    return Baseline.of(before, settings, past.earlier).side(first)
 
 
-def judge(first: np.ndarray, rerun: np.ndarray, settings: Settings) -> Change | None:
+def judge(
+    first: np.ndarray, rerun: np.ndarray, settings: Settings, past: Past = NO_PAST
+) -> Change | None:
     """Whether the level's valid nights (oldest first, the last is tonight) hold a change.
 
     `rerun` is NaN for nights that were not measured again. Both in seconds, of equal length.
     """
     values = night_values(first, rerun)
-    return _confirmed(first, rerun, values, settings) or _change_point(values, settings)
-
-
-def _side(value: float, low: float, high: float) -> int:
-    return int(value > high) - int(value < low)
-
-
-def _confirmed(
-    first: np.ndarray, rerun: np.ndarray, values: np.ndarray, settings: Settings
-) -> Change | None:
-    nights = settings.confirm_nights
-    if len(values) < settings.min_nights + nights:
-        return None
-    baseline = values[:-nights][-settings.window :]
-    bounds = limits(baseline, settings)
-    # A night without a rerun is confirmed on neither side: NaN is not beyond a limit.
-    sides = {_side(value, *bounds) for value in (*first[-nights:], *rerun[-nights:])}
-    if sides not in ({1}, {-1}) or not _agree(values[-nights:], baseline, settings):
-        return None
-    return Change(
-        index=len(values) - nights,
-        before=float(np.median(baseline)),
-        after=float(np.median(values[-nights:])),
-        how=f"{nights} nights running",
+    return (
+        _return(first, rerun, values, settings, past)
+        or _run_of_nights(first, rerun, values, settings, past)
+        or _change_point(values, settings, past)
     )
 
 
-def _change_point(values: np.ndarray, settings: Settings) -> Change | None:
+def _return(
+    first: np.ndarray, rerun: np.ndarray, values: np.ndarray, settings: Settings, past: Past
+) -> Change | None:
+    """Whether the last nights are back at the reference: tonight if measured twice, else some."""
+    if math.isnan(past.reference):
+        return None
+    for nights in range(1, min(_LONGEST_RUN, len(values) - 1) + 1):
+        level = Baseline.of(values[:-nights], settings, past.earlier)
+        # A time that was not measured again, NaN, is near nothing.
+        seen = (first[-1], rerun[-1]) if nights == 1 else (float(np.median(values[-nights:])),)
+        near = settings.agreement * max(settings.floor, settings.sigmas * level.spread)
+        far = max(settings.change_floor, settings.sigmas * level.unsure(nights))
+        if all(
+            abs(time / past.reference - 1) <= near and abs(time / level.centre - 1) > far
+            for time in seen
+        ):
+            return Change(len(values) - nights, level.centre, past.reference, "back again")
+    return None
+
+
+def _run_of_nights(
+    first: np.ndarray, rerun: np.ndarray, values: np.ndarray, settings: Settings, past: Past
+) -> Change | None:
+    """The fewest nights running, tonight the last, that are a change.
+
+    As many as are confirmed by being measured again; or more, on a level that is too young for a
+    change point.
+    """
+    for nights in range(settings.confirm_nights, _LONGEST_RUN + 1):
+        if len(values) <= nights or past.nights + len(values) < settings.min_nights + nights:
+            return None
+        level = Baseline.of(values[:-nights], settings, past.earlier)
+        run = values[-nights:]
+        if nights == settings.confirm_nights:
+            # A night without a rerun is confirmed on neither side: NaN is beyond no limit.
+            seen = [*first[-nights:], *rerun[-nights:]]
+            apart = level.agree(run) and level.all_beyond(seen)
+        elif level.nights < settings.min_nights:
+            shift = abs(float(np.median(run)) / level.centre - 1)
+            apart = shift > max(settings.floor, settings.change_sigmas * level.unsure(nights))
+        else:
+            return None
+        if apart and level.is_rare(run):
+            return Change(
+                index=len(values) - nights,
+                before=level.centre,
+                after=float(np.median(run)),
+                how=f"{nights} nights running",
+            )
+    return None
+
+
+def _change_point(values: np.ndarray, settings: Settings, past: Past) -> Change | None:
     start = max(0, len(values) - settings.change_window)
     series = without_spikes(values[start:], settings.spike_sigmas)
     # Two means within the range of all values cannot lie further apart than it.
@@ -125,23 +169,37 @@ def _change_point(values: np.ndarray, settings: Settings) -> Change | None:
     ]
     if not points:
         return None
-    left = [0, *points][-2]
-    baseline, since = series[left : points[-1]], series[points[-1] :]
-    # Near the end a step cannot be told from spikes: two nights have to agree, and each of three to
-    # stand apart.
-    if len(since) <= 2 and not _agree(since, baseline, settings):
-        return None
+    at = points[-1]
+    # What is too short to compare with, a spike of two nights perhaps, belongs to what was before.
+    left = max(point for point in (0, *points) if point <= at - settings.points_before)
+    before, since = series[left:at], series[at:]
     change = Change(
-        index=start + points[-1],
-        before=float(np.median(baseline)),
+        index=start + at,
+        before=float(np.median(before)),
         after=float(np.median(since)),
         how="change point",
     )
-    shares = (since - change.before) / (change.after - change.before or math.inf)
-    if len(since) <= 3 and shares.min() < 0.5:
-        return None
     # Otava compares means, which a spike moves.
-    return change if abs(math.log(change.ratio)) > math.log1p(settings.change_floor) else None
+    if abs(math.log(change.ratio)) <= math.log1p(settings.change_floor):
+        return None
+    cuts = (0, start + left, start + at)
+    earlier = [*past.earlier, *(values[a:b] for a, b in pairwise(cuts) if a < b)]
+    shift = abs(float(np.mean(since)) / float(np.mean(before)) - 1)
+    both_sides = Baseline.of(values[start + at :], settings, earlier)
+    baseline = Baseline.of(earlier[-1], settings, earlier[:-1])
+    if not all(side.significant(shift, len(since)) for side in (baseline, both_sides)):
+        return None
+    return change if len(since) > 3 or _is_no_spike(baseline, since, change, settings) else None
+
+
+def _is_no_spike(baseline: Baseline, since: np.ndarray, change: Change, settings: Settings) -> bool:
+    """Whether two or three nights are a step: each stands apart, and it is new that they do.
+
+    Two have to agree besides.
+    """
+    shares = (since - change.before) / (change.after - change.before)
+    agree = len(since) > 2 or baseline.agree(since)
+    return bool(agree and shares.min() >= 0.5 and baseline.is_rare(since))
 
 
 def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:
@@ -154,15 +212,17 @@ def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:
     """
     if len(values) < 4:
         return values.copy()
-    steps = np.abs(np.diff(values))
-    limit = sigmas * _MAD_TO_SIGMA * float(np.median(steps)) / math.sqrt(2)
+    limit = sigmas * sigma_of(np.diff(values)) / math.sqrt(2)
     before = _medians_before(values)
     after = _medians_before(values[::-1])[::-1]
     before[0], after[-2:] = after[0], values[-2:]
     above = (values > before + limit) & (values > after + limit)
     below = (values < before - limit) & (values < after - limit)
+    spikes = np.flatnonzero(above | below)
     result = values.copy()
-    for index in np.flatnonzero(above | below):
+    if len(spikes) > _SPIKES * len(values):
+        return result
+    for index in spikes:
         around = np.r_[values[max(0, index - 3) : index], values[index + 1 : index + 4]]
         result[index] = np.median(around)
     return result

@@ -12,6 +12,9 @@ from gpubench_reports.common.files import reason
 FILE = "settings.toml"
 
 
+_LARGEST = 10**9
+
+
 @dataclass(frozen=True)
 class Settings:
     """All times are seconds unless they say otherwise; floors are fractions (0.02 is 2 %)."""
@@ -34,10 +37,13 @@ class Settings:
     confirm_nights: int = 2
     agreement: float = 0.5  # how far apart the first nights of a change may lie, in such limits
 
+    visible: float = 0.03  # a series that would not show this change in a week says so
+
     # The change points (E-divisive).
     change_window: int = 50
     change_p: float = 1e-4
     change_floor: float = 0.015
+    change_sigmas: float = 5.0  # of the difference of two means
     points_before: int = 5
     points_after: int = 2
     spike_sigmas: float = 3.0
@@ -46,7 +52,7 @@ class Settings:
     max_throttled: float = 0.2  # share of a night's rows that may be throttled
     max_utilisation: float = 0.05  # of the GPU, by others, before a night begins
     max_temperature_c: float = 85.0  # before a night begins
-    together: float = 0.25  # share of the series that change in one night: look at the machine
+    together: float = 0.1  # share of the series that change in a week: look at the machine
 
     # The gate for pull requests.
     rounds: int = 10
@@ -56,12 +62,21 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type is not str and not value > 0:
-                raise ReportError("settings", f"'{field.name}' must be above 0, not {value!r}")
+            if field.type is not str and not 0 < value <= _LARGEST:
+                problem = f"must be above 0 and at most {_LARGEST}, not {_shown(value)}"
+                raise ReportError("settings", f"'{field.name}' {problem}")
         if self.min_processes > self.processes:
             raise ReportError("settings", "'min_processes' is above 'processes'")
         if not self.min_nights <= self.window:
             raise ReportError("settings", "'min_nights' is above 'window'")
+
+
+def _shown(value: object) -> str:
+    """A value in an error line: short, whatever the file holds."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "a number of many digits"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _name(kind: object) -> str:
@@ -83,14 +98,18 @@ def load(store: Path, **changes: Any) -> Settings:
         raise ReportError(path, f"cannot read: {reason(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ReportError(path, f"not valid TOML: {error}") from None
+    except ValueError:  # a whole number of thousands of digits
+        raise ReportError(path, "holds a number that is too long to read") from None
+    except RecursionError:
+        raise ReportError(path, "not valid TOML: nested too deeply") from None
     types = {field.name: field.type for field in dataclasses.fields(Settings)}
     for key, value in found.items():
         if key not in types:
             raise ReportError(path, f"'{key}' is no setting; known are {', '.join(types)}")
         wanted = types[key]
         if wanted is float and type(value) is int:
-            found[key] = float(value)
+            found[key] = float(min(value, 2 * _LARGEST))  # refused all the same
         elif type(value) is not wanted:
-            raise ReportError(path, f"'{key}' must be {_name(wanted)}, not {value!r}")
+            raise ReportError(path, f"'{key}' must be {_name(wanted)}, not {_shown(value)}")
     found |= {key: value for key, value in changes.items() if value is not None}
     return Settings(**found)

@@ -15,7 +15,7 @@ from typing import Any
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.nightly.rule.settings import Settings
-from gpubench_reports.nightly.store.night_values import night_value, throttled_share
+from gpubench_reports.nightly.store.night_values import identity, night_value, throttled_share
 from gpubench_reports.nightly.store.process_file import (
     Environment,
     ProcessFile,
@@ -23,8 +23,16 @@ from gpubench_reports.nightly.store.process_file import (
     read_process,
     refuse_other_kind,
 )
-from gpubench_reports.nightly.store.store import SETTLED_SECONDS, Night, Store, checksum
+from gpubench_reports.nightly.store.store import (
+    SETTLED_SECONDS,
+    Night,
+    Store,
+    checksum,
+    is_done,
+    is_verdict,
+)
 from gpubench_reports.nightly.store.tables import VERSION, recreate
+from gpubench_reports.results.checking import clean
 
 _BUSY_SECONDS = 120.0
 
@@ -175,14 +183,11 @@ class Index:
         if done is None:
             state, note = "running", "no done.json: it is being measured, or was killed"
         else:
-            listed = done.get("files")
-            files, missing = self._files(
-                night, listed if isinstance(listed, dict) else {}, put_aside
-            )
+            files, missing = self._files(night, done.get("files", {}), put_aside)
             if missing:
                 state, note = "incomplete", f"{missing} files are not here yet"
             elif done.get("unhealthy"):
-                state, note = "invalid", str(done["unhealthy"])
+                state, note = "invalid", clean(str(done["unhealthy"]))
         if state == "ok":
             twins = self._twins(night)
             if twins:
@@ -195,15 +200,16 @@ class Index:
         verdict = self._document(night, "verdict.json", put_aside)
         commits = Counter(file.context.git_commit for file in files)
         self._database.execute(
-            "insert into night values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into night values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 night.machine,
                 night.number,
-                str(plan.get("began", "")),
+                clean(str(plan.get("began", ""))),
                 fingerprint,
                 state,
                 note,
                 json.dumps(plan.get("health", {})),
+                json.dumps(identity(plan.get("health"), files)),
                 commits.most_common(1)[0][0] if commits else "",
                 None if verdict is None else json.dumps(verdict),
             ),
@@ -212,8 +218,12 @@ class Index:
             self._insert(night, files, settings, valid=state == "ok")
 
     def _document(self, night: Night, name: str, put_aside: list[str]) -> dict[str, Any] | None:
+        wanted = {"done.json": is_done, "verdict.json": is_verdict}.get(name)
         try:
-            return night.document(name)
+            document = night.document(name)
+            if document is not None and wanted is not None and not wanted(document):
+                raise ReportError(name, "does not hold what this program writes there")
+            return document
         except ReportError as error:
             put_aside.append(str(self.store.quarantine(night.path / name, error.problem)))
             return None

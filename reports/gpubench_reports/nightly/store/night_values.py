@@ -3,7 +3,7 @@
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gpubench_reports.nightly.store.process_file import ProcessFile, Timing
@@ -45,3 +45,15 @@ def throttled_share(files: list[ProcessFile]) -> float:
     """Share of the nights' rows that ran throttled."""
     flags = [timing.throttled for file in files for timing in file.timings.values()]
     return sum(flags) / len(flags) if flags else 0.0
+
+
+def identity(health: Any, files: list[ProcessFile]) -> dict[str, Any]:
+    """What tells the night's GPU from another: what nvidia-smi said, and what the files say."""
+    sources: list[Mapping[str, Any]] = [health if isinstance(health, dict) else {}]
+    sources += [file.context.device_state for file in files]
+    return {
+        what: source[what]
+        for source in sources
+        for what in ("uuid", "serial", "vbios", "ecc")
+        if isinstance(source.get(what), str | bool)
+    }

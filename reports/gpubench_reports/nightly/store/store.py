@@ -19,6 +19,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
@@ -96,13 +97,69 @@ def folder_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip(".-")[:100] or "unnamed"
 
 
+def is_utf8(text: str) -> bool:
+    """Whether the text can be written down: names of files and of JSON may hold half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_done(document: dict[str, Any]) -> bool:
+    """Whether a done.json lists files as `Night.close` does."""
+    files = document.get("files", {})
+    return isinstance(files, dict) and all(
+        is_utf8(name) and isinstance(file, dict) and isinstance(file.get("sha256"), str)
+        for name, file in files.items()
+    )
+
+
+def is_verdict(document: dict[str, Any]) -> bool:
+    """Whether a verdict.json holds what is read from it."""
+    lists = {name: document.get(name) for name in ("events", "missing", "segments", "provisional")}
+    events, missing = document.get("events"), document.get("missing")
+    return (
+        all(isinstance(entries, list) for entries in lists.values())
+        and all(type(document.get(name)) is int for name in ("night", "judged", "learning"))
+        and all(_has(event, _IN_EVENT) for event in events or ())
+        and all(_has(entry, _IN_MISSING) for entry in missing or ())
+    )
+
+
+_IN_MISSING = dict.fromkeys(("device", "mode", "benchmark", "why"), str)
+_IN_EVENT = {
+    **dict.fromkeys(("device", "mode", "benchmark", "kind", "class", "how", "date"), str),
+    **dict.fromkeys(("before", "after", "reference"), float),
+    **dict.fromkeys(("night", "first_night"), int),
+    "environment": dict,
+    "commits": list,
+    "slower": bool,
+}
+
+
+def _has(document: Any, types: dict[str, type]) -> bool:
+    return isinstance(document, dict) and all(
+        type(document.get(key)) is wanted for key, wanted in types.items()
+    )
+
+
 def _is_decision(document: Any) -> bool:
     types = {"action": str, "machine": str, "night": int, "series": list, "reason": str}
     return (
         isinstance(document, dict)
         and all(isinstance(document.get(key), wanted) for key, wanted in types.items())
         and (document["action"] != "acknowledge" or isinstance(document.get("until"), str))
+        and _are_levels(document.get("levels", []), len(document["series"]))
     )
+
+
+def _are_levels(levels: Any, count: int) -> bool:
+    """Whether these are the times [s] of so many series, or none at all."""
+    if not isinstance(levels, list):
+        return False
+    times = [level for level in levels if isinstance(level, float) and 0 < level < math.inf]
+    return len(times) == len(levels) and len(levels) in (0, count)
 
 
 @dataclass(frozen=True)
@@ -184,9 +241,13 @@ class Store:
     def machines(self) -> list[str]:
         try:
             with os.scandir(self.root / "nights") as entries:
-                return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+                names = sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
         except FileNotFoundError:
             return []
+        for name in names:
+            if not is_utf8(name):
+                raise ReportError(self.root / "nights" / name, "its name is not UTF-8: rename it")
+        return names
 
     def nights(self, machine: str) -> list[Night]:
         """All nights of the machine, in the order in which they were begun."""
@@ -196,6 +257,9 @@ class Store:
                 names = sorted(entry.name for entry in entries if entry.name.isdecimal())
         except FileNotFoundError:
             return []
+        for name in names:
+            if not re.fullmatch("[0-9]{1,15}", name):
+                raise ReportError(folder / name, "its name is no number of a night: rename it")
         return [Night(machine, int(name), folder / name) for name in names]
 
     def begin(self, machine: str, plan: dict[str, Any], copies: dict[str, Path]) -> Night:

@@ -3,13 +3,14 @@
 import sqlite3
 
 # A different number: the index is of another version of this program, and is rebuilt.
-VERSION = 1
+VERSION = 2
 _SCHEMA = """
 create table night(
   machine text, number integer, date text, fingerprint text,
   state text,    -- 'ok', 'running', 'incomplete', 'invalid', 'duplicate'
   note text,     -- why it is not ok
   health text,   -- JSON: what was known of the machine before the night
+  gpu text,      -- JSON: what identifies the GPU
   git_commit text, verdict text,
   primary key(machine, number)) without rowid;
 create table series(

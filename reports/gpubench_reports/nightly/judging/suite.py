@@ -1,0 +1,186 @@
+"""Many rows that move together, each by less than is judged alone.
+
+One row that is 1 % slower is noise; forty of 200 are not. The median of each row's last nights is
+compared with the row's own baseline. A machine has moods, which all rows share: they are taken out
+first, and only a mood beyond all earlier ones counts itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpubench_reports.nightly.judging.history import (
+    SUITE_WIDE,
+    Key,
+    MachineHistory,
+)
+from gpubench_reports.nightly.rule.baseline import sigma_of
+from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION, RETURN
+from gpubench_reports.nightly.rule.settings import Settings
+
+LEAN_NIGHTS = 3  # that lean the same way; one odd night among them is outvoted
+_OF_MEDIAN = 0.67  # how uncertain the median of three nights is, to that of one
+_LEAN = 2.0  # sigmas of such a median that a row leans by
+_LEAST = 1e-6  # so does a row that never varied
+_FEWEST = 8  # rows that lean, at least
+_SHARE = 0.05  # of the rows, at least
+_MORE = 2.0  # times as many, or as far all together, as ever in the baseline
+_FLOOR = 0.0075  # of a lean of all rows together
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one device and mode that have enough nights on their present levels."""
+
+    keys: list[Key]
+    nights: list[int]  # the last of them is tonight
+    ratios: np.ndarray  # rows x nights, to the median of each row's baseline; NaN: no time
+
+
+def suite_events(
+    history: MachineHistory,
+    tonight: set[Key],
+    alone: Sequence[dict[str, Any]],
+    night: int,
+    decisions: Sequence[dict[str, Any]],
+    settings: Settings,
+) -> list[dict[str, Any]]:
+    """What the rows of each device and mode show together. `alone`: what single rows showed."""
+    alerted = {(event["device"], event["mode"], event["benchmark"]) for event in alone}
+    events = []
+    for device, mode in sorted({key[:2] for key in tonight}):
+        keys = sorted(key for key in tonight - alerted if key[:2] == (device, mode))
+        if not keys:
+            continue
+        environment = history.points[keys[0]][-1].environment
+        key = (device, mode, SUITE_WIDE)
+        standing = history.standing(key, history.environments[environment], decisions)
+        if standing.kind(settings):
+            found = _back_again(history, environment, standing.event or {}, night)
+        else:
+            start = standing.level_start
+            rows = _rows(history, keys, environment, start, night, decisions, settings)
+            found = lean(rows) if rows is not None else {}
+        if found:
+            events.append(_event(history, key, environment, found, night))
+    return events
+
+
+def _rows(
+    history: MachineHistory,
+    keys: Sequence[Key],
+    environment: int,
+    start: int,
+    night: int,
+    decisions: Sequence[dict[str, Any]],
+    settings: Settings,
+) -> Rows | None:
+    """The rows that can be compared tonight; None if there are too few of them, or of nights."""
+    known = {
+        key: {point.night: point.seconds for point in history.level(key, environment, decisions)}
+        for key in keys
+    }
+    nights = sorted({n for times in known.values() for n in times if start <= n <= night})
+    nights = nights[-settings.window - LEAN_NIGHTS :]
+    if len(nights) < settings.min_nights + LEAN_NIGHTS:
+        return None
+    wanted = [
+        key
+        for key, times in known.items()
+        if sum(n in times for n in nights[:-LEAN_NIGHTS]) >= settings.min_nights
+        and all(n in times for n in nights[-LEAN_NIGHTS:])
+    ]
+    if len(wanted) < _FEWEST:
+        return None
+    times = np.array([[known[key].get(n, np.nan) for n in nights] for key in wanted])
+    return Rows(
+        wanted, nights, times / np.nanmedian(times[:, :-LEAN_NIGHTS], axis=1, keepdims=True)
+    )
+
+
+def lean(rows: Rows) -> dict[str, Any]:
+    """The rows that lean to one side tonight, if no mood explains it; else nothing."""
+    before = rows.ratios[:, :-LEAN_NIGHTS]
+    sigmas = np.array([sigma_of(row[~np.isnan(row)]) for row in before])
+    windows = np.lib.stride_tricks.sliding_window_view(rows.ratios, LEAN_NIGHTS, axis=1)
+    medians = np.nanmedian(windows, axis=2) - 1
+    moods = np.median(medians, axis=0)
+    earlier = slice(None, -2 * LEAN_NIGHTS + 1)  # windows that hold none of the last nights
+    limit = np.maximum(_LEAN * _OF_MEDIAN * sigmas, _LEAST)[:, None]
+    everything = abs(moods[-1]) > max(_FLOOR, _MORE * np.abs(moods[earlier]).max())
+    for slower in (True, False):
+        sign = 1 if slower else -1
+        leaning = sign * (medians - (0 if everything else moods)) > limit
+        counts = leaning.sum(axis=0)
+        usual = 0 if everything else counts[earlier].max()
+        if counts[-1] > max(_FEWEST, _SHARE * len(rows.keys), _MORE * usual):
+            return _leaning(rows, np.flatnonzero(leaning[:, -1]), slower)
+    return {}
+
+
+def _leaning(rows: Rows, members: np.ndarray, slower: bool) -> dict[str, Any]:
+    """What an event says of the rows that lean."""
+    lately = np.median(rows.ratios[members][:, -LEAN_NIGHTS:], axis=0)
+    ratio = float(np.median(lately))
+    first = int(np.argmax(np.abs(lately - 1) > abs(ratio - 1) / 2))
+    return {
+        "kind": REGRESSION if slower else IMPROVEMENT,
+        "after": ratio,
+        "first_night": rows.nights[-LEAN_NIGHTS:][first],
+        "how": f"{len(members)} of {len(rows.keys)} series together",
+        "rows": [rows.keys[member][2] for member in members],
+    }
+
+
+def _back_again(
+    history: MachineHistory, environment: int, event: dict[str, Any], night: int
+) -> dict[str, Any]:
+    """Whether the rows of an open event are back where they were, on two nights."""
+    ratios: dict[int, list[float]] = {}
+    for name in event["rows"]:
+        points = [
+            point
+            for point in history.points.get((event["device"], event["mode"], name), ())
+            if point.environment == environment and point.night <= night
+        ]
+        before = [point.seconds for point in points if point.night < event["first_night"]]
+        for point in points[-2:] if before else ():
+            ratio = point.seconds / float(np.median(before[-30:]))
+            ratios.setdefault(point.night, []).append(ratio)
+    nights = sorted(ratios)[-2:]
+    half = abs(event["after"] - 1) / 2
+    if len(nights) < 2 or any(abs(np.median(ratios[n]) - 1) > half for n in nights):
+        return {}
+    return {
+        "kind": RETURN,
+        "after": 1.0,
+        "first_night": nights[0],
+        "how": "back again",
+        "rows": event["rows"],
+    }
+
+
+def _event(
+    history: MachineHistory, key: Key, environment: int, found: dict[str, Any], night: int
+) -> dict[str, Any]:
+    """As that of a single row, with ratios in place of times."""
+    device, mode, name = key
+    first = found["first_night"]
+    before = max((number for number in history.nights if number < first), default=first)
+    (_, good), (date, bad) = history.nights[before], history.nights[first]
+    return {
+        "device": device,
+        "mode": mode,
+        "benchmark": name,
+        "environment": history.environments[environment],
+        "slower": found["after"] > 1,
+        "class": "many rows",
+        "night": night,
+        "date": date,
+        "commits": [good, bad],
+        "before": 1.0,
+        "reference": 1.0,
+        **found,
+    }

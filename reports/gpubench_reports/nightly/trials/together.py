@@ -1,0 +1,55 @@
+"""Simulated machines of many series: what they show together, and one that was replaced."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from gpubench_reports.nightly.judging.machine import WEEK, is_much
+from gpubench_reports.nightly.judging.suite import LEAN_NIGHTS, Rows, lean
+from gpubench_reports.nightly.rule.regression import RETURN
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.trials.noise import Noise
+from gpubench_reports.nightly.trials.simulation import WARM_UP, Alert, Task, times
+
+_ROWS = 200
+_SHARED = 0.5  # of a night's variance: the machine's mood, which all rows share
+
+
+def leaning_nights(
+    seed: int, slower: int, step: float, nights: int, noise: Noise, settings: Settings
+) -> list[int]:
+    """The nights on which rows lean together; of 200, `slower` step after the warm-up."""
+    rng = np.random.default_rng(seed)
+    own = Noise(
+        **{**vars(noise), "night": noise.night * math.sqrt(1 - _SHARED), "source": noise.source}
+    )
+    length = WARM_UP + nights
+    mood = np.exp(noise.night * math.sqrt(_SHARED) * rng.standard_normal(length))
+    series = []
+    for row in range(_ROWS):
+        levels = mood.copy()
+        levels[WARM_UP:] *= step if row < slower else 1.0
+        series.append(times(Task(0, tuple(levels), 0, own, settings), rng)[0])
+    values, found = np.array(series), []
+    keys = [("", "", str(row)) for row in range(_ROWS)]
+    for night in range(WARM_UP, length):
+        window = values[:, night + 1 - settings.window - LEAN_NIGHTS : night + 1]
+        ratios = window / np.median(window[:, :-LEAN_NIGHTS], axis=1, keepdims=True)
+        rows = Rows(keys, list(range(night + 1 - window.shape[1], night + 1)), ratios)
+        if lean(rows):
+            found.append(night - WARM_UP)
+    return found
+
+
+def first_much(series: Iterable[list[Alert]], count: int, settings: Settings) -> float:
+    """On which night after the warm-up it is said to look at the machine first; infinite: never."""
+    nights = [
+        {alert.night for alert in alerts if alert.kind != RETURN and alert.night >= WARM_UP}
+        for alerts in series
+    ]
+    for night in range(WARM_UP, WARM_UP + 10):
+        changed = sum(any(night - WEEK < at <= night for at in found) for found in nights)
+        if is_much(changed, count, settings):
+            return night - WARM_UP + 1
+    return math.inf
