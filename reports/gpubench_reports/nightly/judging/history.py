@@ -117,10 +117,10 @@ class MachineHistory:
 
     def level_now(self, key: Key, decisions: Sequence[dict[str, Any]], settings: Settings) -> float:
         """Where the series' level is by now [s]: an event knows only where it began."""
-        environment = self.points[key][-1].environment if key in self.points else 0
-        nights = self.level(key, environment, decisions)[-settings.min_nights :]
-        if not nights:
+        if key[2] == SUITE_WIDE:
             return self.standing(key, self.present(key), decisions).level
+        environment = self.points[key][-1].environment
+        nights = self.level(key, environment, decisions)[-settings.min_nights :]
         return float(np.median([point.seconds for point in nights]))
 
     def standing(

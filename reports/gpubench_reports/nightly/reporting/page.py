@@ -112,7 +112,8 @@ def _machine(store: Store, index: Index, settings: Settings, one: MachineStatus)
         f"<h2>{escape(one.machine)}: night {one.night} of {when} "
         f'<b class="{style}">{words}</b></h2>'
     ]
-    lines = [f"could not judge: {line}" for line in one.unjudged]
+    lines = [f"look at the machine before the program: {why}" for why in one.machine_first]
+    lines += [f"could not judge: {line}" for line in one.unjudged]
     lines += [standing_line(s).strip() for s in (*one.regressions, *one.improvements)]
     more = [f"and {len(lines) - _LISTED} more, below"] if len(lines) > _LISTED else []
     text = "\n".join([*lines[:_LISTED], *more]) or "nothing open"
@@ -143,6 +144,9 @@ def _cards(
         (entry["device"], entry["mode"], entry["benchmark"]): missing_line(entry)
         for entry in one.verdict.get("missing", [])
     }
+    blind = {
+        (entry["device"], entry["mode"], entry["benchmark"]): entry["why"] for entry in one.blind
+    }
     cards = []
     for key, points in history.points.items():
         shown = [point for point in points if point.night >= first]
@@ -157,7 +161,7 @@ def _cards(
             kind = "missing"
         elif kind == "quiet" and key in provisional and _last_event(standing) < one.night:
             kind = "provisional"
-        caption = missing.get(key, "")
+        caption = missing.get(key, blind.get(key, ""))
         if kind in (REGRESSION, IMPROVEMENT, "acknowledged"):
             # The name stands above it.
             caption = " ".join(standing_line(standing).replace(key[2], "", 1).split())

@@ -13,6 +13,7 @@ _MAD_TO_SIGMA = 1.4826  # for a normal distribution
 _DECILES_TO_SIGMA = 1 / 2.563  # from the first to the ninth decile of a normal distribution
 _WEEK = 7
 _LATELY = 10  # nights
+_ALTERNATING = 3  # levels that were left young: they are how the series spreads
 _NINE_OF_TEN = 1.28  # sigmas beyond what a test asks for: it is passed so often
 
 
@@ -22,7 +23,7 @@ class Baseline:
 
     The centre is that of the level alone. The spread is older than the level: a level of two nights
     has none of its own yet, and borrows that of the nights before it, each as a ratio to the median
-    of its own level.
+    of its own level; or of all of them, in a series that goes to and fro.
     """
 
     centre: float  # [s]
@@ -38,12 +39,17 @@ class Baseline:
         """From the nights of a level, at least one, and those of the levels before it [s]."""
         recent = level[-settings.window :]
         centre = float(np.median(recent))
-        ratios = [nights / np.median(nights[-settings.window :]) for nights in (*earlier, recent)]
-        known = np.concatenate([*earlier, recent])[-settings.window :]
+        kept = list(earlier[len(earlier) - _levels_within(earlier, settings.window) :])
+        known = np.concatenate([*kept, recent])[-settings.window :]
+        if sum(len(nights) < settings.min_nights for nights in kept) >= _ALTERNATING:
+            ratios = known / np.median(known)
+        else:
+            own = [nights / np.median(nights[-settings.window :]) for nights in (*kept, recent)]
+            ratios = np.concatenate(own)[-settings.window :]
         return cls(
             centre,
             len(recent),
-            np.concatenate(ratios)[-settings.window :],
+            ratios,
             tick_of(known) / centre,
             settings,
         )
@@ -126,6 +132,12 @@ class Baseline:
         if self.tick / 2 >= self.spread:
             return f"its times are multiples of {self.tick:.1%}: {unseen}"
         return f"its nights spread by {self.spread:.1%}: {unseen}"
+
+
+def _levels_within(levels: Sequence[np.ndarray], nights: int) -> int:
+    """How many of the last levels the last nights belong to."""
+    reached = np.cumsum([len(level) for level in reversed(levels)])
+    return min(len(levels), int(np.searchsorted(reached, nights)) + 1)
 
 
 def sigma_of(values: np.ndarray) -> float:

@@ -127,13 +127,12 @@ def is_verdict(document: dict[str, Any]) -> bool:
     )
 
 
-_IN_MISSING = dict.fromkeys(("device", "mode", "benchmark", "why"), str)
-_IN_EVENT = {
-    **dict.fromkeys(("device", "mode", "benchmark", "kind", "class", "how", "date"), str),
-    **dict.fromkeys(("before", "after", "reference"), float),
+_IN_MISSING: dict[str, type] = dict.fromkeys(("device", "mode", "benchmark", "why"), str)
+_IN_EVENT: dict[str, type] = {
+    **dict.fromkeys(("device", "mode", "benchmark", "kind", "class", "how"), str),
+    **dict.fromkeys(("after", "reference"), float),
     **dict.fromkeys(("night", "first_night"), int),
     "environment": dict,
-    "commits": list,
     "slower": bool,
 }
 

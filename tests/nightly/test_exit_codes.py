@@ -1,0 +1,114 @@
+"""Exit code 1 means a regression: nothing in a store, and no error of the program, may cause it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gpubench_reports.nightly.commands import status
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.store.store import Store
+
+from .conftest import put_nights
+
+
+def ends(store: Store, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = main(["status", f"--store={store.root}"])
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("files", ["[1]", '{"a": 1}', '{"a": {}}', '{"\\ud800": {"sha256": "x"}}'])
+def test_a_strange_list_of_files_is_put_aside(store: Store, capsys, files: str) -> None:
+    put_nights(store, 3)
+    done = store.nights("lab")[1].path / "done.json"
+    done.write_text(f'{{"files": {files}}}')
+    code, err = ends(store, capsys)
+    assert (code, err) == (0, "")
+    assert [str(path) for path, _ in store.quarantined()] == ["lab/000002/done.json"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"events": [1]},
+        {"events": [{"device": "x"}]},
+        {"events": 1},
+        {"missing": [{}]},
+        {"judged": "many"},
+        {"provisional": None},
+        {"segments": {}},
+    ],
+)
+def test_a_strange_verdict_is_put_aside_and_made_anew(store: Store, capsys, change: dict) -> None:
+    put_nights(store, 3)
+    assert ends(store, capsys)[0] == 0
+    path = store.nights("lab")[2].path / "verdict.json"
+    verdict = json.loads(path.read_text())
+    path.write_text(json.dumps(verdict | change))
+    assert ends(store, capsys)[0] == 0
+    assert [str(at) for at, _ in store.quarantined()] == ["lab/000003/verdict.json"]
+    assert json.loads(path.read_text())["events"] == verdict["events"]
+
+
+def test_half_a_character_in_a_date_is_taken_out(store: Store, capsys) -> None:
+    put_nights(store, 1)
+    plan = store.nights("lab")[0].path / "plan.json"
+    plan.write_text('{"began": "\\ud800"}')
+    assert ends(store, capsys)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        (b"lab/1234567890123456789012345", "is no number of a night: rename it"),
+        ("lab/\u0663".encode(), "is no number of a night: rename it"),
+        (b"lab-\xff", "is not UTF-8: rename it"),
+    ],
+)
+def test_a_strange_folder_is_one_line(store: Store, capsys, place: bytes, problem: str) -> None:
+    put_nights(store, 1)
+    (store.root / "nights" / os.fsdecode(place)).mkdir(parents=True)
+    code, err = ends(store, capsys)
+    assert code == 2
+    assert problem in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"floor = {'9' * 400}",
+        f"processes = {'9' * 400}",
+        f"processes = {'9' * 9000}",
+        f"floor = {'[' * 3000}",
+        "floor = inf",
+        "floor = nan",
+        f"floor = '{'x' * 3000}'",
+    ],
+)
+def test_strange_settings_are_one_line(store: Store, capsys, text: str) -> None:
+    put_nights(store, 1)
+    (store.root / "settings.toml").write_text(text)
+    code, err = ends(store, capsys)
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert len(err) < 400 + len(str(store.root))
+
+
+def test_an_error_of_the_program_has_an_exit_code_of_its_own(
+    store: Store, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> int:
+        raise KeyError("events")
+
+    monkeypatch.setattr(status, "run", fail)
+    code, err = ends(store, capsys)
+    assert code == 3
+    assert err.startswith("nightly: internal error at test_exit_codes.py:")
+    assert len(err.splitlines()) == 1
+
+
+def test_where_no_store_is_asked_for_is_one_line(tmp_path: Path, capsys) -> None:
+    assert main(["status", f"--store={tmp_path}"]) == 2
+    assert "is no store of nights" in capsys.readouterr().err
