@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.commands.command_line import main
@@ -15,6 +16,8 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import compare
 from gpubench_reports.pages import csv_report, markdown_report, paragraphs
+from gpubench_reports.pages.columns import NONE, columns_of
+from gpubench_reports.pages.terminal.console import table_of
 from gpubench_reports.results.reader import read
 from gpubench_reports.rules.verdicts.judge import judge
 
@@ -243,3 +246,25 @@ def test_whole_numbers_are_counted_in_operations_everywhere(load, write, capsys)
     result = load(rows, roofs=roofs)
     figure = concept_chart.build("compute_peak", result.rows, result.context)
     assert [t.get_text() for t in figure.axes[0].get_xticklabels()] == ["fp32", "int32 [OP/s]"]
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
+def test_a_narrow_terminal_shows_every_name_title_and_unit(load, width):
+    result = load(coalescing_rows() + roofline_rows())
+    columns = [
+        (column.title, column.texts)
+        for column in columns_of(result.ok, judge(result), result.context)
+        if column.parts is None
+    ]
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, color_system=None)
+    console.print(table_of(columns))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = "".join(stream.getvalue().split())
+    used = [column for column in columns if any(cell != NONE for cell in column[1])]
+    for number, (title, cells) in enumerate(used):
+        assert number == 0 or "".join(title.split()) in shown
+        # Between 40 and 200 a name may stand in several lines of a table.
+        for cell in cells if number > 0 or not 40 < width < 200 else ():
+            assert cell == NONE or "".join(cell.split()) in shown

@@ -3,9 +3,11 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts.verdict import Verdict
@@ -110,7 +112,8 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
 
 
 def _cell(value: Any) -> str:
-    """Numbers with all their digits; text that a spreadsheet would run as a formula is quoted."""
+    """Numbers with all their digits; text that a spreadsheet would run as a formula is quoted, and
+    none that a terminal would obey is left."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int | float):
@@ -119,5 +122,5 @@ def _cell(value: Any) -> str:
         return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
     if not isinstance(value, str):
         return ""
-    flat = value.replace("\r", " ").replace("\n", " ")
-    return f"'{flat}" if flat.startswith(("=", "+", "-", "@", "\t")) else flat
+    flat = clean(re.sub(r"\s", " ", value))
+    return f"'{flat}" if flat.lstrip().startswith(("=", "+", "-", "@")) else flat

@@ -126,7 +126,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     (found,) = nearest
     row = result.ok[result.ok["name"] == found.name].iloc[0]
     graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
-    place = f"{_code(found.name)} at {headline_text(row)}: {escape(found.sentence)}"
+    place = f"{_code(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
     fine = f"All {graded} other graded rows" if meant else f"All {graded} graded rows"
     fine += f" are as expected. The nearest to being low is {place}."
     return [fine, "", *shown]
@@ -169,6 +169,6 @@ def _roofs(result: ResultFile) -> list[str]:
             place = 0 if roof.provenance in PROVENANCES_OF_RUN else 1
             if roof.name == name and not cells[place]:
                 word = f", {style.ROOF_WORDS[roof.provenance]}" if place else ""
-                cells[place] = si(roof.value, roof.unit) + word
+                cells[place] = escape(si(roof.value, roof.unit) + word)
         lines.append(f"| {escape(name)} | {cells[0]} | {cells[1]} |")
     return ["### Roofs", "", *lines, ""]

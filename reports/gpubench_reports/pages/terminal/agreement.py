@@ -1,7 +1,6 @@
 """Predictions beside measurements, and repetitions beside each other, in the terminal."""
 
 import pandas as pd
-from rich.table import Table
 from rich.text import Text
 
 from gpubench_reports.comparisons.agree import NARROW, Agreement, by_concept
@@ -14,6 +13,7 @@ from gpubench_reports.comparisons.validate import (
 )
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import (
+    Sheet,
     bold,
     new_console,
     percent_texts,
@@ -102,7 +102,7 @@ def print_agreement(found: Agreement) -> None:
             console.print(Text(f"  {name}: {why}"))
 
 
-def _error_table(rows: pd.DataFrame) -> Table:
+def _error_table(rows: pd.DataFrame) -> Sheet:
     lines = summary(rows, "concept")
     if len(lines) > 1:
         everything = summary(rows.assign(concept="all"), "concept")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from rich.table import Table
 from rich.text import Text
 
 from gpubench_reports.common.units import si
@@ -19,7 +18,14 @@ from gpubench_reports.comparisons.compare import (
 from gpubench_reports.comparisons.speedups import Speedups
 from gpubench_reports.pages.answers import Moved, concepts_moved
 from gpubench_reports.pages.columns import NONE
-from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
+from gpubench_reports.pages.terminal.console import (
+    Sheet,
+    bold,
+    new_console,
+    rows_text,
+    run_text,
+    table_of,
+)
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
 
 # Rows of a comparison that are printed unless all are asked for.
@@ -108,7 +114,7 @@ def _mean(line: dict[str, Any] | None) -> str:
     return f"{line['ratio']:.3f}{interval}, {rows_text(line['rows'])}"
 
 
-def _concepts_table(moved: Sequence[Moved]) -> Table:
+def _concepts_table(moved: Sequence[Moved]) -> Sheet:
     """Only the concepts of which a row changed."""
     return table_of(
         [
@@ -122,7 +128,7 @@ def _concepts_table(moved: Sequence[Moved]) -> Table:
     )
 
 
-def _comparison_table(rows: pd.DataFrame, modelled: bool) -> Table:
+def _comparison_table(rows: pd.DataFrame, modelled: bool) -> Sheet:
     units = list(rows["unit"])
     interval = [
         NONE if modelled or not low < high else f"{low:.3f} … {high:.3f}"

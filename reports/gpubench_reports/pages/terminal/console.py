@@ -2,11 +2,14 @@
 
 import math
 import sys
+from collections.abc import Iterator
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -34,6 +37,7 @@ _TEXT = (
     "of",
 )
 _LONG = ("claim", "where", "of")  # those that may be broken into lines
+_NARROWEST = 20  # characters to which they are
 
 
 def rows_text(count: int) -> str:
@@ -62,21 +66,61 @@ def run_text(context: Context) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def table_of(columns: list[tuple[str, list[str]]]) -> Table:
-    """A table of the columns that say anything; the first is text, the rest are numbers."""
-    used = [column for column in columns if any(cell != NONE for cell in column[1])]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for index, (title, _) in enumerate(used):
-        text = index == 0 or title in _TEXT
-        table.add_column(
-            title,
-            justify="left" if text else "right",
-            overflow="fold",
-            no_wrap=index > 0 and title not in _LONG,
+class Sheet:
+    """A table of columns; where the terminal is too narrow for it, one block per row, so that every
+    name keeps its figures and every figure its title and unit."""
+
+    def __init__(self, columns: list[tuple[str, list[str]]]) -> None:
+        self._columns = columns
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._least_width() <= options.max_width:
+            yield self._table()
+        else:
+            yield from self._blocks()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self._table()).with_maximum(options.max_width)
+
+    def _least_width(self) -> int:
+        """That of the table when what may be broken into lines is."""
+        gaps = 2 * len(self._columns)
+        widths = [max(map(cell_len, (title, *cells))) for title, cells in self._columns]
+        return gaps + sum(
+            min(width, _NARROWEST) if _may_fold(index, title) else width
+            for index, ((title, _), width) in enumerate(zip(self._columns, widths, strict=True))
         )
-    for line in zip(*(cells for _, cells in used), strict=True):
-        table.add_row(*(escape(cell) for cell in line))
-    return table
+
+    def _table(self) -> Table:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for index, (title, _) in enumerate(self._columns):
+            text = index == 0 or title in _TEXT
+            table.add_column(
+                title,
+                justify="left" if text else "right",
+                overflow="fold",
+                no_wrap=not _may_fold(index, title),
+            )
+        for line in zip(*(cells for _, cells in self._columns), strict=True):
+            table.add_row(*(escape(cell) for cell in line))
+        return table
+
+    def _blocks(self) -> Iterator[Text]:
+        titles = [title for title, _ in self._columns]
+        for name, *cells in zip(*(cells for _, cells in self._columns), strict=True):
+            yield bold(name)
+            for title, cell in zip(titles[1:], cells, strict=True):
+                if cell != NONE:
+                    yield Text(f"  {title}: {cell}")
+
+
+def _may_fold(index: int, title: str) -> bool:
+    return index == 0 or title in _LONG
+
+
+def table_of(columns: list[tuple[str, list[str]]]) -> Sheet:
+    """A table of the columns that say anything; the first is text, the rest are numbers."""
+    return Sheet([column for column in columns if any(cell != NONE for cell in column[1])])
 
 
 def si_texts(values: pd.Series, unit: str) -> list[str]:

@@ -3,12 +3,18 @@
 from collections.abc import Mapping
 
 import pandas as pd
-from rich.table import Table
 from rich.text import Text
 
 from gpubench_reports.pages.answers import binds, grades_of, walls_of
 from gpubench_reports.pages.columns import NONE, columns_of
-from gpubench_reports.pages.terminal.console import bold, new_console, rows_text, run_text, table_of
+from gpubench_reports.pages.terminal.console import (
+    Sheet,
+    bold,
+    new_console,
+    rows_text,
+    run_text,
+    table_of,
+)
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.health import health
@@ -67,7 +73,7 @@ def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
 
 def _result_table(
     rows: pd.DataFrame, verdicts: Mapping[str, Verdict], context: Context
-) -> tuple[Table, list[str]]:
+) -> tuple[Sheet, list[str]]:
     """The table and, since many rows have the same and they are long, its notes by number."""
     columns = columns_of(rows, verdicts, context)
     numbers: dict[str, int] = {}
