@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -14,6 +15,7 @@
 #include "harness/devices/device.hpp"
 #include "harness/devices/figure_rules.hpp"
 #include "harness/devices/spelling.hpp"
+#include "harness/system/plain_text.hpp"
 
 namespace gpubench {
 namespace {
@@ -30,10 +32,14 @@ std::string position(std::string_view text, std::size_t byte) {
          std::to_string(before.size() - (line_start + 1) + 1);
 }
 
+// A device file needs four; to print a value of very many could take more stack than there is.
+constexpr int most_nested = 20;
+
 json parse_json(std::string_view text, const std::string& origin) {
   // A key given twice would silently lose its first value.
   std::vector<std::set<std::string>> keys;
-  const auto watch_keys = [&](int, json::parse_event_t event, json& value) {
+  const auto watch_keys = [&](int depth, json::parse_event_t event, json& value) {
+    if (depth > most_nested) fail(origin, "is nested too deeply");
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key) {
@@ -83,10 +89,7 @@ class Reader {
   std::string text(const char* key) const {
     auto value = member(key, json::value_t::string, "a string").get<std::string>();
     if (value.empty()) fail(origin_, in_quotes(key) + " is empty");
-    // It is printed, and a terminal obeys them.
-    if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
-      fail(origin_, in_quotes(key) + " has control characters");
-    }
+    check_plain(value, in_quotes(key));
     return value;
   }
 
@@ -105,6 +108,7 @@ class Reader {
       if (!name.is_string() || name.get<std::string>().empty()) {
         fail(origin_, "\"matches\" must be a list of non-empty strings");
       }
+      check_plain(name.get<std::string>(), "\"matches\"");
       names.push_back(name.get<std::string>());
     }
     return names;
@@ -112,7 +116,10 @@ class Reader {
 
   std::pair<int, int> compute_capability() const {
     const auto& pair = member("compute_capability", json::value_t::array, "[major, minor]");
-    if (pair.size() != 2 || !pair[0].is_number_unsigned() || !pair[1].is_number_unsigned()) {
+    const auto is_number = [](const json& one) {
+      return one.is_number_unsigned() && one.get<std::uint64_t>() <= 999;
+    };
+    if (pair.size() != 2 || !is_number(pair[0]) || !is_number(pair[1])) {
       fail(origin_, "\"compute_capability\" must be [major, minor], two whole numbers");
     }
     return {pair[0].get<int>(), pair[1].get<int>()};
@@ -124,6 +131,7 @@ class Reader {
       if (!source.is_string() || source.get<std::string>().empty()) {
         fail(origin_, "source " + in_quotes(key) + " must be a non-empty string");
       }
+      check_plain(source.get<std::string>(), "source " + in_quotes(key));
     }
   }
 
@@ -142,6 +150,7 @@ class Reader {
       if (!why.is_string() || why.get<std::string>().empty()) {
         fail(origin_, what + "\"why\" must be a non-empty string");
       }
+      check_plain(why.get<std::string>(), what + "\"why\"");
       const FigureRule clock_rule{"clock_hz", "Hz", true, Constraint::positive};
       const double hertz = number(clock_rule, entry["clock_hz"], what);
       for (const auto& name : entry["figures"]) {
@@ -175,6 +184,11 @@ class Reader {
   }
 
  private:
+  // What a file says is printed, and a terminal obeys what is not plain.
+  void check_plain(const std::string& text, const std::string& what) const {
+    if (plain_text(text) != text) fail(origin_, what + " has control characters");
+  }
+
   Figure figure(const FigureRule& rule, const json& entry) const {
     const std::string what = "figure " + in_quotes(rule.name) + ": ";
     if (!entry.is_object()) {
@@ -233,6 +247,7 @@ class Reader {
       fail(origin_, what + "\"source\" must be a non-empty string");
     }
     auto key = entry.get<std::string>();
+    check_plain(key, what + "\"source\"");
     const auto& sources = root_["sources"];
     if (const auto it = sources.find(key); it != sources.end()) return it->get<std::string>();
     if (from != "derived" && from != "assumed") {
@@ -248,10 +263,7 @@ class Reader {
 }  // namespace
 
 void fail(const std::string& origin, const std::string& problem) {
-  std::string line = origin + ": " + problem;
-  std::ranges::replace_if(
-      line, [](unsigned char c) { return c < ' '; }, ' ');
-  throw UsageError(line);
+  throw UsageError(plain_text(origin + ": " + problem));
 }
 
 DeviceSpec DeviceSpec::load(const std::string& origin) {

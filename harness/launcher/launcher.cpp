@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/system/error.hpp"
+#include "harness/system/plain_text.hpp"
 #include "harness/system/sibling_programs.hpp"
 
 namespace {
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
   try {
     return become(argc, argv);
   } catch (const gpubench::UsageError& error) {
-    std::cerr << "gpubench: " << error.what() << '\n';
+    std::cerr << "gpubench: " << gpubench::plain_text(error.what()) << '\n';
     return 2;
   }
 }

@@ -18,6 +18,7 @@
 #include "harness/records/row_json.hpp"
 #include "harness/system/cores.hpp"
 #include "harness/system/interrupt.hpp"
+#include "harness/system/plain_text.hpp"
 #include "harness/system/process_group.hpp"
 
 namespace gpubench {
@@ -28,7 +29,7 @@ using nlohmann::ordered_json;
 constexpr auto pause = std::chrono::milliseconds(20);
 
 void no_prediction(const std::string& why) {
-  std::cerr << "gpubench: no prediction: " << why << '\n';
+  std::cerr << "gpubench: no prediction: " << plain_text(why) << '\n';
 }
 
 std::filesystem::path new_folder() {

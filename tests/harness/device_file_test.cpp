@@ -90,10 +90,45 @@ TEST(BadFile, NoFigureIsBeyondWhatDevicesHave) {
 TEST(BadFile, NoTextMovesATerminalsCursor) {
   for (const char* key : {"title", "name"}) {
     json device = good_device();
-    device[key] = "NVIDIA \x1b[31mH200";
-    EXPECT_EQ(parse_error(device),
-              "mine.json: \"" + std::string(key) + "\" has control characters");
+    for (const char* harmful : {"\x1b[31m", "\x7f", "\u009b31m", "\u202e", "\u2028"}) {
+      device[key] = "NVIDIA " + std::string(harmful) + "H200";
+      EXPECT_EQ(parse_error(device),
+                "mine.json: \"" + std::string(key) + "\" has control characters");
+    }
+    device[key] = "NVIDIA\u00ae H200";
+    EXPECT_THAT(parse_error(device), Not(HasSubstr("control characters")));
   }
+  const auto error_with = [](const char* pointer, const json& value) {
+    json device = good_device();
+    device[json::json_pointer(pointer)] = value;
+    return parse_error(device);
+  };
+  EXPECT_THAT(error_with("/matches/0", "\x1b"), HasSubstr("\"matches\" has control characters"));
+  EXPECT_THAT(error_with("/sources/x", "\x1b"), HasSubstr("source \"x\" has control characters"));
+  EXPECT_THAT(
+      error_with("/figures/sm_count", {{"value", 1}, {"from", "assumed"}, {"source", "\x1b"}}),
+      HasSubstr("\"source\" has control characters"));
+  for (const char* key : {"\x1b[31m", "a\u202eb", "a\nb"}) {  // in the error itself
+    EXPECT_THAT(error_with("/figures", {{key, 1}}),
+                AllOf(Not(HasSubstr(key)), HasSubstr("unknown")));
+  }
+}
+
+TEST(BadFile, NoValueIsNestedDeeperThanTheStack) {
+  for (const std::string open : {"[", "{\"a\":"}) {
+    for (const int depth : {30, 200'000}) {
+      std::string text;
+      for (int i = 0; i < depth; ++i) text += open;
+      EXPECT_EQ(error_of([&] { DeviceSpec::parse("{\"schema\":" + text, "mine.json"); }),
+                "mine.json: is nested too deeply");
+    }
+  }
+}
+
+TEST(BadFile, AComputeCapabilityFitsItsNumber) {
+  json device = good_device();
+  device["compute_capability"] = {std::uint64_t{1} << 40, 0};
+  EXPECT_THAT(parse_error(device), HasSubstr("two whole numbers"));
 }
 
 TEST(BadFile, EveryFigureKeepsItsConstraint) {
