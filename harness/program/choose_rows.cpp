@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "harness/platform/platform.hpp"
 #include "harness/system/error.hpp"
@@ -40,30 +41,79 @@ std::vector<Instance> roof_rows() {
   return rows;
 }
 
-// The C library writes repeats out: a few characters of nested ones take gigabytes.
-void check_repeats(const std::string& filter) {
-  constexpr double most = 1000;
-  double product = 1;
-  for (std::size_t open = filter.find('{'); open != filter.npos;
-       open = filter.find('{', open + 1)) {
-    const std::string inside = filter.substr(open + 1, filter.find('}', open) - open - 1);
-    const double low = std::strtod(inside.c_str(), nullptr);
-    const double high = std::strtod(inside.c_str() + inside.find(',') + 1, nullptr);
-    product *= std::max({1.0, low, high});
-  }
-  if (product > most) {
-    throw UsageError("--benchmark_filter='" + filter + "': its repeats {} multiply to over 1000");
+[[noreturn]] void refuse_filter(const std::string& filter, const std::string& why) {
+  throw UsageError("--benchmark_filter='" + filter + "': " + why);
+}
+
+// How often the repeat at `at`, if there is one, has what it follows written out; moves past it.
+double copies(const std::string& filter, std::size_t& at) {
+  const char c = at < filter.size() ? filter[at] : ' ';
+  if (c != '+' && c != '*' && c != '?' && c != '{') return 1;
+  const std::size_t open = at++;
+  if (c != '{') return c == '+' ? 2 : 1;  // x+ is written out as xx*
+  at = std::min(filter.size(), filter.find('}', open));
+  const std::string inside = filter.substr(open + 1, at - open - 1);
+  if (at < filter.size()) ++at;
+  const std::size_t comma = inside.find(',');
+  const double low = std::strtod(inside.c_str(), nullptr);
+  const double high = comma == inside.npos ? low : std::strtod(inside.c_str() + comma + 1, nullptr);
+  return std::max({1.0, low + 1, high});
+}
+
+// Behind a bracket expression, whose first ']' may be of its own.
+std::size_t end_of_brackets(const std::string& filter, std::size_t open) {
+  std::size_t at = open + 1;
+  if (at < filter.size() && filter[at] == '^') ++at;
+  return std::min(filter.size(), filter.find(']', at + 1)) + 1;
+}
+
+// The C library writes repeats out, and goes down into groups by its own stack: a few characters
+// could take gigabytes, or the stack. To try what a group has matched takes time without bound.
+void check_filter(const std::string& filter) {
+  constexpr double most_written = 100'000;
+  constexpr std::size_t most_nested = 100;
+  std::vector<double> sizes{0};  // of the groups that are open, written out
+  for (std::size_t at = 0; at < filter.size();) {
+    double size = 1;
+    if (filter[at] == '(') {
+      sizes.push_back(0);
+      if (sizes.size() > most_nested) refuse_filter(filter, "its groups () are nested too deeply");
+      ++at;
+      continue;
+    }
+    if (filter[at] == '\\' && at + 1 < filter.size()) {
+      if (filter[at + 1] >= '1' && filter[at + 1] <= '9') {
+        refuse_filter(filter, "refers back to a group, which no filter may");
+      }
+      at += 2;
+    } else if (filter[at] == '[') {
+      at = end_of_brackets(filter, at);
+    } else if (filter[at] == ')' && sizes.size() > 1) {
+      size = std::max(1.0, sizes.back());
+      sizes.pop_back();
+      ++at;
+    } else {
+      ++at;
+    }
+    for (std::size_t before = at - 1; before != at;) {
+      before = at;
+      size *= copies(filter, at);
+    }
+    sizes.back() += size;
+    if (sizes.back() > most_written) {
+      refuse_filter(filter, "its repeats {} and + write it out to over 100000 characters");
+    }
   }
 }
 
 // The rows whose name the filter lets through; a leading '-' excludes.
 std::vector<Instance> filtered(std::vector<Instance> all, const std::string& filter) {
   if (filter.empty() || filter == "all") return all;
-  check_repeats(filter);
+  check_filter(filter);
   const bool inverted = filter.starts_with('-');
   regex_t expression;  // what Google Benchmark itself reads filters with
   if (regcomp(&expression, filter.c_str() + inverted, REG_EXTENDED | REG_NOSUB) != 0) {
-    throw UsageError("--benchmark_filter='" + filter + "': not a regular expression");
+    refuse_filter(filter, "not a regular expression");
   }
   std::erase_if(all, [&](const Instance& i) {
     return (regexec(&expression, i.name.c_str(), 0, nullptr, 0) == 0) == inverted;
