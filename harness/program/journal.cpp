@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <iostream>
+#include <string_view>
 #include <utility>
 
 #include "harness/program/output_file.hpp"
@@ -52,6 +53,19 @@ int opened(const std::filesystem::path& path, int flags) {
     if (is_still_at(path, file)) return file;
     close(file);  // whoever held it has just removed it
   }
+}
+
+// The JSON of a line; discarded where it is none, or nested deeper than any that was written: to
+// print a value of very many levels could take more stack than there is.
+ordered_json parse_line(std::string_view text) {
+  constexpr int most_nested = 50;
+  bool too_deep = false;
+  const auto watch = [&](int depth, ordered_json::parse_event_t, ordered_json&) {
+    too_deep = too_deep || depth > most_nested;
+    return !too_deep;
+  };
+  ordered_json line = ordered_json::parse(text, watch, /*allow_exceptions=*/false);
+  return too_deep ? ordered_json(ordered_json::value_t::discarded) : line;
 }
 
 // The first line of a journal of this version.
@@ -139,9 +153,7 @@ void Journal::read() {
   std::size_t begin = 0, number = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     ++number;
-    const ordered_json line = ordered_json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                  text.begin() + static_cast<std::ptrdiff_t>(end),
-                                                  nullptr, /*allow_exceptions=*/false);
+    const ordered_json line = parse_line(std::string_view(text).substr(begin, end - begin));
     if (!line.is_object() || (number == 1 && !is_run(line))) {
       throw UsageError("'" + path_.string() + "', line " + std::to_string(number) +
                        ": not written by this version of gpubench");

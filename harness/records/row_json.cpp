@@ -1,8 +1,12 @@
 #include "harness/records/row_json.hpp"
 
+#include <concepts>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace gpubench {
 namespace {
@@ -168,6 +172,25 @@ void take(const ordered_json& json, T& value);
 void take(const ordered_json& json, double& value) {  // JSON has no number for one not finite
   value = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
+// A journal can have been damaged: a number that does not fit is no number of ours.
+template <std::integral T>
+void take(const ordered_json& json, T& value) {
+  if constexpr (!std::is_same_v<T, bool>) {
+    const bool fits = json.is_number_unsigned()
+                          ? std::in_range<T>(json.get<std::uint64_t>())
+                          : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+    if (!fits) throw std::out_of_range("not a whole number that fits");
+  }
+  json.get_to(value);
+}
+void take(const ordered_json& json, Outcome& outcome) {
+  int number = 0;
+  take(json, number);
+  if (number < 0 || number > static_cast<int>(Outcome::failed)) {
+    throw std::out_of_range("no outcome has this number");
+  }
+  outcome = static_cast<Outcome>(number);
+}
 template <class T>
 void take(const ordered_json& json, std::optional<T>& value) {
   if (json.is_null()) return;
@@ -177,7 +200,7 @@ void take(const ordered_json& json, Argument& argument) {
   if (json.is_string()) {
     argument = json.get<std::string>();
   } else {
-    argument = json.get<std::int64_t>();
+    take(json, argument.emplace<std::int64_t>());
   }
 }
 template <class First, class Second>
@@ -187,6 +210,7 @@ void take(const ordered_json& json, std::pair<First, Second>& pair) {
 }
 template <class T>
 void take(const ordered_json& json, std::vector<T>& list) {
+  if (!json.is_array()) throw std::invalid_argument("not a list");
   for (const ordered_json& one : json) take(one, list.emplace_back());
 }
 template <class T>
