@@ -47,8 +47,9 @@ TEST_F(GemmTest, LargeOnesArePriced) {
   const DeviceBuffer<char> memory(1 << 20);
   large.queue(nullptr, memory.data(), memory.data(), memory.data());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  ASSERT_EQ(current_runtime()->operations().size(), 1u);
-  const PricedOperation& operation = current_runtime()->operations().front();
+  const std::vector<PricedOperation> operations = current_runtime()->operations();
+  ASSERT_EQ(operations.size(), 1u);
+  const PricedOperation& operation = operations.front();
   EXPECT_FALSE(operation.computed);
   EXPECT_EQ(operation.bound, "tensor");
   EXPECT_EQ(operation.roof, "tensor_bf16");
