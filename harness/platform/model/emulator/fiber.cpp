@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <new>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 // The system's own swapcontext makes a system call for the signal mask at each switch, ten times
 // the price of what is needed here.
 #if defined(__x86_64__)
@@ -92,6 +96,10 @@ std::byte* FiberStacks::take() {
 }
 
 void* FiberStacks::prepare(std::byte* stack, void (*entry)()) {
+#if defined(__SANITIZE_ADDRESS__)
+  // Calls that a fiber never returned from, since it ended in the midst of them, have left marks.
+  __asan_unpoison_memory_region(stack, stack_bytes);
+#endif
   auto* top = reinterpret_cast<std::uint64_t*>(stack + stack_bytes);
 #if defined(__x86_64__)
   // Six saved registers, then the return address; the ABI wants the stack 8 past a multiple of 16
