@@ -26,6 +26,11 @@ answer_help() {
   done
 }
 
+# What compilers, pip and we put aside goes there.
+temporary="${TMPDIR:-/tmp}"
+[[ -d "$temporary" && -w "$temporary" ]] ||
+  die "TMPDIR=$temporary: no folder that can be written to; set TMPDIR to one"
+
 # Runs a command with its output put aside; shows it only if the command fails.
 quietly() {
   local log status=0
@@ -213,7 +218,29 @@ ensure_configured() { # PRESET BUILD_DIR
   configure "$@" || die "CMake stopped; its output is above"
 }
 
+# Of a checkout that is mounted read-only, say: what is there serves, if it is all there.
+take_what_is_built() { # BUILD_DIR TARGET...
+  local build="$1" target
+  shift
+  for target in "$@"; do
+    [[ -x "$build/$target" ]] ||
+      die "cannot write to $build, and there is no $target in it: build it where it can be written"
+  done
+  say "cannot write to $build: taking what was built there, whatever has changed since"
+}
+
 ensure_built() { # PRESET BUILD_DIR TARGET...
+  local place="$2"
+  [[ -e "$place" ]] || place="$(dirname -- "$2")"
+  if [[ ! -w "$place" ]]; then
+    take_what_is_built "${@:2}"
+    return
+  fi
+  # ninja reads no more of a name in a compiler's list than up to one of these.
+  local unreadable="['\"&;<>*|\`^]"
+  if [[ "$2" =~ $unreadable ]]; then
+    say "the path $2 has a character that ninja cannot read in lists of files: it will build everything anew each time; move the checkout"
+  fi
   ensure_configured "$1" "$2"
   build_targets "${@:2}" || die "the build failed; its output is above"
 }
