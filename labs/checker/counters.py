@@ -46,6 +46,8 @@ def grade_counters(
                 f"{row}: a lane of the first warp loads {words:g} words of global memory, and "
                 f"{lab.limits['loads_a_lane']:g} are enough: keep what was loaded"
             )
+    for row in looked_at:
+        faults += excessive(lab, row, rows[row])
     for wanted in lab.requires:
         faults += unmet(wanted, rows)
     if faults:
@@ -69,6 +71,27 @@ def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[
         "would be enough:",
         *view_of(text, access),
     ]
+
+
+# What each limit is called among a row's counters, which are about all warps and not about one.
+OF_ALL_WARPS = {
+    "global_excess": ("global_excess", "sectors"),
+    "shared_excess": ("shared_excess", "wavefronts"),
+    "loads_a_lane": ("loaded_words", "words"),
+}
+SLACK = 1.02  # the last block, and the last warp of a block, may have less to do
+
+
+def excessive(lab: Lab, name: str, row: dict[str, Any]) -> list[str]:
+    """A limit that all warps together exceed, whatever the one does that is shown."""
+    faults = []
+    for limit, (key, unit) in OF_ALL_WARPS.items():
+        most, found = lab.limits.get(limit, math.inf), row.get(key, 0.0)
+        if found <= most * SLACK:
+            continue
+        what = "words that a thread loads" if unit == "words" else f"{unit}, over the fewest,"
+        faults.append(f"{name}: the {what} are {found:.3g} in all warps; {most:g} is the limit")
+    return faults
 
 
 def unmet(wanted: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[str]:

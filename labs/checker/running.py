@@ -22,7 +22,8 @@ from .course import LabError
 from .device import is_model
 from .sandbox import Ended, Limits, run
 
-RIGHT = "the results are right"  # harness/bench/row_end.hpp
+# In the judge's words: harness/bench/row_end.hpp, bench.cpp.
+RIGHT, NONE_KEPT = "the results are right", "no results of it were kept"
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,17 @@ def _judge(
     except ValueError:
         raise LabError(f"{program.judge}: {ended.why or ended.stderr.strip()}") from None
     for name, row in rows.items():
+        verdict = judged.get(name, {})
+        told = verdict.get("error_message", NONE_KEPT)
+        # What its later runs were stopped for says less than what its first one came to.
+        if row.get("error_occurred") and told != NONE_KEPT:
+            row["error_message"] = told
         if row.get("error_occurred") or row.get("skipped"):
             continue
-        verdict = judged.get(name, {})
         if verdict.get("skipped") and verdict.get("skip_reason") == RIGHT:
             continue
         row["error_occurred"] = True
-        row["error_message"] = verdict.get("error_message", "its results were not judged")
+        row["error_message"] = told
 
 
 def explained(

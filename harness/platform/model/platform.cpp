@@ -225,6 +225,25 @@ std::vector<Launched> ModelPlatform::launches() const {
   return launches;
 }
 
+void note_excess(const model::Counts& all, const std::vector<model::Emulator::Run>& runs,
+                 Observation& result) {
+  model::AccessCounts global, shared;
+  for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
+    global += all.at(model::Space::global, kind);
+    shared += all.at(model::Space::shared, kind);
+  }
+  double threads = 0;
+  for (const auto& run : runs) threads += run.profile.blocks * run.profile.threads_per_block;
+  if (global.ideal_sectors > 0) result.global_excess = global.sectors / global.ideal_sectors;
+  if (shared.ideal_wavefronts > 0) {
+    result.shared_excess = shared.wavefronts / shared.ideal_wavefronts;
+  }
+  if (threads > 0) {
+    const double bytes = all.at(model::Space::global, model::Access::load).bytes;
+    result.loaded_words = bytes / sizeof(float) / threads;
+  }
+}
+
 Observation ModelPlatform::observe(RowAccess access) const {
   const auto& runs = emulator_.runs();
   Observation result;
@@ -268,6 +287,7 @@ Observation ModelPlatform::observe(RowAccess access) const {
     result.active_lanes = studied.lanes / studied.requests;
   }
   result.instructions = model::instructions_of(all);
+  note_excess(all, runs, result);
   judge_counts(access, result);
   if (model::current_runtime()->operations().empty()) result.moved = model::moved_bytes(runs);
   if (dram > 0) result.dram_bytes = dram;

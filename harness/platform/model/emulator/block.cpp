@@ -183,13 +183,9 @@ void Block::check_private(const void* address, unsigned bytes, EventKind kind, c
   const auto arguments = reinterpret_cast<std::uint64_t>(launch_->arguments.get());
   const auto arguments_end = reinterpret_cast<std::uint64_t>(launch_->argument_words.data()) +
                              launch_->argument_words.size_bytes();
-  if (is_forbidden_store(at, bytes, kind)) {
-    fault("store to memory that is not the kernel's own", code);
-  }
-  if (at - stack < FiberStacks::stack_bytes || shared_.is_programs(at) ||
-      (at >= arguments && at < arguments_end)) {
-    return;
-  }
+  const bool is_own = at - stack < FiberStacks::stack_bytes || shared_.is_programs(at) ||
+                      (at >= arguments && at < arguments_end);
+  if (is_own && !is_forbidden_store(at, bytes, kind)) return;
   const HostCode host;
   if (is_mapped_host(address, bytes)) {
     if (is_traced()) {

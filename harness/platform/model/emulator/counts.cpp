@@ -14,13 +14,14 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
   tag_wavefronts += other.tag_wavefronts;
   wavefronts += other.wavefronts;
   ideal_wavefronts += other.ideal_wavefronts;
+  ideal_sectors += other.ideal_sectors;
   return *this;
 }
 
 AccessCounts AccessCounts::scaled(double factor) const {
   return {requests * factor,   lanes * factor,           bytes * factor,
           sectors * factor,    lines * factor,           tag_wavefronts * factor,
-          wavefronts * factor, ideal_wavefronts * factor};
+          wavefronts * factor, ideal_wavefronts * factor, ideal_sectors * factor};
 }
 
 namespace {

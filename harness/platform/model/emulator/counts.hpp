@@ -32,6 +32,7 @@ struct AccessCounts {
   double tag_wavefronts = 0;    // global: passes over the banks that hold L1's tags
   double wavefronts = 0;        // passes over the 32 banks of shared memory, or of L1's data
   double ideal_wavefronts = 0;  // shared: what the same bytes cost without a conflict
+  double ideal_sectors = 0;     // global: what the same bytes would lie in, side by side
 
   AccessCounts& operator+=(const AccessCounts& other);
   AccessCounts scaled(double factor) const;

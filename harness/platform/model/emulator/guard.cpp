@@ -29,6 +29,12 @@ HostMemory host_memory{};
 [[noreturn]] void refuse_access(std::uint64_t at, std::uint64_t bytes, bool stores,
                                 const void* code) {
   char text[96];
+  if (running_block == nullptr && host_memory.is_device != nullptr &&
+      host_memory.is_device(reinterpret_cast<const void*>(at))) {
+    std::snprintf(text, sizeof text, "%llu-byte %s of a device's memory, which only copies reach,",
+                  static_cast<unsigned long long>(bytes), stores ? "store" : "load");
+    refuse(text, code);
+  }
   std::snprintf(text, sizeof text, "forbidden %llu-byte %s at 0x%llx",
                 static_cast<unsigned long long>(bytes), stores ? "store" : "load",
                 static_cast<unsigned long long>(at));

@@ -191,7 +191,7 @@ void Worker::count_global(const WarpRequest& request, bool is_bulk, AccessCounts
     const bool dense = sectors.count * sector_bytes == active * bytes_of(request.event);
     sum.wavefronts += dense ? ideal_wavefronts_of(request) : wavefronts_of(request);
   }
-  note_footprint(request, sectors, map);
+  sum.ideal_sectors += note_footprint(request, sectors, map);
   // Loads with nothing between them that depends on them are in flight together.
   if (kind == EventKind::load) {
     if (!warp.waiting) warp.waits.load_groups += 1;
@@ -241,11 +241,15 @@ void Worker::extend(Footprint* footprint, std::uint64_t sector) {
   range->last = std::max(range->last, sector);
 }
 
-void Worker::note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map) {
+double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors,
+                              FootprintMap& map) {
   Footprint* const footprint = footprint_at(sectors.id[0] * sector_bytes, map);
-  if (footprint == nullptr) return;
+  if (footprint == nullptr) return 0;
   const bool reads = access_of(kind_of(request.event)) == Access::load;
   const auto covered = covered_bytes(request, sectors);
+  int bytes = 0;
+  for (unsigned i = 0; i < sectors.count; ++i) bytes += std::popcount(covered[i]);
+  const double ideal = (bytes + sector_bytes - 1) / sector_bytes;
   unsigned repeats = 0;
   for (unsigned i = 0; i < sectors.count; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);
@@ -260,9 +264,10 @@ void Worker::note_footprint(const WarpRequest& request, const Sectors& sectors, 
     }
   }
   if (repeats > 0 && repeats < sectors.count) footprint->read_beside_new(repeats);
-  if (reads) return;
+  if (reads) return ideal;
   access_of(kind_of(request.event)) == Access::atomic ? touched_.note_atomic(footprint)
                                                       : touched_.note_store(footprint);
+  return ideal;
 }
 
 // Whether the block has read the sector before.

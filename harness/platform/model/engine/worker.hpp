@@ -69,7 +69,8 @@ class Worker {
                     Counted& warp);
   void add_lanes(std::size_t first, Waiting& warp) const;
   void extend(Footprint* footprint, std::uint64_t sector);
-  void note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
+  // The sectors that the request's bytes would fill.
+  double note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
   bool note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval);
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map);
 
