@@ -96,9 +96,12 @@ class Rewriter:
         if "#APP" in text:
             raise UnguardedError("inline assembly has no place in a solution")
         self._out += ["\t.section .rodata", "\t.globl gpubench_guarded_unit"]
-        self._out += ["gpubench_guarded_unit:", "\t.byte 1", "\t.text"]
+        self._out += ["gpubench_guarded_unit:", "\t.byte 1"]
+        self._mark_variables("begin")
+        self._out.append("\t.text")
         for line in self._without_the_compilers(text.splitlines()):
             self._line(line)
+        self._mark_variables("end")
         if self._faults:
             raise UnguardedError(*self._faults)
         return "\n".join(self._out) + "\n"
@@ -114,6 +117,12 @@ class Rewriter:
             if skipping and line.strip() == ".cfi_endproc":
                 skipping = False
         return [line for line in kept if not re.match(r"\s*\.section\s+\.init_array\.00099,", line)]
+
+    def _mark_variables(self, end: str) -> None:
+        """Tells the emulator where the variables are that these kernels may use."""
+        name = f"gpubench_guarded_{end}"
+        self._out += ['\t.section .tbss,"awT",@nobits', f"\t.type {name}, @tls_object", f"{name}:"]
+        self._out.append("\t.zero 8")
 
     def _fault(self, what: str) -> None:
         where = f"{self._state.where}: " if self._state.where else ""
@@ -181,7 +190,7 @@ class Rewriter:
             state.files[found[1]] = found[2].rsplit("/", 1)[-1]
         elif name == "loc" and (found := re.match(r"(\d+) (\d+)", rest)):
             state.where = f"{state.files.get(found[1], '?')}:{found[2]}"
-        elif name in DATA and state.handle and state.section == ".rodata":
+        elif name in ("long", "zero") and state.handle and (name, rest) != ("zero", "8"):
             self.numbers.setdefault(state.handle, []).append(f".{name} {int(rest)}")
         elif name in DATA and state.handle and rest not in self._unit.functions:
             self._fault(f"hands over {rest} where a kernel is asked for")

@@ -78,10 +78,7 @@ void require_own(const void* address, std::size_t bytes, EventKind kind, const v
   const auto from = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   if (guard.owns(at, bytes, from) || is_allowed(guard, at, bytes, stores)) return;
   for (const GuardState::Range& range : guard.announced) {
-    if (at >= range.begin && at - range.begin <= range.bytes &&
-        bytes <= range.bytes - (at - range.begin)) {
-      return;
-    }
+    if (range.covers(at, bytes, stores)) return;
   }
   refuse_access(at, bytes, stores, code);
 }
@@ -103,9 +100,7 @@ extern "C" {
   const std::uint64_t bytes = what & 0xFF;
   if (at >= stack && at < guard.entry && bytes <= guard.entry - at) return true;
   for (unsigned i = 0; i < GuardState::kept_ranges; ++i) {
-    const GuardState::Range& range = guard.announced[i];
-    const std::uint64_t offset = at - range.begin;
-    if (offset < range.bytes && bytes <= range.bytes - offset) return true;
+    if (guard.announced[i].covers(at, bytes, what >> 8 != 0)) return true;
   }
   return false;
 }

@@ -22,6 +22,11 @@ struct GuardState {
   };
   struct Range {
     std::uint64_t begin, bytes;
+    bool stores;
+    bool covers(std::uint64_t at, std::uint64_t size, bool to_store) const {
+      const std::uint64_t offset = at - begin;
+      return offset < bytes && size <= bytes - offset && (stores || !to_store);
+    }
   };
   static constexpr unsigned most_frames = 256, kept_ranges = 8, saved_registers = 6;
   // What a function may need below its return address, and the emulator's own calls below that.
@@ -38,8 +43,8 @@ struct GuardState {
   bool owns(std::uint64_t at, std::uint64_t bytes, std::uint64_t from) const {
     return at >= from && at < entry && bytes <= entry - at;
   }
-  void announce(std::uint64_t at, std::uint64_t bytes) {
-    announced[next_announced++ % kept_ranges] = {at, bytes};
+  void announce(std::uint64_t at, std::uint64_t bytes, bool stores) {
+    announced[next_announced++ % kept_ranges] = {at, bytes, stores};
   }
 };
 

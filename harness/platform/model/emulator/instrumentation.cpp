@@ -21,8 +21,10 @@ __attribute__((always_inline)) inline void access(const void* address, unsigned 
   BlockRunner* const block = running_block;
   if (block == nullptr) return;
   block->on_access(address, bytes, kind, code);
-  if (holds_guarded_code())
-    block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes);
+  if (holds_guarded_code()) {
+    block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes,
+                             kind != EventKind::load);
+  }
 }
 
 inline void access_pieces(const void* address, unsigned long bytes, EventKind kind,
@@ -32,7 +34,8 @@ inline void access_pieces(const void* address, unsigned long bytes, EventKind ki
     access(static_cast<const char*>(address) + i, piece, kind, code);
   }
   if (running_block != nullptr && holds_guarded_code()) {
-    running_block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes);
+    running_block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes,
+                                     kind != EventKind::load);
   }
 }
 

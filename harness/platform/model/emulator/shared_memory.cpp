@@ -60,7 +60,13 @@ void SharedMemory::find_variables() {
     const std::uint64_t end = std::min<std::uint64_t>((offset + bytes) / 4, words);
     for (std::uint64_t i = (offset + 3) / 4; i < end; ++i) words_of_variables_[i] = what;
   };
-  for (const ThreadVariable& v : variables) mark(v.offset, v.bytes, Word::variable);
+  for (const ThreadVariable& v : variables) {
+    if (v.name == "gpubench_guarded_begin") own_begin_ = v.offset;
+    if (v.name == "gpubench_guarded_end") own_end_ = v.offset;
+  }
+  for (const ThreadVariable& v : variables) {
+    if (is_own(v.offset)) mark(v.offset, v.bytes, Word::variable);
+  }
   const auto mark_ours = [&](const void* ours, std::size_t bytes, Word what) {
     mark(reinterpret_cast<std::uint64_t>(ours) - static_begin_, bytes, what);
   };
@@ -116,7 +122,8 @@ std::string SharedMemory::mistake(std::uint64_t address, unsigned bytes,
   if (variables.empty()) return "";
   const bool is_first = after == variables.begin();
   const bool inside = !is_first && offset + bytes <= (after - 1)->offset + (after - 1)->bytes;
-  const bool is_ours = address - reinterpret_cast<std::uint64_t>(&running_block) < sizeof(void*);
+  const bool is_ours =
+      !is_own(offset) || address - reinterpret_cast<std::uint64_t>(&running_block) < sizeof(void*);
   if (inside && !is_ours) return "";
   if (is_first || is_ours) return "out of bounds: " + what + " in no shared variable";
   return "out of bounds: " + what + " at byte " + std::to_string(offset - (after - 1)->offset) +

@@ -61,6 +61,8 @@ class SharedMemory {
 
  private:
   void find_variables();
+  // Of a program with code that nobody trusts, only that code's variables are for it to use.
+  bool is_own(std::uint64_t offset) const { return offset >= own_begin_ && offset < own_end_; }
 
   // What each word of the thread's variables is: all of it one's that kernels may use, a built-in
   // variable's, or anything else.
@@ -75,6 +77,7 @@ class SharedMemory {
   std::vector<Word> words_of_variables_;
   std::vector<std::size_t> poisoned_;
   std::uint64_t program_begin_ = 0, program_bytes_ = 0;
+  std::uint64_t own_begin_ = 0, own_end_ = ~std::uint64_t{0};
 };
 
 }  // namespace gpubench::model
