@@ -18,13 +18,15 @@ from .instructions import Memory, access_of, memory_of, operands_of
 HANDLES = "_ZN3lab"  # how the names begin that the checker looks for: unit.cu's
 OF_THE_COMPILER = "_sub_I_00099_0"  # calls __tsan_init(), which does nothing
 MOST_FRAME_BYTES = 64 << 10
-# What the functions are called that write where their caller says.
+# The functions that write where their caller says, by the linker's names.
 RENAMED = {
     name: f"gpubench_guarded_{name}"
     for name in (
         *("memcpy", "memmove", "memset", "sincos", "sincosf"),
-        *("cudaMemcpy", "cudaMemcpyAsync", "cudaEventCreateWithFlags"),
+        *("cudaMemcpy", "cudaMemcpyAsync"),
     )
+} | {
+    "_Z24cudaEventCreateWithFlagsPP10CUevent_stj": "gpubench_guarded_cudaEventCreateWithFlags",
 }
 BUILTIN_VARIABLES = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 

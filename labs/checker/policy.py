@@ -60,10 +60,11 @@ def text_of(path: Path, reference: Path | None = None) -> str:
         if path.is_symlink():
             raise UnreadableError("a link, and no file of its own") from None
         raise UnreadableError(error.strerror or "not readable") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise UnreadableError("not a file")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise UnreadableError("not a file")
         if found.st_size > MOST_SOURCE_BYTES:
             raise UnreadableError(f"larger than {MOST_SOURCE_BYTES >> 10} KiB")
         data = file.read(MOST_SOURCE_BYTES + 1)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import fcntl
-import json
 import shutil
 import subprocess
 from pathlib import Path

@@ -84,7 +84,7 @@ def test_a_class_is_graded_to_its_end(prepared: object, tmp_path: Path) -> None:
     for name, (spoil, _) in BROKEN.items():
         spoil(submit(tmp_path / "class" / name))
     (tmp_path / "class" / "mallory").symlink_to(LAB.folder / "reference")
-    os.mkdir(os.fsencode(tmp_path / "class") + b"/b\xffb")
+    (tmp_path / "class" / os.fsdecode(b"b\xffb")).mkdir()
     done = cli("class", LAB.number, str(tmp_path / "class"), "--csv", str(tmp_path / "class.csv"))
     assert done.returncode == 1, done.stderr  # mallory has no grade
     assert done.stderr == ""

@@ -19,9 +19,11 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
 }
 
 AccessCounts AccessCounts::scaled(double factor) const {
-  return {requests * factor,   lanes * factor,           bytes * factor,
-          sectors * factor,    lines * factor,           tag_wavefronts * factor,
-          wavefronts * factor, ideal_wavefronts * factor, ideal_sectors * factor};
+  return {requests * factor,     lanes * factor,
+          bytes * factor,        sectors * factor,
+          lines * factor,        tag_wavefronts * factor,
+          wavefronts * factor,   ideal_wavefronts * factor,
+          ideal_sectors * factor};
 }
 
 namespace {
