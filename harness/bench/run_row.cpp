@@ -1,5 +1,7 @@
 #include "harness/bench/run_row.hpp"
 
+#include <new>
+
 #include "harness/bench/bench.hpp"
 #include "harness/bench/row_end.hpp"
 #include "harness/system/error.hpp"
@@ -24,8 +26,16 @@ Law law_of_row(const Instance& instance, Platform& platform, const BenchSettings
 }
 
 Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
+  static_cast<void>(platform.take_diagnosis());  // of what came before
   Bench bench(instance, platform, settings);
   Row row;
+  const auto fail_as = [&](const char* kind, const std::string& reason) {
+    row = bench.row();
+    row.outcome = Outcome::failed;
+    row.reason = reason.empty() ? "failed without a word" : reason;
+    row.error_kind = kind;
+    row.diagnosis = platform.take_diagnosis();
+  };
   const auto end_as = [&](Outcome outcome, const std::string& reason) {
     row = bench.row();
     row.outcome = outcome;
@@ -39,20 +49,27 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
   } catch (const Judged&) {
     end_as(Outcome::skipped, judged_right);
   } catch (const WrongResult& wrong) {
-    end_as(Outcome::failed, wrong.what);
+    fail_as(error_kind::wrong_result, wrong.what);
   } catch (const CudaError& error) {
-    end_as(error.is_out_of_memory() || error.is_unsupported() ? Outcome::skipped : Outcome::failed,
-           error.what());
+    if (error.is_out_of_memory() || error.is_unsupported()) {
+      end_as(Outcome::skipped, error.what());
+    } else {
+      fail_as(error_kind_of(error.code()), error.what());
+    }
   } catch (const UsageError& unknown) {  // a figure that this device's file does not have
     end_as(Outcome::skipped, unknown.what());
+  } catch (const std::bad_alloc&) {
+    fail_as(error_kind::out_of_memory, "the host's memory ran out");
   } catch (const std::exception& error) {
-    end_as(Outcome::failed, error.what());
+    fail_as(error_kind::exception, error.what());
+  } catch (...) {
+    fail_as(error_kind::exception, "the bench file threw what is no std::exception");
   }
   if (row.outcome == Outcome::failed && ProcessGroup::all().count() > 1) {
     ProcessGroup::all().abort(row.name + ": " + row.reason);
   }
   if (row.outcome == Outcome::measured && row.samples.empty()) {
-    end_as(Outcome::failed, "the bench function never called run()");
+    fail_as(error_kind::exception, "the bench function never called run()");
   }
   return row;
 }

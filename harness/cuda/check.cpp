@@ -5,6 +5,7 @@
 
 #include "harness/cuda/buffer.hpp"
 #include "harness/cuda/launch.hpp"
+#include "harness/records/row.hpp"
 #include "harness/system/source_path.hpp"
 
 namespace gpubench {
@@ -21,6 +22,37 @@ DeviceMemoryError::DeviceMemoryError(std::size_t wanted, std::size_t free, const
                 where),
       wanted_(wanted),
       free_(free) {}
+
+const char* error_kind_of(cudaError_t code) {
+  switch (code) {
+    case cudaErrorMemoryAllocation:
+      return error_kind::out_of_memory;
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+      return error_kind::illegal_access;
+    case cudaErrorAssert:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorHardwareStackError:
+      return error_kind::trap;
+    case cudaErrorLaunchFailure:
+      return error_kind::launch_failure;
+    case cudaErrorLaunchTimeout:
+      return error_kind::timeout;
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+      return error_kind::ecc_error;
+    case cudaErrorNoDevice:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorDeviceUninitialized:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorSystemNotReady:
+      return error_kind::device_lost;
+    default:
+      return error_kind::cuda_error;
+  }
+}
 
 namespace detail {
 namespace {

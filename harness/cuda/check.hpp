@@ -31,6 +31,9 @@ class CudaError : public std::runtime_error {
   cudaError_t code_;
 };
 
+// A name of error_kind for what the code says (harness/records/row.hpp).
+const char* error_kind_of(cudaError_t code);
+
 namespace detail {
 
 [[noreturn]] void cuda_failed(cudaError_t code, const char* call, const char* file, int line);

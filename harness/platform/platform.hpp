@@ -32,7 +32,10 @@ struct Observation {
   std::optional<double> sectors_per_request, wavefronts_per_request, active_lanes;
   std::optional<double> occupancy;
   std::optional<double> dram_bytes, shared_bytes;  // of its kernels
-  MovedBytes moved;    // of all of it: absent where libraries have a part that nobody counts
+  MovedBytes moved;  // of all of it: absent where libraries have a part that nobody counts
+  // That lanes of its kernels asked for, and copies moved, wherever from and wherever to: nothing
+  // that it needs is missing.
+  std::optional<double> requested_bytes;
   std::string bound;   // empty: not known
   std::string roof;    // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
@@ -58,6 +61,8 @@ class Platform {
   // What connects two GPUs of this machine, as the driver says: "NVLink", "PCIe (one switch)", ...;
   // "" where nobody can say.
   virtual std::string connection(int, int) const { return {}; }
+  // What to know of the device before trusting any row, a sentence each.
+  virtual std::vector<std::string> caveats() const { return {}; }
   // Clock, power and temperature; nullptr where nobody can say.
   virtual HealthMonitor* health() = 0;
   // GPUs that one process can make a collective's ranks of, this one included.
@@ -95,6 +100,10 @@ class Platform {
     throw UsageError("--engine=" + name + " needs the model device: add --device=model:NAME");
   }
 
+  // What the device has said of the last fault that no error code can carry: which thread of which
+  // kernel did what in which line. "" for nothing. Asked once, it is forgotten.
+  virtual std::string take_diagnosis() { return {}; }
+
   // Whether the launches that expect_results() precedes are explained as well, and what came of it:
   // an entry per launch. Only the model can.
   virtual void set_explaining(bool) {}
@@ -119,6 +128,9 @@ class Platform {
 std::unique_ptr<Platform> open_platform(const std::string& selector,
                                         const std::string& conditions_file = "");
 DeviceKind program_kind();
+// Where in the sources this address of the program's code is, as "stream.cuh:30"; "" where nobody
+// knows. Slow.
+std::string source_of_code(const void* address);
 // One line for each GPU that this program could measure; empty on the model.
 std::vector<std::string> list_gpus();
 

@@ -117,6 +117,8 @@ ordered_json row_json(const Row& row, std::pair<int, int> indices, int repetitio
   } else if (row.outcome == Outcome::failed) {
     json["error_occurred"] = true;
     json["error_message"] = row.reason;
+    json["error_kind"] = row.error_kind;
+    if (!row.diagnosis.empty()) json["diagnosis"] = row.diagnosis;
   } else {
     add_measurement(json, row, unit);
   }

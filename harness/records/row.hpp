@@ -27,6 +27,21 @@ using Law = std::function<double(const Roofs&)>;
 
 enum class Outcome { measured, skipped, failed };
 
+// What kind of failure a row has met, as result files call it.
+namespace error_kind {
+inline constexpr const char* wrong_result = "wrong_result";
+inline constexpr const char* exception = "exception";    // thrown by a bench file or a library
+inline constexpr const char* cuda_error = "cuda_error";  // of a call; the device goes on working
+inline constexpr const char* out_of_memory = "out_of_memory";
+inline constexpr const char* illegal_access = "illegal_access";
+inline constexpr const char* trap = "trap";
+inline constexpr const char* launch_failure = "launch_failure";
+inline constexpr const char* timeout = "timeout";
+inline constexpr const char* ecc_error = "ecc_error";
+inline constexpr const char* device_lost = "device_lost";
+inline constexpr const char* crash = "crash";  // the process that ran it has ended
+}  // namespace error_kind
+
 // One thing that happened while a program ran once. Times in seconds since the run began.
 struct TracedOperation {
   std::string track;  // the host, a stream, or an engine of the device
@@ -76,7 +91,9 @@ struct Row {
   int repetition = 0;
 
   Outcome outcome = Outcome::measured;
-  std::string reason;  // of a skip or failure
+  std::string reason;      // of a skip or failure
+  std::string error_kind;  // of a failure: a name of error_kind
+  std::string diagnosis;   // of a failure: who did what where, as far as the device can tell
 
   std::string bound;                                  // what binds the row; empty when not known
   std::string roof;                                   // of that; empty: called as the bound is

@@ -94,6 +94,8 @@ void each(Visit& visit, R& row) {
   visit("repetition", row.repetition);
   visit("outcome", row.outcome);
   visit("reason", row.reason);
+  visit("error_kind", row.error_kind);
+  visit("diagnosis", row.diagnosis);
   visit("bound", row.bound);
   visit("roof", row.roof);
   visit("counts", row.counts);

@@ -2,6 +2,14 @@
 
 namespace gpubench::model {
 
+double requested_bytes(const Counts& counts) {
+  double bytes = counts.bulk_loads.bytes;
+  for (const auto& of_space : counts.access) {
+    for (const AccessCounts& of_kind : of_space) bytes += of_kind.bytes;
+  }
+  return bytes;
+}
+
 MovedBytes moved_bytes(const std::vector<Emulator::Run>& runs) {
   double dram = 0, l2 = 0, l1 = 0, shared = 0;
   for (const auto& run : runs) {

@@ -8,6 +8,9 @@
 
 namespace gpubench::model {
 
+// That lanes asked for, and copy engines for them, of any memory.
+double requested_bytes(const Counts& counts);
+
 MovedBytes moved_bytes(const std::vector<Emulator::Run>& runs);
 
 }  // namespace gpubench::model

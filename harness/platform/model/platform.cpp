@@ -11,6 +11,8 @@
 #include "harness/platform/model/compiled/compiled.hpp"
 #include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/emulator/guard.hpp"
+#include "harness/platform/model/emulator/running.hpp"
+#include "harness/platform/model/emulator/source_location.hpp"
 #include "harness/platform/model/engine/emulator.hpp"
 #include "harness/platform/model/kept_memory.hpp"
 #include "harness/platform/model/launch/symbols.hpp"
@@ -19,6 +21,7 @@
 #include "harness/platform/model/ptx/engine.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/records/tracks.hpp"
+#include "harness/system/crash.hpp"
 #include "harness/system/process_group.hpp"
 #include "harness/system/sibling_programs.hpp"
 
@@ -38,6 +41,7 @@ class ModelPlatform final : public Platform {
         conditions_(std::move(conditions)),
         memory_(static_cast<std::size_t>(device_["dram_bytes"]), gpus()),
         emulator_(device_, memory_, settings(conditions_.ordering)) {
+    describe_crashes_by(model::describe_running);
     model::install_runtime(
         std::make_unique<model::Runtime>(device_, memory_, emulator_, runtime_options()));
     if (ProcessGroup::all().count() > 1) {
@@ -85,6 +89,7 @@ class ModelPlatform final : public Platform {
   Observation observe(RowAccess access) const override;
   std::vector<Launched> launches() const override;
   void use_engine(const std::string& name) override;
+  std::string take_diagnosis() override { return model::current_runtime()->take_diagnostic(); }
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
@@ -244,6 +249,15 @@ void note_excess(const model::Counts& all, const std::vector<model::Emulator::Ru
   }
 }
 
+// What libraries move, nobody counts.
+void note_bytes(const std::vector<model::Emulator::Run>& runs, const model::Counts& all,
+                Observation& observation) {
+  const model::Runtime& runtime = *model::current_runtime();
+  if (!runtime.operations().empty()) return;
+  observation.moved = model::moved_bytes(runs);
+  if (!runtime.has_moved_bytes()) observation.requested_bytes = model::requested_bytes(all);
+}
+
 Observation ModelPlatform::observe(RowAccess access) const {
   const auto& runs = emulator_.runs();
   Observation result;
@@ -289,7 +303,7 @@ Observation ModelPlatform::observe(RowAccess access) const {
   result.instructions = model::instructions_of(all);
   note_excess(all, runs, result);
   judge_counts(access, result);
-  if (model::current_runtime()->operations().empty()) result.moved = model::moved_bytes(runs);
+  note_bytes(runs, all, result);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
@@ -318,6 +332,12 @@ std::unique_ptr<Platform> open_platform(const std::string& selector,
 }
 
 DeviceKind program_kind() { return DeviceKind::model; }
+
+std::string source_of_code(const void* address) {
+  // It wants what a call returns to, and looks before that.
+  const std::string place = model::source_location(static_cast<const char*>(address) + 1);
+  return place.find(':') == std::string::npos ? "" : place;
+}
 std::vector<std::string> list_gpus() { return {}; }
 
 }  // namespace gpubench

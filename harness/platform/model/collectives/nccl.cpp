@@ -70,6 +70,12 @@ struct ncclComm {
 namespace gpubench::model {
 namespace {
 
+// Whether this call is one that is made to fail.
+bool is_refused(const char* function, const void* caller) {
+  Runtime* const runtime = current_runtime();
+  return runtime != nullptr && runtime->refusal(function, caller) != cudaSuccess;
+}
+
 ncclResult_t wrong(ncclResult_t result, const std::string& line) {
   current_runtime()->report(line);
   return result;
@@ -291,6 +297,8 @@ const char* ncclGetErrorString(ncclResult_t result) {
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   if (id == nullptr) return ncclInvalidArgument;
   *id = {};
   const std::string text = "gpubench-model-" + std::to_string(++gpubench::model::ids_given);
@@ -299,6 +307,8 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   if (communicator == nullptr || ranks < 1) return ncclInvalidArgument;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess) return ncclUnhandledCudaError;
@@ -307,6 +317,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId 
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   if (communicator == nullptr) return ncclInvalidArgument;
   communicator->clique->local.erase(communicator->rank);
   delete communicator;
@@ -314,17 +326,25 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
 }
 
 ncclResult_t ncclGroupStart() {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   ++group.depth;
   return ncclSuccess;
 }
 
 ncclResult_t ncclGroupEnd() {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0))) {
+    group = {};  // a group that fails to end has ended all the same
+    return ncclUnhandledCudaError;
+  }
   if (group.depth == 0) return ncclInvalidUsage;
   return --group.depth > 0 ? ncclSuccess : gpubench::model::end_group();
 }
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t, ncclComm_t communicator, cudaStream_t stream) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   return gpubench::model::queue(
       {Collective::all_reduce, send, receive, count, type, 0, communicator, stream});
 }
@@ -332,18 +352,24 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, n
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t receive_count,
                                ncclDataType_t type, ncclRedOp_t, ncclComm_t communicator,
                                cudaStream_t stream) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   return gpubench::model::queue(
       {Collective::reduce_scatter, send, receive, receive_count, type, 0, communicator, stream});
 }
 
 ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t send_count,
                            ncclDataType_t type, ncclComm_t communicator, cudaStream_t stream) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   return gpubench::model::queue(
       {Collective::all_gather, send, receive, send_count, type, 0, communicator, stream});
 }
 
 ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t communicator, cudaStream_t stream) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
   return gpubench::model::queue(
       {Collective::broadcast, send, receive, count, type, root, communicator, stream});
 }

@@ -102,6 +102,7 @@ void read_ordering(Members& in, Ordering& ordering) {
       planted.emplace();
       members.words("kernel", planted->kernel);
       members.integer("launch", planted->launch, 1, most);
+      members.integer("error", planted->error, 1, most);
     });
   };
   launch("hang", ordering.hang);
@@ -109,6 +110,13 @@ void read_ordering(Members& in, Ordering& ordering) {
   in.flag("late_bulk_copies", ordering.late_bulk_copies);
   in.flag("random_blocks", ordering.random_blocks);
   in.flag("random_warps", ordering.random_warps);
+}
+
+void read_failing_call(Members& in, PlantedCall& planted) {
+  in.words("function", planted.function);
+  in.integer("call", planted.call, 1, most);
+  in.integer("error", planted.error, 1, most);
+  in.flag("lasting", planted.is_lasting);
 }
 
 void read_clock(Members& in, ClockConditions& clock) {
@@ -164,6 +172,8 @@ Conditions parse_conditions(std::string_view text, const std::string& origin) {
   members.words("about", conditions.about);
   members.object("ordering", [&](Members& in) { read_ordering(in, conditions.ordering); });
   members.object("timing", [&](Members& in) { read_timing(in, conditions.timing); });
+  members.object("failing_call",
+                 [&](Members& in) { read_failing_call(in, conditions.failing_call.emplace()); });
   members.refuse_others();
   return conditions;
 }

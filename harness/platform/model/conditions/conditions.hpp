@@ -2,7 +2,8 @@
 //
 // A file of them (--conditions=FILE) makes the model device less kind, so that tests meet what a
 // real device can do. Each key is optional; absent, the model behaves as ever. `ordering` is about
-// what comes before what, `timing` about how long things take and how well that can be known.
+// what comes before what, `timing` about how long things take and how well that can be known;
+// `failing_call` makes one call of the runtime fail.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@ namespace gpubench::model {
 
 // One launch of one kernel, to which something happens.
 struct PlantedLaunch {
+  int error = 700;         // of a fault: a cudaError_t; cudaErrorIllegalAddress
   std::string kernel;      // contained in the kernel's readable name; "" is every kernel
   std::size_t launch = 1;  // which of its launches, the first is 1
 };
@@ -39,11 +41,20 @@ struct Ordering {
   bool random_warps = false;   // of a block, and their lanes, as far as they need not wait
 };
 
+// A call of the runtime that fails.
+struct PlantedCall {
+  std::string function;     // as CUDA has it; "" is every function
+  std::size_t call = 1;     // which of its calls, the first is 1
+  int error = 999;          // a cudaError_t; cudaErrorUnknown
+  bool is_lasting = false;  // every call after it fails likewise: the device is lost
+};
+
 struct Conditions {
   std::string name = "";   // the file's, without folder and ending
   std::string about = "";  // for whoever opens the file
   Ordering ordering;
   TimingConditions timing;
+  std::optional<PlantedCall> failing_call{};
 };
 
 // UsageError: one line that names the file and what is wrong in it.

@@ -58,10 +58,17 @@ BlockResult Block::end() {
   return std::move(result_);
 }
 
+void Block::fault(std::string_view what) { fault(what, nullptr); }
+
+void Block::fault_of_access(std::string_view what, const void* code) {
+  result_.is_illegal_access = true;
+  fault(what, code);
+}
+
 void Block::fault(std::string_view what, const void* code) {
   const HostCode host;
   result_.fault = std::string(what) + " by thread " + words(threadIdx) + " of block " +
-                  words(blockIdx) + " at " + source_location(code);
+                  words(blockIdx) + (code == nullptr ? "" : " at " + source_location(code));
   // What was read there may be why; a race says it all by itself.
   if (has_unwritten_read() && !what.starts_with("race")) {
     result_.fault += ", after " + describe_unwritten();
@@ -128,11 +135,11 @@ void Block::check_global(const void* address, unsigned bytes, EventKind kind, co
   const HostCode host;  // what fills a page may be instrumented itself
   check_bounds(address, bytes, kind, code);
   if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
-  fault("misaligned " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
-            std::to_string(static_cast<const std::byte*>(address) -
-                           memory_.preceding(address)->begin) +
-            " of an allocation",
-        code);
+  fault_of_access("misaligned " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
+                      std::to_string(static_cast<const std::byte*>(address) -
+                                     memory_.preceding(address)->begin) +
+                      " of an allocation",
+                  code);
 }
 
 void Block::check_bounds(const void* address, std::size_t bytes, EventKind kind, const void* code) {
@@ -140,11 +147,11 @@ void Block::check_bounds(const void* address, std::size_t bytes, EventKind kind,
   Allocation* a = memory_.preceding(address);
   if (a == nullptr || !a->contains(address, bytes)) {
     const std::string what = "out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind);
-    if (a == nullptr) fault(what + " where nothing is allocated", code);
+    if (a == nullptr) fault_of_access(what + " where nothing is allocated", code);
     const auto at = static_cast<const std::byte*>(address) - a->begin;
-    fault(what + " at byte " + std::to_string(at) + " of an allocation of " +
-              std::to_string(a->bytes),
-          code);
+    fault_of_access(what + " at byte " + std::to_string(at) + " of an allocation of " +
+                        std::to_string(a->bytes),
+                    code);
   }
   DeviceMemory::touch(*a, address, bytes);
   if (std::find(recent_.begin(), recent_.end(), a) == recent_.end()) {
@@ -156,7 +163,7 @@ void Block::check_shared(std::uint64_t address, unsigned bytes, EventKind kind, 
   const HostCode host;
   const std::string mistake =
       shared_.mistake(address, bytes, std::to_string(bytes) + "-byte " + name_of(kind));
-  if (!mistake.empty()) fault(mistake, code);
+  if (!mistake.empty()) fault_of_access(mistake, code);
 }
 
 // What is neither device nor shared memory: registers and parameters on the lane's stack or where
@@ -195,15 +202,15 @@ void Block::check_private(const void* address, unsigned bytes, EventKind kind, c
   }
   const std::uint64_t beyond = at - shared_.dynamic_begin();
   if (launch_->shared_bytes > 0 && beyond < 2 * launch_->shared_bytes + 4096) {
-    fault("out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind) + " at byte " +
-              std::to_string(beyond) + " of " + std::to_string(launch_->shared_bytes) +
-              " of dynamic shared memory",
-          code);
+    fault_of_access("out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind) +
+                        " at byte " + std::to_string(beyond) + " of " +
+                        std::to_string(launch_->shared_bytes) + " of dynamic shared memory",
+                    code);
   }
   std::ostringstream text;
   text << "no device memory: " << bytes << "-byte " << name_of(kind) << " at host address 0x"
        << std::hex << at;
-  fault(text.str(), code);
+  fault_of_access(text.str(), code);
 }
 
 }  // namespace gpubench::model

@@ -109,6 +109,12 @@ class Block {
   // --- what went wrong ---
   // Ends the block: the current lane did it, at `code`.
   [[noreturn]] void fault(std::string_view what, const void* code);
+  [[noreturn]] void fault_of_access(std::string_view what, const void* code);
+  [[noreturn]] void fault(std::string_view what);  // nobody knows in which line
+  // Whether a frame of the current lane lies below its stack.
+  bool has_overrun_stack(const void* frame) const {
+    return static_cast<const std::byte*>(frame) < lanes_.current_lane().stack;
+  }
   // Ends the block, whose lanes wait for what never comes.
   void end_in_deadlock();
   // The first read of shared memory that nobody had written. As lanes run one after the other, it

@@ -28,7 +28,8 @@ struct BlockResult {
   std::uint64_t fragments_ahead = 0;
   // Likewise: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
-  std::string fault;  // not empty: what went wrong, where, and which thread did it
+  bool is_illegal_access = false;  // the fault: outside all memory, or not aligned
+  std::string fault;               // not empty: what went wrong, where, and which thread did it
 };
 
 // How often a lane waited for asynchronous copies, each time by the share of a latency that is

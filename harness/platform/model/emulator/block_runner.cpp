@@ -1,5 +1,6 @@
 #include "harness/platform/model/emulator/block_runner.hpp"
 
+#include <exception>
 #include <string>
 
 #include "harness/platform/model/emulator/matrices.hpp"
@@ -46,7 +47,16 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
 
 void BlockRunner::run_lane() {
   Block& block = running_block->block_;
-  block.launch().invoke(block.launch().arguments.get());
+  std::string thrown;
+  try {
+    block.launch().invoke(block.launch().arguments.get());
+  } catch (const std::exception& error) {
+    thrown = error.what();
+  } catch (...) {
+    thrown = "of an unknown type";
+  }
+  // Device code has no exceptions: one comes from the host's code that a kernel called.
+  if (!thrown.empty()) block.fault("exception (" + thrown + ") thrown");
   block.lanes().end();
 }
 

@@ -44,6 +44,8 @@ class BlockRunner {
   const LoadChain& load_chain(std::size_t lane) const { return block_.recorder().load_chain(lane); }
   const CopyWaits& copy_waits(std::size_t lane) const { return block_.recorder().copy_waits(lane); }
 
+  const char* kernel_name() const { return block_.launch().name; }
+
   // To be called on the thread that will run blocks: shared memory is that thread's.
   void attach() { block_.shared().attach(); }
   bool is_shared(std::uint64_t address) const { return block_.shared().holds(address); }
@@ -68,6 +70,9 @@ class BlockRunner {
     }
   }
   void on_enter(const void* call) {
+    if (block_.has_overrun_stack(__builtin_frame_address(0))) {
+      block_.fault("local arrays larger than a thread's stack here, used", call);
+    }
     left_frame_ = nullptr;
     if (auto* trace = block_.trace()) trace->events.push(make_event(call, EventKind::enter));
   }

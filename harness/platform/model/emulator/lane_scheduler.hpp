@@ -79,6 +79,7 @@ class LaneScheduler {
   unsigned current() const { return current_; }
   unsigned current_warp() const { return current_ / warp_lanes; }
   Lane& current_lane() { return lanes_[current_]; }
+  const Lane& current_lane() const { return lanes_[current_]; }
   unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
   unsigned warps() const { return static_cast<unsigned>(ready_.size()); }
   unsigned lanes_in(unsigned warp) const {  // a partial last warp has fewer

@@ -70,7 +70,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   return key;
 }
 
-Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string& fault) {
+Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault& fault) {
   const std::uint64_t grid_blocks = linear(launch.grid), last = grid_blocks - 1;
   const std::vector<std::uint64_t> compared = sample_.to_compare(launch);
   LaunchRun run(launch, device_, memory_, settings_.ordering, workers_, compared,
@@ -94,7 +94,9 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   run.run(beside, Watch::reads);
   Measured measured;
   measured.whole = chosen.size() + 1 == grid_blocks;
-  if (execution_ == Execution::whole && !measured.whole) {
+  const bool needs_all =
+      execution_ == Execution::whole || (execution_ == Execution::sampled && run.has_idle_blocks());
+  if (needs_all && !measured.whole) {
     std::vector<std::uint64_t> done = chosen;
     done.insert(done.end(), beside.begin(), beside.end());
     done.push_back(last);
@@ -105,7 +107,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, std::string&
   measured.touches = run.touches();
   if (auto explanation = run.explanation()) explanations_.push_back(std::move(*explanation));
   fault = run.fault();
-  if (fault.empty()) fault = forbidden_access(measured.profile);
+  if (fault.text.empty()) {
+    const std::string forbidden = forbidden_access(measured.profile);
+    fault = {forbidden, !forbidden.empty()};
+  }
   return measured;
 }
 
@@ -153,9 +158,14 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
   const std::string shape = shape_of(launch, identities);
   auto found = measured_.find(shape);
   if (execution_ != Execution::timing || found == measured_.end()) {
-    std::string fault;
+    LaunchFault fault;
     Measured measured = run_blocks(launch, fault);
-    if (!fault.empty()) return {0, fault, 0, {}};
+    if (!fault.text.empty()) {
+      KernelOutcome failed;
+      failed.error = fault.text;
+      failed.is_illegal_access = fault.is_illegal_access;
+      return failed;
+    }
     measured.identities = identities;
     found = measured_.insert_or_assign(shape, std::move(measured)).first;
   }

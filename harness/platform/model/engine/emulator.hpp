@@ -21,6 +21,8 @@
 
 namespace gpubench::model {
 
+struct LaunchFault;
+
 class Worker;
 
 // How much of a grid is run.
@@ -84,7 +86,7 @@ class Emulator final : public KernelExecutor {
   };
 
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
-  Measured run_blocks(const KernelLaunch& launch, std::string& fault);
+  Measured run_blocks(const KernelLaunch& launch, LaunchFault& fault);
   Held held(const FootprintSums& f) const;
   std::string forbidden_access(const KernelProfile& profile) const;
   void remember_traffic(const KernelProfile& profile);

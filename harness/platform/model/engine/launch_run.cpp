@@ -7,6 +7,7 @@
 #include "harness/contents/random.hpp"
 #include "harness/platform/model/compiled/compiled.hpp"
 #include "harness/platform/model/engine/grid.hpp"
+#include "harness/system/crash.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -34,10 +35,11 @@ LaunchRun::LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, Devic
 
 // Block i of a list goes to worker i mod n, always: the same sums on every run.
 void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
-  if (!fault_.empty()) return;
+  if (!fault_.text.empty()) return;
   if (ordering_.random_blocks) shuffle(blocks, ordering_.seed);
   const std::size_t threads = std::min(workers_.size(), blocks.size());
   const auto work = [&](std::size_t me) {
+    use_crash_stack();
     workers_[me]->engine().attach();
     for (std::size_t i = me; i < blocks.size(); i += threads) {
       if (!run_one(*workers_[me], blocks[i], watch)) return;
@@ -52,7 +54,7 @@ bool LaunchRun::run_one(Worker& worker, std::uint64_t block, Watch watch) {
   const BlockResult result = worker.run(launch_, block, watch != Watch::nothing);
   if (!result.fault.empty()) {
     const std::lock_guard lock(mutex_);
-    if (fault_.empty()) fault_ = result.fault;
+    if (fault_.text.empty()) fault_ = {result.fault, result.is_illegal_access};
     return false;
   }
   if (watch != Watch::nothing && std::ranges::find(compared_, block) != compared_.end()) {
@@ -63,6 +65,7 @@ bool LaunchRun::run_one(Worker& worker, std::uint64_t block, Watch watch) {
   if (watch == Watch::counts) {
     worker.count(block, result, map_);
     const std::lock_guard lock(mutex_);
+    ++(worker.has_written() ? writing_blocks_ : idle_blocks_);
     if (explaining_ && block == 0) explained_ = worker.explain();
     add(result);
   }
@@ -95,13 +98,13 @@ double LaunchRun::traced_blocks() const {
   return blocks;
 }
 
-std::string LaunchRun::fault() const {
-  if (!fault_.empty()) return fault_;
+LaunchFault LaunchRun::fault() const {
+  if (!fault_.text.empty()) return fault_;
   // A kernel with atomics may order its blocks by them.
   if (map_.race() && counts().at(Space::global, Access::atomic).requests == 0) {
-    return describe_race(*map_.race(), launch_, workers_[0]->engine());
+    return {describe_race(*map_.race(), launch_, workers_[0]->engine())};
   }
-  return "";
+  return {};
 }
 
 KernelProfile LaunchRun::profile() {
@@ -127,7 +130,7 @@ KernelProfile LaunchRun::profile() {
   profile.host_bytes_read = host_bytes_read_;
   profile.host_bytes_written = host_bytes_written_;
   profile.footprints = map_.sums();
-  if (fault_.empty()) {
+  if (fault_.text.empty()) {
     note_shared(profile.footprints, compared_, reads_, launch_.grid, device_["sm_count"], map_);
   }
   return profile;

@@ -19,6 +19,11 @@ namespace gpubench::model {
 // What is kept of a block that runs: nothing, what it reads first, or that and all counts.
 enum class Watch { nothing, reads, counts };
 
+struct LaunchFault {
+  std::string text;                // in one line; "": there was none
+  bool is_illegal_access = false;  // outside all memory, or not aligned
+};
+
 using Workers = std::span<const std::unique_ptr<Worker>>;
 
 class LaunchRun {
@@ -33,7 +38,10 @@ class LaunchRun {
   void run(std::vector<std::uint64_t> blocks, Watch watch);
 
   // The first fault of a block, or what ended up wrong between blocks; or "".
-  std::string fault() const;
+  LaunchFault fault() const;
+  // Whether some of the blocks that were counted wrote to global memory and some did not: then no
+  // sample tells what the grid leaves unwritten.
+  bool has_idle_blocks() const { return idle_blocks_ > 0 && writing_blocks_ > 0; }
   // What the blocks that were counted did.
   KernelProfile profile();
   Touches touches() const;
@@ -54,10 +62,11 @@ class LaunchRun {
   const bool explaining_;
   FootprintMap map_;
   std::mutex mutex_;  // of all that follows
-  std::string fault_;
+  LaunchFault fault_;
   ReadSectors reads_;  // of those compared, once they have run
   std::optional<std::vector<ExplainedAccess>> explained_;
   Counts block_counts_;  // what blocks count, beside their warps' traces
+  std::size_t idle_blocks_ = 0, writing_blocks_ = 0;
   double host_bytes_read_ = 0, host_bytes_written_ = 0;
 };
 

@@ -108,6 +108,11 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
     events_ += (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
   }
   ++traced_blocks_;
+  const auto writes = [this] {
+    return counts_.at(Space::global, Access::store).requests +
+           counts_.at(Space::global, Access::atomic).requests;
+  };
+  const double writes_before = writes();
   block_sectors_.clear();
   ranges_.clear();
   read_again_.clear();
@@ -116,6 +121,7 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
     slowest.keep_longer(count_warp(first, map));
   }
   waits_ += slowest;
+  has_written_ = writes() > writes_before;
   for (const BlockSector& mine : block_sectors_.touched()) {
     Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
     const std::uint32_t bytes = footprint->add(mine);

@@ -31,6 +31,8 @@ class Worker {
   std::vector<ReadSector> reads();
   // Adds the block to the counts of this kernel.
   void count(std::uint64_t block, const BlockResult& result, FootprintMap& map);
+  // Whether the block that count() has just counted wrote to global memory.
+  bool has_written() const { return has_written_; }
   // Explains the first warp of the block that count() has just counted.
   std::vector<ExplainedAccess> explain();
 
@@ -86,6 +88,7 @@ class Worker {
   Waiting waits_;
   std::uint64_t traced_blocks_ = 0;
   std::uint64_t events_ = 0;
+  bool has_written_ = false;
 };
 
 }  // namespace gpubench::model

@@ -33,7 +33,8 @@ struct KernelOutcome {
   // Of the unit that the kernel keeps busiest (DRAM, an arithmetic unit, ...), while it runs: what
   // runs beside it can only have the rest.
   double utilisation = 0;
-  Touches touches{};  // of device memory, as far as its blocks were traced
+  Touches touches{};               // of device memory, as far as its blocks were traced
+  bool is_illegal_access = false;  // the error: outside all memory, or not aligned
 };
 
 class KernelExecutor {

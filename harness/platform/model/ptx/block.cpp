@@ -174,6 +174,7 @@ bool Block::run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns) 
                                      : step<false>(warp, number, turns);
   } catch (const Fault& fault) {
     result.fault = describe_fault(fault, warp, *current_);
+    result.is_illegal_access = fault.is_illegal_access;
     return false;
   }
 }

@@ -12,7 +12,7 @@ namespace {
   for_lanes(mask, [&](unsigned i) {
     if (addresses[i] % bytes != 0) wrong |= Mask{1} << i;
   });
-  throw Fault{"misaligned access of " + std::to_string(bytes) + " bytes to " + what, wrong};
+  throw Fault{"misaligned access of " + std::to_string(bytes) + " bytes to " + what, wrong, true};
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ void BlockMemory::check_global_lane(unsigned lane, std::uint64_t address, unsign
     return;
   }
   throw Fault{"access of " + std::to_string(bytes) + " bytes out of bounds: " + describe(address),
-              me};
+              me, true};
 }
 
 void BlockMemory::check_global(Mask mask, const Addresses& addresses, unsigned bytes,
@@ -126,7 +126,7 @@ void BlockMemory::check_shared(Mask mask, const Addresses& addresses, unsigned b
                     std::to_string(static_cast<std::int64_t>(at - shared_begin_)) +
                     " of shared memory, of which the block has " +
                     std::to_string(shared_end_ - shared_begin_) + " bytes",
-                wrong};
+                wrong, true};
   }
   check_written(mask, addresses, bytes, writes);
   for (const std::uint64_t object : guarded) {
@@ -145,7 +145,7 @@ View BlockMemory::view(Space space, Mask mask, const Addresses& addresses, unsig
     for_lanes(mask, [&](unsigned i) {
       if (addresses[i] % bytes != 0) misaligned(mask, addresses, bytes, what);
       if (addresses[i] > end || bytes > end - addresses[i]) {
-        throw Fault{std::string("access beyond the end of ") + what, Mask{1} << i};
+        throw Fault{std::string("access beyond the end of ") + what, Mask{1} << i, true};
       }
     });
   };
@@ -170,7 +170,7 @@ const std::byte* BlockMemory::global_piece(std::uint64_t address, std::size_t by
   Allocation* const a = allocation(address, bytes);
   if (a == nullptr) {
     throw Fault{"copy of " + std::to_string(bytes) + " bytes out of bounds: " + describe(address),
-                0};
+                0, true};
   }
   const auto* p = reinterpret_cast<const std::byte*>(address);
   DeviceMemory::touch(*a, p, bytes);
@@ -180,10 +180,11 @@ const std::byte* BlockMemory::global_piece(std::uint64_t address, std::size_t by
 std::byte* BlockMemory::shared_piece(std::uint64_t address, std::size_t bytes,
                                      std::size_t alignment) {
   if (address % alignment != 0) {
-    throw Fault{"address in shared memory that is no multiple of " + std::to_string(alignment), 0};
+    throw Fault{"address in shared memory that is no multiple of " + std::to_string(alignment), 0,
+                true};
   }
   if (address < shared_begin_ || address > shared_end_ || bytes > shared_end_ - address) {
-    throw Fault{std::to_string(bytes) + " bytes beyond the end of shared memory", 0};
+    throw Fault{std::to_string(bytes) + " bytes beyond the end of shared memory", 0, true};
   }
   return reinterpret_cast<std::byte*>(shared_.data()) + address;
 }

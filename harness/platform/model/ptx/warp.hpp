@@ -22,7 +22,8 @@ class Block;
 // What a kernel does wrong, in words; the block adds where and who.
 struct Fault {
   std::string what;
-  Mask lanes = 0;  // 0: the whole warp
+  Mask lanes = 0;                  // 0: the whole warp
+  bool is_illegal_access = false;  // outside all memory, or not aligned
 };
 
 template <class Visit>

@@ -214,6 +214,14 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   return call(__func__, [&](Runtime& r) { return r.function_attributes(attributes, function); });
 }
 
+cudaError_t cudaFuncGetName(const char** name, const void* function) {
+  return call(__func__, [&](Runtime&) {
+    if (name == nullptr) return cudaErrorInvalidValue;
+    *name = gpubench::model::readable_name(function);
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   return call(__func__, [&](Runtime& r) {
     return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize

@@ -5,11 +5,13 @@
 
 namespace gpubench::model {
 
+// Inlined, so that what it returns to is what the function of the API returns to.
 template <class F>
-cudaError_t call(const char* function, F&& body) {
+[[gnu::always_inline]] inline cudaError_t call(const char* function, F&& body) {
   Runtime* const runtime = current_runtime();
   if (runtime == nullptr) return cudaErrorNoDevice;
-  return runtime->call(function, [&] { return body(*runtime); });
+  return runtime->call(
+      function, [&] { return body(*runtime); }, __builtin_return_address(0));
 }
 
 }  // namespace gpubench::model

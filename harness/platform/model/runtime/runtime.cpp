@@ -62,6 +62,11 @@ std::string Runtime::last_diagnostic() const {
   return last_diagnostic_;
 }
 
+std::string Runtime::take_diagnostic() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(last_diagnostic_, {});
+}
+
 std::string Runtime::endless_kernel() const {
   const std::lock_guard lock(mutex_);
   const OperationPtr& endless = timeline_.endless();
@@ -90,10 +95,22 @@ void Runtime::fail_call(const std::string& function, std::size_t nth, cudaError_
   injected_[function] = {nth, error};
 }
 
+void Runtime::filter_calls(CallFilter filter) {
+  const std::lock_guard lock(mutex_);
+  filter_ = std::move(filter);
+}
+
+cudaError_t Runtime::refusal(const char* function, const void* caller) {
+  const std::lock_guard lock(mutex_);
+  return planted_error(function, caller);
+}
+
 void Runtime::expect_results(bool results) {
   const std::lock_guard lock(mutex_);
   results_ = results;
-  if (results) operations_.clear();
+  if (!results) return;
+  operations_.clear();
+  has_moved_bytes_ = false;
 }
 
 void Runtime::note_operation(PricedOperation operation) {
@@ -105,6 +122,11 @@ std::vector<PricedOperation> Runtime::operations() const {
   return operations_;
 }
 
+bool Runtime::has_moved_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return has_moved_bytes_;
+}
+
 void Runtime::report(const std::string& line) {
   const std::lock_guard lock(mutex_);
   say(line);
@@ -112,8 +134,9 @@ void Runtime::report(const std::string& line) {
 
 // --- around every call ---
 
-cudaError_t Runtime::begin_call(const char* function) {
+cudaError_t Runtime::begin_call(const char* function, const void* caller) {
   if (sticky_error_ != cudaSuccess) return sticky_error_;
+  if (const cudaError_t error = planted_error(function, caller); error != cudaSuccess) return error;
   const auto injected = injected_.find(function);
   if (injected == injected_.end() || --injected->second.calls_left > 0) return cudaSuccess;
   const cudaError_t error = injected->second.error;

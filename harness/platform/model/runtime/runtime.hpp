@@ -156,6 +156,7 @@ class Runtime {
   std::vector<HostRecord> host_records() const;
   void clear_records();
   std::string last_diagnostic() const;  // the line of the latest fault or deadlock, or ""
+  std::string take_diagnostic();        // the same, and it is forgotten
   std::string endless_kernel() const;   // that was seen to run for ever (planted), or ""
   // Whether a kernel may access [address, address + bytes) in the host's memory: it was allocated
   // with cudaMallocHost or cudaHostAlloc. Safe to call from an executor.
@@ -174,20 +175,28 @@ class Runtime {
   bool expects_results() const { return results_; }  // for those who carry operations out
   void note_operation(PricedOperation operation);    // likewise; only while results are expected
   std::vector<PricedOperation> operations() const;
+  // Whether anything but kernels has moved bytes since expect_results(), as far as is known.
+  bool has_moved_bytes() const;
   void report(const std::string& line);  // for a library whose error code cannot say it
 
   // Makes the `nth` call of `function` from now on (1: the next) return `error` and do nothing.
   void fail_call(const std::string& function, std::size_t nth, cudaError_t error);
+  // Asked before every call, what it is to fail with; cudaSuccess: not at all. `function`: as CUDA
+  // has it. `caller`: the code that it returns to, if that is known.
+  using CallFilter = std::function<cudaError_t(const char* function, const void* caller)>;
+  void filter_calls(CallFilter filter);
+  // For a library's calls, of which the runtime sees nothing.
+  cudaError_t refusal(const char* function, const void* caller);
 
   // --- the calls, as CUDA documents them ---
   // Every API function runs inside this: it locks, injects faults, refuses everything after a
   // fault of the device, and remembers the error for cudaGetLastError.
   template <class F>
-  cudaError_t call(const char* function, F&& body) {
+  cudaError_t call(const char* function, F&& body, const void* caller = nullptr) {
     const std::lock_guard lock(mutex_);
     const double start = host_now_;
     pay(options_.conditions.ordering.host_call_seconds);
-    const cudaError_t refused = begin_call(function);
+    const cudaError_t refused = begin_call(function, caller);
     const cudaError_t error = refused == cudaSuccess ? guarded(body) : refused;
     remember(function, start);
     return finish_call(error);
@@ -269,7 +278,8 @@ class Runtime {
     cudaError_t error;
   };
 
-  cudaError_t begin_call(const char* function);
+  cudaError_t begin_call(const char* function, const void* caller);
+  cudaError_t planted_error(const char* function, const void* caller);
   cudaError_t finish_call(cudaError_t error);
   void remember(const char* function, double start);
   void catch_up();
@@ -347,6 +357,8 @@ class Runtime {
   std::set<const void*> loaded_;                                  // kernels that ran before
   std::map<const void*, std::size_t> dynamic_shared_;  // limits set by cudaFuncSetAttribute
   std::map<std::string, InjectedFault> injected_;
+  CallFilter filter_;
+  std::size_t planted_calls_ = 0;           // so far, of those that the conditions speak of
   cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
   std::map<std::thread::id, cudaError_t> last_error_;
   std::map<CUdeviceptr, InOrder> written_;  // by word: the last write by a stream memory operation
@@ -354,6 +366,7 @@ class Runtime {
   std::optional<int> hardware_queues_;  // none: one for each stream
   std::size_t launches_for_hang_ = 0, launches_for_fault_ = 0;
   bool results_ = true;
+  bool has_moved_bytes_ = false;  // otherwise than by kernels, since results were expected
   std::vector<PricedOperation> operations_;
   std::deque<HostRecord> host_records_;
 

@@ -43,6 +43,7 @@ cudaError_t Runtime::copy(void* to, const void* from, std::size_t bytes, cudaMem
     if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   }
   if (bytes == 0) return cudaSuccess;
+  has_moved_bytes_ = true;
   const auto found = direction(to, from, bytes, kind);
   if (!found) return cudaErrorInvalidValue;
 

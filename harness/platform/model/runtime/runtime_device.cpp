@@ -33,6 +33,11 @@ std::optional<int> attribute_of(const DeviceSpec& device, cudaDeviceAttr attribu
       return device.compute_capability().first;
     case cudaDevAttrComputeCapabilityMinor:
       return device.compute_capability().second;
+    case cudaDevAttrComputeMode:
+      return cudaComputeModeDefault;
+    case cudaDevAttrMemoryClockRate:
+    case cudaDevAttrGlobalMemoryBusWidth:
+      break;
     case cudaDevAttrClockRate:
       return static_cast<int>(device["sm_clock_hz"] / 1000);
     case cudaDevAttrMultiProcessorCount:

@@ -155,6 +155,7 @@ std::vector<OperationPtr> Runtime::add_nodes(const Nodes& nodes, int stream, dou
 }
 
 cudaError_t Runtime::graph_launch(cudaGraphExec_t executable, cudaStream_t stream) {
+  has_moved_bytes_ = true;  // it may copy
   CUstream_st* const queue = find(stream);
   if (queue == nullptr || !executables_.contains(executable)) {
     return cudaErrorInvalidResourceHandle;

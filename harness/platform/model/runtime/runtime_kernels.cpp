@@ -18,6 +18,12 @@ bool is_possible(dim3 grid, dim3 block, unsigned max_threads) {
          within(block.z, 64) && within(block.x * block.y * block.z, max_threads);
 }
 
+DeviceFault fault_of(const char* kernel, const KernelOutcome& outcome) {
+  const bool is_named = outcome.error.starts_with(kernel);
+  return DeviceFault((is_named ? "" : std::string(kernel) + ": ") + outcome.error,
+                     outcome.is_illegal_access ? cudaErrorIllegalAddress : cudaErrorLaunchFailure);
+}
+
 }  // namespace
 
 KernelResources Runtime::resources(const void* function) const {
@@ -94,11 +100,11 @@ Work Runtime::kernel_work(KernelLaunch launch, const CUstream_st& queue, unsigne
   work.touches = std::make_shared<Touches>();
   work.carry_out = [this, identity, touches = work.touches, launch = std::move(launch)] {
     KernelOutcome outcome = executor_.execute(launch);
-    if (!outcome.error.empty()) throw DeviceFault(outcome.error);
+    if (!outcome.error.empty()) throw fault_of(launch.name, outcome);
     const Ordering& ordering = options_.conditions.ordering;
     if (is_planted(ordering.fault, launch.name, launches_for_fault_)) {
       throw DeviceFault(std::string(launch.name) + " faults, as the conditions say",
-                        cudaErrorIllegalAddress);
+                        static_cast<cudaError_t>(ordering.fault->error));
     }
     utilisation_[identity] = std::min(1.0, outcome.utilisation);
     *touches = std::move(outcome.touches);

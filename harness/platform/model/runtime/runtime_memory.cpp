@@ -112,6 +112,7 @@ cudaError_t Runtime::malloc_managed(void** managed, std::size_t bytes) {
 
 cudaError_t Runtime::prefetch(const void* managed, std::size_t bytes, cudaMemLocation location,
                               cudaStream_t stream) {
+  has_moved_bytes_ = true;
   CUstream_st* const queue = find(stream);
   if (queue == nullptr) return cudaErrorInvalidResourceHandle;
   const bool to_device = location.type == cudaMemLocationTypeDevice;
@@ -153,6 +154,7 @@ bool Runtime::is_device_range(const void* address, std::size_t bytes) const {
 
 cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t stream,
                          bool asynchronous) {
+  has_moved_bytes_ = true;
   CUstream_st* const queue = find(stream);
   if (queue == nullptr) return cudaErrorInvalidResourceHandle;
   if (bytes == 0) return cudaSuccess;
