@@ -120,6 +120,8 @@ DeviceSpec device_spec(const std::string& name_or_path) {
 }
 
 std::optional<DeviceSpec> device_spec_for_gpu(const std::string& cuda_name) {
+  // A slice of a GPU is not the GPU.
+  if (cuda_name.find(" MIG ") != std::string::npos) return std::nullopt;
   std::string best_device;
   std::size_t best_length = 0;  // an equal name is the longest start there can be
   for (const auto& name : known_devices()) {

@@ -97,10 +97,11 @@ ordered_json context_json(const Options& options, Platform& platform, const char
       json["device_state"] = state;
     }
   }
+  if (const auto caveats = platform.caveats(); !caveats.empty()) json["caveats"] = caveats;
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{
-      "axes",   "concepts",    "conditions", "cuda_version", "driver_version",
-      "engine", "interrupted", "resumed",    "roofs"};
+      "axes",           "caveats", "concepts",    "conditions", "cuda_version",
+      "driver_version", "engine",  "interrupted", "resumed",    "roofs"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");

@@ -12,6 +12,7 @@
 #include "harness/cuda/event_trace.hpp"
 #include "harness/evidence/cupti.hpp"
 #include "harness/evidence/nvml.hpp"
+#include "harness/platform/gpu/device_limits.hpp"
 #include "harness/system/cuda_environment.hpp"
 #include "harness/system/demangle.hpp"
 
@@ -44,13 +45,15 @@ std::string bus_id(int ordinal) {
 class GpuPlatform final : public Platform {
  public:
   explicit GpuPlatform(int ordinal) {
-    CUDA_CHECK(cudaSetDevice(ordinal));
+    open_gpu(ordinal);
     cudaDeviceProp properties{};
     CUDA_CHECK(cudaGetDeviceProperties(&properties, ordinal));
     auto known = device_spec_for_gpu(properties.name);
     known_ = known.has_value();
     device_.emplace(known ? std::move(*known) : derived_device(attributes(properties, ordinal)));
-    health_ = open_health_monitor(bus_id(ordinal));
+    std::string why_no_health;
+    health_ = open_health_monitor(bus_id(ordinal), &why_no_health);
+    caveats_ = caveats_of(ordinal, health_.get(), why_no_health);
   }
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
@@ -69,6 +72,7 @@ class GpuPlatform final : public Platform {
     return first && second ? nvml->connection(*first, *second).value_or("") : "";
   }
   HealthMonitor* health() override { return health_.get(); }
+  std::vector<std::string> caveats() const override { return caveats_; }
   bool deterministic() const override { return false; }
   int gpus() const override {
     int count = 0;
@@ -113,17 +117,8 @@ class GpuPlatform final : public Platform {
   std::optional<DeviceSpec> device_;
   bool known_ = false;
   std::unique_ptr<HealthMonitor> health_;
+  std::vector<std::string> caveats_;
 };
-
-int gpu_count() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaErrorNoDevice) return 0;
-  if (error != cudaSuccess) {
-    throw UsageError(std::string("no usable CUDA device: ") + cudaGetErrorString(error));
-  }
-  return count;
-}
 
 }  // namespace
 
@@ -145,6 +140,8 @@ std::unique_ptr<Platform> open_platform(const std::string& selector,
 }
 
 DeviceKind program_kind() { return DeviceKind::cuda; }
+// The host's code has no line numbers here.
+std::string source_of_code(const void*) { return {}; }
 
 std::vector<std::string> list_gpus() {
   std::vector<std::string> lines;
