@@ -1,5 +1,6 @@
 #include "harness/cuda/communicator.hpp"
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -16,6 +17,19 @@ void check(ncclResult_t result, const char* call) {
 }
 
 #define NCCL_CHECK(...) check((__VA_ARGS__), #__VA_ARGS__)
+
+// Calls that belong together. One that fails leaves no group open, in which all later calls of this
+// thread would wait.
+void in_group(const std::function<void()>& calls) {
+  NCCL_CHECK(ncclGroupStart());
+  try {
+    calls();
+  } catch (...) {
+    static_cast<void>(ncclGroupEnd());
+    throw;
+  }
+  NCCL_CHECK(ncclGroupEnd());
+}
 
 ncclDataType_t nccl_type(Number type) {
   return type == Number::fp32 ? ncclFloat32 : type == Number::fp16 ? ncclFloat16 : ncclBfloat16;
@@ -35,15 +49,20 @@ Communicator::Communicator(const GpuRanks& ranks)
   if (ProcessGroup::all().index() == 0) NCCL_CHECK(ncclGetUniqueId(&id));
   ProcessGroup::all().broadcast(&id, sizeof id);
   handles_->of.resize(static_cast<std::size_t>(ranks.local()), nullptr);
-  NCCL_CHECK(ncclGroupStart());
-  ranks.each([&](int i) {
-    NCCL_CHECK(ncclCommInitRank(&handles_->of[static_cast<std::size_t>(i)], ranks.count(), id,
-                                ranks.rank(i)));
+  in_group([&] {
+    ranks.each([&](int i) {
+      NCCL_CHECK(ncclCommInitRank(&handles_->of[static_cast<std::size_t>(i)], ranks.count(), id,
+                                  ranks.rank(i)));
+    });
   });
-  NCCL_CHECK(ncclGroupEnd());
 }
 
 Communicator::~Communicator() {
+  // A row that ends early may leave collectives in its streams.
+  for (int i = 0; std::uncaught_exceptions() > 0 && i < ranks_.local(); ++i) {
+    static_cast<void>(cudaSetDevice(ranks_.device(i)));
+    static_cast<void>(cudaDeviceSynchronize());
+  }
   for (const ncclComm_t handle : handles_->of) static_cast<void>(ncclCommDestroy(handle));
 }
 
@@ -51,8 +70,7 @@ void Communicator::queue(Collective what, Number type, std::size_t count,
                          const std::vector<Ends>& ends,
                          const std::function<cudaStream_t(int)>& stream) const {
   const ncclDataType_t t = nccl_type(type);
-  NCCL_CHECK(ncclGroupStart());
-  ranks_.each([&](int i) {
+  const auto call = [&](int i) {
     const ncclComm_t handle = handles_->of[static_cast<std::size_t>(i)];
     const auto& [send, receive] = ends[static_cast<std::size_t>(i)];
     switch (what) {
@@ -65,8 +83,8 @@ void Communicator::queue(Collective what, Number type, std::size_t count,
       case Collective::broadcast:
         return NCCL_CHECK(ncclBroadcast(send, receive, count, t, 0, handle, stream(i)));
     }
-  });
-  NCCL_CHECK(ncclGroupEnd());
+  };
+  in_group([&] { ranks_.each(call); });
 }
 
 }  // namespace gpubench

@@ -25,11 +25,16 @@ struct CallbackData {
 using Subscriber = struct OpaqueCuptiSubscriber*;
 using Callback = void (*)(void* user, int domain, std::uint32_t id, const void* data);
 
-void note_launch(void* user, int, std::uint32_t, const void* data) {
+// Of the one call of launched_kernels() that is under way. A callback that could not be taken back
+// must find nothing to write to.
+std::vector<std::string>* noted = nullptr;
+
+void note_launch(void*, int, std::uint32_t, const void* data) {
+  if (noted == nullptr) return;
   const auto& call = *static_cast<const CallbackData*>(data);
   const bool launch = std::string_view(call.function).starts_with("cuLaunch");
   if (launch && call.site == kEnter && call.symbol != nullptr) {
-    static_cast<std::vector<std::string>*>(user)->emplace_back(call.symbol);
+    noted->emplace_back(call.symbol);
   }
 }
 
@@ -48,11 +53,16 @@ std::vector<std::string> launched_kernels(const std::function<void()>& run,
   const auto unsubscribe = reinterpret_cast<int (*)(Subscriber)>(dlsym(cupti, "cuptiUnsubscribe"));
   Subscriber subscriber = nullptr;
   if (subscribe == nullptr || enable == nullptr || unsubscribe == nullptr ||
-      subscribe(&subscriber, note_launch, &names) != kCuptiSuccess) {
+      subscribe(&subscriber, note_launch, nullptr) != kCuptiSuccess) {
     return names;
   }
-  const auto leave = [&](Subscriber s) { unsubscribe(s); };
+  noted = &names;
+  const auto leave = [&](Subscriber s) {
+    noted = nullptr;
+    unsubscribe(s);
+  };
   const std::unique_ptr<OpaqueCuptiSubscriber, decltype(leave)> subscribed(subscriber, leave);
+  // Where the driver's calls cannot be listened to, nobody can say; the run is not needed.
   if (enable(1, subscriber, kDriverApi) == kCuptiSuccess) run();
   return names;
 }
