@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "harness/bench/row_end.hpp"
@@ -32,6 +33,48 @@ Headline headline_of(const Work& work) {
   if (work.items > 0) return {"items_per_second", "/s"};
   if (work.useful_bytes > 0) return {"useful_bytes_per_second", bytes_unit};
   return {"seconds", "s", true};
+}
+
+// What no run can amount to.
+void check_amounts(const Work& work) {
+  for (const auto& [name, amount] : {std::pair("useful_bytes", work.useful_bytes),
+                                     {"moved_bytes", work.moved_bytes},
+                                     {"flops", work.flops},
+                                     {"items", work.items},
+                                     {"law_per_request", work.law_per_request}}) {
+    if (std::isfinite(amount) && amount >= 0) continue;
+    throw std::logic_error(std::string("its work has ") + name + " = " + std::to_string(amount));
+  }
+  if (work.moved_bytes == 0 || work.useful_bytes <= work.moved_bytes) return;
+  std::ostringstream text;
+  text << "its work has " << work.useful_bytes << " useful bytes, more than the "
+       << work.moved_bytes << " that are moved for them";
+  throw std::logic_error(text.str());
+}
+
+// A kernel asks for every byte that its computation needs. Where the two differ, the bench file
+// counts wrongly, or the kernel does not do what it is said to: it ends early, or a compiler found
+// no use for what it loads. `asked`: absent where something else moves bytes too.
+void check_useful_bytes(const Work& work, const std::optional<double>& asked) {
+  constexpr double of_a_sample = 1.02;
+  if (!asked || work.useful_bytes <= of_a_sample * *asked) return;
+  std::ostringstream text;
+  text << "its work has " << work.useful_bytes << " useful bytes, and its kernels ask for "
+       << *asked << ": a wrong count, or a kernel that does not do all of its work";
+  throw WrongResult{text.str()};
+}
+
+// What is odd about a count of the bench file's that the device's own contradicts; "" for nothing.
+std::string moved_otherwise(const Work& work, const Observation& observation) {
+  constexpr double apart = 1.5;  // caches keep, and fetch, more than a bench file reckons with
+  if (!observation.moved.dram || work.moved_bytes == 0) return "";
+  if (std::string_view(work.moved_through) != "dram") return "";
+  const double ratio = work.moved_bytes / *observation.moved.dram;
+  if (ratio < apart && ratio > 1 / apart) return "";
+  std::ostringstream text;
+  text << "its work has " << work.moved_bytes << " bytes moved through DRAM, and the model counts "
+       << *observation.moved.dram;
+  return text.str();
 }
 
 // A law of a roof that this device lacks is none; one that no device has is a mistake.
@@ -188,6 +231,7 @@ void Bench::prepare(std::function<void(std::size_t set)> contents) {
 }
 
 void Bench::work(const Work& work) {
+  check_amounts(work);
   if (work.law) check_roofs_of(work.law);
   work_ = work;
 }
@@ -244,6 +288,7 @@ void Bench::check_results(const Body& body) {
   priced_ = observation.priced;
   if (settings_.profile) row_.launches = platform_.launches();
   settings_.kept_results.empty() ? run_checks(!observation.whole) : keep_results();
+  check_useful_bytes(work_, observation.requested_bytes);
   row_.verified = priced_ ? "operation" : observation.whole ? "full" : "sampled";
   take_counters(observation);
 }
@@ -270,6 +315,9 @@ void Bench::take_counters(const Observation& observation) {
   row_.terms = observation.terms;
   row_.instructions = observation.instructions;
   if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
+  if (const std::string odd = moved_otherwise(work_, observation); !odd.empty()) {
+    row_.notes.push_back(odd);
+  }
   dram_bytes_ = work_.moved_bytes;
   row_.moved = observation.moved;
   row_.moved_through = work_.moved_through;
