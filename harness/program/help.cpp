@@ -15,7 +15,7 @@ Where it runs
   --device=auto|cuda[:N]|model:NAME   auto: the GPU if there is one, else model:h200-sxm;
                                       model:FILE.json: your own device file
   --conditions=FILE                   inject the faults that this JSON file describes into the model
-                                      device (delays, reordering, hangs)
+                                      device (delays, reordering, hangs, failing calls)
   --list_devices                      list the GPUs here and the devices that the model knows
 What it runs
   --benchmark_filter=REGEX            rows whose name matches; a leading '-' excludes them
@@ -36,8 +36,13 @@ How it measures
   --benchmark_display_aggregates_only the same on the console only
   --profile                           run each row once without the start gate, for ncu and
                                       compute-sanitizer
-  --row_limit=SECONDS                 a row that takes longer has hung: it fails, and the run ends
-                                      (120 on a GPU, 3600 on the model; 0: no limit)
+  --isolate=none|fault|concept|row    which rows share a process. fault: all, until one breaks it;
+                                      the rows after it have a new one (the default). none: a fault
+                                      ends the run
+  --row_limit=SECONDS                 a row that takes longer has hung, and fails (120 on a GPU, 3600
+                                      on the model; 0: no limit)
+  --row_memory=BYTES                  a row that takes more of the host's memory fails (nine tenths
+                                      of what is free; 0: no limit)
   --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
   --seed=N                            seed of the input data (42)
 What it writes

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,7 +84,8 @@ bool is_run(const ordered_json& line) {
 std::string whole(int file) {
   std::string text;
   std::array<char, 1 << 16> piece{};
-  for (ssize_t n = 0; (n = read(file, piece.data(), piece.size())) > 0;) {
+  for (ssize_t n = 0;
+       (n = pread(file, piece.data(), piece.size(), static_cast<off_t>(text.size()))) > 0;) {
     text.append(piece.data(), static_cast<std::size_t>(n));
   }
   return text;
@@ -95,43 +97,25 @@ std::filesystem::path Journal::path_of(const std::filesystem::path& result_file)
   return result_file.string() + ".journal";
 }
 
-Journal Journal::begin(const std::filesystem::path& result_file, const ordered_json& run) {
+Journal Journal::open(const std::filesystem::path& result_file) {
   const std::filesystem::path path = path_of(result_file);
-  Journal journal(path, opened(path, O_CREAT));
-  try {
-    journal.read();
-  } catch (const UsageError&) {
-    journal.rows_.emplace_back();  // of another version, or of somebody else
-  }
-  if (!journal.rows_.empty() && !journal.is_closed_) {
-    const std::string old = path.string() + ".old";
-    std::rename(path.c_str(), old.c_str());
-    std::cerr << "gpubench: an interrupted run left rows in " << path.string() << ", which is now "
-              << old << '\n';
-    // Held by this process under its old name until the new one is there.
-    Journal fresh(path, opened(path, O_CREAT | O_EXCL));
-    std::swap(journal.file_, fresh.file_);
-  }
-  journal.rows_.clear();
-  journal.is_closed_ = false;
-  if (ftruncate(journal.file_, 0) != 0 || lseek(journal.file_, 0, SEEK_SET) != 0) {
-    cannot_write(path);
-  }
-  journal.run_ = run;
-  journal.run_["journal"] = journal_version;
-  journal.append(journal.run_);
-  return journal;
+  return {path, opened(path, O_CREAT)};
 }
 
-Journal Journal::resume(const std::filesystem::path& result_file) {
+Journal Journal::open_left(const std::filesystem::path& result_file) {
   const std::filesystem::path path = path_of(result_file);
   Journal journal(path, opened(path, 0));
   if (journal.file_ < 0) {
     throw UsageError("--resume='" + result_file.string() + "': nothing to resume: there is no '" +
                      path.string() + "'");
   }
-  journal.read();
   return journal;
+}
+
+Journal Journal::in_memory() {
+  const int file = memfd_create("gpubench-journal", MFD_CLOEXEC);
+  if (file < 0) throw UsageError("cannot keep rows in memory: " + system_reason());
+  return {"", file};
 }
 
 Journal::Journal(Journal&& other) noexcept
@@ -140,15 +124,51 @@ Journal::Journal(Journal&& other) noexcept
       run_(std::move(other.run_)),
       rows_(std::move(other.rows_)),
       resumed_(std::move(other.resumed_)),
+      in_flight_(std::move(other.in_flight_)),
+      otherwise_(std::move(other.otherwise_)),
       is_closed_(other.is_closed_),
       keeps_(other.keeps_) {}
 
 Journal::~Journal() {
-  if (file_ >= 0) ::close(file_);
+  if (file_ < 0) return;
+  struct stat open {};
+  if (is_file() && fstat(file_, &open) == 0 && open.st_size == 0 && is_still_at(path_, file_)) {
+    remove();
+  }
+  ::close(file_);
+}
+
+void Journal::begin(const ordered_json& run) {
+  const std::string old_text = whole(file_);
+  bool is_foreign = false;
+  try {
+    read();
+  } catch (const UsageError&) {  // of another version, or of somebody else
+    is_foreign = true;
+  }
+  if (is_foreign || (!rows_.empty() && !is_closed_)) {
+    const std::string old = path_.string() + ".old";
+    write_file(old, old_text);
+    std::cerr << "gpubench: an interrupted run left rows in " << path_.string()
+              << ", which is now " << old << '\n';
+  }
+  rows_.clear();
+  resumed_.clear();
+  in_flight_.reset();
+  is_closed_ = false;
+  if (ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0) cannot_write(path_);
+  run_ = run;
+  run_["journal"] = journal_version;
+  append(run_);
 }
 
 // Leaves the file's end where the next line belongs: what a kill has cut off goes.
 void Journal::read() {
+  run_ = {};
+  rows_.clear();
+  resumed_.clear();
+  in_flight_.reset();
+  otherwise_.clear();
   const std::string text = whole(file_);
   std::size_t begin = 0, number = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -160,20 +180,44 @@ void Journal::read() {
     }
     if (number == 1) {
       run_ = line;
-    } else if (line.contains("row")) {
-      rows_.push_back(line);
-    } else if (line.contains("resumed")) {
-      resumed_.push_back(line.at("resumed"));
+    } else {
+      take(line);
     }
-    is_closed_ = line.contains("closed");
   }
   if (number == 0 && !text.empty()) {
     throw UsageError("'" + path_.string() + "': has no run to resume");
   }
-  if (ftruncate(file_, static_cast<off_t>(begin)) != 0) {
-    cannot_write(path_);
-  }
+  if (ftruncate(file_, static_cast<off_t>(begin)) != 0) cannot_write(path_);
   lseek(file_, 0, SEEK_END);
+}
+
+void Journal::take(const ordered_json& line) {
+  const auto text = [&](const char* key) {
+    return line.contains(key) && line.at(key).is_string() ? line.at(key).get<std::string>() : "";
+  };
+  if (line.contains("row")) {
+    rows_.push_back(line);
+    in_flight_.reset();
+  } else if (line.contains("resumed")) {
+    resumed_.push_back(line.at("resumed"));
+  } else if (const std::string name = text("started"); !name.empty()) {
+    const auto repetition = line.find("repetition");
+    const bool is_number = repetition != line.end() && repetition->is_number_integer();
+    InFlight started{.name = name, .repetition = is_number ? repetition->get<int>() : 0};
+    const bool again =
+        in_flight_ && in_flight_->name == name && in_flight_->repetition == started.repetition;
+    if (again) started.starts = in_flight_->starts + 1;
+    in_flight_ = std::move(started);
+  } else if (line.contains("crashed") && in_flight_) {
+    in_flight_->has_crashed = true;
+  } else if (line.contains("otherwise")) {
+    otherwise_ = text("otherwise");
+  }
+  is_closed_ = line.contains("closed");
+}
+
+void Journal::note_started(const std::string& row, int repetition) {
+  append({{"started", row}, {"repetition", repetition}});
 }
 
 void Journal::append(const ordered_json& line) {
@@ -187,10 +231,8 @@ void Journal::append(const ordered_json& line) {
   if (ftruncate(file_, before) != 0) return;  // a line that is cut off is no harm
 }
 
-void Journal::add(const ordered_json& row) { append(row); }
-
-void Journal::close() { append({{"closed", true}}); }
-
-void Journal::remove() { unlink(path_.c_str()); }
+void Journal::remove() {
+  if (is_file()) unlink(path_.c_str());
+}
 
 }  // namespace gpubench

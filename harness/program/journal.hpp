@@ -4,49 +4,77 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpubench {
 
-// One JSON object a line: first what the run is, then its rows. Whoever writes it holds a lock on
-// it, so that two runs never write one result file.
+// One JSON object a line: first what the run is, then each row when it starts and when it is done.
+// Whoever writes it holds a lock on it, so that two runs never write one result file. Worker
+// processes inherit it, and one at a time uses it.
 class Journal {
  public:
   static std::filesystem::path path_of(const std::filesystem::path& result_file);
 
-  // A new one. What a run that was killed has left is set aside as FILE.journal.old, which is said.
-  // UsageError: another run holds it, or it cannot be written.
-  static Journal begin(const std::filesystem::path& result_file, const nlohmann::ordered_json& run);
-  // The one that is there. UsageError: there is none, another run holds it, or it is none of ours.
-  static Journal resume(const std::filesystem::path& result_file);
+  // The one of this result file, made where there is none. UsageError: another run holds it, or it
+  // cannot be written.
+  static Journal open(const std::filesystem::path& result_file);
+  // The one that a run has left. UsageError: there is none, or another run holds it.
+  static Journal open_left(const std::filesystem::path& result_file);
+  // For the workers of a run that writes no result file.
+  static Journal in_memory();
 
   Journal(Journal&& other) noexcept;
   Journal& operator=(Journal&&) = delete;
-  ~Journal();
+  ~Journal();  // takes a file away that nothing was written to
+
+  // A new run. What a run that was killed has left goes to FILE.journal.old, which is said.
+  void begin(const nlohmann::ordered_json& run);
+  // What is there. UsageError: it is none of ours.
+  void read();
 
   const nlohmann::ordered_json& run() const { return run_; }
-  // Of the run that is resumed.
   const std::vector<nlohmann::ordered_json>& rows() const { return rows_; }
-  // When it was resumed before.
+  // When the run was resumed.
   const std::vector<nlohmann::ordered_json>& resumed() const { return resumed_; }
-  void note_resumed(const nlohmann::ordered_json& date) { append({{"resumed", date}}); }
+  // The row that was started last, if it is not done.
+  struct InFlight {
+    std::string name;
+    int repetition = 0;
+    int starts = 1;            // in a row
+    bool has_crashed = false;  // its process could still say so
+  };
+  const std::optional<InFlight>& in_flight() const { return in_flight_; }
+  // What is to be said of the run if no further process can go on with it.
+  const std::string& otherwise() const { return otherwise_; }
 
-  // One line. When it cannot be written, that is said once and nothing more is kept.
-  void add(const nlohmann::ordered_json& row);
+  // One line each. When it cannot be written, that is said once and nothing more is kept.
+  void add(const nlohmann::ordered_json& row) { append(row); }
+  void note_started(const std::string& row, int repetition);
+  void note_resumed(const nlohmann::ordered_json& date) { append({{"resumed", date}}); }
+  void note_otherwise(const std::string& text) { append({{"otherwise", text}}); }
   // The result file holds all that there is in it.
-  void close();
+  void close() { append({{"closed", true}}); }
   void remove();
+
+  bool is_file() const { return !path_.empty(); }
+  // The line that a crashing process may write without any of this, and where.
+  static const char* crash_line() { return "{\"crashed\":true}\n"; }
+  int file() const { return file_; }
 
  private:
   Journal(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
-  void read();
+  void take(const nlohmann::ordered_json& line);
   void append(const nlohmann::ordered_json& line);
 
-  std::filesystem::path path_;
+  std::filesystem::path path_;  // empty: it is in memory
   int file_;
   nlohmann::ordered_json run_;
   std::vector<nlohmann::ordered_json> rows_, resumed_;
+  std::optional<InFlight> in_flight_;
+  std::string otherwise_;
   bool is_closed_ = false;  // what is there: the result file holds it
   bool keeps_ = true;
 };

@@ -149,6 +149,15 @@ Flags own_flags(Options& o) {
       {"seed", sets_number(o.bench.seed)},
       {"watch_seconds", sets_number(o.bench.watch_seconds)},
       {"row_limit", [&o](auto& f, auto& v) { o.row_limit = number<double>(f, v); }},
+      {"row_memory", [&o](auto& f, auto& v) { o.row_memory = number<double>(f, v); }},
+      {"isolate",
+       [&o](auto& f, auto& v) {
+         o.isolation = one_of<Isolation>(f, v,
+                                         {{"none", Isolation::none},
+                                          {"fault", Isolation::fault},
+                                          {"concept", Isolation::by_concept},
+                                          {"row", Isolation::row}});
+       }},
       {"profile", sets(o.bench.profile)},
       {"whole_grids", sets(o.bench.whole_grids)},
       {"keep_results", sets_given(o.bench.kept_results, "DIR: needs the name of a folder")},

@@ -12,6 +12,10 @@
 
 namespace gpubench {
 
+// Which rows share a process. `fault`: all of them, until one breaks it; those after it have a new
+// one.
+enum class Isolation { none, fault, by_concept, row };
+
 enum class Format { console, json, csv };
 
 // The unit of the times that Google Benchmark's own keys hold.
@@ -41,7 +45,11 @@ struct Options {
   std::string resumed;  // `out`, to go on with the run that has left its journal; "" for a new run
   // That a row may take [s]; 0: as long as it likes. Absent: by the kind of device.
   std::optional<double> row_limit;
-  std::string trace;  // "" for none
+  // Of the host's memory that the process may take while a row runs [bytes]; 0: as much as there
+  // is. Absent: most of what is free.
+  std::optional<double> row_memory;
+  std::optional<Isolation> isolation;  // absent: as fits the run
+  std::string trace;                   // "" for none
   Format format = Format::console;
   Format out_format = Format::json;
   Colour colour = Colour::automatic;  // of the console's table

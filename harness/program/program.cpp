@@ -3,20 +3,26 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/program/choose_rows.hpp"
 #include "harness/program/device_list.hpp"
+#include "harness/program/isolation.hpp"
 #include "harness/program/journal.hpp"
 #include "harness/program/options.hpp"
 #include "harness/program/output_file.hpp"
 #include "harness/program/suite_run.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/interrupt.hpp"
+#include "harness/system/plain_text.hpp"
 #include "harness/system/process_group.hpp"
 #include "harness/system/version.hpp"
 
@@ -88,23 +94,70 @@ void prepare_output(const Options& options) {
   }
 }
 
+// Absent: of a run in one process that writes no file, or is not the first of several.
+std::optional<Journal> journal_of(const Options& options, bool is_isolated) {
+  const bool resumes = !options.resumed.empty();
+  if (resumes && ProcessGroup::all().count() > 1) {
+    throw UsageError("--resume: a run of several processes cannot be resumed");
+  }
+  const bool is_file = !options.out.empty() && !is_written_in_place(options.out);
+  if (resumes && !is_file) {
+    throw UsageError("--resume='" + options.out + "': not a regular file, of which none is kept");
+  }
+  if (resumes) return Journal::open_left(options.out);
+  if (is_file && ProcessGroup::all().index() == 0) return Journal::open(options.out);
+  if (is_isolated) return Journal::in_memory();
+  return std::nullopt;
+}
+
+int run_rows(const Options& options, const std::vector<Instance>& rows, const char* executable,
+             Journal* journal, unsigned turn) {
+  if (turn > 0) catch_interrupts();
+  std::unique_ptr<Platform> platform;
+  try {
+    platform = open_platform(selector_of(options), options.conditions);
+  } catch (const std::exception& error) {
+    if (turn == 0) throw;
+    std::cerr << "gpubench: no further row can be run: " << plain_text(error.what()) << '\n';
+    journal->read();
+    std::cout << journal->otherwise();
+    return 1;
+  }
+  if (!options.engine.empty()) platform->use_engine(options.engine);
+  return SuiteRun(options, *platform, rows, executable, journal, turn).run();
+}
+
 }  // namespace
+
+int exit_code_of(const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const UsageError& error) {
+    std::cerr << "gpubench: " << plain_text(error.what()) << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "gpubench: " << plain_text(error.what()) << '\n';
+    return 1;
+  }
+}
 
 int run_program(int argc, char** argv) {
   ProcessGroup::start();
   const Options options = parse_options(argc, argv);
   if (answer_at_once(options)) return 0;
-  std::vector<Instance> rows = choose_rows(options);
+  const std::vector<Instance> rows = choose_rows(options);
   if (options.list_tests) {
     for (const Instance& i : rows) std::cout << i.name << '\n';
     return 0;
   }
   start_benchmark(options, argv[0]);
   prepare_output(options);
-  const std::unique_ptr<Platform> platform =
-      open_platform(selector_of(options), options.conditions);
-  if (!options.engine.empty()) platform->use_engine(options.engine);
-  return SuiteRun(options, *platform, std::move(rows), argv[0]).run();
+  const bool is_isolated = gpubench::is_isolated(options);
+  std::optional<Journal> journal = journal_of(options, is_isolated);
+  if (!is_isolated) return run_rows(options, rows, argv[0], journal ? &*journal : nullptr, 0);
+  return run_isolated(options, rows, *journal, [&](unsigned turn) {
+    return exit_code_of([&] { return run_rows(options, rows, argv[0], &*journal, turn); });
+  });
 }
 
 }  // namespace gpubench

@@ -24,10 +24,12 @@ void Progress::starts(const std::string& topic) {
   if (!on_) return;
   const double elapsed = seconds();
   std::ostringstream line;
-  line << "\r\033[K" << done_ + 1 << " of " << total_ << "  " << topic << "  " << clock(elapsed);
+  line << "\r\033[K" << passed_ + done_ + 1 << " of " << total_ << "  " << topic << "  "
+       << clock(elapsed);
   if (done_ > 0) {
     line << ", about "
-         << clock(elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_))
+         << clock(elapsed / static_cast<double>(done_) *
+                  static_cast<double>(total_ - passed_ - done_))
          << " left";
   }
   std::cerr << line.str() << std::flush;

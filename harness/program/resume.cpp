@@ -139,6 +139,12 @@ ordered_json kept_row_json(const Row& row, const Platform& platform, double elap
   return json;
 }
 
+ordered_json lost_row_json(const Row& row, double elapsed_seconds) {
+  return {{"elapsed_seconds", elapsed_seconds}, {"lost", true}, {"row", whole_row_json(row)}};
+}
+
+bool is_lost_row(const ordered_json& line) { return line.contains("lost"); }
+
 KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instances,
                    Platform& platform, const BenchSettings& settings) {
   KeptRows kept;
@@ -153,6 +159,7 @@ KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instance
         const auto instance = std::ranges::find(instances, row.name, &Instance::name);
         if (instance != instances.end()) row.law = law_of_row(*instance, platform, settings);
       }
+      kept.lost_last = is_lost_row(line) ? row.name : "";
       const std::pair key(row.name, row.repetition);
       kept.rows.insert_or_assign(key, std::move(row));
     } catch (const std::exception& error) {

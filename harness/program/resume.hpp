@@ -25,10 +25,14 @@ std::string resume_command(const nlohmann::ordered_json& run, const std::string&
 
 nlohmann::ordered_json kept_row_json(const Row& row, const Platform& platform,
                                      double elapsed_seconds);
+// Of a row that has ended its process: another one writes it.
+nlohmann::ordered_json lost_row_json(const Row& row, double elapsed_seconds);
+bool is_lost_row(const nlohmann::ordered_json& line);
 
 struct KeptRows {
   std::map<std::pair<std::string, int>, Row> rows;  // by name and repetition
   double elapsed_seconds = 0;                       // of the run when it was broken off
+  std::string lost_last;  // the row that has ended the process before this one; "": none has
 };
 // With their laws, for which bench functions are asked once more, up to what they run. UsageError:
 // a row that cannot be read.

@@ -1,8 +1,6 @@
 #include "harness/program/suite_run.hpp"
 
 #include <benchmark/benchmark.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <iostream>
@@ -11,9 +9,12 @@
 #include <utility>
 
 #include "harness/bench/run_row.hpp"
+#include "harness/program/isolation.hpp"
 #include "harness/program/output_file.hpp"
 #include "harness/program/predictions.hpp"
 #include "harness/program/result_json.hpp"
+#include "harness/system/child_processes.hpp"
+#include "harness/system/crash.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/process_group.hpp"
@@ -24,10 +25,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// That a row may take where the user does not say.
-constexpr double usual_limit_seconds = 120;
-constexpr double usual_limit_of_model_seconds = 3600;
-constexpr double budgets_in_a_row = 40;  // a row times other programs too, and rests
 // Of several processes, the one that writes is not to be ended before it has.
 constexpr double patience_of_others_seconds = 30;
 
@@ -46,17 +43,17 @@ class Collector final : public benchmark::BenchmarkReporter {
 }  // namespace
 
 SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Instance> rows,
-                   const char* executable)
+                   const char* executable, Journal* journal, unsigned turn)
     : options_(options),
       platform_(platform),
       rows_(std::move(rows)),
       is_first_(ProcessGroup::all().index() == 0),
       info_(to_console() || !is_first_ ? std::cout : std::cerr),
-      progress_(rows_.size()) {
+      progress_(rows_.size()),
+      journal_(journal),
+      turn_(turn) {
   platform_.set_explaining(!options_.explain.empty());
-  if (options_.predict && is_first_ && platform_.kind() == DeviceKind::cuda) {
-    predictions_.emplace(options_, platform_, path_of(Half::model));
-  }
+  if (!changes_process_often()) predict();
   std::size_t names = 0;
   for (const Instance& i : rows_) names = std::max(names, i.name.size() + 1);
   if (options_.repetitions > 1) names += std::string_view("_median").size();
@@ -65,19 +62,19 @@ SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Insta
 }
 
 int SuiteRun::run() {
-  open_journal();
+  begin_or_go_on();
   announce();
   register_rows();
   run_all();
+  if (has_rest_ && !interrupted_ && is_child()) hand_over_rest();
   if (interrupted_ && results_.rows.empty()) {
     info_ << "interrupted before the first row was finished: nothing written\n";
-    if (journal_) journal_->remove();
+    if (journal_ != nullptr) journal_->remove();
     return signal_exit + interrupting_signal();
   }
   const int code = conclude();
   if (device_lost_.empty()) return code;
-  std::cout.flush();
-  _exit(code);  // what would clean up after a lost device may wait for it
+  end_at_once(code);
 }
 
 // What there is of the run, to whom it may concern. Returns the exit code.
@@ -91,7 +88,7 @@ int SuiteRun::conclude() {
     return summarise();
   } catch (const std::exception& error) {
     std::cerr << "gpubench: " << error.what();
-    if (journal_) {
+    if (journal_ != nullptr && journal_->is_file()) {
       std::cerr << "; the finished rows are kept: "
                 << resume_command(journal_->run(), options_.out);
     }
@@ -100,39 +97,41 @@ int SuiteRun::conclude() {
   }
 }
 
-void SuiteRun::open_journal() {
-  const bool resumes = !options_.resumed.empty();
-  if (resumes && ProcessGroup::all().count() > 1) {
-    throw UsageError("--resume: a run of several processes cannot be resumed");
-  }
-  if (!is_first_ || options_.out.empty() || is_written_in_place(options_.out)) {
-    if (resumes) {
-      throw UsageError("--resume='" + options_.out +
-                       "': not a regular file, so no rows of it were kept");
-    }
-    return;
-  }
+void SuiteRun::begin_or_go_on() {
+  if (journal_ == nullptr) return;
   const ordered_json run = run_json(options_, results_.context, rows_);
-  if (!resumes) {
-    journal_.emplace(Journal::begin(options_.out, run));
-    return;
+  if (turn_ == 0 && options_.resumed.empty()) {
+    journal_->begin(run);
+  } else {
+    journal_->read();
+    if (journal_->run().is_null()) {
+      throw UsageError("--resume='" + options_.out + "': its journal holds no run");
+    }
+    if (turn_ == 0) {
+      check_same_run(journal_->run(), run, options_.out);
+      settle_in_flight(*journal_, rows_);
+      journal_->read();
+    }
+    kept_ = kept_rows(*journal_, rows_, platform_, options_.bench);
+    const ordered_json date = results_.context.at("date");
+    results_.context = journal_->run().at("context");
+    if (turn_ == 0) journal_->note_resumed(date);
+    for (const ordered_json& resumed : journal_->resumed()) {
+      results_.context["resumed"].push_back(resumed);
+    }
+    if (turn_ == 0) results_.context["resumed"].push_back(date);
   }
-  journal_.emplace(Journal::resume(options_.out));
-  check_same_run(journal_->run(), run, options_.out);
-  kept_ = kept_rows(*journal_, rows_, platform_, options_.bench);
-  const ordered_json date = results_.context.at("date");
-  results_.context = journal_->run().at("context");
-  results_.context["resumed"] = journal_->resumed();
-  results_.context["resumed"].push_back(date);
-  journal_->note_resumed(date);
+  static Crash unread;  // the line in the journal says enough
+  if (!is_child()) catch_crashes(unread, journal_->file(), Journal::crash_line());
 }
 
 void SuiteRun::settle_journal() {
-  if (!journal_) return;
-  if (!interrupted_ && device_lost_.empty()) {
+  if (journal_ == nullptr) return;
+  if (!interrupted_ && !has_rest_) {
     journal_->remove();
     return;
   }
+  if (!journal_->is_file()) return;
   journal_->close();
   (is_unread() ? std::cerr : info_)
       << "to finish the run: " << resume_command(journal_->run(), options_.out) << '\n';
@@ -168,9 +167,18 @@ void SuiteRun::run_once(const Instance& instance, int repetition, benchmark::Sta
 const Row* SuiteRun::take_row(const Instance& instance, int repetition) {
   std::vector<Row>& rows = results_.rows;
   Row row;
+  const auto skip = [&](const std::string& reason) {
+    row = row_of(instance);
+    row.outcome = Outcome::skipped;
+    row.reason = reason;
+    row.repetition = repetition;
+  };
   if (const auto kept = kept_.rows.find({instance.name, repetition}); kept != kept_.rows.end()) {
     row = kept->second;
-    print(row);
+    if (repetition == 0) progress_.passes();
+    const bool is_new = turn_ == 0 || kept_.lost_last == row.name;
+    is_new ? print(row) : note_said(row);
+    note_broken(row);
   } else if (gpubench::interrupted()) {
     interrupted_ = true;
     return nullptr;
@@ -180,15 +188,18 @@ const Row* SuiteRun::take_row(const Instance& instance, int repetition) {
     });
     row.repetition = repetition;
   } else if (!device_lost_.empty()) {
-    row = row_of(instance);
-    row.outcome = Outcome::skipped;
-    row.reason = device_lost_;
-    row.repetition = repetition;
+    has_rest_ = true;
+    skip(device_lost_);
+  } else if (const std::string why = why_not_again(instance); !why.empty()) {
+    skip(why);
+    keep(row);
+    print(row);
   } else {
+    run_or_hand_over(instance);
     row = new_row(instance, repetition);
     keep(row);
     print(row);  // what has been seen is not lost
-    if (row.outcome == Outcome::failed && is_device_lost()) {
+    if (row.outcome != Outcome::measured && is_device_lost()) {
       lose_device(row.name + " left the device in an error state");
     }
   }
@@ -196,27 +207,14 @@ const Row* SuiteRun::take_row(const Instance& instance, int repetition) {
   return &rows.emplace_back(std::move(row));
 }
 
-double SuiteRun::row_limit_seconds() const {
-  if (options_.row_limit) return *options_.row_limit;
-  const BenchSettings usual;
-  const BenchSettings& asked = options_.bench;
-  if (asked.profile) return 0;  // profilers and sanitizers take their time
-  const auto beyond = [](double seconds, double usually) {
-    return std::max(seconds - usually, 0.0);
-  };
-  return (modelled() ? usual_limit_of_model_seconds : usual_limit_seconds) +
-         budgets_in_a_row * beyond(asked.budget_seconds, usual.budget_seconds) +
-         budgets_in_a_row * beyond(asked.warmup_seconds, usual.warmup_seconds) +
-         beyond(asked.watch_seconds, usual.watch_seconds);
-}
-
 Row SuiteRun::new_row(const Instance& instance, int repetition) {
   if (repetition == 0) progress_.starts(instance.topic);
   running_ = &instance;
   repetition_ = repetition;
-  if (const double limit = row_limit_seconds(); limit > 0) {
-    watchdog_.begin(Watchdog::Seconds(limit + (is_first_ ? 0 : patience_of_others_seconds)));
-  }
+  if (journal_ != nullptr) journal_->note_started(instance.name, repetition);
+  double limit = row_limit_seconds();
+  if (limit > 0 && !is_first_) limit += patience_of_others_seconds;
+  watchdog_.begin(Watchdog::Seconds(limit), row_memory_bytes());
   Row row = run_row(instance, platform_, options_.bench);
   watchdog_.end();
   row.repetition = repetition;
@@ -229,42 +227,9 @@ Row SuiteRun::new_row(const Instance& instance, int repetition) {
 void SuiteRun::keep(const Row& row) {
   if (gpubench::interrupted() && !row.moments.empty()) {
     interrupted_ = true;  // it was not watched for as long as was asked: to be done again
-  } else if (journal_) {
+  } else if (journal_ != nullptr) {
     journal_->add(kept_row_json(row, platform_, elapsed_seconds()));
   }
-}
-
-void SuiteRun::lose_device(const std::string& reason) {
-  device_lost_ = "not run: " + reason;
-  std::cerr << "gpubench: " << reason << ": the remaining rows are not run\n";
-}
-
-// The watchdog's: the row that is running takes too long, and whoever runs it will not come back,
-// nor would anything that waits for the device, destructors included.
-void SuiteRun::give_up() {
-  Row row = row_of(*running_);
-  row.repetition = repetition_;
-  row.outcome = Outcome::failed;
-  std::ostringstream reason;
-  reason << "did not finish in " << row_limit_seconds()
-         << " s (--row_limit): its kernel hangs, or the machine is too slow";
-  row.reason = reason.str();
-  progress_.clear();
-  keep(row);
-  print(row);
-  unfinished_.insert(row.name);
-  lose_device(row.name + " hung");
-  results_.rows.push_back(std::move(row));
-  bool is_left = false;
-  for (const Instance& instance : rows_) {
-    for (int repetition = 0; repetition < options_.repetitions; ++repetition) {
-      if (is_left) take_row(instance, repetition);
-      is_left = is_left || (&instance == running_ && repetition == repetition_);
-    }
-  }
-  const int code = conclude();
-  std::cout.flush();
-  _exit(code);
 }
 
 void SuiteRun::run_all() {
@@ -280,8 +245,14 @@ void SuiteRun::run_all() {
   }
 }
 
+void SuiteRun::predict() {
+  if (!options_.predict || !is_first_ || modelled()) return;
+  predictions_.emplace(options_, platform_, path_of(Half::model));
+}
+
 // What was measured before the model had come to it gets its prediction now.
 void SuiteRun::await_predictions() {
+  if (changes_process_often() && device_lost_.empty()) predict();
   if (!predictions_) return;
   if (!interrupted_ && device_lost_.empty()) predictions_->finish();
   for (Row& row : results_.rows) predictions_->complete(row);

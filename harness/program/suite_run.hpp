@@ -31,8 +31,10 @@ namespace gpubench {
 
 class SuiteRun {
  public:
+  // `journal`: nullptr where none is kept. `turn`: how many processes have run rows before this
+  // one.
   SuiteRun(const Options& options, Platform& platform, std::vector<Instance> rows,
-           const char* executable);
+           const char* executable, Journal* journal, unsigned turn);
 
   // Returns the exit code that --help lists.
   int run();
@@ -41,13 +43,22 @@ class SuiteRun {
   static constexpr int signal_exit = 128;  // and the signal's number, as shells have it
 
   void announce();
-  void open_journal();
+  void begin_or_go_on();
   void register_rows();
   void run_once(const Instance& instance, int repetition, benchmark::State& state);
   const Row* take_row(const Instance& instance, int repetition);
   Row new_row(const Instance& instance, int repetition);
   void keep(const Row& row);
   void print(const Row& row);
+  void note_said(const Row& row);
+  void predict();
+  void run_or_hand_over(const Instance& instance);
+  bool changes_process_often() const;
+  void note_broken(const Row& row);
+  std::string why_not_again(const Instance& instance) const;
+  double row_memory_bytes() const;
+  [[noreturn]] static void end_at_once(int code);
+  [[noreturn]] void hand_over_rest();
   void run_all();
   int conclude();
   void await_predictions();
@@ -57,7 +68,7 @@ class SuiteRun {
   void settle_journal();
   int summarise();
   void lose_device(const std::string& reason);
-  [[noreturn]] void give_up();
+  [[noreturn]] void give_up(Watchdog::Over over);
   double row_limit_seconds() const;
   double elapsed_seconds() const { return kept_.elapsed_seconds + progress_.seconds(); }
 
@@ -81,12 +92,16 @@ class SuiteRun {
   std::set<std::string> unfinished_;  // skipped or failed once: their other repetitions are not run
   Progress progress_;
   bool interrupted_ = false;
-  std::optional<Journal> journal_;
-  KeptRows kept_;            // of the run that is resumed
-  std::string device_lost_;  // why no further row is run; empty: nothing is the matter
+  Journal* journal_;
+  unsigned turn_;
+  KeptRows kept_;                       // of processes before this one
+  std::map<std::string, int> broken_;   // by concept and kernel: rows that broke their process
+  const Instance* last_run_ = nullptr;  // by this process
+  std::string device_lost_;             // why no further row is run; empty: nothing is the matter
+  bool has_rest_ = false;               // some row was not run for that reason
   const Instance* running_ = nullptr;
   int repetition_ = 0;  // of the row that is running
-  Watchdog watchdog_{[this] { give_up(); }};
+  Watchdog watchdog_{[this](Watchdog::Over over) { give_up(over); }};
 };
 
 }  // namespace gpubench

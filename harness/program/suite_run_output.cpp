@@ -48,13 +48,24 @@ std::string report_of(const Options& options) {
 }  // namespace
 
 void SuiteRun::announce() {
+  if (turn_ > 0) return;  // another process has
   const char* why = std::getenv(modelled_because);
   if (why != nullptr && modelled() && is_first_) {
     std::cerr << "gpubench: " << why << ": every figure below is MODELLED for "
               << platform_.device().name() << ", not measured\n";
   }
+  for (const std::string& caveat : platform_.caveats()) {
+    if (is_first_) std::cerr << "gpubench: " << caveat << '\n';
+  }
   info_ << headline_text(results_.context);
   if (to_console()) std::cout << table_->header() << std::flush;
+}
+
+// As if print() had shown the row.
+void SuiteRun::note_said(const Row& row) {
+  if (to_console() && options_.repetitions == 1) {
+    said_grades_[row.name] = judged_so_far(row, results_.rows, platform_).graded.grade;
+  }
 }
 
 void SuiteRun::print(const Row& row) {

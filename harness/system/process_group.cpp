@@ -17,12 +17,14 @@ constexpr const char* launched_by[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX
 
 std::unique_ptr<ProcessGroup> processes = std::make_unique<ProcessGroup>();
 
-bool is_launched() {
+bool has_launcher() {
   for (const char* name : launched_by) {
     if (std::getenv(name) != nullptr) return true;
   }
   return false;
 }
+
+bool was_launched = false;
 
 #ifdef GPUBENCH_MPI
 
@@ -89,8 +91,11 @@ std::unique_ptr<ProcessGroup> join() {
 ProcessGroup& ProcessGroup::all() { return *processes; }
 
 void ProcessGroup::start() {
-  if (is_launched()) processes = join();
+  was_launched = has_launcher();
+  if (was_launched) processes = join();
 }
+
+bool ProcessGroup::is_launched() { return was_launched; }
 
 void ProcessGroup::abort(const std::string& line) {
   std::cerr << "gpubench: " << line << std::endl;

@@ -15,6 +15,8 @@ class ProcessGroup {
   // Joins the others if a launcher started this process and the program was built with MPI.
   // UsageError when it was started as one of several and cannot join them.
   static void start();
+  // Whether a launcher started this process, be it the only one.
+  static bool is_launched();
 
   virtual ~ProcessGroup() = default;
   virtual int count() const { return 1; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/system/host_memory.hpp"
+
 namespace gpubench {
 namespace {
 
@@ -10,6 +12,7 @@ using Clock = std::chrono::steady_clock;
 // Between two looks at the clock. A longer gap is not the work's: the process was stopped.
 constexpr Watchdog::Seconds look{0.25};
 constexpr Watchdog::Seconds longest_gap = 4 * look;
+constexpr Watchdog::Seconds for_ever{1e9};
 
 }  // namespace
 
@@ -22,10 +25,12 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Watchdog::begin(Seconds limit) {
+void Watchdog::begin(Seconds limit, double bytes) {
+  if (limit.count() <= 0 && bytes <= 0) return;
   {
     const std::lock_guard lock(mutex_);
-    left_ = limit;
+    left_ = limit.count() > 0 ? limit : for_ever;
+    most_bytes_ = bytes;
   }
   if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
   changed_.notify_one();
@@ -47,7 +52,10 @@ void Watchdog::watch() {
     changed_.wait_for(lock, std::min(look, *left_));
     if (!left_) continue;
     *left_ -= std::min<Seconds>(Clock::now() - before, longest_gap);
-    if (left_->count() <= 0) overdue_();
+    if (left_->count() <= 0) overdue_(Over::time);
+    if (most_bytes_ > 0 && static_cast<double>(resident_bytes()) > most_bytes_) {
+      overdue_(Over::memory);
+    }
   }
 }
 

@@ -1,0 +1,156 @@
+#include "harness/system/child_processes.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <new>
+
+#include "harness/system/error.hpp"
+#include "harness/system/interrupt.hpp"
+
+namespace gpubench {
+
+enum ChildState { working, done, handed_over };
+
+struct ChildProcesses::Shared {
+  std::atomic<int> state = working;
+  int exit_code = 0;
+  Crash crash;
+};
+
+namespace {
+
+// In the order of their numbers, more or less; SIGPIPE is the child's own affair.
+constexpr std::array asking{SIGHUP, SIGINT, SIGTERM, SIGXCPU};
+
+volatile std::sig_atomic_t asked = 0;
+volatile pid_t child = 0;
+std::atomic<int>* my_state = nullptr;  // of this process, if it is a child
+
+void pass_on(int signal) {
+  const int why = errno;
+  if (asked == 0) asked = signal;
+  if (child > 0) pass_on_interrupt(child, signal);
+  errno = why;
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction now {};
+  if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) return;  // nohup
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+// Whom the system ends first when memory runs out: a row, not the run.
+void volunteer_for_memory() {
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  static_cast<void>(!write(file, "500", 3));
+  close(file);
+}
+
+}  // namespace
+
+bool ChildEnd::was_asked_for() const {
+  constexpr std::array others{SIGPIPE, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2};
+  return std::ranges::find(asking, signal) != asking.end() ||
+         std::ranges::find(others, signal) != others.end();
+}
+
+std::string ChildEnd::description() const {
+  if (signal == 0) return "ended with exit code " + std::to_string(early_exit);
+  std::string text = "ended by signal " + std::to_string(signal);
+  if (const char* words = strsignal(signal)) text += std::string(" (") + words + ")";
+  if (signal == SIGKILL) text += ", as the system does when memory runs out";
+  return text;
+}
+
+ChildProcesses::ChildProcesses() {
+  void* const page =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) throw UsageError("cannot share memory: " + system_reason());
+  shared_ = new (page) Shared;
+}
+
+ChildProcesses::~ChildProcesses() { munmap(shared_, sizeof(Shared)); }
+
+ChildEnd ChildProcesses::run(const std::function<int()>& work) {
+  new (shared_) Shared;
+  for (std::ostream* stream : {&std::cout, &std::cerr}) stream->flush();
+  std::fflush(nullptr);
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  for (const int signal : asking) handle(signal, pass_on);
+  handle(SIGPIPE, SIG_IGN);
+  const pid_t parent = getpid();
+  child = fork();
+  if (child == 0) {
+    for (const int signal : asking) handle(signal, SIG_DFL);
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(SIGPIPE, &action, nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    volunteer_for_memory();
+    my_state = &shared_->state;
+    catch_crashes(shared_->crash, -1, "");
+    if (asked != 0) request_interrupt(asked);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    shared_->exit_code = work();
+    std::cout.flush();
+    shared_->state = done;
+    std::exit(shared_->exit_code);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) {
+    throw UsageError("cannot start a process for the rows: " + system_reason() +
+                     "; --isolate=none runs them in this one");
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  ChildEnd end;
+  const int state = shared_->state;
+  end.handed_over = state == ChildState::handed_over;
+  if (state == done) end.exit_code = shared_->exit_code;
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end.early_exit = WEXITSTATUS(status);
+  end.crash = shared_->crash;
+  return end;
+}
+
+int ChildProcesses::asked_by() { return asked; }
+
+void ChildProcesses::end_by(int signal) {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  raise(signal);
+  std::_Exit(128 + signal);  // not reached: nothing blocks it
+}
+
+bool is_child() { return my_state != nullptr; }
+
+void hand_over() {
+  std::cout.flush();
+  *my_state = handed_over;
+  _exit(0);
+}
+
+}  // namespace gpubench

@@ -1,0 +1,51 @@
+// Work in a process of its own: what ends that process does not end this one.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "harness/system/crash.hpp"
+
+namespace gpubench {
+
+// How a child ended.
+struct ChildEnd {
+  std::optional<int> exit_code;  // it has done its work; absent: it has not
+  bool handed_over = false;      // the rest is for another child
+  int signal = 0;                // that ended it before it was done
+  int early_exit = 0;            // without a signal: what it exited with before it was done
+  Crash crash;
+
+  bool was_asked_for() const;       // somebody sent a signal that asks a program to end
+  std::string description() const;  // "ended by signal 11 (Segmentation fault)"
+};
+
+class ChildProcesses {
+ public:
+  // UsageError: no memory can be shared with them.
+  ChildProcesses();
+  ~ChildProcesses();
+  ChildProcesses(const ChildProcesses&) = delete;
+  ChildProcesses& operator=(const ChildProcesses&) = delete;
+
+  // Forks, calls `work` in the new process and waits for its end. Signals that ask this process to
+  // end are passed on to it; it ends when this process does. To be called before there are threads.
+  // UsageError: no process can be started.
+  ChildEnd run(const std::function<int()>& work);
+  // The first signal that asked this process to end; 0: none.
+  static int asked_by();
+  // Ends this process by a signal that has ended its child.
+  [[noreturn]] static void end_by(int signal);
+
+ private:
+  struct Shared;
+  Shared* shared_;
+};
+
+// Whether this process is one.
+bool is_child();
+// Ends this child; another is to go on where it stopped.
+[[noreturn]] void hand_over();
+
+}  // namespace gpubench
