@@ -176,7 +176,7 @@ def broken_off(folder: Path) -> Path:
     """A result file whose run has lost its device, with a journal of what was done."""
     out = folder / "run.json"
     faulty = f"--conditions={CONDITIONS / 'faulty.json'}"
-    assert run(MODEL, ROWS, faulty, f"--benchmark_out={out}").returncode == 1
+    assert run(MODEL, ROWS, faulty, "--isolate=none", f"--benchmark_out={out}").returncode == 1
     return out
 
 
@@ -258,10 +258,10 @@ def test_rows_of_a_killed_run_are_set_aside_not_overwritten(tmp_path: Path, whol
 
 
 def lost(folder: Path, profile: str, *flags: str) -> tuple[list[dict], Sequence[str]]:
-    """The rows of a run that loses its device, and what it says of that."""
+    """The rows of a run in one process that loses its device, and what it says of that."""
     out = folder / "run.json"
     conditions = f"--conditions={CONDITIONS / profile}.json"
-    done = run(MODEL, ROWS, conditions, *flags, f"--benchmark_out={out}")
+    done = run(MODEL, ROWS, "--isolate=none", conditions, *flags, f"--benchmark_out={out}")
     assert done.returncode == 1
     said = [line for line in done.stderr.splitlines() if line.startswith("gpubench: ")]
     rows = valid(out)["benchmarks"]

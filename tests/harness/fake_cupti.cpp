@@ -2,6 +2,7 @@
 // driver's as a profiler sees it.
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 namespace {
 
@@ -14,17 +15,21 @@ struct CallbackData {
 };
 using Callback = void (*)(void* user, int domain, std::uint32_t id, const void* data);
 
-constexpr int success = 0, multiple_subscribers = 39, driver_api = 1;
+constexpr int unknown = 999, success = 0, multiple_subscribers = 39, driver_api = 1;
 int the_subscriber;
 Callback callback = nullptr;
 void* user = nullptr;
 bool enabled = false;
+int failing_call = 0, calls = 0;
+
+bool fails_now() { return ++calls == failing_call; }
 
 }  // namespace
 
 extern "C" {
 
 int cuptiSubscribe(void** subscriber, Callback function, void* data) {
+  if (fails_now()) return unknown;
   if (callback != nullptr) return multiple_subscribers;
   *subscriber = &the_subscriber;
   callback = function;
@@ -33,14 +38,25 @@ int cuptiSubscribe(void** subscriber, Callback function, void* data) {
 }
 
 int cuptiEnableDomain(std::uint32_t on, void* subscriber, int domain) {
+  if (fails_now()) return unknown;
   enabled = on == 1 && subscriber == &the_subscriber && domain == driver_api;
   return success;
 }
 
 int cuptiUnsubscribe(void*) {
+  if (fails_now()) return unknown;
   callback = nullptr;
   enabled = false;
   return success;
+}
+
+// Makes the call of this number from now on fail; returns how many there were before. Forgets a
+// subscriber.
+int fake_cupti_fail(int call) {
+  callback = nullptr;
+  enabled = false;
+  failing_call = call;
+  return std::exchange(calls, 0);
 }
 
 void fake_cupti_call(const char* function, const char* symbol) {

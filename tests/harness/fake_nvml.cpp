@@ -11,6 +11,8 @@ extern "C" {
 
 FakeNvml fake_nvml_state;
 
+static bool fails_now() { return ++fake_nvml_state.calls == fake_nvml_state.failing_call; }
+
 // Stands for a device: whoever asks must hand back what the look-up gave out.
 static int the_device;
 
@@ -20,11 +22,13 @@ static int checked(const void* device, int status) {
 }
 
 int nvmlInit_v2() {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   if (fake_nvml_state.init_status == gpubench::fake_nvml_success) ++fake_nvml_state.started;
   return fake_nvml_state.init_status;
 }
 
 int nvmlShutdown() {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   ++fake_nvml_state.shutdowns;
   if (fake_nvml_state.started <= 0) return gpubench::fake_nvml_uninitialized;
   --fake_nvml_state.started;
@@ -43,13 +47,15 @@ const char* nvmlErrorString(int status) {
 }
 
 int nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   std::snprintf(version, length, "%s", "580.65.06");
   return fake_nvml_state.driver_version_status;
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* pci_bus_id, void** device) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   if (fake_nvml_state.started <= 0) return gpubench::fake_nvml_uninitialized;
-  if (std::strcmp(pci_bus_id, gpubench::fake_nvml_pci_bus_id) != 0) {
+  if (std::strcmp(pci_bus_id, fake_nvml_state.pci_bus_id) != 0) {
     return gpubench::fake_nvml_not_found;
   }
   *device = &the_device;
@@ -57,6 +63,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* pci_bus_id, void** device) {
 }
 
 int nvmlDeviceGetClockInfo(void* device, int domain, unsigned* megahertz) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   constexpr int sm = 1;
   if (domain != sm) return gpubench::fake_nvml_invalid_argument;
   *megahertz = fake_nvml_state.sm_clock_mhz;
@@ -64,6 +71,7 @@ int nvmlDeviceGetClockInfo(void* device, int domain, unsigned* megahertz) {
 }
 
 int nvmlDeviceGetTemperature(void* device, int sensor, unsigned* celsius) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   constexpr int gpu_die = 0;
   if (sensor != gpu_die) return gpubench::fake_nvml_invalid_argument;
   *celsius = fake_nvml_state.temperature_c;
@@ -71,6 +79,7 @@ int nvmlDeviceGetTemperature(void* device, int sensor, unsigned* celsius) {
 }
 
 int nvmlDeviceGetP2PStatus(void* device, void* peer, int capability, int* status) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   constexpr int nvlink = 2;
   if (capability != nvlink) return gpubench::fake_nvml_invalid_argument;
   *status = fake_nvml_state.nvlink_status;
@@ -79,6 +88,7 @@ int nvmlDeviceGetP2PStatus(void* device, void* peer, int capability, int* status
 }
 
 int nvmlDeviceGetTopologyCommonAncestor(void* device, void* peer, int* level) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *level = fake_nvml_state.common_ancestor;
   const int mine = checked(device, fake_nvml_state.topology_status);
   return mine != gpubench::fake_nvml_success ? mine : checked(peer, mine);
@@ -87,6 +97,7 @@ int nvmlDeviceGetTopologyCommonAncestor(void* device, void* peer, int* level) {
 #ifdef FAKE_NVML_OLD
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* mask) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *mask = fake_nvml_state.reasons;
   return checked(device, fake_nvml_state.reasons_status);
 }
@@ -94,11 +105,13 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* 
 #else
 
 int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* mask) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *mask = fake_nvml_state.reasons;
   return checked(device, fake_nvml_state.reasons_status);
 }
 
 int nvmlDeviceGetMaxClockInfo(void* device, int domain, unsigned* megahertz) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   constexpr int sm = 1;
   if (domain != sm) return gpubench::fake_nvml_invalid_argument;
   *megahertz = fake_nvml_state.max_sm_clock_mhz;
@@ -106,39 +119,46 @@ int nvmlDeviceGetMaxClockInfo(void* device, int domain, unsigned* megahertz) {
 }
 
 int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   std::snprintf(text, length, "%s", "GPU-5ca1ab1e");
   return checked(device, fake_nvml_state.state_status);
 }
 
 int nvmlDeviceGetEccMode(void* device, int* now, int* later) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *now = 1;
   *later = 0;
   return checked(device, fake_nvml_state.state_status);
 }
 
 int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* lanes) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *lanes = 8;
   return checked(device, fake_nvml_state.state_status);
 }
 
 int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* lanes) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *lanes = 16;
   return checked(device, fake_nvml_state.state_status);
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *milliwatts = 500'000;
   return checked(device, fake_nvml_state.state_status);
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* infos) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   constexpr int insufficient_size = 7;
-  const bool has_room = infos != nullptr && *count >= 2;
-  *count = 2;
+  const bool has_room = infos != nullptr && *count >= fake_nvml_state.processes;
+  *count = fake_nvml_state.processes;
   return checked(device, has_room ? fake_nvml_state.state_status : insufficient_size);
 }
 
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
   *milliwatts = fake_nvml_state.power_mw;
   return checked(device, fake_nvml_state.power_status);
 }

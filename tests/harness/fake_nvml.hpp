@@ -13,6 +13,8 @@ inline constexpr int fake_nvml_no_permission = 4;
 inline constexpr int fake_nvml_not_found = 6;
 inline constexpr int fake_nvml_driver_not_loaded = 9;
 
+inline constexpr int fake_nvml_unknown = 999;
+
 inline constexpr const char* fake_nvml_pci_bus_id = "0000:1b:00.0";
 
 struct FakeNvml {
@@ -33,6 +35,11 @@ struct FakeNvml {
   unsigned long long reasons = 0x4;
   int nvlink_status = 1;     // nvmlGpuP2PStatus_t: not supported by the chip set
   int common_ancestor = 30;  // nvmlGpuTopologyLevel_t: a host bridge
+
+  int failing_call = 0;  // this one, the first is 1, fails with fake_nvml_unknown; 0: none
+  int calls = 0;         // so far, of all functions
+  const char* pci_bus_id = fake_nvml_pci_bus_id;
+  unsigned processes = 2;
 
   int started = 0;  // successful nvmlInit_v2 less nvmlShutdown
   int shutdowns = 0;

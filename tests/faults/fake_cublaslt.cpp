@@ -1,0 +1,101 @@
+// cuBLASLt's entry points without a GPU: every multiplication has two algorithms and takes no time.
+#include "tests/faults/fake_cublaslt.hpp"
+
+#include <cstring>
+
+using gpubench::fake_cublaslt;
+
+namespace {
+
+cublasStatus_t answer(const char* function) {
+  if (++fake_cublaslt.calls != fake_cublaslt.failing_call) return CUBLAS_STATUS_SUCCESS;
+  fake_cublaslt.failed = function;
+  return fake_cublaslt.failure;
+}
+
+// A handle that leads nowhere, if the call does not fail.
+template <class Handle>
+cublasStatus_t make(const char* function, Handle* handle) {
+  static char somewhere;
+  const cublasStatus_t status = answer(function);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  *handle = reinterpret_cast<Handle>(&somewhere);
+  ++fake_cublaslt.made;
+  return status;
+}
+
+cublasStatus_t destroy(const char* function) {
+  --fake_cublaslt.made;
+  return answer(function);
+}
+
+}  // namespace
+
+const char* cublasLtGetStatusString(cublasStatus_t) { return "CUBLAS_STATUS_INTERNAL_ERROR"; }
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) { return make(__func__, handle); }
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return destroy(__func__); }
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t,
+                                        cudaDataType_t) {
+  return make(__func__, made);
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t) { return destroy(__func__); }
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t,
+                                              const void*, std::size_t) {
+  return answer(__func__);
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaDataType_t,
+                                          std::uint64_t, std::uint64_t, std::int64_t) {
+  return make(__func__, made);
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t) { return destroy(__func__); }
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t,
+                                                cublasLtMatrixLayoutAttribute_t, const void*,
+                                                std::size_t) {
+  return answer(__func__);
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) {
+  return make(__func__, made);
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
+  return destroy(__func__);
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, std::size_t) {
+  return answer(__func__);
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int most,
+                                              cublasLtMatmulHeuristicResult_t found[], int* count) {
+  const cublasStatus_t status = answer(__func__);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  *count = most < 2 ? most : 2;
+  for (int i = 0; i < *count; ++i) found[i] = {{i}, 1024, CUBLAS_STATUS_SUCCESS, 1.5f};
+  return status;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t*,
+                                                    cublasLtMatmulAlgoConfigAttributes_t,
+                                                    void* value, std::size_t bytes, std::size_t*) {
+  std::memset(value, 0, bytes);
+  return answer(__func__);
+}
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t*,
+                                                 cublasLtMatmulAlgoCapAttributes_t, void* value,
+                                                 std::size_t bytes, std::size_t*) {
+  std::memset(value, 0, bytes);
+  return answer(__func__);
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t, const void*, const void*,
+                              cublasLtMatrixLayout_t, const void*, cublasLtMatrixLayout_t,
+                              const void*, const void*, cublasLtMatrixLayout_t, void*,
+                              cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t*, void*,
+                              std::size_t, cudaStream_t) {
+  return answer(__func__);
+}
+
+cudaError_t cudaMemset2DAsync(void*, std::size_t, int, std::size_t, std::size_t, cudaStream_t) {
+  return cudaErrorNotSupported;
+}

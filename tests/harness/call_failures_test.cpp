@@ -1,0 +1,144 @@
+// Every call of NVML, CUPTI and cuBLASLt made to fail once.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "harness/evidence/cupti.hpp"
+#include "harness/evidence/evidence.hpp"
+#include "harness/platform/platform.hpp"
+#include "tests/faults/fake_cublaslt.hpp"
+#include "tests/harness/fake_nvml.hpp"
+
+// The GPU's, by the name that it is built under for tests.
+#define Gemm CublasLtGemm
+#include "harness/platform/gemm.hpp"
+#undef Gemm
+
+namespace gpubench {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CallFailures, OfNvmlLeaveOneFigureAbsent) {
+  void* const library = dlopen(FAKE_NVML_PATH, RTLD_NOW);
+  auto* const fake = static_cast<FakeNvml*>(dlsym(library, "fake_nvml_state"));
+  ASSERT_NE(fake, nullptr);
+  // How many figures there are, and whether a monitor opened; one line says why not.
+  const auto figures = [&](int failing) {
+    *fake = {};
+    fake->failing_call = failing;
+    std::string why;
+    const auto monitor = open_health_monitor(fake_nvml_pci_bus_id, &why, FAKE_NVML_PATH);
+    EXPECT_EQ(monitor == nullptr, !why.empty());
+    EXPECT_EQ(why.find('\n'), std::string::npos);
+    if (monitor == nullptr) return -1;
+    const HealthSample sample = monitor->sample();
+    const DeviceState state = monitor->state();
+    return int{sample.sm_clock_hz.has_value()} + sample.power_w.has_value() +
+           sample.temperature_c.has_value() + sample.reasons.has_value() +
+           monitor->max_sm_clock_hz().has_value() + monitor->driver_version().has_value() +
+           state.uuid.has_value() + state.ecc.has_value() + state.pcie_width.has_value() +
+           state.pcie_width_max.has_value() + state.power_limit_w.has_value() +
+           state.processes.has_value();
+  };
+  const int all = figures(0);
+  const int calls = fake->calls;
+  EXPECT_EQ(all, 12);
+  int without_monitor = 0;
+  for (int call = 1; call < calls; ++call) {  // the last is the shutdown, which tells nothing
+    const int left = figures(call);
+    EXPECT_TRUE(left == -1 || left == all - 1) << "call " << call << ": " << left;
+    without_monitor += left == -1;
+  }
+  EXPECT_EQ(without_monitor, 2) << "the start and the look for the device";
+  EXPECT_EQ(figures(calls), all);
+  RecordProperty("fault", "each of " + std::to_string(calls) + " calls of NVML");
+  RecordProperty("outcome", "one figure is absent, or all where NVML does not start");
+  dlclose(library);
+}
+
+TEST(CallFailures, OfCuptiLeaveNoNameAndNobodyListening) {
+  void* const library = dlopen(FAKE_CUPTI_PATH, RTLD_NOW);
+  const auto fail = reinterpret_cast<int (*)(int)>(dlsym(library, "fake_cupti_fail"));
+  const auto call =
+      reinterpret_cast<void (*)(const char*, const char*)>(dlsym(library, "fake_cupti_call"));
+  const auto names = [&] {
+    return launched_kernels([&] { call("cuLaunchKernel", "own"); }, FAKE_CUPTI_PATH);
+  };
+  fail(0);
+  ASSERT_EQ(names().size(), 1U);
+  const int calls = fail(1);
+  EXPECT_EQ(calls, 3);
+  EXPECT_TRUE(names().empty());
+  fail(2);
+  EXPECT_TRUE(names().empty());
+  fail(3);  // it stays subscribed
+  EXPECT_EQ(names().size(), 1U);
+  call("cuLaunchKernel", "later");
+  fail(0);
+  RecordProperty("fault", "each of " + std::to_string(calls) + " calls of CUPTI");
+  RecordProperty("outcome", "the row's kernels are not named");
+}
+
+// Makes and tunes a multiplication and queues it.
+void multiply() {
+  CublasLtGemm gemm(GemmShape{.m = 16, .n = 16, .k = 16, .lda = 16, .ldb = 16, .ldd = 16});
+  gemm.tune(nullptr, nullptr, nullptr, 2);
+  gemm.queue(nullptr, nullptr, nullptr, nullptr);
+}
+
+class CublasLt : public testing::Test {
+ protected:
+  ~CublasLt() override { fake_cublaslt = {}; }
+  std::unique_ptr<Platform> platform_ = open_platform("h200-sxm");
+};
+
+TEST_F(CublasLt, EveryCallThatFailsIsNamedAndLeavesNoHandle) {
+  fake_cublaslt = {};
+  multiply();
+  const int calls = fake_cublaslt.calls;
+  ASSERT_GT(calls, 20);
+  int thrown = 0;
+  for (int call = 1; call <= calls; ++call) {
+    fake_cublaslt = {.failing_call = call};
+    try {
+      multiply();
+      EXPECT_THAT(fake_cublaslt.failed, HasSubstr("Destroy")) << "call " << call;
+    } catch (const std::exception& error) {
+      ++thrown;
+      EXPECT_THAT(error.what(), HasSubstr(fake_cublaslt.failed));
+      EXPECT_THAT(error.what(), HasSubstr("CUBLAS_STATUS_INTERNAL_ERROR"));
+    }
+    EXPECT_EQ(fake_cublaslt.made, 0) << "after call " << call << ", " << fake_cublaslt.failed;
+  }
+  EXPECT_GT(thrown, 20);
+  RecordProperty("fault", "each of " + std::to_string(calls) + " calls of cuBLASLt");
+  RecordProperty("outcome", "the row fails, and names the call");
+}
+
+TEST_F(CublasLt, AShapeThatItRefusesIsNoFailure) {
+  for (const auto refusal :
+       {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_ARCH_MISMATCH}) {
+    int refused = 0;
+    for (int call = 1; call <= 40; ++call) {
+      fake_cublaslt = {.failing_call = call, .failure = refusal};
+      try {
+        multiply();
+      } catch (const GemmUnavailable&) {
+        EXPECT_EQ(fake_cublaslt.failed, "cublasLtMatmulAlgoGetHeuristic");
+        ++refused;
+      } catch (const std::runtime_error&) {
+      }
+    }
+    EXPECT_EQ(refused, 2) << "when it is made and when it is tuned";
+  }
+  RecordProperty("fault", "cuBLASLt has no algorithm");
+  RecordProperty("outcome", "the row is skipped");
+}
+
+}  // namespace
+}  // namespace gpubench
