@@ -3,13 +3,14 @@
 // Expected  Each rung adds one idea to the rung before it, and the limit moves from L1 to shared
 //           memory to arithmetic. `naive`: a warp's load of A touches 32 rows, all in one bank, so
 //           a multiply-add takes 33 passes of L1. `coalesced`: neighbouring lanes take neighbouring
-//           elements of a row of D, so it takes 2 passes, and 132 bytes from L2. `shared_tile`: 2
-//           passes of shared memory, and 8 bytes from L2. `register_1d`: eight elements per thread,
-//           so 9 loads serve 8 multiply-adds. `register_2d`: 8 x 8 elements, so 16 loads serve 64.
-//           `vectorised`: 4 loads of 16 bytes serve 64, so multiply-adds are the limit.
-//           `double_buffered`: the next tile loads at the same time. In bf16, the warps of
-//           `mma_sync` load the data that they multiply; those of `wgmma_tma` neither load nor
-//           wait. `library` is the fastest of cuBLASLt's first 16 algorithms.
+//           elements of a row of D, so it takes 2 passes, and 132 bytes from L2. `shared_tile`:
+//           1.25 loads from shared memory, because one load brings four k of A, and 8 bytes from
+//           L2. `register_1d`: eight elements per thread, so 3 loads serve 8 multiply-adds.
+//           `register_2d`: 8 x 8 elements, so 16 loads serve 64. `vectorised`: 4 loads of 16 bytes
+//           serve 64, so multiply-adds are the limit. `double_buffered`: the next tile loads at the
+//           same time. In bf16, the warps of `mma_sync` load the data that they multiply; those of
+//           `wgmma_tma` neither load nor wait. `library` is the fastest of cuBLASLt's first 16
+//           algorithms.
 // Units     m = n = k [elements]. tile_intensity is the FLOP per byte that blocks request from
 //           memory, whichever cache serves the request. It is 0.25 without tiles, mn / 2(m + n)
 //           with tiles of m x n in fp32, and twice that in bf16. (arithmetic_intensity, as in all
@@ -51,11 +52,13 @@ Law law_of(const Bench& bench, const Tiles& tiles, const Step& step) {
   // Where rows do not begin at lines, what straight loads cost is another question.
   if (tiles.block_k == 1 && size_of(bench) % warp != 0) return {};
   const double issued = *schedulers * *clock * *sms;
+  const double requests =
+      device.find("global_requests_per_clock_per_sm").value_or(1) * *clock * *sms;
   const double share = useful_share(size_of(bench), tiles, *sms);
   constexpr double wavefront_bytes = 128;
   const char* const moved = tiles.block_k == 1 ? "l1" : "shared";
   return [=](const Roofs& roofs) {
-    const Rates rates{issued, roofs.at(moved) / wavefront_bytes, roofs.at("l2")};
+    const Rates rates{issued, requests, roofs.at(moved) / wavefront_bytes, roofs.at("l2")};
     return share * std::min(step_flops(step, rates), roofs.at("fp32"));
   };
 }
@@ -113,11 +116,11 @@ void coalesced(Bench& bench) {
   fp32_rung(bench, coalesced_tiles, {1, 2, 2, 132}, 256, element_a_thread<true>);
 }
 void shared_tile(Bench& bench) {
-  const Step step = staged_step(shared_tile_tiles, 1, 2, 2, 1);
+  const Step step = staged_step(shared_tile_tiles, 1, 1.25, 1.5, 1);
   fp32_rung(bench, shared_tile_tiles, step, {side, side}, gemm_ladder::shared_tile);
 }
 void register_1d(Bench& bench) {
-  const Step step = staged_step(register_1d_tiles, 8, 9, 9, 1);
+  const Step step = staged_step(register_1d_tiles, 8, 3, 5, 1);
   fp32_rung(bench, register_1d_tiles, step, register_1d_tiles.threads, gemm_ladder::register_1d);
 }
 void register_2d(Bench& bench) {
@@ -125,11 +128,11 @@ void register_2d(Bench& bench) {
   fp32_rung(bench, tiles_of_128, step, tile_threads, gemm_ladder::register_2d);
 }
 void vectorised(Bench& bench) {
-  const Step step = staged_step(tiles_of_128, 64, 4, 16, 2);
+  const Step step = staged_step(tiles_of_128, 64, 4, 12, 2);
   fp32_rung(bench, tiles_of_128, step, tile_threads, gemm_ladder::vectorised);
 }
 void double_buffered(Bench& bench) {
-  const Step step = staged_step(tiles_of_128, 64, 4, 16, 2);
+  const Step step = staged_step(tiles_of_128, 64, 4, 12, 2);
   fp32_rung(bench, tiles_of_128, step, tile_threads, gemm_ladder::double_buffered);
 }
 

@@ -19,7 +19,8 @@ namespace gemm_ladder {
 
 // What a warp does for one k of its elements of D, by the source: multiply-adds, other instructions
 // (loads, and its share of what brings tiles to shared memory), wavefronts of shared memory (where
-// there are no tiles, of L1), and bytes that come from L2.
+// there are no tiles, of L1; wide loads of which neighbouring lanes want the same return packed, by
+// half as many), and bytes that come from L2.
 struct Step {
   double fmas, others, wavefronts, l2_bytes;
 };
@@ -41,13 +42,13 @@ constexpr double tile_intensity(const Tiles& tiles, double element_bytes) {
 
 // What a device does in a second, all SMs together.
 struct Rates {
-  double instructions, wavefronts, l2_bytes;
+  double instructions, requests, wavefronts, l2_bytes;  // requests: to memory of either kind
 };
 // FLOP/s at which the slowest of them lets the steps through.
 constexpr double step_flops(const Step& step, const Rates& rates) {
   const double seconds =
-      std::max({(step.fmas + step.others) / rates.instructions, step.wavefronts / rates.wavefronts,
-                step.l2_bytes / rates.l2_bytes});
+      std::max({(step.fmas + step.others) / rates.instructions, step.others / rates.requests,
+                step.wavefronts / rates.wavefronts, step.l2_bytes / rates.l2_bytes});
   return 2 * warp * step.fmas / seconds;
 }
 

@@ -40,16 +40,16 @@ inline constexpr Tiles coalesced_tiles{1, 256, 1, 256, true};
 
 // --- an element per thread, from tiles in shared memory ---
 
-// A's tiles lie by columns in all rungs from here on: what a warp reads of one has one k, and no
-// compiler makes one load of several k. Four more elements a column (of the tile of 32: one), so
-// that a warp stores eight k of four rows each to 32 banks.
+// All lanes of a warp need the same rows of A here, and a compiler that finds several k of one side
+// by side loads them at once. So does the source: four k of A by one load.
+inline constexpr unsigned k_at_once = 4;
 
 inline constexpr unsigned side = 32;
 inline constexpr Tiles shared_tile_tiles{side, side, side, side* side, true};
 
 static __global__ void __launch_bounds__(side* side)
     shared_tile(const float* a, const float* b, float* d, unsigned m, unsigned n, unsigned k) {
-  __shared__ float tile_a[side][side + 1], tile_b[side][side];
+  __shared__ __align__(16) float tile_a[side][side], tile_b[side][side];
   const unsigned x = threadIdx.x, y = threadIdx.y;
   const unsigned row = blockIdx.y * side + y, column = blockIdx.x * side + x;
   float sum = 0;
@@ -57,11 +57,17 @@ static __global__ void __launch_bounds__(side* side)
     float from_a = 0, from_b = 0;  // beyond an edge
     if (row < m && done + x < k) from_a = a[std::size_t{row} * k + done + x];
     if (column < n && done + y < k) from_b = b[std::size_t{done + y} * n + column];
-    tile_a[x][y] = from_a;
+    tile_a[y][x] = from_a;
     tile_b[y][x] = from_b;
     __syncthreads();
 #pragma unroll
-    for (unsigned i = 0; i < side; ++i) sum = fmaf(tile_a[i][y], tile_b[i][x], sum);
+    for (unsigned i = 0; i < side; i += k_at_once) {
+      const float4 of_a = *reinterpret_cast<const float4*>(&tile_a[y][i]);
+      sum = fmaf(of_a.x, tile_b[i][x], sum);
+      sum = fmaf(of_a.y, tile_b[i + 1][x], sum);
+      sum = fmaf(of_a.z, tile_b[i + 2][x], sum);
+      sum = fmaf(of_a.w, tile_b[i + 3][x], sum);
+    }
     __syncthreads();
   }
   if (row < m && column < n) d[std::size_t{row} * n + column] = sum;
@@ -75,7 +81,7 @@ static __global__ void __launch_bounds__(register_1d_tiles.threads)
     register_1d(const float* a, const float* b, float* d, unsigned n, unsigned k) {
   constexpr unsigned rows = register_1d_tiles.block_m, depth = register_1d_tiles.block_k;
   constexpr unsigned each = 8, apart = rows / each;
-  __shared__ float tile_a[depth][rows + 4], tile_b[depth][warp];
+  __shared__ __align__(16) float tile_a[rows][depth], tile_b[depth][warp];
   const unsigned t = threadIdx.x, x = t % warp;
   const unsigned y = t / warp;  // the first of the thread's rows, which are `apart` rows apart
   const unsigned row = blockIdx.y * rows, column = blockIdx.x * warp + x;
@@ -86,17 +92,26 @@ static __global__ void __launch_bounds__(register_1d_tiles.threads)
     const float of_a = *from_a, lower = from_a[std::size_t{rows / 2} * k], of_b = *from_b;
     from_a += depth;
     from_b += std::size_t{depth} * n;
-    tile_a[t % depth][t / depth] = of_a;
-    tile_a[t % depth][t / depth + rows / 2] = lower;
+    tile_a[t / depth][t % depth] = of_a;
+    tile_a[t / depth + rows / 2][t % depth] = lower;
     tile_b[y][x] = of_b;
     __syncthreads();
 #pragma unroll
-    for (unsigned i = 0; i < depth; ++i) {
-      const float factor[1] = {tile_b[i][x]};
-      float factors[each];
+    for (unsigned i = 0; i < depth; i += k_at_once) {
+      __align__(16) float of_rows[each][k_at_once];
 #pragma unroll
-      for (unsigned r = 0; r < each; ++r) factors[r] = tile_a[i][y + apart * r];
-      add_outer_product(sums, factors, factor);
+      for (unsigned r = 0; r < each; ++r) {
+        *reinterpret_cast<float4*>(of_rows[r]) =
+            *reinterpret_cast<const float4*>(&tile_a[y + apart * r][i]);
+      }
+#pragma unroll
+      for (unsigned j = 0; j < k_at_once; ++j) {
+        const float factor[1] = {tile_b[i + j][x]};
+        float factors[each];
+#pragma unroll
+        for (unsigned r = 0; r < each; ++r) factors[r] = of_rows[r][j];
+        add_outer_product(sums, factors, factor);
+      }
     }
     __syncthreads();
   }
@@ -107,6 +122,9 @@ static __global__ void __launch_bounds__(register_1d_tiles.threads)
 }
 
 // --- eight by eight elements per thread ---
+
+// A's tiles lie by columns from here on: what a warp reads of one has one k. Four more elements a
+// column, so that a warp stores eight k of four rows each to 32 banks.
 
 inline constexpr unsigned tile = 128, depth = 8, each = 8, tile_threads = 256;
 inline constexpr unsigned column_of_a = tile + 4;  // of shared memory

@@ -125,11 +125,11 @@ class Rung(NamedTuple):
 
 
 RUNGS = {
-    "shared_tile": Rung((32, 32, 32), 32, 1, 2 + 4 / 32, 2 + 2 / 32, requests=2),
-    "register_1d": Rung((64, 32, 8), 8, 8, 9 + 6 / 8, 9 + 3 / 8, requests=3, blocks=8),
+    "shared_tile": Rung((32, 32, 32), 32, 1, 1.25 + 4 / 32, 1.5 + 2 / 32, requests=2),
+    "register_1d": Rung((64, 32, 8), 8, 8, 3 + 6 / 8, 5 + 3 / 8, requests=3, blocks=8),
     "register_2d": Rung((128, 128, 8), 8, 64, 16 + 2, 16 + 1, requests=8),
-    "vectorised": Rung((128, 128, 8), 8, 64, 4 + 1, 16 + 1, requests=8),
-    "double_buffered": Rung((128, 128, 8), 8, 64, 4 + 1, 16 + 1, requests=8, barriers=1, copied=1),
+    "vectorised": Rung((128, 128, 8), 8, 64, 4 + 1, 12 + 1, requests=8),
+    "double_buffered": Rung((128, 128, 8), 8, 64, 4 + 1, 12 + 1, requests=8, barriers=1, copied=1),
 }
 
 

@@ -22,15 +22,19 @@ TEST_F(GemmLadderCounts, LoadsForAMultiplyAdd) {
     EXPECT_DOUBLE_EQ(per_fma(shared(Access::load).wavefronts), wavefronts);
     EXPECT_DOUBLE_EQ(shared(Access::store).wavefronts, shared(Access::store).ideal_wavefronts);
   };
+  // A load of four k of A has four wavefronts, of which two are packed away.
   expect_product(shared_tile, shared_tile_tiles, {side, side}, 64, 64, 64);
-  expect(2, 2);
+  expect(1.25, 2);
+  EXPECT_DOUBLE_EQ(per_fma(counts().packed_wavefronts), 0.5);
   expect_product(register_1d, register_1d_tiles, 256, 128, 64, 64);
-  expect(9.0 / 8, 9.0 / 8);
+  expect(3.0 / 8, 9.0 / 8);
+  EXPECT_DOUBLE_EQ(per_fma(counts().packed_wavefronts), 4.0 / 8);
   expect_product(register_2d, tiles_of_128, tile_threads, 128, 128, 64);
   expect(16.0 / 64, 16.0 / 64);
   for (const auto kernel : {vectorised, double_buffered}) {
     expect_product(kernel, tiles_of_128, tile_threads, 128, 128, 64);
     expect(4.0 / 64, 16.0 / 64);
+    EXPECT_DOUBLE_EQ(per_fma(counts().packed_wavefronts), 4.0 / 64) << "of A's: lanes share rows";
   }
 }
 

@@ -73,9 +73,10 @@ TEST_F(GemmLadderTest, EveryTileHasItsTurnAndNeighboursComeTogether) {
 
 TEST_F(GemmLadderTest, TheSlowestOfAStepDecides) {
   const Step step{64, 16, 20, 128};
-  EXPECT_DOUBLE_EQ(step_flops(step, {80, 1e9, 1e9}), 64 * 64);
-  EXPECT_DOUBLE_EQ(step_flops(step, {1e9, 10, 1e9}), 64 * 64 / 2);
-  EXPECT_DOUBLE_EQ(step_flops(step, {1e9, 1e9, 32}), 64 * 64 / 4);
+  EXPECT_DOUBLE_EQ(step_flops(step, {80, 1e9, 1e9, 1e9}), 64 * 64);
+  EXPECT_DOUBLE_EQ(step_flops(step, {1e9, 8, 1e9, 1e9}), 64 * 64 / 2);
+  EXPECT_DOUBLE_EQ(step_flops(step, {1e9, 1e9, 10, 1e9}), 64 * 64 / 2);
+  EXPECT_DOUBLE_EQ(step_flops(step, {1e9, 1e9, 1e9, 32}), 64 * 64 / 4);
   EXPECT_DOUBLE_EQ(tile_intensity(naive_tiles, 4), 0.25);
   EXPECT_DOUBLE_EQ(tile_intensity(tiles_of_128, 4), 32);
 }

@@ -125,6 +125,31 @@ TEST(Counts, WavefrontsServeEveryLaneOnceAndABankOneWord) {
   }
 }
 
+// Every lane reads `bytes` bytes at its number, shifted right by `shift`, times that.
+WarpRequest by_groups(unsigned bytes, unsigned shift) {
+  WarpRequest request = request_of(bytes, ~0u);
+  for (unsigned lane = 0; lane < 32; ++lane) request.address[lane] = (lane >> shift) * bytes;
+  return request;
+}
+
+TEST(Counts, WideLoadsOfWhatNeighboursShareReturnPacked) {
+  for (const unsigned bytes : {8u, 16u}) {
+    EXPECT_EQ(packed_wavefronts_of(by_groups(bytes, 0)), 0u) << "each lane its own";
+    for (const unsigned shift : {1u, 3u, 5u}) {
+      EXPECT_EQ(wavefronts_of(by_groups(bytes, shift)), bytes / 4);
+      EXPECT_EQ(packed_wavefronts_of(by_groups(bytes, shift)), bytes / 8) << shift;
+    }
+    WarpRequest two_apart = by_groups(bytes, 0);
+    for (unsigned lane = 0; lane < 32; ++lane) two_apart.address[lane] = (lane & ~2u) * bytes;
+    EXPECT_EQ(packed_wavefronts_of(two_apart), bytes / 8);
+    two_apart.address[7] += 4096;
+    EXPECT_EQ(packed_wavefronts_of(two_apart), 0u) << "one pair that differs";
+    two_apart.lanes &= ~(1u << 7);
+    EXPECT_EQ(packed_wavefronts_of(two_apart), bytes / 8) << "its lane is not active";
+  }
+  EXPECT_EQ(packed_wavefronts_of(by_groups(4, 5)), 0u) << "a word for all is one pass anyway";
+}
+
 TEST(Counts, ARequestOfOneLane) {
   for (const unsigned bytes : widths) {
     WarpRequest request = request_of(bytes, 1u << 17);

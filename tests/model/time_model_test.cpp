@@ -47,6 +47,29 @@ TEST_F(TimeModelTest, ARequestWaitsForItsSlowestSector) {
   EXPECT_LT(term(cold(shifted), "latency"), 0.9 * term(got, "latency"));
 }
 
+TEST_F(TimeModelTest, LoadStoreUnitsTakeRequestsToSharedMemoryToo) {
+  KernelProfile profile = even_grid();
+  AccessCounts& loads = profile.counts.at(Space::shared, Access::load);
+  loads.requests = loads.wavefronts = 1e9;
+  profile.counts.at(Space::shared, Access::store).requests = 2e9;  // by no unit of an SM's
+  profile.counts.async_copies = profile.counts.bulk_stores = 1e9;
+  const double sms = spec["sm_count"];
+  expect_bound(profile, "shared", cycles(1e9 / sms));
+  DeviceSpec narrow = device_spec("rtx-4090");
+  ASSERT_EQ(narrow["global_requests_per_clock_per_sm"], 0.5);
+  const auto at_once = [&](double wavefronts) {
+    loads.wavefronts = wavefronts;
+    profile.blocks = profile.traced_blocks = 64 * narrow["sm_count"];
+    const Prediction got = predict(profile, narrow, [](const FootprintSums&) { return 0.0; });
+    return term(got, "shared") * narrow["sm_clock_hz"] * narrow["sm_count"];
+  };
+  EXPECT_NEAR(at_once(1e9), 2e9, 1) << "two cycles each, with half the banks idle";
+  EXPECT_NEAR(at_once(2e9), 2e9, 1);
+  EXPECT_NEAR(at_once(4e9), 4e9, 1) << "the banks again";
+  profile.counts.packed_wavefronts = 1e9;
+  EXPECT_NEAR(at_once(4e9), 3e9, 1);
+}
+
 TEST_F(TimeModelTest, WritesHaveTheirOwnEfficiencyAndPartsAreReadFirst) {
   KernelProfile writes = even_grid();
   FootprintSums sums;

@@ -64,6 +64,7 @@ Counts& Counts::operator+=(const Counts& other) {
   bulk_loads += other.bulk_loads;
   bulk_stores += other.bulk_stores;
   copied_wavefronts += other.copied_wavefronts;
+  packed_wavefronts += other.packed_wavefronts;
   fragments_ahead += other.fragments_ahead;
   for (std::size_t u = 0; u < issued.size(); ++u) issued[u] += other.issued[u];
   async_loads += other.async_loads;
@@ -87,6 +88,7 @@ Counts Counts::scaled(double factor) const {
   result.bulk_loads = bulk_loads.scaled(factor);
   result.bulk_stores *= factor;
   result.copied_wavefronts *= factor;
+  result.packed_wavefronts *= factor;
   result.fragments_ahead *= factor;
   for (double& issues : result.issued) issues *= factor;
   result.async_loads *= factor;
@@ -185,13 +187,23 @@ bool is_free_of_conflicts(const WarpRequest& request) {
   return true;
 }
 
-}  // namespace
+unsigned words_of(const WarpRequest& request) {
+  return std::max(1u, bytes_of(request.event) / bank_bytes);
+}
 
-unsigned wavefronts_of(const WarpRequest& request) {
-  const unsigned bytes = bytes_of(request.event);
-  const unsigned words = std::max(1u, bytes / bank_bytes);
-  if (words == 1 && is_free_of_conflicts(request)) return 1;
-  const unsigned lanes_a_pass = warp_lanes / words;
+// Whether all active lanes whose numbers differ in that bit alone ask for the same address.
+bool pairs_agree(const WarpRequest& request, unsigned bit) {
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const std::uint32_t both = 1u << lane | 1u << (lane ^ bit);
+    if ((request.lanes & both) != both) continue;
+    if (request.address[lane] != request.address[lane ^ bit]) return false;
+  }
+  return true;
+}
+
+// Passes that serve so many lanes each, which ask for no more than 32 different words.
+unsigned passes_of(const WarpRequest& request, unsigned lanes_a_pass) {
+  const unsigned words = words_of(request);
   unsigned total = 0;
   for (unsigned first = 0; first < warp_lanes; first += lanes_a_pass) {
     // Distinct words by bank; at most 32 words in a pass.
@@ -214,9 +226,22 @@ unsigned wavefronts_of(const WarpRequest& request) {
   return total;
 }
 
+}  // namespace
+
+unsigned wavefronts_of(const WarpRequest& request) {
+  const unsigned words = words_of(request);
+  if (words == 1 && is_free_of_conflicts(request)) return 1;
+  return passes_of(request, warp_lanes / words);
+}
+
+unsigned packed_wavefronts_of(const WarpRequest& request) {
+  const unsigned words = words_of(request);
+  if (words == 1 || !(pairs_agree(request, 1) || pairs_agree(request, 2))) return 0;
+  return wavefronts_of(request) - passes_of(request, 2 * warp_lanes / words);
+}
+
 unsigned ideal_wavefronts_of(const WarpRequest& request) {
-  const unsigned words = std::max(1u, bytes_of(request.event) / bank_bytes);
-  const unsigned lanes_a_pass = warp_lanes / words;
+  const unsigned lanes_a_pass = warp_lanes / words_of(request);
   unsigned passes = 0;
   for (unsigned first = 0; first < warp_lanes; first += lanes_a_pass) {
     const std::uint32_t mask =

@@ -56,6 +56,12 @@ Sectors sectors_of(const WarpRequest& request);
 // word, to any number of lanes.  (The 8- and 16-byte rules are published for earlier parts and
 // not yet confirmed on sm_90.)
 unsigned wavefronts_of(const WarpRequest& request);
+// How many of them a load does not need: where both lanes of all pairs that differ in one bit of
+// their numbers, of value 1 or 2, read the same 8 or 16 bytes, a pass serves twice as many lanes,
+// since what it returns to registers is packed (an engineer of NVIDIA's, for compute capability 7:
+// forums.developer.nvidia.com/t/77228). Later parts are taken to do so too: an A100 multiplies
+// faster from a tile in shared memory than it could otherwise (docs/model-accuracy.md).
+unsigned packed_wavefronts_of(const WarpRequest& request);
 unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
@@ -68,6 +74,7 @@ struct Counts {
   AccessCounts bulk_loads;
   double bulk_stores = 0;        // the shared requests among `access` that it made
   double copied_wavefronts = 0;  // of shared memory, by asynchronous copies of either kind
+  double packed_wavefronts = 0;  // of shared memory, that loads do not need
   double fragments_ahead = 0;    // of `matrix_load`, those ahead of the product that uses them
   std::array<double, arithmetic_units> issued{};  // by Arithmetic, a warp each
   // The same, a lane each.

@@ -176,6 +176,9 @@ void Worker::count_shared(const WarpRequest& request, bool is_bulk, AccessCounts
   const double wavefronts = wavefronts_of(request);
   sum.wavefronts += wavefronts;
   sum.ideal_wavefronts += ideal_wavefronts_of(request);
+  if (&sum == &counts_.at(Space::shared, Access::load)) {
+    counts_.packed_wavefronts += packed_wavefronts_of(request);
+  }
   if (kind_of(request.event) == EventKind::copied_to) {
     counts_.copied_wavefronts += wavefronts;
     (is_bulk ? counts_.bulk_stores : counts_.async_copies) += 1;

@@ -53,8 +53,17 @@ double l1_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
                                      traffic.l1_bytes / device["l1_bytes_per_clock_per_sm"]}));
 }
 
+// The load/store units take a warp's request to shared memory as they take one to global memory:
+// GA10x and AD10x have 16 per SM, for half a warp a cycle, GA100 and GH100 have 32 (whitepapers).
+// The copy engine needs none, and an asynchronous copy has asked for both at once.
 double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
-  return kernel.sm_seconds(traffic.shared_bytes / kernel.device["shared_bytes_per_clock_per_sm"]);
+  const DeviceSpec& device = kernel.device;
+  double requests = -(kernel.counts.async_copies + kernel.counts.bulk_stores);
+  for (const Access kind : {Access::load, Access::store, Access::atomic}) {
+    requests += kernel.counts.at(Space::shared, kind).requests;
+  }
+  return kernel.sm_seconds(std::max(requests / device["global_requests_per_clock_per_sm"],
+                                    traffic.shared_bytes / device["shared_bytes_per_clock_per_sm"]));
 }
 
 // Only what the source names can be counted: a lower bound of the instructions issued.

@@ -51,7 +51,7 @@ struct KernelProfile {
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
   double l1_bytes = 0;      // through the data banks of L1, idle lanes of a pass included
-  double shared_bytes = 0;  // the same of shared memory
+  double shared_bytes = 0;  // the same of shared memory, but for what loads return packed
   double l2_sectors = 0;    // that left the SMs for this device's L2
   double link_bytes = 0;    // to or from other devices, whichever direction has more
   double link_seconds = 0;  // for these, and for what is the host's

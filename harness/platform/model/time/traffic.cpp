@@ -107,7 +107,8 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
   }
   set_hits(sums, kernel.global(Access::load).sectors + kernel.counts.bulk_loads.sectors, traffic);
   traffic.l1_bytes = bytes_through_l1(kernel);
-  traffic.shared_bytes = kernel.counts.shared_wavefronts() * line_bytes;
+  traffic.shared_bytes =
+      (kernel.counts.shared_wavefronts() - kernel.counts.packed_wavefronts) * line_bytes;
   traffic.l2_sectors += local_words_beyond_l1(kernel) * line_bytes / sector_bytes;
   traffic.link_bytes = std::max(sums.peer_reads, sums.peer_writes);
   traffic.link_seconds = link_seconds(kernel, traffic.link_bytes);
