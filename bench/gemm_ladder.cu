@@ -3,14 +3,14 @@
 // Expected  Each rung adds one idea to the rung before it, and the limit moves from L1 to shared
 //           memory to arithmetic. `naive`: a warp's load of A touches 32 rows, all in one bank, so
 //           a multiply-add takes 33 passes of L1. `coalesced`: neighbouring lanes take neighbouring
-//           elements of a row of D, so it takes 2 passes, and 132 bytes from L2. `shared_tile`:
-//           1.25 loads from shared memory, because one load brings four k of A, and 8 bytes from
-//           L2. `register_1d`: eight elements per thread, so 3 loads serve 8 multiply-adds.
-//           `register_2d`: 8 x 8 elements, so 16 loads serve 64. `vectorised`: 4 loads of 16 bytes
-//           serve 64, so multiply-adds are the limit. `double_buffered`: the next tile loads at the
-//           same time. In bf16, the warps of `mma_sync` load the data that they multiply; those of
-//           `wgmma_tma` neither load nor wait. `library` is the fastest of cuBLASLt's first 16
-//           algorithms.
+//           elements of a row of D, so it takes 2 passes. Each line of B comes from L2 once for the
+//           32 warps of a block, which wait for it together. `shared_tile`: 1.25 loads from shared
+//           memory, because one load brings four k of A, and 8 bytes from L2. `register_1d`: eight
+//           elements per thread, so 3 loads serve 8 multiply-adds. `register_2d`: 8 x 8 elements,
+//           so 16 loads serve 64. `vectorised`: 4 loads of 16 bytes serve 64, so multiply-adds are
+//           the limit. `double_buffered`: the next tile loads at the same time. In bf16, the warps
+//           of `mma_sync` load the data that they multiply; those of `wgmma_tma` neither load nor
+//           wait. `library` is the fastest of cuBLASLt's first 16 algorithms.
 // Units     m = n = k [elements]. tile_intensity is the FLOP per byte that blocks request from
 //           memory, whichever cache serves the request. It is 0.25 without tiles, mn / 2(m + n)
 //           with tiles of m x n in fp32, and twice that in bf16. (arithmetic_intensity, as in all
@@ -113,7 +113,7 @@ void naive(Bench& bench) {
   fp32_rung(bench, naive_tiles, {1, 2, warp + 1, 160}, {warp, 8}, element_a_thread<false>, true);
 }
 void coalesced(Bench& bench) {
-  fp32_rung(bench, coalesced_tiles, {1, 2, 2, 132}, 256, element_a_thread<true>);
+  fp32_rung(bench, coalesced_tiles, {1, 2, 2, 8}, {warp, warp}, element_a_thread<true>, true);
 }
 void shared_tile(Bench& bench) {
   const Step step = staged_step(shared_tile_tiles, 1, 1.25, 1.5, 1);

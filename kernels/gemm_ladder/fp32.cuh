@@ -21,13 +21,14 @@ struct Tiles {
 inline constexpr unsigned warp = 32;
 
 // `along_rows`: a warp is 32 elements of one row of D, and so are its loads of B; otherwise of one
-// column, and each load of A is of 32 rows.
+// column, and each load of A is of 32 rows. Neighbouring blocks lie along a column of D.
 template <bool along_rows>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(along_rows ? 1024 : 256)
     element_a_thread(const float* a, const float* b, float* d, unsigned m, unsigned n, unsigned k) {
-  const unsigned across = blockIdx.x * blockDim.x + threadIdx.x;
-  const unsigned down = blockIdx.y * blockDim.y + threadIdx.y;
-  const unsigned row = along_rows ? down : across, column = along_rows ? across : down;
+  const unsigned of_rows = along_rows ? threadIdx.y : threadIdx.x;
+  const unsigned of_columns = along_rows ? threadIdx.x : threadIdx.y;
+  const unsigned row = blockIdx.x * (along_rows ? blockDim.y : blockDim.x) + of_rows;
+  const unsigned column = blockIdx.y * (along_rows ? blockDim.x : blockDim.y) + of_columns;
   if (row >= m || column >= n) return;
   const float* const of_a = a + std::size_t{row} * k;
   float sum = 0;
@@ -35,8 +36,8 @@ __global__ void __launch_bounds__(256)
   d[std::size_t{row} * n + column] = sum;
 }
 inline constexpr Tiles naive_tiles{warp, 8, 1, 256, true};
-// Of one row of D: nobody else in the block reads a warp's line of B.
-inline constexpr Tiles coalesced_tiles{1, 256, 1, 256, true};
+// Of 32 rows of D, a warp each: all of them read the same line of B at about the same time.
+inline constexpr Tiles coalesced_tiles{warp, warp, 1, warp* warp, true};
 
 // --- an element per thread, from tiles in shared memory ---
 

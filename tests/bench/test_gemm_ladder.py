@@ -12,7 +12,7 @@ from .conftest import RowsOfConcept, rows_of
 SMS, CLOCK, SCHEDULERS = 132, 1.98e9, 4  # of the h200-sxm's device file
 L2 = 9.9e12
 LAUNCH = 4.2e-6
-SHARED_LATENCY, L2_LATENCY = 29, 280
+SHARED_LATENCY, L1_LATENCY, L2_LATENCY = 29, 32, 280
 MMA_SYNC = 0.66
 GEMM_CLOCK, GEMM_EFFICIENCY = 1.71e9, 0.742
 IN_STEP, BARRIER = 2048, 60  # cycles: the model's fitted constants (docs/model-accuracy.md)
@@ -151,16 +151,26 @@ def test_nothing_keeps_naive_from_its_law(fp32: dict[str, dict]) -> None:
     assert 2 * SIZE**3 / (seconds - LAUNCH) == pytest.approx(law, rel=0.02)
 
 
-def test_coalesced_rows_wait_for_l2(fp32: dict[str, dict]) -> None:
-    # A line of B for each of a warp's k, and one word of A.
-    share = SIZE * 8 / (math.ceil(SIZE * 8 / SMS) * SMS)
-    assert fp32["coalesced"]["law"] == pytest.approx(64 / 132 * L2 * share, rel=1e-3)
-    assert fp32["coalesced"]["label"] == "l2"
+def test_coalesced_warps_wait_for_the_lines_that_they_share(fp32: dict[str, dict]) -> None:
+    # Two requests for each of a warp's k: a line of B, and one word of A.
+    blocks = (SIZE // 32) ** 2
+    share = blocks / (math.ceil(blocks / SMS) * SMS)
+    row = fp32["coalesced"]
+    assert row["law"] == pytest.approx(64 * SMS * CLOCK / 2 * share, rel=1e-3)
+    assert row["label"] == "latency"
+    # The warps of a block ask for a line together, and L2 is asked for it once.
+    assert row["terms"]["l2"] * L2 == pytest.approx(2 * blocks * 32 * SIZE * 4, rel=0.02)
+    # They wait for it together as well: of five sectors for each k, four are of B, and A's is new
+    # for every eighth k. Three loads are in flight at a time.
+    beyond_l1 = (4 + 1 / 8) / 5
+    waits = 2 * SIZE / 3 * (beyond_l1 * L2_LATENCY + (1 - beyond_l1) * L1_LATENCY)
+    turns = math.ceil(blocks / SMS) / 2
+    assert row["terms"]["latency"] == pytest.approx(turns * waits / CLOCK, rel=0.05)
 
 
 def test_what_binds_moves_inwards(fp32: dict[str, dict]) -> None:
     bound = [fp32[rung]["label"] for rung in (*FP32, "double_buffered")]
-    assert bound == ["l1", "l2", "shared", "shared", "issue", "fp32", "fp32"]
+    assert bound == ["l1", "latency", "shared", "shared", "issue", "fp32", "fp32"]
 
 
 def test_neighbours_share_sectors(fp32: dict[str, dict]) -> None:

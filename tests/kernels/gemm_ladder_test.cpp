@@ -18,8 +18,8 @@ TEST_F(GemmLadderTest, WithoutTilesAnyShape) {
   for (const unsigned size : {1u, 31u, 32u, 33u, 61u, 129u, 257u}) {
     expect_product(element_a_thread<false>, naive_tiles, {warp, 8}, size, 67, 33, true);
     expect_product(element_a_thread<false>, naive_tiles, {warp, 8}, 9, size, 1, true);
-    expect_product(element_a_thread<true>, coalesced_tiles, 256, 5, size, 33);
-    expect_product(element_a_thread<true>, coalesced_tiles, 256, 3, 65, size);
+    expect_product(element_a_thread<true>, coalesced_tiles, {warp, warp}, 5, size, 33, true);
+    expect_product(element_a_thread<true>, coalesced_tiles, {warp, warp}, 3, 65, size, true);
   }
 }
 

@@ -167,7 +167,7 @@ TEST_F(ServedReads, ARowIsReadAgainFromWhereItFits) {
     f.write_distinct = writes ? f.read_distinct : 0;
     f.read_requests = 2 * f.read_by_block;
     f.read_lines = f.read_distinct / 4;
-    f.read_fetches = f.read_distinct / 2;
+    f.read_fetches = f.read_fetches_by_block = f.read_distinct / 2;
     f.extent = static_cast<std::uint64_t>(rows) * sectors;
     f.reuses[std::bit_width(sectors) - 1] = {traced * sectors, traced * sectors * sectors};
     const std::vector<FootprintSums> all{f};
@@ -187,6 +187,72 @@ TEST_F(ServedReads, ARowIsReadAgainFromWhereItFits) {
   EXPECT_NEAR(passes(65536, 2, false).second, 1, 1e-9);
   EXPECT_GT(passes(65536, 2, true).second, 1.5);
   EXPECT_GT(passes(65536, 8, true).second, 1.95);  // nowhere
+}
+
+TEST_F(ServedReads, WhatAnotherWarpHasJustAskedForComesWhenThatComes) {
+  FootprintSums f;
+  // A sector for every four reads, which three other warps repeat.
+  f.read_by_block = f.read_distinct = f.extent = f.read_extents = 1 << 20;
+  f.read_requests = 4 * f.read_by_block;
+  f.read_lines = f.read_distinct / 4;
+  f.read_fetches = f.read_fetches_by_block = f.read_distinct / 2;
+  const double repeats = 3.0 * static_cast<double>(f.read_by_block);
+  f.reuses[2] = {repeats, 4 * repeats};
+  const CachedGrid grid{1, 1024, spec["sm_count"], 4, 262144};
+  const auto waiting = [&] {
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{0.0};
+    return served_reads(all, held, grid, spec)[0].waiting_beyond_l1;
+  };
+  const double once = static_cast<double>(f.read_by_block);
+  EXPECT_NEAR(waiting(), once, 0.01 * once);
+  f.read_with_another = f.read_requests - f.read_by_block;
+  EXPECT_NEAR(waiting(), 4 * once, 0.01 * once);
+}
+
+TEST_F(ServedReads, ABlockThatReadsAWholeFetchMissesItOnce) {
+  // Pieces of rows, of which blocks pick theirs here and there: far more than L2 holds.
+  FootprintSums f;
+  const double traced = 64, of_block = 4096;
+  f.allocation_bytes = std::size_t{1} << 32;
+  f.read_requests = f.read_by_block = static_cast<std::uint64_t>(traced * of_block);
+  f.read_distinct = f.read_by_block * 9 / 10;
+  f.read_extents = f.read_by_block * 100;  // nobody sweeps
+  f.extent = f.allocation_bytes / 32;
+  f.read_lines = f.read_distinct / 4;
+  f.read_fetches = f.read_distinct / 2;
+  const CachedGrid grid{1e4, traced, spec["sm_count"], 2, 4096};
+  const auto dram = [&](std::uint64_t fetches_by_block) {
+    f.read_fetches_by_block = fetches_by_block;
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{0.0};
+    return served_reads(all, held, grid, spec)[0].dram_bytes;
+  };
+  const double whole = dram(f.read_by_block / 2), alone = dram(f.read_by_block);
+  EXPECT_NEAR(alone / whole, 2, 0.05);
+}
+
+TEST_F(ServedReads, BlocksInStepWaitTogetherForTheOtherPartition) {
+  FootprintSums f;
+  const double rows = 1000, sectors = 4096, traced = 16;
+  f.allocation_bytes = static_cast<std::size_t>(rows * sectors * 32);
+  f.read_requests = f.read_by_block = f.read_extents = static_cast<std::uint64_t>(traced * sectors);
+  f.read_distinct = f.read_by_block;
+  f.read_lines = f.read_distinct / 4;
+  f.read_fetches = f.read_fetches_by_block = f.read_distinct / 2;
+  f.extent = static_cast<std::uint64_t>(rows * sectors);
+  CachedGrid grid{rows * 256 / traced, traced, spec["sm_count"], 1, 4096};
+  grid.extent = {256, rows, 1};
+  const auto far = [&](double skew, const DeviceSpec& device) {
+    f.shared[0] = {1, skew};
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{0.0};
+    const Reads reads = served_reads(all, held, grid, device)[0];
+    return reads.l2_far / (reads.l2_far + reads.l2_near);
+  };
+  EXPECT_NEAR(far(0, spec), 0.5, 0.01);
+  EXPECT_NEAR(far(32, spec), 0.25, 0.01) << "some find the copy that their partition keeps";
+  EXPECT_EQ(far(0, device_spec("rtx-4090")), 0) << "of one partition";
 }
 
 TEST_F(ServedReads, WhatIsHeldIsNotFetched) {

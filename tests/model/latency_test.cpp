@@ -37,6 +37,36 @@ TEST_F(TimeModelTest, OneWarpThatWaitsForEveryLoad) {
   EXPECT_NEAR(cold(chase).seconds, prediction.seconds, 1e-9 * prediction.seconds);
 }
 
+TEST_F(TimeModelTest, LoadsWaitForWhatTheyAskAndNotForWhatOthersDo) {
+  // Two allocations of as many sectors: one that L2 holds and warps share, one that DRAM brings.
+  KernelProfile profile = even_grid();
+  profile.waits.load_groups = 1e3 * profile.blocks;
+  FootprintSums held, missed;
+  held.identity = 1;
+  for (FootprintSums* f : {&held, &missed}) {
+    f->read_requests = f->read_by_block = f->read_distinct = f->extent = f->read_extents = 1 << 20;
+    f->read_fetches = f->read_fetches_by_block = f->read_distinct / 2;
+    f->read_lines = f->read_distinct / 4;
+  }
+  const auto seconds = [&](double sharing) {
+    FootprintSums shared = held;
+    const double repeats = sharing * static_cast<double>(held.read_by_block);
+    shared.read_requests += static_cast<std::uint64_t>(repeats);
+    shared.read_with_another = static_cast<std::uint64_t>(repeats);
+    shared.reuses[3] = {repeats, 8 * repeats};
+    profile.footprints = {shared, missed};
+    profile.counts.at(Space::global, Access::load).sectors =
+        static_cast<double>(shared.read_requests + missed.read_requests);
+    const auto held_of = [](const FootprintSums& f) { return f.identity == 1 ? 1.0 : 0.0; };
+    return term(predict(profile, spec, held_of), "latency");
+  };
+  const double l2 = spec["l2_latency_cycles"], dram = spec["dram_latency_cycles"];
+  const double turns = even_grid().blocks / spec["sm_count"] / 8;
+  const double turnaround = cycles((turns - 1) * spec["block_turnaround_cycles"]);
+  EXPECT_NEAR(seconds(0) - turnaround, cycles(turns * 1e3 * (l2 + dram) / 2), 1e-7);
+  EXPECT_NEAR(seconds(31) - turnaround, cycles(turns * 1e3 * (32 * l2 + dram) / 33), 1e-7);
+}
+
 TEST_F(TimeModelTest, LittlesLaw) {
   // Warps that wait side by side cost nothing until an SM is full; then they take turns.
   const auto latency = [&](double blocks_an_sm) {

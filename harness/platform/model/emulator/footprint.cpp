@@ -101,6 +101,8 @@ FootprintSums Footprint::sums() const {
                       static_cast<double>(reuse_distances_[i])};
   }
   sums.read_beside_new = read_beside_new_;
+  sums.read_with_another = read_with_another_;
+  sums.read_fetches_by_block = read_fetches_by_block_;
   sums.write_requests = write_requests_;
   sums.write_distinct = write_distinct_;
   sums.write_full = write_full_;
@@ -134,14 +136,6 @@ std::vector<FootprintSums> FootprintMap::sums() const {
   return all;
 }
 
-SinceLastRead BlockSectors::read(BlockSector& mine, std::uint32_t interval) {
-  if (reads_of_interval_.size() <= interval) reads_of_interval_.resize(interval + 1);
-  ++reads_of_interval_[interval];
-  const std::uint64_t last = std::exchange(mine.last_read, ++reads_);
-  const std::uint32_t before = std::exchange(mine.last_interval, interval);
-  return {last == 0 ? 0 : reads_ - last, before};
-}
-
 std::uint64_t BlockSectors::read_between(std::uint32_t from, std::uint32_t to) const {
   std::uint64_t sum = 0;
   for (std::uint32_t i = from; i < to; ++i) sum += reads_of_interval_[i];
@@ -160,7 +154,7 @@ BlockSector& BlockSectors::at(std::uint64_t sector) {
   Slot& slot = slot_of(sector);
   if (slot.epoch == epoch_) return touched_[slot.place];
   slot = {sector, epoch_, touched_.size()};
-  touched_.push_back({sector, 0, 0, {}, {}, 0, 0});
+  touched_.push_back({.sector = sector});
   if (2 * touched_.size() >= slots_.size()) {
     slots_.assign(2 * slots_.size(), Slot{});
     for (std::size_t i = 0; i < touched_.size(); ++i) {
@@ -168,6 +162,33 @@ BlockSector& BlockSectors::at(std::uint64_t sector) {
     }
   }
   return touched_.back();
+}
+
+LastRead BlockSectors::read(BlockSector& mine, std::uint32_t interval) {
+  // Reads of two warps within so many of each are of one time: a request of all lanes, at most.
+  constexpr std::uint64_t at_once = warp_lanes;
+  if (reads_of_interval_.size() <= interval) reads_of_interval_.resize(interval + 1);
+  ++reads_of_interval_[interval];
+  const std::uint64_t last = std::exchange(mine.last_read, ++reads_);
+  const std::uint64_t turn = std::exchange(mine.last_turn, ++turn_);
+  const unsigned warp = std::exchange(mine.last_warp, warp_);
+  const std::uint32_t before = std::exchange(mine.last_interval, interval);
+  if (last == 0) return {};
+  const std::uint64_t noted = reads_ - last;
+  if (warp == warp_ || before != interval) return {noted, before, false};
+  // Warps run side by side: between a warp's t-th read and another's u-th, each reads |t - u|.
+  const std::uint64_t apart = turn < turn_ ? turn_ - turn : turn - turn_;
+  return {std::min(noted, (apart + 1) * warps_), before, apart <= at_once};
+}
+
+bool BlockSectors::is_first_of(std::uint64_t sector, unsigned sectors) {
+  for (std::uint64_t other = sector / sectors * sectors, end = other + sectors; other < end;
+       ++other) {
+    if (other == sector) continue;
+    const Slot& slot = slot_of(other);
+    if (slot.epoch == epoch_ && touched_[slot.place].last_read > 0) return false;
+  }
+  return true;
 }
 
 }  // namespace gpubench::model

@@ -47,6 +47,10 @@ struct FootprintSums {
   std::array<Reuse, reuse_classes> reuses{};
   // Repeats within their block in a request that also named what was new to it, and waits for that.
   std::uint64_t read_beside_new = 0;
+  // Those of what another warp of the block asks for at the same time, which wait as that one does.
+  std::uint64_t read_with_another = 0;
+  // As read_fetches, but distinct within their block, summed over the blocks.
+  std::uint64_t read_fetches_by_block = 0;
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
   std::uint64_t write_full = 0;    // of those, the ones whose 32 bytes were all written
@@ -61,29 +65,40 @@ struct BlockSector {
   Event first_read{}, first_write{};  // the accesses
   std::uint64_t last_read = 0;        // which of the block's reads of sectors that was, from 1
   std::uint32_t last_interval = 0;    // and between which of its barriers
+  unsigned last_warp = 0;             // whose that was
+  std::uint64_t last_turn = 0;        // and which of that warp's
 };
 
-// What a block has read since it last read a sector.
-struct SinceLastRead {
-  std::uint64_t sectors = 0;   // 0: it has not read it before
-  std::uint32_t interval = 0;  // between which barriers that was
+// How a block last read a sector before it reads it again.
+struct LastRead {
+  std::uint64_t distance = 0;          // sectors that it has read since; 0: it never did
+  std::uint32_t interval = 0;          // between which barriers that was
+  bool is_of_another_at_once = false;  // by another warp, at about the same time
 };
 
 // The sectors of global memory that one block has touched.
 class BlockSectors {
  public:
-  void clear() {
+  void clear(unsigned warps = 1) {
     ++epoch_;
     touched_.clear();
     reads_ = 0;
     reads_of_interval_.clear();
+    warps_ = warps;
+  }
+  // Reads are noted one warp after the other; `warp` from 0.
+  void begin_warp(unsigned warp) {
+    warp_ = warp;
+    turn_ = 0;
   }
   BlockSector& at(std::uint64_t sector);  // valid until the next call
   const std::vector<BlockSector>& touched() const { return touched_; }
   // Notes a read behind so many barriers.
-  SinceLastRead read(BlockSector& mine, std::uint32_t interval);
+  LastRead read(BlockSector& mine, std::uint32_t interval);
   // What all warps read between the barriers `from` and `to`, once all have been looked at.
   std::uint64_t read_between(std::uint32_t from, std::uint32_t to) const;
+  // Whether the block has read nothing else of the aligned `sectors` sectors that this one is of.
+  bool is_first_of(std::uint64_t sector, unsigned sectors);
 
  private:
   struct Slot {
@@ -95,6 +110,8 @@ class BlockSectors {
   std::vector<BlockSector> touched_;
   std::uint64_t reads_ = 0;
   std::vector<std::uint64_t> reads_of_interval_;
+  unsigned warps_ = 1, warp_ = 0;
+  std::uint64_t turn_ = 0;  // reads of this warp
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
   std::uint64_t epoch_ = 1;
 };
@@ -117,6 +134,10 @@ class Footprint {
   void read(std::uint64_t sector, std::uint64_t distance);
   // The same of `count` sectors that this block has read before.
   void read_again(std::uint64_t count, std::uint64_t distance);
+  // Of a block that has read nothing of this fetch before.
+  void read_fetch() { read_fetches_by_block_.fetch_add(1, std::memory_order_relaxed); }
+  unsigned fetch_sectors() const { return fetch_sectors_; }
+  void read_with_another(std::uint64_t repeats) { read_with_another_.fetch_add(repeats); }
   // Of a request that named something new to its block: how many sectors were not.
   void read_beside_new(std::uint64_t repeats) { read_beside_new_.fetch_add(repeats); }
   // Once a block that read from here: from its first sector to its last.
@@ -138,7 +159,8 @@ class Footprint {
   // A bit for each byte that was written, above them one for each that was read; of a sector.
   std::atomic<std::uint64_t>* touched_;
   std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
-  std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0};
+  std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0},
+      read_with_another_{0}, read_fetches_by_block_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};

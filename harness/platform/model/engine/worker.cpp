@@ -113,11 +113,12 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
            counts_.at(Space::global, Access::atomic).requests;
   };
   const double writes_before = writes();
-  block_sectors_.clear();
+  block_sectors_.clear(static_cast<unsigned>((lanes_ + warp_lanes - 1) / warp_lanes));
   ranges_.clear();
   read_again_.clear();
   Waiting slowest;
   for (std::size_t first = 0; first < lanes_; first += warp_lanes) {
+    block_sectors_.begin_warp(static_cast<unsigned>(first / warp_lanes));
     slowest.keep_longer(count_warp(first, map));
   }
   waits_ += slowest;
@@ -141,8 +142,10 @@ Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   const auto add = [&](Arithmetic unit, unsigned operations, std::uint32_t active) {
     counts_.add(unit, operations, static_cast<unsigned>(std::popcount(active)));
     if (unit == Arithmetic::fma_fp32) counted.waits.fma_steps += operations;
+    counted.feeding.use();
   };
   engine_->visit(first, request_of, add);
+  counted.waits.load_groups = std::max(counted.waits.load_groups, counted.feeding.waits());
   add_lanes(first, counted.waits);
   return counted.waits;
 }
@@ -205,6 +208,7 @@ void Worker::count_global(const WarpRequest& request, bool is_bulk, AccessCounts
   if (kind == EventKind::load) {
     if (!warp.waiting) warp.waits.load_groups += 1;
     warp.waiting = true;
+    warp.feeding.load();
   } else if (kind == EventKind::copied_from) {
     counts_.async_loads += is_bulk ? 0 : 1;
   } else {
@@ -259,35 +263,44 @@ double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors
   int bytes = 0;
   for (unsigned i = 0; i < sectors.count; ++i) bytes += std::popcount(covered[i]);
   const double ideal = (bytes + sector_bytes - 1) / sector_bytes;
-  unsigned repeats = 0;
+  unsigned repeats = 0, with_another = 0;
   for (unsigned i = 0; i < sectors.count; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);
     if (reads) {
-      repeats += note_read(footprint, mine, request.interval) ? 1 : 0;
+      const LastRead last = note_read(footprint, mine, request.interval);
+      repeats += last.distance > 0;
+      with_another += last.is_of_another_at_once;
       if (mine.read == 0) mine.first_read = request.event;
       mine.read |= covered[i];
+      if (last.distance == 0 &&
+          block_sectors_.is_first_of(sectors.id[i], footprint->fetch_sectors())) {
+        footprint->read_fetch();
+      }
     } else {
       footprint->write();
       if (mine.written == 0) mine.first_write = request.event;
       mine.written |= covered[i];
     }
   }
-  if (repeats > 0 && repeats < sectors.count) footprint->read_beside_new(repeats);
+  if (repeats > 0 && repeats < sectors.count) {
+    footprint->read_beside_new(repeats);
+  } else if (with_another > 0) {
+    footprint->read_with_another(with_another);
+  }
   if (reads) return ideal;
   access_of(kind_of(request.event)) == Access::atomic ? touched_.note_atomic(footprint)
                                                       : touched_.note_store(footprint);
   return ideal;
 }
 
-// Whether the block has read the sector before.
-bool Worker::note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval) {
-  const SinceLastRead since = block_sectors_.read(mine, interval);
-  if (since.sectors > 0 && since.interval < interval) {
-    ++read_again_[{footprint, since.interval, interval}];
+LastRead Worker::note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval) {
+  const LastRead last = block_sectors_.read(mine, interval);
+  if (last.distance > 0 && last.interval < interval) {
+    ++read_again_[{footprint, last.interval, interval}];
   } else {
-    footprint->read(mine.sector, since.sectors);
+    footprint->read(mine.sector, last.distance);
   }
-  return since.sectors > 0;
+  return last;
 }
 
 Footprint* Worker::footprint_at(std::uint64_t address, FootprintMap& map) {

@@ -11,6 +11,7 @@
 
 #include "harness/platform/model/emulator/block_engine.hpp"
 #include "harness/platform/model/emulator/counts.hpp"
+#include "harness/platform/model/emulator/feeding_loads.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
 #include "harness/platform/model/emulator/touched_bytes.hpp"
 #include "harness/platform/model/engine/neighbours.hpp"
@@ -57,6 +58,7 @@ class Worker {
   struct Counted {
     Waiting waits;
     bool waiting = false;  // for loads that nothing has used yet
+    FeedingLoads feeding;
   };
   // Of one allocation's sectors, those between which the block's reads lie.
   struct Range {
@@ -73,7 +75,7 @@ class Worker {
   void extend(Footprint* footprint, std::uint64_t sector);
   // The sectors that the request's bytes would fill.
   double note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
-  bool note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval);
+  LastRead note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval);
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map);
 
   std::unique_ptr<BlockEngine> engine_;

@@ -212,13 +212,21 @@ LeavingL1 leaving_l1(const FootprintSums& f, const Population& p, const CachedGr
   return {again * grid.scale, first, again_missed * grid.scale};
 }
 
-// A request is served when its slowest sector is.
+// A request is served when its slowest sector is, and what another warp has just asked for when
+// that comes.
 double waiting_beyond_l1(const FootprintSums& f, const LeavingL1& leaving) {
   const auto by_block = static_cast<double>(f.read_by_block);
   const double repeated = static_cast<double>(f.read_requests) - by_block;
-  const double beside_new = static_cast<double>(f.read_beside_new);
+  const double beside_new = static_cast<double>(f.read_beside_new + f.read_with_another);
   return leaving.again + leaving.first +
          (beside_new > 0 ? beside_new * (leaving.first / by_block - leaving.again / repeated) : 0);
+}
+
+// Of what blocks of a wave read after one another, the share that they wait for together, until it
+// has come from another partition. Later ones find the copy that their own one keeps.
+double crossing_share(const FootprintSums& f, double partitions) {
+  constexpr double at_once = warp_lanes;  // sectors of a warp: a request of all lanes
+  return (1 - 1 / partitions) * at_once / (at_once + mean_skew(f));
 }
 
 // Each distinct sector is fetched once unless it is still there; then it is read again.
@@ -242,12 +250,17 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double own = (leaving.again - leaving.again_missed) * std::min(1.0, asked_once);
   const double repeats = std::max(0.0, reads.leaving_l1 - first - beside - own);
   const double kept = first * held.fraction;
-  reads.l2_near = kept * held.near + beside + own + repeats * shares.near;
-  reads.l2_far = kept * (1 - held.near) + repeats * shares.far;
+  const double crossing = beside * crossing_share(f, caches.partitions);
+  reads.l2_near = kept * held.near + beside - crossing + own + repeats * shares.near;
+  reads.l2_far = kept * (1 - held.near) + crossing + repeats * shares.far;
   reads.l2_missed = first - kept + repeats * shares.missed;
-  // Sectors that are swept over find their neighbours fetched; others are fetched each for itself.
-  reads.dram_bytes = caches.fetch_bytes * ((first - kept) * fetches +
-                                           repeats * shares.missed * (p.is_swept ? fetches : 1));
+  // Sectors that are swept over find their neighbours fetched; of others, those that their own
+  // block reads beside them.
+  const double again = p.is_swept ? fetches
+                                  : static_cast<double>(f.read_fetches_by_block) /
+                                        static_cast<double>(f.read_by_block);
+  reads.dram_bytes =
+      caches.fetch_bytes * ((first - kept) * fetches + repeats * shares.missed * again);
 }
 
 }  // namespace

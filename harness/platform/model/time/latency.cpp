@@ -9,7 +9,7 @@ namespace {
 // Of a load, in cycles, a mean.
 double load_latency(const Traffic& traffic, const DeviceSpec& device) {
   const double l1_hit = traffic.l1_wait_fraction;
-  const double l2_hit = traffic.l2_hit_fraction;
+  const double l2_hit = traffic.l2_wait_fraction;
   const double near_latency = device["l2_latency_cycles"];
   const double l2_latency =
       std::lerp(near_latency, device.find("l2_far_latency_cycles").value_or(near_latency),
@@ -68,7 +68,7 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
   const double first = waits.loads() + waits.copy_waits > 0 ? load_latency(traffic, device) : 0;
   term.fill = (first + block.stores) / kernel.clock;
   term.queued = turns * (waits.loads() + waits.copy_waits) * of_a_block *
-                (1 - traffic.l1_wait_fraction) * (1 - traffic.l2_hit_fraction) *
+                (1 - traffic.l1_wait_fraction) * (1 - traffic.l2_wait_fraction) *
                 device.find("dram_queue_cycles").value_or(0) / kernel.clock;
   return term;
 }

@@ -60,7 +60,8 @@ struct Traffic {
   double l1_hit_fraction = 0;   // of the sectors read
   double l1_wait_fraction = 0;  // of the sectors that loads wait for: served by L1
   double l2_hit_fraction = 0;   // of the sectors that left the SMs to be read
-  double l2_far_fraction = 0;   // of those, the ones that another partition of L2 had
+  double l2_wait_fraction = 0;  // of those that loads wait for beyond L1: served by L2
+  double l2_far_fraction = 0;   // of these, the ones that another partition of L2 had
 };
 
 struct Term {

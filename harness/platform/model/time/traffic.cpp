@@ -9,7 +9,8 @@ namespace {
 
 // Sums over the allocations that a kernel reads and writes, in sectors.
 struct Sums {
-  double read = 0, waiting = 0, missed = 0, far = 0;
+  double read = 0, missed = 0;
+  double waiting = 0, waiting_for_dram = 0, waiting_for_far = 0;
   double peer_reads = 0, peer_writes = 0;  // bytes
 };
 
@@ -60,8 +61,10 @@ void set_hits(const Sums& sums, double asked, Traffic& traffic) {
   traffic.l1_hit_fraction = std::max(0.0, 1 - sums.read / asked);
   if (sums.read <= 0) return;
   traffic.l2_hit_fraction = 1 - sums.missed / sums.read;
-  const double hits = sums.read - sums.missed;
-  traffic.l2_far_fraction = hits > 0 ? sums.far / hits : 0;
+  if (sums.waiting <= 0) return;
+  traffic.l2_wait_fraction = 1 - sums.waiting_for_dram / sums.waiting;
+  const double for_l2 = sums.waiting - sums.waiting_for_dram;
+  traffic.l2_far_fraction = for_l2 > 0 ? sums.waiting_for_far / for_l2 : 0;
 }
 
 // Over the links, to peers and to the host's memory. The latency of the latter is paid once, over
@@ -97,7 +100,11 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
     sums.read += reads.leaving_l1;
     sums.waiting += reads.waiting_beyond_l1;
     sums.missed += reads.l2_missed;
-    sums.far += reads.l2_far;
+    if (reads.leaving_l1 > 0) {
+      const double for_each = reads.waiting_beyond_l1 / reads.leaving_l1;
+      sums.waiting_for_dram += reads.l2_missed * for_each;
+      sums.waiting_for_far += reads.l2_far * for_each;
+    }
     if (f.device == profile.device) {
       add_own(f, reads, held[i].fraction, kernel.scale, traffic);
     } else {  // what the peer's own memory does for it is left out
