@@ -6,9 +6,8 @@
 //           takes 2 times as long (RMSNorm: 1.5). `passes` is one kernel that reads the row again;
 //           `online` saves one of its passes. Repeated passes cost time only if the rows that an SM
 //           works on outgrow its L1, and their full price only beyond L2: 3 + 1 and 2 + 1 passes.
-//           `narrow` is `online` (for RMSNorm, `passes`) with 128 threads per row of any length, as
-//           in some frameworks. More rows are in work, so they outgrow the caches sooner, and the
-//           shortest leave threads idle. The law covers matrix rows that fill at most half of L1.
+//           `narrow` takes 128 threads for every row, as some frameworks do, and outgrows them
+//           sooner. The law covers matrix rows that fill at most half of L1.
 // Units     columns [numbers in a matrix row]. In every row of results, the matrix has 2^26
 //           numbers. Useful bytes count one read and one write of the matrix.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
@@ -62,15 +61,14 @@ void rows_of(Bench& bench) {
   auto* const kernel = packs <= few_packs * shape.lanes ? kernel_of<T, Norm, few_packs>(by)
                                                         : kernel_of<T, Norm, most_packs>(by);
   double at_work = 0;
-  if (by == "passes" || by == "online" || by == "narrow") {
+  if (by == "passes" || by == "online") {
     const auto resident = gpubench::residency(kernel, block.x * block.y, 0).blocks;
     at_work = static_cast<double>(resident * shape.rows_a_block * columns * sizeof(T));
   }
   constexpr double matrix = n * sizeof(T);
   const Way way = by == "kernels" ? in_kernels<Norm> : in_one_kernel;
-  const bool all_work = packs >= shape.lanes || by != "narrow";
   bench.work({.useful_bytes = 2 * matrix,
-              .law = all_work ? law_of(bench, way, matrix, at_work) : Law{},
+              .law = by == "narrow" ? Law{} : law_of(bench, way, matrix, at_work),
               .law_tolerance = 0.4});
   bench.run([&](cudaStream_t s) {
     const auto queue = [&](auto* function, auto... arguments) {
