@@ -62,9 +62,10 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
   const double turns =
       std::max(1.0, kernel.blocks_on_fullest / std::max(1u, kernel.occupancy.blocks_per_sm));
   // The first block's start and the last one's end are in the launch.
-  const double turnaround = (turns - 1) * device.find("block_turnaround_cycles").value_or(0);
+  const double turnaround =
+      (turns - 1) * (device.find("block_turnaround_cycles").value_or(0) + block.stores);
   LatencyTerm term;
-  term.seconds = (turns * (block.loads + block.beside + block.stores) + turnaround) / kernel.clock;
+  term.seconds = (turns * (block.loads + block.beside) + turnaround) / kernel.clock;
   const double first = waits.loads() + waits.copy_waits > 0 ? load_latency(traffic, device) : 0;
   term.fill = (first + block.stores) / kernel.clock;
   term.queued = turns * (waits.loads() + waits.copy_waits) * of_a_block *
