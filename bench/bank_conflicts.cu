@@ -1,19 +1,16 @@
 // bank_conflicts: when do lanes queue for shared memory?
 //
-// Expected  A request for 4-byte words takes gcd(stride, 32) wavefronts: every odd stride is free,
-//           and stride 32 is 32 times slower. One word for all lanes takes one wavefront. 8-byte
-//           accesses are served by half-warps, 16-byte ones by quarter-warps; twice as many lanes
-//           are served at once if they all want the same bytes. An SM with 16 load/store units
-//           (GA10x, AD10x) needs 8-byte accesses to keep all banks busy. A transpose that reads the
-//           columns of a plain tile has conflicts. One padding word per row, or a swizzle, makes it
-//           as fast as a copy. A reduction that adds neighbours first doubles the stride at every
-//           level. One that adds the upper half to the lower has no conflicts.
+// Expected  A request for 4-byte words takes gcd(stride, 32) wavefronts: odd strides are free, and
+//           stride 32 is 32 times slower. One word for all lanes takes one wavefront. 8-byte
+//           accesses are served by half-warps, 16-byte ones by quarter-warps, or by twice as many
+//           lanes if all want the same bytes. A transpose that reads the columns of a plain tile
+//           has conflicts. A padding word per row or a swizzle makes it as fast as a copy. A
+//           reduction that adds neighbours first doubles its stride at every level; adding the
+//           upper half to the lower has no conflicts.
 // Units     stride [elements], bytes [per lane and access], lanes [that share a word]. Useful bytes
 //           are read from shared memory (`strided`, `broadcast`) or global memory.
 // Confirm   ncu --metrics l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum, over
 //           smsp__inst_executed_op_shared_ld.sum
-#include <algorithm>
-
 #include "harness/bench/bench.hpp"
 #include "kernels/bank_conflicts.cuh"
 
@@ -22,34 +19,23 @@ namespace {
 using namespace bank_conflicts;
 using gpubench::type;
 
-constexpr unsigned blocks = 16384;
+constexpr unsigned blocks = 16384, sums = 1 << 18;
 constexpr unsigned edge = 8192;  // of the matrix
-constexpr unsigned sums = 1 << 18;
-
-double cycles_a_request(const Bench& bench) {
-  return 1 / bench.device().find("global_requests_per_clock_per_sm").value_or(1);
-}
 
 template <class Vector>
 void read_by(Bench& bench, Pattern pattern) {
   constexpr unsigned words = sizeof(Vector) / sizeof(float);
   const unsigned degree = wavefronts(sizeof(Vector), pattern.stride, warp / pattern.sharing);
-  // Wide reads of one address return packed, half the passes; and a request takes the load/store
-  // units a cycle, or two where there are only 16 of them.
-  const bool is_packed = words > 1 && pattern.stride == 0;
-  const double cycles = std::max(is_packed ? degree / 2.0 : degree, cycles_a_request(bench));
-  // The narrowest reads that keep all banks busy.
-  const bool is_roof = pattern.is_one_to_one() && words == cycles && degree == words &&
-                       words == std::max(1.0, cycles_a_request(bench));
+  const double units = 1 / bench.device().find("global_requests_per_clock_per_sm").value_or(1);
   const auto in = bench.input<float>(std::size_t{tile_elements} * words);
   const auto out = bench.output<float>(std::size_t{blocks} * threads);
   bench.verify(out, ExpectedRead{in.values(), words, pattern});
   if (words > 1) bench.note("rule", "unconfirmed");
   bench.work({.useful_bytes = static_cast<double>(out.size()) * bytes_a_thread,
               .access = RowAccess::shared_load,
-              .law = law_of_roof("shared", words / cycles),
+              .law = law_of_roof("shared", words / read_cycles(words, pattern, units)),
               .law_per_request = static_cast<double>(degree),
-              .measures = is_roof ? "shared" : ""});
+              .measures = fills_banks(words, pattern, units) ? "shared" : ""});
   bench.run([&](cudaStream_t s) {
     launch(read<Vector>, blocks, threads, 0, s, reinterpret_cast<const Vector*>(in.data()),
            out.data(), pattern);

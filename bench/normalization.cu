@@ -8,8 +8,7 @@
 //           works on outgrow its L1, and their full price only beyond L2: 3 + 1 and 2 + 1 passes.
 //           `narrow` takes 128 threads for every row, as some frameworks do, and outgrows them
 //           sooner. The law covers matrix rows that fill at most half of L1.
-// Units     columns [numbers in a matrix row]. In every row of results, the matrix has 2^26
-//           numbers. Useful bytes count one read and one write of the matrix.
+// Units     columns [numbers in a matrix row; 2^26 in all]. Useful bytes count a read and a write.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
 #include "harness/bench/bench.hpp"
 #include "kernels/normalization.cuh"

@@ -219,6 +219,22 @@ constexpr unsigned wavefronts(unsigned bytes, unsigned stride, unsigned elements
   return passes * ((a_pass * std::gcd(stride, groups) + groups - 1) / groups);
 }
 
+// Cycles of a warp's read of `words` words per lane. The load/store units are busy with it for
+// `units` cycles: one, or two where an SM has only 16 of them (GA10x, AD10x). Wide reads of one
+// address return packed, in half of the passes.
+constexpr double read_cycles(unsigned words, Pattern pattern, double units) {
+  const double passes = wavefronts(4 * words, pattern.stride, warp / pattern.sharing);
+  const double returned = words > 1 && pattern.stride == 0 ? passes / 2 : passes;
+  return returned > units ? returned : units;
+}
+
+// Whether it is the narrowest read that keeps all banks busy.
+constexpr bool fills_banks(unsigned words, Pattern pattern, double units) {
+  return pattern.is_one_to_one() && words == (units > 1 ? units : 1) &&
+         words == wavefronts(4 * words, pattern.stride) &&
+         words == read_cycles(words, pattern, units);
+}
+
 // Shared memory's share in one sum: requests and wavefronts of its loads, wavefronts of all.
 struct Cost {
   unsigned loads = 1, load_wavefronts = 1;   // the result's

@@ -22,10 +22,10 @@ struct BenchSettings {
   // are taken to be checked by a process that runs nothing of the row.
   std::string kept_results, judged_results;
   std::uint64_t seed = 42;
-  double budget_seconds = 0.5;  // of a row
+  double budget_seconds = 0.5;                 // of a row
   std::optional<std::size_t> exact_samples{};  // of a row, whatever time they take
-  double watch_seconds = 30;    // of a row that is watched
-  double warmup_seconds = 0.1;  // on a device that has a clock to warm up
+  double watch_seconds = 30;                   // of a row that is watched
+  double warmup_seconds = 0.1;                 // on a device that has a clock to warm up
 };
 
 // What is known of a row before it runs.

@@ -149,8 +149,8 @@ void Journal::begin(const ordered_json& run) {
   if (is_foreign || (!rows_.empty() && !is_closed_)) {
     const std::string old = path_.string() + ".old";
     write_file(old, old_text);
-    std::cerr << "gpubench: an interrupted run left rows in " << path_.string()
-              << ", which is now " << old << '\n';
+    std::cerr << "gpubench: an interrupted run left rows in " << path_.string() << ", which is now "
+              << old << '\n';
   }
   rows_.clear();
   resumed_.clear();

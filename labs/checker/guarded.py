@@ -30,10 +30,35 @@ RENAMED = {
 }
 BUILTIN_VARIABLES = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 
-KEPT = {"file", "loc", "cfi_startproc", "cfi_endproc", "cfi_def_cfa_offset", "cfi_offset",
-        "cfi_restore", "cfi_remember_state", "cfi_restore_state", "cfi_sections", "align",
-        "p2align", "size", "ident", "byte", "value", "long", "quad", "zero", "string", "ascii",
-        "uleb128", "sleb128", "2byte", "4byte", "8byte", "text"}  # fmt: skip
+KEPT = {
+    "file",
+    "loc",
+    "cfi_startproc",
+    "cfi_endproc",
+    "cfi_def_cfa_offset",
+    "cfi_offset",
+    "cfi_restore",
+    "cfi_remember_state",
+    "cfi_restore_state",
+    "cfi_sections",
+    "align",
+    "p2align",
+    "size",
+    "ident",
+    "byte",
+    "value",
+    "long",
+    "quad",
+    "zero",
+    "string",
+    "ascii",
+    "uleb128",
+    "sleb128",
+    "2byte",
+    "4byte",
+    "8byte",
+    "text",
+}
 DROPPED = {"globl", "weak", "hidden", "internal", "local", "protected"}
 DATA = {"byte", "value", "long", "quad", "zero", "string", "ascii", "2byte", "4byte", "8byte"}
 

@@ -62,8 +62,9 @@ double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
   for (const Access kind : {Access::load, Access::store, Access::atomic}) {
     requests += kernel.counts.at(Space::shared, kind).requests;
   }
-  return kernel.sm_seconds(std::max(requests / device["global_requests_per_clock_per_sm"],
-                                    traffic.shared_bytes / device["shared_bytes_per_clock_per_sm"]));
+  return kernel.sm_seconds(
+      std::max(requests / device["global_requests_per_clock_per_sm"],
+               traffic.shared_bytes / device["shared_bytes_per_clock_per_sm"]));
 }
 
 // Only what the source names can be counted: a lower bound of the instructions issued.

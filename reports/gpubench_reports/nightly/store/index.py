@@ -14,6 +14,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.night_values import identity, night_value, throttled_share
 from gpubench_reports.nightly.store.process_file import (
@@ -32,7 +33,6 @@ from gpubench_reports.nightly.store.store import (
     is_verdict,
 )
 from gpubench_reports.nightly.store.tables import VERSION, recreate
-from gpubench_reports.results.checking import clean
 
 _BUSY_SECONDS = 120.0
 
