@@ -47,7 +47,6 @@ void strided(Bench& bench) {
     read_by<decltype(vector)>(bench, {.stride = bench.arg<unsigned>("stride"), .sharing = 1});
   });
 }
-// The ends of a list are the quick suite's.
 GPU_BENCHMARK(bank_conflicts, strided)
     ->ArgNames({"bytes [per lane]", "stride [elements]"})
     ->ArgsProduct({{4}, {1, 0, 2, 3, 4, 7, 8, 16, 33, 32}})
