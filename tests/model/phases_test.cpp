@@ -55,17 +55,6 @@ TEST_F(Phases, ABlockBesideUsesWhatOneLeaves) {
   EXPECT_LT(cold(two).seconds, 1.9 * cold(one).seconds);
 }
 
-TEST_F(Phases, ABlockGivesWayOnceItsStoresHaveReachedL2) {
-  KernelProfile loads = two_pipes(1);
-  loads.blocks = loads.traced_blocks = 10 * loads.blocks;  // an SM takes them one by one
-  loads.counts = loads.counts.scaled(10);
-  loads.waits.load_groups = loads.blocks;
-  KernelProfile stores = loads;
-  stores.counts.at(Space::global, Access::store).requests = 1;
-  EXPECT_NEAR(cold(stores).seconds - cold(loads).seconds, cycles(9 * spec["l2_latency_cycles"] / 2),
-              cycles(1));
-}
-
 TEST_F(Phases, CopiesComeBesideTheArithmetic) {
   KernelProfile waits = two_pipes(100), copies = waits;
   copies.counts.copied_wavefronts = copies.counts.at(Space::shared, Access::load).wavefronts;

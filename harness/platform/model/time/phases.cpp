@@ -103,9 +103,8 @@ double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
   const double warps_of_scheduler = std::max(1.0, warps / kernel.device["warp_schedulers_per_sm"]);
   const double apart = 1 + (warps_of_scheduler - 1) * interval / (interval + in_step_cycles);
   const double work = overlapped(block.in_turn, block.longest, apart);
-  const BlockWaits waits = waits_of_block(kernel, traffic);
-  const double alone = std::max(work, waits.beside) + waits_at_barriers(kernel, traffic, barriers) +
-                       waits.stores * (1 - kernel.blocks_at_once() / kernel.blocks_on_fullest);
+  const double alone = std::max(work, waits_of_block(kernel, traffic).beside) +
+                       waits_at_barriers(kernel, traffic, barriers);
   const double dram = awaited_share_of_loads(kernel) * dram_seconds(traffic, kernel.device) *
                       kernel.clock / kernel.blocks_on_fullest;
   const double at_once = kernel.blocks_at_once();
