@@ -231,8 +231,7 @@ constexpr double read_cycles(unsigned words, Pattern pattern, double units) {
 // Whether it is the narrowest read that keeps all banks busy.
 constexpr bool fills_banks(unsigned words, Pattern pattern, double units) {
   return pattern.is_one_to_one() && words == (units > 1 ? units : 1) &&
-         words == wavefronts(4 * words, pattern.stride) &&
-         words == read_cycles(words, pattern, units);
+         words == wavefronts(4 * words, pattern.stride);
 }
 
 // Shared memory's share in one sum: requests and wavefronts of its loads, wavefronts of all.

@@ -140,7 +140,8 @@ TEST(Counts, WideLoadsOfWhatNeighboursShareReturnPacked) {
       EXPECT_EQ(packed_wavefronts_of(by_groups(bytes, shift)), bytes / 8) << shift;
     }
     WarpRequest two_apart = by_groups(bytes, 0);
-    for (unsigned lane = 0; lane < 32; ++lane) two_apart.address[lane] = (lane & ~2u) * bytes;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      two_apart.address[lane] = (lane / 4 * 2 + lane % 2) * bytes;
     EXPECT_EQ(packed_wavefronts_of(two_apart), bytes / 8);
     two_apart.address[7] += 4096;
     EXPECT_EQ(packed_wavefronts_of(two_apart), 0u) << "one pair that differs";
