@@ -9,7 +9,7 @@ namespace {
 
 class BlockReads : public testing::Test {
  protected:
-  LastRead read(std::uint64_t sector) { return sectors.read(sectors.at(sector)); }
+  LastRead read(std::uint64_t sector) { return sectors.read(sectors.at(sector), 0); }
   // As many sectors as a warp reads from the first on.
   void sweep(unsigned warp, std::uint64_t first, std::uint64_t count) {
     sectors.begin_warp(warp);
