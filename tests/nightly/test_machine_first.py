@@ -55,6 +55,35 @@ def test_many_rows_that_are_slower_by_a_little_are_an_alert_of_their_own(store: 
     assert one.verdict["events"][-1]["kind"] == "return"
 
 
+def test_what_rows_show_together_does_not_depend_on_when_it_is_judged(store: Store) -> None:
+    put(store, 14)
+    put(store, 4, slower=10)
+    put(store, 6)
+    assert judged(store).exit_code == 0
+    found = [night.document("verdict.json")["events"] for night in store.nights("lab")]
+    assert [[event["kind"] for event in events] for events in found if events] == [
+        ["regression"],
+        ["return"],
+    ]
+    one_by_one = Store.open(store.root.with_name("other"), rehearsal=False, create=True)
+    for _ in range(14):
+        put(one_by_one, 1)
+        judged(one_by_one)
+    for slower in [10] * 4 + [0] * 6:
+        put(one_by_one, 1, slower=slower)
+        judged(one_by_one)
+    assert [n.document("verdict.json")["events"] for n in one_by_one.nights("lab")] == found
+
+
+def test_rows_without_a_time_lean_to_no_side() -> None:
+    rng = np.random.default_rng(3)
+    ratios = np.exp(0.003 * rng.standard_normal((100, 33)))
+    ratios[:60, 5:12] = np.nan
+    ratios[:30, -3:] *= 1.01
+    found = lean(Rows([("d", "m", str(row)) for row in range(100)], list(range(33)), ratios))
+    assert len({int(row) for row in found["rows"]} & set(range(30))) >= 25
+
+
 def test_a_shift_of_many_rows_can_be_accepted(store: Store) -> None:
     put(store, 14)
     put(store, 4, slower=10)

@@ -54,7 +54,7 @@ def suite_events(
         keys = sorted(key for key in tonight - alerted if key[:2] == (device, mode))
         if not keys:
             continue
-        environment = history.points[keys[0]][-1].environment
+        environment = next(p.environment for p in history.points[keys[0]] if p.night == night)
         key = (device, mode, SUITE_WIDE)
         standing = history.standing(key, history.environments[environment], decisions)
         if standing.kind(settings):
@@ -78,12 +78,13 @@ def _rows(
     settings: Settings,
 ) -> Rows | None:
     """The rows that can be compared tonight; None if there are too few of them, or of nights."""
-    known = {
-        key: {point.night: point.seconds for point in history.level(key, environment, decisions)}
-        for key in keys
-    }
-    nights = sorted({n for times in known.values() for n in times if start <= n <= night})
-    nights = nights[-settings.window - LEAN_NIGHTS :]
+    reach = settings.window + LEAN_NIGHTS
+    known: dict[Key, dict[int, float]] = {}
+    for key in keys:
+        level = history.level(key, environment, decisions)
+        past = [(point.night, point.seconds) for point in level if start <= point.night <= night]
+        known[key] = dict(past[-reach:])
+    nights = sorted({n for times in known.values() for n in times})[-reach:]
     if len(nights) < settings.min_nights + LEAN_NIGHTS:
         return None
     wanted = [
@@ -104,8 +105,9 @@ def lean(rows: Rows) -> dict[str, Any]:
     """The rows that lean to one side tonight, if no mood explains it; else nothing."""
     before = rows.ratios[:, :-LEAN_NIGHTS]
     sigmas = np.array([sigma_of(row[~np.isnan(row)]) for row in before])
-    windows = np.lib.stride_tricks.sliding_window_view(rows.ratios, LEAN_NIGHTS, axis=1)
-    medians = np.nanmedian(windows, axis=2) - 1
+    known = np.nan_to_num(rows.ratios, nan=1.0)  # a night without a time leans to no side
+    windows = np.lib.stride_tricks.sliding_window_view(known, LEAN_NIGHTS, axis=1)
+    medians = np.median(windows, axis=2) - 1
     moods = np.median(medians, axis=0)
     earlier = slice(None, -2 * LEAN_NIGHTS + 1)  # windows that hold none of the last nights
     limit = np.maximum(_LEAN * _OF_MEDIAN * sigmas, _LEAST)[:, None]
