@@ -9,9 +9,10 @@ from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store, publish
+from gpubench_reports.nightly.trials import ugly
 from gpubench_reports.nightly.trials.false_alerts import run
 from gpubench_reports.nightly.trials.noise import Noise, noise_of
-from gpubench_reports.nightly.trials.simulation import Task, simulate
+from gpubench_reports.nightly.trials.simulation import KINDS, Task, simulate
 
 from .conftest import WOBBLE, process_file, put_night
 
@@ -90,12 +91,15 @@ def test_a_step_is_no_outlier(store: Store) -> None:
     assert noise.outliers == 0
 
 
-def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys) -> None:
+def test_the_command_prints_the_table_and_draws(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ugly, "KINDS", KINDS[-1:])
     code = main(
         [
             "calibrate-judge",
             f"--store={tmp_path / 'none'}",
-            "--series=4",
+            "--series=2",
             "--nights=20",
             f"--out={tmp_path / 'out'}",
             "--workers=1",
@@ -104,6 +108,8 @@ def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys) -> None:
     assert code == 0
     out = capsys.readouterr().out
     assert "| false alerts per night |" in out
+    assert f"| {KINDS[-1].title} | " in out
+    assert "| labelled series: precision, recall" in out
     assert "Noise (assumed)" in out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "calibration.md",
@@ -114,9 +120,11 @@ def test_the_command_prints_the_table_and_draws(tmp_path: Path, capsys) -> None:
     assert "must be a fraction" in capsys.readouterr().err
 
 
-def test_the_outcome_does_not_depend_on_the_workers() -> None:
-    few = [run(Noise(), S, 3, 30, 1, workers, lambda _: None) for workers in (1, 2)]
+def test_the_outcome_does_not_depend_on_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ugly, "KINDS", KINDS[-1:])
+    few = [run(Noise(), S, 2, 30, 1, workers, lambda _: None) for workers in (1, 2)]
     assert few[0].false_slow == few[1].false_slow
+    assert few[0].ugly == few[1].ugly
     assert all((few[0].found[s] == few[1].found[s]).all() for s in few[0].found)
 
 
