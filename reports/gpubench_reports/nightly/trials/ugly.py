@@ -93,7 +93,7 @@ def ugly_noise(
     return Ugly(
         kinds,
         _leaning(noise, settings, max(2, series // 10), seed, pool, say),
-        _machines(run, max(1, series // 50), series, settings, say),
+        _machines(noise, settings, max(1, series // 50), series, seed, pool, say),
         _labelled(settings, max(2, series // 2), seed, pool, say),
     )
 
@@ -156,10 +156,12 @@ def _leaning(
 
 
 def _machines(
-    run: Callable[..., list[list[Alert]]],
+    noise: Noise,
+    settings: Settings,
     machines: int,
     series: int,
-    settings: Settings,
+    seed: int,
+    pool: Executor,
     say: Callable[[str], None],
 ) -> list[float]:
     """Machines replaced by others of their kind: each row's time is another, by 2 % or so."""
@@ -167,11 +169,12 @@ def _machines(
     found = []
     for machine in range(machines):
         shifts = np.exp(0.02 * np.random.default_rng(machine).standard_normal(series))
-        alerts = [
-            run(KINDS[0], [1.0] * WARM_UP + [shift] * 10, WARM_UP, 20 + machine)[row]
+        first = seed * 1_000_003 + (20 + machine) * 20_011 + _SEED
+        tasks = [
+            Task(first + row, (1.0,) * WARM_UP + (float(shift),) * 10, WARM_UP, noise, settings)
             for row, shift in enumerate(shifts)
         ]
-        found.append(first_much(alerts, series, settings))
+        found.append(first_much(pool.map(simulate, tasks), series, settings))
     return found
 
 
