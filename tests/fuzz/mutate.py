@@ -119,7 +119,8 @@ class Mutator:
         if isinstance(value, bool) or value is None:
             return not value
         if isinstance(value, (int, float)):
-            return draw.choice((-value, value + 1, value - 1, value * 1e10, value * 1e-10, 0))
+            scale = min(max(value, -1e300), 1e300)  # a whole number may have any size
+            return draw.choice((-value, value + 1, value - 1, scale * 1e10, scale * 1e-10, 0))
         if isinstance(value, str):
             at = draw.randrange(len(value) + 1)
             return value[:at] + draw.choice(TEXTS) + value[at:]

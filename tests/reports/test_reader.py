@@ -135,7 +135,7 @@ def test_names_in_any_script_are_kept_and_controls_are_not(load):
         ('{"a": NaN}', "holds NaN, which JSON does not allow"),
         ('{"a": -Infinity}', "holds -Infinity, which JSON does not allow"),
         ('{"a": 1,}', "not valid JSON at line 1, column"),
-        (b"\xff\xfe\x00", "it is not UTF-8 text"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
         ("[" * 100_000, "nested too deeply"),
         ("1" * 10_000, "too long to read"),
     ],

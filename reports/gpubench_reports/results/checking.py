@@ -44,7 +44,7 @@ def text_of(path: Path) -> str:
     except OSError as error:
         raise ReportError(path, f"cannot read: {reason(error)}") from None
     except UnicodeDecodeError:
-        raise ReportError(path, "it is not UTF-8 text") from None
+        raise ReportError(path, "is not UTF-8 text") from None
     except ValueError:
         raise ReportError(path, "cannot read: not a file name") from None
 
