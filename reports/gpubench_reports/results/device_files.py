@@ -80,6 +80,9 @@ def read_device(name_or_path: str) -> DeviceFile:
         check.text(document, key, "")
     if not isinstance(document.get("sources"), dict):
         raise ReportError(path, "not a device file: it has no 'sources'")
+    matches = document.get("matches", [])
+    if not isinstance(matches, list) or not all(isinstance(one, str) for one in matches):
+        raise ReportError(path, "'matches' must be a list of names")
     for name, figure in document["figures"].items():
         if name not in figure_rules():
             raise check.fail(name, "no figure is called so")
