@@ -32,8 +32,7 @@ struct ChildProcesses::Shared {
 
 namespace {
 
-// In the order of their numbers, more or less; SIGPIPE is the child's own affair.
-constexpr std::array asking{SIGHUP, SIGINT, SIGTERM, SIGXCPU};
+constexpr std::array asking{SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU};
 
 volatile std::sig_atomic_t asked = 0;
 volatile pid_t child = 0;
@@ -66,7 +65,7 @@ void volunteer_for_memory() {
 }  // namespace
 
 bool ChildEnd::was_asked_for() const {
-  constexpr std::array others{SIGPIPE, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2};
+  constexpr std::array others{SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2};
   return std::ranges::find(asking, signal) != asking.end() ||
          std::ranges::find(others, signal) != others.end();
 }
@@ -96,14 +95,10 @@ ChildEnd ChildProcesses::run(const std::function<int()>& work) {
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
   for (const int signal : asking) handle(signal, pass_on);
-  handle(SIGPIPE, SIG_IGN);
   const pid_t parent = getpid();
   child = fork();
   if (child == 0) {
     for (const int signal : asking) handle(signal, SIG_DFL);
-    struct sigaction action {};
-    action.sa_handler = SIG_DFL;
-    sigaction(SIGPIPE, &action, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
     volunteer_for_memory();

@@ -43,7 +43,10 @@ def outcome(row: dict[str, Any]) -> str:
     if row.get("skipped"):
         return "skipped: " + without_numbers(row["skip_reason"])
     if row.get("error_occurred"):
-        return f"failed, {row['error_kind']}: " + without_numbers(row["error_message"])
+        why = row["error_message"]
+        if row["error_kind"] != "crash":
+            why = row.get("diagnosis", why)
+        return f"failed, {row['error_kind']}: " + without_numbers(why)
     return "measured"
 
 

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "harness/platform/gemm.hpp"  // its Gemm is the GPU's here (tests/CMakeLists.txt)
+
 using gpubench::fake_cublaslt;
 
 namespace {
@@ -98,4 +100,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t, const void
 
 cudaError_t cudaMemset2DAsync(void*, std::size_t, int, std::size_t, std::size_t, cudaStream_t) {
   return cudaErrorNotSupported;
+}
+
+void gpubench::multiply_by_cublaslt() {
+  Gemm gemm(GemmShape{.m = 16, .n = 16, .k = 16, .lda = 16, .ldb = 16, .ldd = 16});
+  gemm.tune(nullptr, nullptr, nullptr, 2);
+  gemm.queue(nullptr, nullptr, nullptr, nullptr);
 }

@@ -142,7 +142,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> Gemm::State::candidates(int most) c
   const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
                        status == CUBLAS_STATUS_INVALID_VALUE ||
                        status == CUBLAS_STATUS_ARCH_MISMATCH;
-  if (!refused) CUBLAS_CHECK(status);
+  if (!refused) check(status, "cublasLtMatmulAlgoGetHeuristic");
   found.resize(refused ? 0 : static_cast<std::size_t>(count));
   std::erase_if(found, [](const auto& one) { return one.state != CUBLAS_STATUS_SUCCESS; });
   if (found.empty()) {
