@@ -47,7 +47,8 @@ void pass_on(int signal) {
 
 void handle(int signal, void (*handler)(int)) {
   struct sigaction now {};
-  if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) return;  // nohup
+  sigaction(signal, nullptr, &now);
+  if (signal == SIGHUP && now.sa_handler == SIG_IGN) return;  // nohup
   struct sigaction action {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);

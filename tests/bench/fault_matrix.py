@@ -28,7 +28,7 @@ LIMITED = {  # rows that only a limit ends
     "endless_loads": "--row_limit=0.5",
 }
 NOT_PLANTED = ("sound_", "claims_truth", "always/n:2", "always/n:3", "always/n:5")
-# Their rows reach every place in the harness; what other concepts add is their own bench files'.
+# All concepts take too long here: test_faults.py sweeps them under --all.
 SWEPT = "^[a-f]"
 ERRORS = {  # that a kernel's launch can leave behind: cudaError_t
     700: "illegal address",
@@ -115,7 +115,11 @@ def signals(folder: Path) -> Iterator[Line]:
         out = folder / f"{name}.json"
         number = int(getattr(signal, f"SIG{name}"))
         command = [str(BUILD / "gpubench"), DEVICE, rows, f"--benchmark_out={out}"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        # Not as nohup, or a shell's &, would have it.
+        usual = lambda number=number: signal.signal(number, signal.SIG_DFL)  # noqa: E731
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, preexec_fn=usual if name != "KILL" else None
+        ) as process:
             assert process.stdout is not None
             for _ in range(12):
                 process.stdout.readline()
