@@ -141,22 +141,8 @@ def _namespaces(command: list[str], directory: Path, box: Box, root: Path) -> li
     inner += f"--no-new-privs -- {shlex.join(command)}"
     steps += ["mkdir -p $root/proc $root/tmp", "mount -t proc proc $root/proc", "cd $root"]
     steps.append(f"exec chroot $root sh -c {quoted(inner)}")
-    return [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--net",
-        "--ipc",
-        "--uts",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--",
-        "sh",
-        "-c",
-        "\n".join(steps),
-    ]
+    own = ("--user", "--map-root-user", "--net", "--ipc", "--uts", "--mount", "--pid")
+    return ["unshare", *own, "--fork", "--kill-child", "--", "sh", "-c", "\n".join(steps)]
 
 
 # What a box's program has no use for, by number on x86-64: other processes' memory, new

@@ -13,7 +13,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .instructions import Memory, access_of, memory_of, operands_of
+from .instructions import (
+    Memory,
+    access_of,
+    memory_of,
+    no_flags_live,
+    operands_of,
+    whole_register,
+)
 
 HANDLES = "_ZN3lab"  # how the names begin that the checker looks for: unit.cu's
 OF_THE_COMPILER = "_sub_I_00099_0"  # calls __tsan_init(), which does nothing
@@ -29,35 +36,18 @@ RENAMED = {
     "_Z24cudaEventCreateWithFlagsPP10CUevent_stj": "gpubench_guarded_cudaEventCreateWithFlags",
 }
 BUILTIN_VARIABLES = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+BUILTIN_BYTES = 12  # of each of them
+# Registers that a call may change, and those that instructions change without naming them.
+LOST_IN_CALLS = ("%rsi", "%rdi", "%r8", "%r9", "%r10", "%r11")
+IMPLICIT = ("", "%rax", "%rcx", "%rdx", "%rsp")
+MOST_AHEAD = 12  # lines
 
 KEPT = {
-    "file",
-    "loc",
-    "cfi_startproc",
-    "cfi_endproc",
-    "cfi_def_cfa_offset",
-    "cfi_offset",
-    "cfi_restore",
-    "cfi_remember_state",
-    "cfi_restore_state",
-    "cfi_sections",
-    "align",
-    "p2align",
-    "size",
-    "ident",
-    "byte",
-    "value",
-    "long",
-    "quad",
-    "zero",
-    "string",
-    "ascii",
-    "uleb128",
-    "sleb128",
-    "2byte",
-    "4byte",
-    "8byte",
-    "text",
+    *("file", "loc", "ident", "size", "align", "p2align", "text"),
+    *("cfi_sections", "cfi_startproc", "cfi_endproc", "cfi_def_cfa_offset", "cfi_offset"),
+    *("cfi_restore", "cfi_remember_state", "cfi_restore_state"),
+    *("byte", "value", "long", "quad", "zero", "string", "ascii", "uleb128", "sleb128"),
+    *("2byte", "4byte", "8byte"),
 }
 DROPPED = {"globl", "weak", "hidden", "internal", "local", "protected"}
 DATA = {"byte", "value", "long", "quad", "zero", "string", "ascii", "2byte", "4byte", "8byte"}
@@ -94,6 +84,7 @@ class _State:
     remembered: list[int] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     where: str = ""
+    builtins: dict[str, str] = field(default_factory=dict)  # register -> whose place it holds
     handle: str = ""  # what unit.cu hands over, whose value follows
 
 
@@ -116,6 +107,7 @@ class Rewriter:
         self._state = _State()
         self._out: list[str] = []
         self._faults: dict[str, None] = {}
+        self._ahead: list[str] = []  # this line and those after it
         self.numbers: dict[str, list[str]] = {}  # that unit.cu hands over, as data
 
     def rewrite(self, text: str) -> str:
@@ -126,7 +118,9 @@ class Rewriter:
         self._out += ["gpubench_guarded_unit:", "\t.byte 1"]
         self._mark_variables("begin")
         self._out.append("\t.text")
-        for line in self._without_the_compilers(text.splitlines()):
+        lines = self._without_the_compilers(text.splitlines())
+        for at, line in enumerate(lines):
+            self._ahead = lines[at : at + MOST_AHEAD]
             self._line(line)
         self._mark_variables("end")
         if self._faults:
@@ -161,6 +155,7 @@ class Rewriter:
             return
         if found := re.fullmatch(r"([^\s:\"#;]+):", line):
             self._state.handle = found[1] if found[1].startswith(HANDLES) else ""
+            self._state.builtins = {}
             self._out.append(line)
         elif stripped.startswith("."):
             name, _, rest = stripped[1:].partition("\t")
@@ -283,6 +278,10 @@ class Rewriter:
         if name not in self._unit.labels:
             name = RENAMED.get(name, name) + "@PLT"
         self._out.append(f"\tcall\t{name}")
+        # A function of its own may have changed what it is to restore.
+        for register in list(self._state.builtins):
+            if name in self._unit.labels or register in LOST_IN_CALLS:
+                del self._state.builtins[register]
 
     def _plain(self, mnemonic: str, operands: list[str], text: str) -> None:
         access = access_of(mnemonic, operands)
@@ -297,6 +296,20 @@ class Rewriter:
         elif memory and access.bytes > 0:
             self._access(memory[0], access.bytes, access.stores)
         self._out.append(f"\t{text}")
+        self._note_builtin(mnemonic, operands, memory)
+
+    def _note_builtin(self, mnemonic: str, operands: list[str], memory: list[Memory]) -> None:
+        """Which registers hold the place of threadIdx or its like."""
+        written = whole_register(operands[-1]) if operands else ""
+        self._state.builtins.pop(written, None)
+        loads_place = mnemonic == "movq" and memory and memory[0].relocation == "gottpoff"
+        if loads_place and memory[0].symbol in BUILTIN_VARIABLES and written not in IMPLICIT:
+            self._state.builtins[written] = memory[0].symbol
+
+    def _is_builtin(self, at: Memory, size: int, stores: bool) -> bool:
+        if stores or at.index or at.offset is None or at.base not in self._state.builtins:
+            return False
+        return at.offset >= 0 and at.offset + size <= BUILTIN_BYTES
 
     @staticmethod
     def _moves_stack(mnemonic: str, operands: list[str]) -> bool:
@@ -311,7 +324,7 @@ class Rewriter:
         if at.segment not in ("", "%fs:"):
             self._fault(f"an address that no kernel needs: {at.text}")
         elif at.segment:
-            if at.text != "%fs:0" or stores:
+            if (at.text != "%fs:0" or stores) and not self._is_builtin(at, size, stores):
                 self._check(at, size, stores)
         elif at.base == "%rip":
             self._access_of_unit(at, stores)
@@ -335,11 +348,14 @@ class Rewriter:
         if at.symbol and at.symbol not in self._unit.labels | BUILTIN_VARIABLES:
             self._fault(f"reaches for {at.symbol}, which this lab does not have")
         address = at.without_segment(24)  # beyond what is pushed here
-        self._out += ["\tpushfq", "\tpushq\t%rdi", "\tpushq\t%rsi", f"\tleaq\t{address}, %rdi"]
+        saves, restores = ("\tpushfq", "\tpopfq")
+        if no_flags_live(self._ahead):
+            saves, restores = ("\tleaq\t-8(%rsp), %rsp", "\tleaq\t8(%rsp), %rsp")
+        self._out += [saves, "\tpushq\t%rdi", "\tpushq\t%rsi", f"\tleaq\t{address}, %rdi"]
         if at.segment:
             self._out.append("\taddq\t%fs:0, %rdi")
         self._out += [f"\tmovl\t${size | stores << 8}, %esi", "\tcall\tgpubench_guard"]
-        self._out += ["\tpopq\t%rsi", "\tpopq\t%rdi", "\tpopfq"]
+        self._out += ["\tpopq\t%rsi", "\tpopq\t%rdi", restores]
 
 
 def guarded(text: str) -> tuple[str, dict[str, list[str]]]:

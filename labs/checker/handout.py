@@ -15,6 +15,7 @@ TREE = (
     "CMakePresets.json",
     "LICENSE",
     "README.md",
+    "SECURITY.md",
     "bench",
     "docs",
     "kernels",
@@ -78,6 +79,8 @@ SETUP = """#!/usr/bin/env bash
 # Gradescope runs this once, when it makes the image.
 set -euo pipefail
 cd /autograder/source
+apt-get update -q && apt-get install -q -y --no-install-recommends bubblewrap ||
+  echo "no bubblewrap: reports will say what submissions run in instead" >&2
 scripts/lab --setup {number}
 """
 RUN = """#!/usr/bin/env bash

@@ -131,3 +131,35 @@ def memory_of(operand: str) -> Memory | None:
 def operands_of(text: str) -> list[str]:
     """Split at the commas that stand in no brackets."""
     return [part.strip() for part in re.split(r",(?![^()]*\))", text)] if text else []
+
+
+def whole_register(operand: str) -> str:
+    """The 64-bit register that an operand is a part of; "" for what is none."""
+    if found := re.fullmatch(r"%(r\d+)[bwd]?", operand):
+        return f"%{found[1]}"
+    if found := re.fullmatch(r"%[er]?([abcd])[xlh]", operand):
+        return f"%r{found[1]}x"
+    if found := re.fullmatch(r"%[er]?(si|di|bp|sp)l?", operand):
+        return f"%r{found[1]}"
+    return ""
+
+
+# These set all flags that a later instruction could ask for; those leave them as they are.
+SETS_FLAGS = re.compile(r"(?:cmp|test|add|sub|and|or|xor|neg)[bwlq]|u?comis[sd]|call")
+KEEPS_FLAGS = re.compile(r"mov\w*|lea[wlq]|push[wlq]|pop[wlq]|cvt\w+|cltq|cltd|cqto|nop\w?")
+
+
+def no_flags_live(lines: list[str]) -> bool:
+    """Whether nobody asks for the flags that are there before the first of these lines."""
+    for line in lines:
+        stripped = line.strip()
+        if stripped.startswith("."):
+            if stripped.endswith(":"):
+                return False
+            continue
+        mnemonic = stripped.split("\t")[0]
+        if SETS_FLAGS.fullmatch(mnemonic):
+            return True
+        if not KEEPS_FLAGS.fullmatch(mnemonic) and not FLOAT.fullmatch(mnemonic):
+            return False
+    return False

@@ -1,0 +1,104 @@
+"""What assembly is refused, and what is put into the rest."""
+
+from __future__ import annotations
+
+import pytest
+from checker.guarded import UnguardedError, guarded
+from checker.instructions import access_of, no_flags_live, operands_of, whole_register
+
+
+def function(*lines: str) -> str:
+    body = "".join(f"\t{line}\n" for line in lines)
+    return (
+        "\t.text\n\t.type\tf, @function\nf:\n\t.cfi_startproc\n"
+        f"{body}\tret\n\t.cfi_endproc\n\t.size\tf, .-f\n"
+    )
+
+
+def guards_in(text: str) -> int:
+    return guarded(text)[0].count("call\tgpubench_guard\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "syscall",
+        "int\t$0x80",
+        "sysenter",
+        "call\t*%rax",
+        "jmp\t*%rax",
+        "jmp\t*8(%rbx)",
+        "movq\t%rax, %rsp",
+        "leave",
+        "rep stosq",
+        "movq\t%gs:0, %rax",
+        "wrfsbase\t%rax",
+        "wrpkru",
+        "xrstor\t(%rax)",
+        "popfq",
+        "std",
+        "movq\tstdout@GOTPCREL(%rip), %rax",
+        "movq\t%rax, f(%rip)",
+        "btsq\t%rax, (%rbx)",
+        "lock addl\t$1, (%rax)",
+        "movntps\t%xmm0, (%rax)",
+        "nop; syscall",
+        '.incbin\t"/etc/passwd"',
+        ".byte\t0x0f, 0x05",
+        '.section\t.init_array,"aw"',
+        '.section\t.data,"aw"',
+        ".set\tmain, f",
+        ".type\tg, @gnu_indirect_function",
+        ".cfi_def_cfa_offset\t1000000",
+    ],
+)
+def test_what_no_kernel_needs_is_refused(line: str) -> None:
+    with pytest.raises(UnguardedError):
+        guarded(function(line))
+
+
+@pytest.mark.parametrize(
+    ("lines", "guards"),
+    [
+        (["movl\t(%rbx), %eax"], 1),
+        (["movl\t%eax, 8(%rsp,%rcx,4)"], 1),
+        ([".cfi_def_cfa_offset\t32", "movl\t%eax, 8(%rsp)"], 0),
+        ([".cfi_def_cfa_offset\t32", "movl\t%eax, 24(%rsp)"], 1),  # the return address
+        (["movl\t%fs:(%rbx), %eax"], 1),
+        (["movq\t%fs:0, %rax"], 0),
+        (["movq\t%rax, %fs:0"], 1),
+        (["movq\tthreadIdx@gottpoff(%rip), %rbx", "movl\t%fs:8(%rbx), %eax"], 0),
+        (["movq\tthreadIdx@gottpoff(%rip), %rbx", "movl\t%fs:12(%rbx), %eax"], 1),
+        (["movq\tthreadIdx@gottpoff(%rip), %rbx", "movl\t%eax, %fs:8(%rbx)"], 1),
+        (["movq\tthreadIdx@gottpoff(%rip), %rbx", "addl\t$1, %ebx", "movl\t%fs:(%rbx), %eax"], 1),
+        (["movq\tthreadIdx@gottpoff(%rip), %rbx", "call\tf", "movl\t%fs:(%rbx), %eax"], 1),
+    ],
+)
+def test_what_leaves_a_frame_is_checked(lines: list[str], guards: int) -> None:
+    assert guards_in(function(*lines)) == guards
+
+
+def test_symbols_of_a_unit_are_its_own() -> None:
+    text = guarded(".globl\tmemcpy\n\t.weak\tmain\n" + function().replace("f:", "memcpy:\nf:"))[0]
+    assert "globl\tmemcpy" not in text
+    assert "weak" not in text
+
+
+def test_flags_are_saved_where_somebody_asks_for_them() -> None:
+    assert no_flags_live(["\tmovl\t(%rax), %ebx", "\tcmpl\t$1, %ebx"])
+    assert not no_flags_live(["\tmovl\t(%rax), %ebx", "\tjne\t.L2"])
+    assert not no_flags_live(["\tmovl\t(%rax), %ebx", ".L2:", "\tcmpl\t$1, %ebx"])
+
+
+def test_registers_have_parts() -> None:
+    assert {whole_register(part) for part in ("%rbx", "%ebx", "%bx", "%bl", "%bh")} == {"%rbx"}
+    assert {whole_register(part) for part in ("%r9", "%r9d", "%r9w", "%r9b")} == {"%r9"}
+    assert {whole_register(part) for part in ("%rdi", "%edi", "%di", "%dil")} == {"%rdi"}
+
+
+def test_who_stores_is_known() -> None:
+    store = access_of("addl", operands_of("%eax, 4(%rbx,%rcx,8)"))
+    load = access_of("cmpl", operands_of("%eax, 4(%rbx,%rcx,8)"))
+    assert store is not None
+    assert load is not None
+    assert (store.bytes, store.stores, load.bytes, load.stores) == (4, True, 4, False)
