@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,6 +35,27 @@ class HostCalls final : public gpubench::CallListener {
   gpubench::CallListener* before_;
   unsigned waits_ = 0;
   std::size_t copied_bytes_ = 0;
+};
+
+// What a solution calls throws nothing through its frames: what lies on its stack is its own, and
+// would say where the exception goes. It is thrown when the solution has returned.
+class ThrownLater {
+ public:
+  template <class F>
+  void call(const F& f) {
+    if (thrown_) return;
+    try {
+      f();
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  }
+  void rethrow() {
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  }
+
+ private:
+  std::exception_ptr thrown_;
 };
 
 // Every run has to do all of the work, the timed ones too. What the first one has left out shows in

@@ -22,6 +22,7 @@ constexpr unsigned transform_threads = 256, transform_rounds = 1;
 const float* weights = nullptr;
 // What the present run has queued so far.
 std::size_t steps = 0, transformed = 0;
+lab::ThrownLater thrown;
 
 __global__ void step_kernel(const float* in, unsigned step, float* loss) {
   const float x = paced_work::after(in[threadIdx.x], step_rounds);
@@ -52,6 +53,7 @@ void check_train(Bench& bench, unsigned n) {
     steps = 0;
     const lab::HostCalls counted;
     lab::train(on_device.data(), losses.data(), n, s);
+    thrown.rethrow();
     waits = counted.waits();
     runs.expect("steps were queued", steps, n);
     runs.expect("bytes were copied", counted.copied_bytes(), n * sizeof(float));
@@ -79,6 +81,7 @@ void check_pipeline(Bench& bench, std::size_t n) {
     lanes.fork(s);
     transformed = 0;
     lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
+    thrown.rethrow();
     runs.expect("words were transformed", transformed, n);
     runs.expect("bytes were copied", counted.copied_bytes(), 2 * n * sizeof(float));
     runs.end_run();
@@ -126,11 +129,14 @@ GPU_BENCHMARK(lab, timed)->Axis("part", {"train", "pipeline"});
 
 void train_step(unsigned step, float* loss, cudaStream_t stream) {
   ++steps;
-  gpubench::launch(step_kernel, 1, step_threads, 0, stream, weights, step, loss);
+  thrown.call(
+      [&] { gpubench::launch(step_kernel, 1, step_threads, 0, stream, weights, step, loss); });
 }
 
 void transform(const float* in, float* out, std::size_t n, cudaStream_t stream) {
   transformed += n;
   const auto blocks = static_cast<unsigned>((n + transform_threads - 1) / transform_threads);
-  gpubench::launch(transform_kernel, blocks, transform_threads, 0, stream, in, out, n);
+  thrown.call([&] {
+    gpubench::launch(transform_kernel, blocks, transform_threads, 0, stream, in, out, n);
+  });
 }

@@ -79,6 +79,7 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
+  lab::ThrownLater thrown;
   static inline Fleet* running = nullptr;  // that copy(), add() and backward() are about
 
   void fill() const {
@@ -123,6 +124,7 @@ class Fleet {
       for (const cudaStream_t begins : {gpus_[i].pass, gpus_[i].wire}) be_late(i, begins, 8);
     });
     solve(gpus_.data(), count(), n_);
+    thrown.rethrow();
     each([&](unsigned i) { own_[i].lanes.join(stream(i, s)); });
     ranks_.join(s);
   }
@@ -328,9 +330,11 @@ GPU_BENCHMARK(lab, timed)->Axis("part", {"ring", "overlapped"});
 }  // namespace
 
 void copy(float* to, const float* from, std::size_t n, cudaStream_t stream) {
-  Fleet::running->copy(to, from, n, stream);
+  Fleet::running->thrown.call([&] { Fleet::running->copy(to, from, n, stream); });
 }
 void add(float* to, const float* from, std::size_t n, cudaStream_t stream) {
-  Fleet::running->add(to, from, n, stream);
+  Fleet::running->thrown.call([&] { Fleet::running->add(to, from, n, stream); });
 }
-void backward(unsigned layer, cudaStream_t stream) { Fleet::running->backward(layer, stream); }
+void backward(unsigned layer, cudaStream_t stream) {
+  Fleet::running->thrown.call([&] { Fleet::running->backward(layer, stream); });
+}
