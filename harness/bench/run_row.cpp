@@ -51,8 +51,9 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
   } catch (const WrongResult& wrong) {
     fail_as(error_kind::wrong_result, wrong.what);
   } catch (const CudaError& error) {
+    const std::string lacking = platform.lacking_memory();
     if (error.is_out_of_memory() || error.is_unsupported()) {
-      end_as(Outcome::skipped, error.what());
+      end_as(Outcome::skipped, lacking.empty() ? error.what() : lacking);
     } else {
       fail_as(error_kind_of(error.code()), error.what());
     }

@@ -77,6 +77,8 @@ class Platform {
   // From now on launches are run for their results (the whole grid, or as much of it as is needed
   // to know what it does), or only to be timed.
   virtual void expect_results(bool whole_grids) = 0;
+  // Why this machine's memory did not do for what was to be carried out since then, or "".
+  virtual std::string lacking_memory() const { return {}; }
   virtual void expect_timing() = 0;
   // What happened when while `run` ran: on a GPU as far as events can know
   // (harness/cuda/event_trace.hpp).

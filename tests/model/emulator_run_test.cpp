@@ -17,6 +17,44 @@ namespace {
 
 std::string at_line(int line) { return "emulator_kernels.cpp:" + std::to_string(line); }
 
+// --- the host's memory ---
+
+TEST_F(EmulatorTest, ABlockThatTouchesTooMuchToBeKeptIsRefusedUnlessWholeGridsAreAskedFor) {
+  constexpr unsigned length = 1 << 19;  // as many sectors as a block may touch unasked
+  const float* row = make<float>(length);
+  float* out = make<float>(32);
+  Emulator small(spec, memory, {.threads = 2, .most_host_bytes = 1});
+  use(small);
+  const auto run = [&](Execution execution) {
+    small.forget_runs();
+    small.set_execution(execution);
+    kernels::sum_row_and_column(out, row, row, length, 1);
+    return cudaDeviceSynchronize();
+  };
+  EXPECT_EQ(run(Execution::sampled), cudaErrorMemoryAllocation);
+  EXPECT_NE(small.lacking_memory().find("only with --whole_grids"), std::string::npos)
+      << small.lacking_memory();
+  // Nothing else is lost by it.
+  EXPECT_EQ(run(Execution::whole), cudaSuccess) << diagnostic;
+  EXPECT_EQ(small.lacking_memory(), "");
+  use(emulator);
+}
+
+TEST_F(EmulatorTest, WhatAWholeGridMayTouchIsAskedForFirst) {
+  constexpr std::size_t too_much = std::size_t{1} << 39;
+  DeviceMemory large(2 * too_much);
+  Emulator whole(spec, large, {.threads = 1});
+  whole.set_execution(Execution::whole);
+  install_runtime(std::make_unique<Runtime>(spec, large, whole, RuntimeOptions{}));
+  float* data = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, too_much), cudaSuccess);
+  kernels::copy(data + 32, data, 32, 1, 32);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorMemoryAllocation);
+  EXPECT_NE(whole.lacking_memory().find("another 549.8 GB"), std::string::npos)
+      << whole.lacking_memory();
+  use(emulator);
+}
+
 // --- samples ---
 
 TEST_F(EmulatorTest, ASampleExtrapolatesToTheWholeGrid) {

@@ -40,7 +40,15 @@ class Generator {
  public:
   explicit Generator(unsigned seed) : random_(seed) {}
 
-  List program() { return list(0, 0); }
+  // It ends with an access: where the way out of a loop is a kernel's end, lanes meet there
+  // (harness/platform/model/emulator/README.md).
+  List program() {
+    List all = list(0, 0);
+    all.push_back(std::make_unique<Statement>());
+    all.back()->kind = Statement::Kind::access;
+    all.back()->code = next_code_;
+    return all;
+  }
 
  private:
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }

@@ -72,6 +72,7 @@ class ModelPlatform final : public Platform {
     emulator_.forget_runs();
     emulator_.set_execution(whole_grids ? model::Execution::whole : model::Execution::sampled);
   }
+  std::string lacking_memory() const override { return emulator_.lacking_memory(); }
   void expect_timing() override {
     emulator_.set_execution(model::Execution::timing);
     model::current_runtime()->expect_results(false);

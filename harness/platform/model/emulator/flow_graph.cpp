@@ -15,35 +15,49 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {  // splitmix64's fi
 
 }  // namespace
 
-FlowGraph::Node FlowGraph::node(std::uint64_t code_address) {
+Node FlowGraph::node(std::uint64_t code_address) {
   const auto [found, added] = index_.try_emplace(code_address, static_cast<Node>(index_.size()));
   if (added) {
-    blocks_.emplace_back();
+    blocks_.push_back({code_address});
     stale_ = true;
   }
   return found->second;
 }
 
 void FlowGraph::learn(std::span<const Event> trace) {
-  std::vector<Node> last{none};  // the block each active function is in
-  const auto end_function = [&] {
-    if (last.back() != none && !std::exchange(blocks_[last.back()].is_last, true)) stale_ = true;
+  std::vector<Node> last{no_node};  // the block each active function is in
+  const auto happens = [&](unsigned store_bytes) {
+    if (last.back() == no_node) return;
+    BasicBlock& block = blocks_[last.back()];
+    stale_ |= !block.is_busy;
+    block.is_busy = true;
+    block.last_store_bytes = store_bytes;
   };
-  for (const Event e : trace) {
+  // With these events the lane ends. Who returns from a function before goes on, and is waited for.
+  std::size_t returns = trace.size();
+  while (returns > 0 && (kind_of(trace[returns - 1]) == EventKind::leave ||
+                         kind_of(trace[returns - 1]) == EventKind::block)) {
+    --returns;
+  }
+  const auto end_function = [&] {
+    if (last.back() != no_node && !std::exchange(blocks_[last.back()].is_last, true)) stale_ = true;
+  };
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    const Event e = trace[i];
     switch (kind_of(e)) {
       case EventKind::enter:
-        if (last.back() != none) blocks_[last.back()].is_busy = true;
-        last.push_back(none);
+        happens(0);
+        last.push_back(no_node);
         break;
       case EventKind::leave:
-        end_function();
+        if (i >= returns) end_function();
         if (last.size() > 1) last.pop_back();
         break;
       case EventKind::block: {
         const Node to = node(code_address_of(e));
         std::vector<Node>& targets =
-            last.back() == none ? entries_ : blocks_[last.back()].successors;
-        if (std::find(targets.begin(), targets.end(), to) == targets.end()) {
+            last.back() == no_node ? entries_ : blocks_[last.back()].successors;
+        if (std::ranges::find(targets, to) == targets.end()) {
           targets.push_back(to);
           stale_ = true;
         }
@@ -51,202 +65,48 @@ void FlowGraph::learn(std::span<const Event> trace) {
         break;
       }
       default:
-        if (last.back() != none) blocks_[last.back()].is_busy = true;
+        happens(kind_of(e) == EventKind::store ? bytes_of(e) : 0);
         break;
     }
   }
   end_function();
 }
 
-void FlowGraph::find_loops() {
-  loops_.assign(blocks_.size(), {});
-  std::vector<Node> all(blocks_.size());
-  for (Node i = 0; i < all.size(); ++i) all[i] = i;
-  nest(all, entries_);
-  stale_ = false;
+// A store behind which the function only returns.
+bool FlowGraph::is_tail(const BasicBlock& block) const {
+  return block.last_store_bytes != 0 && std::ranges::all_of(block.successors, [&](Node to) {
+           return is_mere_return(blocks_[to]);
+         });
 }
 
-// Tarjan's components of the graph restricted to `members`, searched from `roots`.
-void FlowGraph::nest(const std::vector<Node>& members, std::span<const Node> roots) {
-  struct State {
-    std::uint32_t order = 0, low = 0;  // order 0: not visited
-    bool on_stack = false;
-  };
-  std::vector<State> states(blocks_.size());
-  std::vector<bool> inside(blocks_.size());
-  for (const Node n : members) inside[n] = true;
-  std::vector<Node> stack;
-  std::vector<std::pair<Node, std::size_t>> path;  // a node and its next successor
-  std::uint32_t clock = 0;
-  std::vector<Loop> loops;
-
-  const auto visit = [&](Node n) {
-    states[n] = {++clock, clock, true};
-    stack.push_back(n);
-    path.emplace_back(n, 0);
-  };
-  for (const Node root : roots) {
-    if (!inside[root] || states[root].order != 0) continue;
-    visit(root);
-    while (!path.empty()) {
-      const Node n = path.back().first;
-      const std::vector<Node>& targets = blocks_[n].successors;
-      if (path.back().second < targets.size()) {
-        const Node to = targets[path.back().second++];
-        if (!inside[to]) continue;
-        if (states[to].order == 0) {
-          visit(to);
-        } else if (states[to].on_stack) {
-          states[n].low = std::min(states[n].low, states[to].order);
-        }
-        continue;
-      }
-      path.pop_back();
-      if (!path.empty()) {
-        State& parent = states[path.back().first];
-        parent.low = std::min(parent.low, states[n].low);
-      }
-      if (states[n].low != states[n].order) continue;
-      // `n` is the first block of its component that the search met: the head.
-      Loop loop{n, {}};
-      for (Node member = none; member != n;) {
-        member = stack.back();
-        stack.pop_back();
-        states[member].on_stack = false;
-        if (member != n) loop.blocks.push_back(member);
-      }
-      if (!loop.blocks.empty() || is_successor(n, n)) loops.push_back(std::move(loop));
-    }
+unsigned FlowGraph::merged_tail_bytes(std::span<const Event> trace) const {
+  unsigned functions_left = 0;
+  auto e = trace.rbegin();
+  for (; e != trace.rend(); ++e) {
+    if (kind_of(*e) == EventKind::leave) ++functions_left;
+    if (kind_of(*e) != EventKind::leave && kind_of(*e) != EventKind::block) break;
   }
-  // Tarjan finds what comes last first; a loop on the way out of another is the inner one.
-  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    loops_[loop->head].push_back(loop->head);
-    for (const Node block : loop->blocks) loops_[block].push_back(loop->head);
-    for (const Node block : ways_out(*loop, inside)) loops_[block].push_back(loop->head);
-    nest(loop->blocks, blocks_[loop->head].successors);
-  }
-}
-
-bool FlowGraph::is_successor(Node of, Node block) const {
-  const std::vector<Node>& successors = blocks_[of].successors;
-  return std::find(successors.begin(), successors.end(), block) != successors.end();
-}
-
-FlowGraph::Region FlowGraph::reach(const std::vector<Node>& from, const std::vector<bool>& avoided,
-                                   const std::vector<bool>& inside) const {
-  Region region;
-  std::vector<bool> seen = avoided;
-  const auto meet = [&](Node n) {
-    if (!seen[n]) region.blocks.push_back(n);
-    seen[n] = true;
-  };
-  for (const Node n : from) meet(n);
-  for (std::size_t i = 0; i < region.blocks.size(); ++i) {
-    const BasicBlock& block = blocks_[region.blocks[i]];
-    region.leaves |= block.is_last;
-    for (const Node to : block.successors) {
-      if (inside[to]) {
-        meet(to);
-      } else {
-        region.leaves = true;
-      }
-    }
-  }
-  return region;
-}
-
-// A return inside the loop, at which no other way out arrives, is no way to what follows.
-std::vector<bool> FlowGraph::exits_of(const std::vector<Node>& loop,
-                                      const std::vector<bool>& inside) const {
-  const std::vector<bool> nothing(blocks_.size());
-  std::vector<bool> in_loop = nothing;
-  for (const Node block : loop) in_loop[block] = true;
-  std::vector<Node> targets;
-  for (const Node block : loop) {
-    for (const Node to : blocks_[block].successors) {
-      if (!in_loop[to] && inside[to]) targets.push_back(to);
-    }
-  }
-  std::vector<bool> is_exit = nothing;
-  for (const Node to : targets) is_exit[to] = true;
-  for (const Node to : targets) {
-    if (!is_mere_return(to)) continue;
-    std::vector<Node> others = targets;
-    std::erase(others, to);
-    const std::vector<Node> reached = reach(others, nothing, inside).blocks;
-    const bool arrives = std::find(reached.begin(), reached.end(), to) != reached.end();
-    if (!others.empty() && !arrives) is_exit[to] = false;
-  }
-  return is_exit;
-}
-
-// The loop's own condition stands where it repeats, if one can leave there, else in its head.
-FlowGraph::Exits FlowGraph::sorted_exits(const std::vector<Node>& loop, Node head,
-                                         const std::vector<bool>& is_exit) const {
-  const auto leaves = [&](Node block) {
-    const std::vector<Node>& to = blocks_[block].successors;
-    return std::any_of(to.begin(), to.end(), [&](Node n) { return is_exit[n]; });
-  };
-  const bool tests_last = std::any_of(loop.begin(), loop.end(), [&](Node block) {
-    return is_successor(block, head) && leaves(block);
+  if (e == trace.rend() || kind_of(*e) != EventKind::store || functions_left > 1) return 0;
+  const unsigned bytes = bytes_of(*e);
+  while (e != trace.rend() && kind_of(*e) != EventKind::block) ++e;
+  if (e == trace.rend() || !is_tail(blocks_[index_.at(code_address_of(*e))])) return 0;
+  const auto tails = std::ranges::count_if(blocks_, [&](const BasicBlock& block) {
+    return block.last_store_bytes == bytes && is_tail(block);
   });
-  Exits exits;
-  for (const Node block : loop) {
-    const bool is_condition = tests_last ? is_successor(block, head) : block == head;
-    for (const Node to : blocks_[block].successors) {
-      if (is_exit[to]) (is_condition ? exits.continuations : exits.others).push_back(to);
-    }
-  }
-  return exits;
-}
-
-// What lies before the nearest block without which there is no way on, if there is one; an empty
-// last block is only the return.
-std::optional<std::vector<FlowGraph::Node>> FlowGraph::before_meeting(
-    const std::vector<Node>& exits, const std::vector<Node>& after,
-    const std::vector<bool>& inside) const {
-  std::optional<std::vector<Node>> nearest;
-  std::vector<bool> avoided(blocks_.size());
-  for (const Node candidate : after) {
-    if (is_mere_return(candidate)) continue;
-    avoided[candidate] = true;
-    Region region = reach(exits, avoided, inside);
-    avoided[candidate] = false;
-    if (region.leaves) continue;
-    if (!nearest || region.blocks.size() < nearest->size()) nearest = std::move(region.blocks);
-  }
-  return nearest;
-}
-
-// The blocks between the loop and the place where all lanes that leave it meet again. `inside`:
-// the blocks of one iteration of the enclosing loop, or all.
-std::vector<FlowGraph::Node> FlowGraph::ways_out(const Loop& loop,
-                                                 const std::vector<bool>& inside) const {
-  std::vector<Node> all = loop.blocks;
-  all.push_back(loop.head);
-  const Exits exits = sorted_exits(all, loop.head, exits_of(all, inside));
-  std::vector<Node> both = exits.continuations;
-  both.insert(both.end(), exits.others.begin(), exits.others.end());
-  std::vector<bool> avoided(blocks_.size());
-  const std::vector<Node> after = reach(both, avoided, inside).blocks;
-  if (auto found = before_meeting(both, after, inside)) return *std::move(found);
-  for (const Node n : reach(exits.continuations, avoided, inside).blocks) avoided[n] = true;
-  for (const Node n : after) {
-    if (is_mere_return(n)) avoided[n] = true;
-  }
-  return reach(exits.others, avoided, inside).blocks;
+  return tails > 1 ? bytes : 0;
 }
 
 void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& out) {
-  if (stale_) find_loops();
+  if (stale_) loops_ = find_loops(blocks_, entries_);
+  stale_ = false;
   struct Activation {
-    std::uint64_t path;                                 // how control came to this function
-    std::vector<std::pair<Node, std::uint64_t>> loops;  // head and iteration, outermost first
-    std::uint64_t place;                                // path and loops in one word
+    std::uint64_t path;  // how control came to this function
+    std::vector<std::pair<LoopNest::Loop, std::uint64_t>> loops;  // and iteration, outermost first
+    std::uint64_t place;                                          // path and loops in one word
   };
   const auto place_of = [](const Activation& a) {
     std::uint64_t place = a.path;
-    for (const auto& [head, iteration] : a.loops) place = mix(mix(place, head), iteration);
+    for (const auto& [loop, iteration] : a.loops) place = mix(mix(place, loop), iteration);
     return place;
   };
   std::vector<Activation> active{{0, {}, 0}};
@@ -268,7 +128,7 @@ void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& o
       case EventKind::block: {
         Activation& a = active.back();
         const Node here = index_.at(code_address_of(e));
-        const std::vector<Node>& loops = loops_[here];
+        const std::vector<LoopNest::Loop>& loops = loops_.around[here];
         std::size_t common = 0;
         while (common < loops.size() && common < a.loops.size() &&
                loops[common] == a.loops[common].first) {
@@ -276,10 +136,11 @@ void FlowGraph::keys(std::span<const Event> trace, std::vector<std::uint64_t>& o
         }
         a.loops.resize(common);
         // Arriving at the head of a loop that one is already in starts its next iteration.
-        if (common > 0 && loops[common - 1] == here) ++a.loops.back().second;
+        if (common > 0 && loops_.heads[loops[common - 1]] == here) ++a.loops.back().second;
         for (std::size_t i = common; i < loops.size(); ++i) {
           // On a loop's way out without having been in it: before its first iteration.
-          a.loops.emplace_back(loops[i], loops[i] == here ? 0 : ~std::uint64_t{0});
+          const bool enters = loops_.heads[loops[i]] == here;
+          a.loops.emplace_back(loops[i], enters ? 0 : ~std::uint64_t{0});
         }
         a.place = place_of(a);
         break;

@@ -6,6 +6,8 @@
 #include <bit>
 #include <new>
 
+#include "harness/platform/model/memory/host_memory.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -142,9 +144,20 @@ std::uint64_t BlockSectors::read_between(std::uint32_t from, std::uint32_t to) c
   return sum;
 }
 
+void BlockSectors::clear(unsigned warps) {
+  if (++epoch_ == 0) {  // all numbers have been used
+    slots_.assign(slots_.size(), Slot{});
+    epoch_ = 1;
+  }
+  touched_.clear();
+  reads_ = 0;
+  reads_of_interval_.clear();
+  warps_ = warps;
+}
+
 BlockSectors::Slot& BlockSectors::slot_of(std::uint64_t sector) {
   std::size_t at = (sector * 0x9e3779b97f4a7c15u) >> 20 & (slots_.size() - 1);
-  while (slots_[at].epoch == epoch_ && slots_[at].sector != sector) {
+  while (slots_[at].epoch == epoch_ && touched_[slots_[at].place].sector != sector) {
     at = (at + 1) & (slots_.size() - 1);
   }
   return slots_[at];
@@ -153,15 +166,20 @@ BlockSectors::Slot& BlockSectors::slot_of(std::uint64_t sector) {
 BlockSector& BlockSectors::at(std::uint64_t sector) {
   Slot& slot = slot_of(sector);
   if (slot.epoch == epoch_) return touched_[slot.place];
-  slot = {sector, epoch_, touched_.size()};
+  slot = {epoch_, static_cast<std::uint32_t>(touched_.size())};
   touched_.push_back({.sector = sector});
-  if (2 * touched_.size() >= slots_.size()) {
-    slots_.assign(2 * slots_.size(), Slot{});
-    for (std::size_t i = 0; i < touched_.size(); ++i) {
-      slot_of(touched_[i].sector) = {touched_[i].sector, epoch_, i};
-    }
-  }
+  if (2 * touched_.size() >= slots_.size()) grow();
   return touched_.back();
+}
+
+void BlockSectors::grow() {
+  const std::size_t sectors = slots_.size();  // as many as there will be room for
+  ask_to_keep(sectors, 2 * sizeof(Slot) + sizeof(BlockSector));
+  touched_.reserve(sectors);
+  slots_.assign(2 * slots_.size(), Slot{});
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    slot_of(touched_[i].sector) = {epoch_, static_cast<std::uint32_t>(i)};
+  }
 }
 
 LastRead BlockSectors::read(BlockSector& mine, std::uint32_t interval) {

@@ -79,19 +79,14 @@ struct LastRead {
 // The sectors of global memory that one block has touched.
 class BlockSectors {
  public:
-  void clear(unsigned warps = 1) {
-    ++epoch_;
-    touched_.clear();
-    reads_ = 0;
-    reads_of_interval_.clear();
-    warps_ = warps;
-  }
+  void clear(unsigned warps = 1);
   // Reads are noted one warp after the other; `warp` from 0.
   void begin_warp(unsigned warp) {
     warp_ = warp;
     turn_ = 0;
   }
-  BlockSector& at(std::uint64_t sector);  // valid until the next call
+  // Valid until the next call. OutOfHostMemory: there are too many of them.
+  BlockSector& at(std::uint64_t sector);
   const std::vector<BlockSector>& touched() const { return touched_; }
   // Notes a read behind so many barriers.
   LastRead read(BlockSector& mine, std::uint32_t interval);
@@ -102,10 +97,11 @@ class BlockSectors {
 
  private:
   struct Slot {
-    std::uint64_t sector = 0, epoch = 0;
-    std::size_t place = 0;  // in touched_
+    std::uint32_t epoch = 0;
+    std::uint32_t place = 0;  // in touched_
   };
   Slot& slot_of(std::uint64_t sector);  // where it is, or would be
+  void grow();
 
   std::vector<BlockSector> touched_;
   std::uint64_t reads_ = 0;
@@ -113,7 +109,7 @@ class BlockSectors {
   unsigned warps_ = 1, warp_ = 0;
   std::uint64_t turn_ = 0;  // reads of this warp
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 12);
-  std::uint64_t epoch_ = 1;
+  std::uint32_t epoch_ = 1;
 };
 
 // One allocation's map; safe from several threads, and its sums do not depend on their order.

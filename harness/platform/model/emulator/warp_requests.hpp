@@ -1,6 +1,7 @@
 // From the traces of a warp's lanes to the requests the hardware would issue.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -66,9 +67,11 @@ class WarpZipper {
     }
     requests_.clear();
     by_key_.clear();
+    const bool merges_tails = have_one_tail(warp);
     for (const Group& group : groups_) {
       const auto trace = events(warp[group.lanes.front()]);
       graph_.keys(trace, keys_);
+      if (merges_tails && graph_.merged_tail_bytes(trace) > 0) keys_.back() = tail_key;
       std::size_t keyed = 0, access = 0;
       std::uint32_t interval = 0;
       for (const Event e : trace) {
@@ -127,6 +130,33 @@ class WarpZipper {
     }
     return groups_.size();
   }
+
+  // Whether the stores with which lanes' ways through the kernel end, wherever they stand in it,
+  // are one instruction in nvcc's code: it merges tails that store to the same address. They do if
+  // lanes' addresses are evenly spaced.
+  bool have_one_tail(std::span<const LaneTrace> warp) const {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> stores;  // lane and address
+    unsigned bytes = 0;
+    for (const Group& group : groups_) {
+      const unsigned own = graph_.merged_tail_bytes(events(warp[group.lanes.front()]));
+      if (own == 0) continue;
+      if (bytes != 0 && own != bytes) return false;
+      bytes = own;
+      for (const unsigned lane : group.lanes) {
+        stores.emplace_back(lane, warp[lane].addresses[warp[lane].addresses.size() - 1]);
+      }
+    }
+    if (stores.empty()) return false;
+    std::ranges::sort(stores);
+    const auto [first, begin] = stores.front();
+    const auto [last, end] = stores.back();
+    // Unsigned arithmetic, in which a spacing may be negative as well.
+    return std::ranges::all_of(stores, [&](const auto& store) {
+      return (store.second - begin) * (last - first) == (end - begin) * (store.first - first);
+    });
+  }
+
+  static constexpr std::uint64_t tail_key = 1;  // hashes are other numbers
 
   FlowGraph graph_;
   std::vector<Group> groups_;

@@ -10,15 +10,10 @@
 namespace gpubench::model {
 namespace {
 
-// Of the allocations that a launch's arguments point to.
 double argument_bytes(const KernelLaunch& launch, const DeviceMemory& memory) {
-  std::set<const Allocation*> allocations;
   double bytes = 0;
-  for (const std::uint64_t word : launch.argument_words) {
-    const Allocation* const allocation = allocation_at(memory, word);
-    if (allocation != nullptr && allocations.insert(allocation).second) {
-      bytes += static_cast<double>(allocation->bytes);
-    }
+  for (const Allocation* const allocation : argument_allocations(launch, memory)) {
+    bytes += static_cast<double>(allocation->bytes);
   }
   return bytes;
 }
@@ -35,6 +30,16 @@ std::vector<std::uint64_t> in_a_row(std::uint64_t blocks, std::uint64_t wave) {
 }
 
 }  // namespace
+
+std::set<const Allocation*> argument_allocations(const KernelLaunch& launch,
+                                                 const DeviceMemory& memory) {
+  std::set<const Allocation*> allocations;
+  for (const std::uint64_t word : launch.argument_words) {
+    const Allocation* const allocation = allocation_at(memory, word);
+    if (allocation != nullptr) allocations.insert(allocation);
+  }
+  return allocations;
+}
 
 std::vector<std::uint64_t> BlockSample::choose(std::uint64_t grid_blocks, std::size_t count) {
   // What a kernel of a sequence reads is often what the same blocks of an earlier one have written:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "harness/devices/device.hpp"
@@ -12,6 +13,10 @@
 #include "harness/platform/model/memory/memory.hpp"
 
 namespace gpubench::model {
+
+// Those that a launch's arguments point to.
+std::set<const Allocation*> argument_allocations(const KernelLaunch& launch,
+                                                 const DeviceMemory& memory);
 
 class BlockSample {
  public:

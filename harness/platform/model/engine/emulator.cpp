@@ -34,6 +34,7 @@ void Emulator::use_engine(const MakeEngine& make) {
   const unsigned threads = settings_.threads != 0
                                ? settings_.threads
                                : std::max(1u, std::thread::hardware_concurrency());
+  make_engine_ = make;
   workers_.clear();
   for (unsigned i = 0; i < threads; ++i) {
     workers_.push_back(std::make_unique<Worker>(make(memory_, settings_.is_mapped_host)));
@@ -41,7 +42,22 @@ void Emulator::use_engine(const MakeEngine& make) {
   measured_.clear();
 }
 
-Emulator::~Emulator() = default;
+Emulator::~Emulator() { limit_host_memory({}); }
+
+void Emulator::set_execution(Execution execution) {
+  execution_ = execution;
+  if (execution == Execution::timing) return;  // what was run stays
+  limit_host_memory(execution == Execution::whole ? std::optional<std::size_t>()
+                                                  : settings_.most_host_bytes);
+}
+
+void Emulator::ask_for_arguments(const KernelLaunch& launch) const {
+  std::size_t bytes = 0;
+  for (const Allocation* const allocation : argument_allocations(launch, memory_)) {
+    bytes += DeviceMemory::absent_bytes(*allocation);
+  }
+  ask_host_memory(bytes);
+}
 
 // What decides a launch's duration: the kernel, its shape, and its arguments, where a pointer
 // counts as what it points to (how large, holding what) and not as where that lies, so that the
@@ -159,7 +175,17 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
   auto found = measured_.find(shape);
   if (execution_ != Execution::timing || found == measured_.end()) {
     LaunchFault fault;
-    Measured measured = run_blocks(launch, fault);
+    Measured measured;
+    try {
+      if (execution_ == Execution::whole) ask_for_arguments(launch);
+      measured = run_blocks(launch, fault);
+    } catch (const OutOfHostMemory& lacking) {
+      lacking_memory_ = std::string(launch.name) + ": " + lacking.what();
+      use_engine(MakeEngine(make_engine_));  // what the workers hold is given back
+      KernelOutcome refused;
+      refused.lacks_memory = true;
+      return refused;
+    }
     if (!fault.text.empty()) {
       KernelOutcome failed;
       failed.error = fault.text;

@@ -16,6 +16,7 @@
 #include "harness/platform/model/emulator/footprint.hpp"
 #include "harness/platform/model/engine/block_sample.hpp"
 #include "harness/platform/model/launch/executor.hpp"
+#include "harness/platform/model/memory/host_memory.hpp"
 #include "harness/platform/model/time/time_model.hpp"
 #include "harness/records/explanation.hpp"
 
@@ -36,8 +37,9 @@ struct EmulatorSettings {
   unsigned threads = 0;  // of the host; 0: all cores
   std::size_t most_sampled_blocks = 32;
   std::size_t event_budget =
-      1'500'000;                // events and multiply-adds per kernel, after which sampling stops
-  MappedHost is_mapped_host{};  // default: no host memory may be accessed
+      1'500'000;  // events and multiply-adds per kernel, after which sampling stops
+  std::size_t most_host_bytes = model::most_host_bytes;  // unless whole grids are run
+  MappedHost is_mapped_host{};                           // default: no host memory may be accessed
   // Whether kernels of a device may access a peer's memory. Default: none may.
   std::function<bool(int device, int peer)> may_access{};
   Ordering ordering{};  // of blocks, lanes and copies
@@ -54,7 +56,9 @@ class Emulator final : public KernelExecutor {
   // What runs blocks from now on; otherwise the source as the host's compiler made it.
   void use_engine(const MakeEngine& make);
 
-  void set_execution(Execution execution) { execution_ = execution; }
+  void set_execution(Execution execution);
+  // Why the host's memory did not do for a launch since the last call of forget_runs(), or "".
+  const std::string& lacking_memory() const { return lacking_memory_; }
 
   // One launch as it was predicted.
   struct Run {
@@ -67,6 +71,7 @@ class Emulator final : public KernelExecutor {
   void forget_runs() {
     runs_.clear();
     explanations_.clear();
+    lacking_memory_.clear();
     sample_.forget();
   }
 
@@ -86,6 +91,8 @@ class Emulator final : public KernelExecutor {
   };
 
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
+  // Before a launch of which every block runs: asks for what its arguments hold.
+  void ask_for_arguments(const KernelLaunch& launch) const;
   Measured run_blocks(const KernelLaunch& launch, LaunchFault& fault);
   Held held(const FootprintSums& f) const;
   std::string forbidden_access(const KernelProfile& profile) const;
@@ -95,7 +102,9 @@ class Emulator final : public KernelExecutor {
   DeviceMemory& memory_;
   EmulatorSettings settings_;
   BlockSample sample_;
+  MakeEngine make_engine_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::string lacking_memory_;
   Execution execution_ = Execution::sampled;
   std::vector<Run> runs_;
   bool explaining_ = false;

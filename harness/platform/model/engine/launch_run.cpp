@@ -45,12 +45,25 @@ void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
       if (!run_one(*workers_[me], blocks[i], watch)) return;
     }
   };
-  std::vector<std::jthread> helpers;
-  for (std::size_t me = 1; me < threads; ++me) helpers.emplace_back(work, me);
-  if (threads > 0) work(0);
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t me = 1; me < threads; ++me) helpers.emplace_back(work, me);
+    if (threads > 0) work(0);
+  }
+  if (lacking_) throw *lacking_;
 }
 
 bool LaunchRun::run_one(Worker& worker, std::uint64_t block, Watch watch) {
+  try {
+    return run_and_keep(worker, block, watch);
+  } catch (const OutOfHostMemory& lacking) {
+    const std::lock_guard lock(mutex_);
+    lacking_ = lacking;
+    return false;
+  }
+}
+
+bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t block, Watch watch) {
   const BlockResult result = worker.run(launch_, block, watch != Watch::nothing);
   if (!result.fault.empty()) {
     const std::lock_guard lock(mutex_);

@@ -13,6 +13,7 @@
 #include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/engine/neighbours.hpp"
 #include "harness/platform/model/engine/worker.hpp"
+#include "harness/platform/model/memory/host_memory.hpp"
 
 namespace gpubench::model {
 
@@ -34,7 +35,8 @@ class LaunchRun {
             const Ordering& ordering, Workers workers, std::vector<std::uint64_t> compared,
             bool explaining);
 
-  // Runs these blocks, until one of them faults; none once one has.
+  // Runs these blocks, until one of them faults; none once one has. OutOfHostMemory: what they do
+  // is too much to be kept.
   void run(std::vector<std::uint64_t> blocks, Watch watch);
 
   // The first fault of a block, or what ended up wrong between blocks; or "".
@@ -50,6 +52,8 @@ class LaunchRun {
 
  private:
   bool run_one(Worker& worker, std::uint64_t block, Watch watch);
+  // Whether the block ran without a fault.
+  bool run_and_keep(Worker& worker, std::uint64_t block, Watch watch);
   void add(const BlockResult& result);
   Counts counts() const;
   double traced_blocks() const;
@@ -63,6 +67,7 @@ class LaunchRun {
   FootprintMap map_;
   std::mutex mutex_;  // of all that follows
   LaunchFault fault_;
+  std::optional<OutOfHostMemory> lacking_;
   ReadSectors reads_;  // of those compared, once they have run
   std::optional<std::vector<ExplainedAccess>> explained_;
   Counts block_counts_;  // what blocks count, beside their warps' traces

@@ -8,6 +8,7 @@
 
 #include "harness/platform/model/emulator/source_location.hpp"
 #include "harness/platform/model/engine/grid.hpp"
+#include "harness/platform/model/memory/host_memory.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -59,7 +60,10 @@ void note_shared(std::vector<FootprintSums>& footprints, std::span<const std::ui
   const bool in_a_row = grid.y == 1 && grid.z == 1;
   std::map<std::uint64_t, ByDistance> by_distance;  // by allocation
   std::unordered_map<std::uint64_t, std::size_t> turns;
-  for (const auto& [sector, turn] : reads.at(compared.front())) turns.emplace(sector, turn);
+  const auto& own_reads = reads.at(compared.front());
+  constexpr std::size_t node_bytes = 64;  // of the map, with its share of the table
+  ask_to_keep(own_reads.size(), node_bytes);
+  for (const auto& [sector, turn] : own_reads) turns.emplace(sector, turn);
   const dim3 at = block_at(compared.front(), grid);
   for (const std::uint64_t index : compared.subspan(1)) {
     const dim3 other = block_at(index, grid);

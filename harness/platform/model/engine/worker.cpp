@@ -5,6 +5,7 @@
 
 #include "harness/platform/model/emulator/explain.hpp"
 #include "harness/platform/model/engine/grid.hpp"
+#include "harness/platform/model/memory/host_memory.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -95,6 +96,7 @@ std::vector<ReadSector> Worker::reads() {
       for (unsigned i = 0; i < sectors.count; ++i) block_sectors_.at(sectors.id[i]);
     };
     engine_->visit(first, note, no_arithmetic);
+    ask_to_keep(block_sectors_.touched().size() - found.size(), sizeof(ReadSector));
     for (std::size_t turn = 0; found.size() < block_sectors_.touched().size(); ++turn) {
       found.push_back({block_sectors_.touched()[found.size()].sector, turn});
     }

@@ -35,6 +35,7 @@ struct KernelOutcome {
   double utilisation = 0;
   Touches touches{};               // of device memory, as far as its blocks were traced
   bool is_illegal_access = false;  // the error: outside all memory, or not aligned
+  bool lacks_memory = false;       // of the host: it was not carried out
 };
 
 class KernelExecutor {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -125,6 +126,14 @@ Allocation* DeviceMemory::preceding(const void* address) const {
 Allocation* DeviceMemory::find(const void* address) const {
   Allocation* a = preceding(address);
   return a != nullptr && a->contains(address, 1) ? a : nullptr;
+}
+
+std::size_t DeviceMemory::absent_bytes(const Allocation& a) {
+  std::size_t absent = page_count(a);
+  for (std::size_t i = 0; i < page_count(a) / 64 + 1; ++i) {
+    absent -= static_cast<std::size_t>(std::popcount(a.present[i].load(std::memory_order_relaxed)));
+  }
+  return absent * page_bytes;
 }
 
 void DeviceMemory::touch(Allocation& a, const void* address, std::size_t bytes) {

@@ -176,7 +176,8 @@ void Runtime::catch_up() {
 cudaError_t Runtime::guarded(const std::function<cudaError_t()>& body) {
   try {
     catch_up();
-    return body();
+    const cudaError_t error = body();
+    return std::exchange(lacks_memory_, false) ? cudaErrorMemoryAllocation : error;
   } catch (const DeviceFault& fault) {
     return fail_for_good(fault.error, fault.what());
   } catch (const std::out_of_range& fault) {

@@ -359,6 +359,7 @@ class Runtime {
   std::map<std::string, InjectedFault> injected_;
   CallFilter filter_;
   std::size_t planted_calls_ = 0;           // so far, of those that the conditions speak of
+  bool lacks_memory_ = false;               // of the host, for a kernel that was to be carried out
   cudaError_t sticky_error_ = cudaSuccess;  // the device has faulted: nothing works any more
   std::map<std::thread::id, cudaError_t> last_error_;
   std::map<CUdeviceptr, InOrder> written_;  // by word: the last write by a stream memory operation

@@ -101,6 +101,7 @@ Work Runtime::kernel_work(KernelLaunch launch, const CUstream_st& queue, unsigne
   work.carry_out = [this, identity, touches = work.touches, launch = std::move(launch)] {
     KernelOutcome outcome = executor_.execute(launch);
     if (!outcome.error.empty()) throw fault_of(launch.name, outcome);
+    lacks_memory_ |= outcome.lacks_memory;
     const Ordering& ordering = options_.conditions.ordering;
     if (is_planted(ordering.fault, launch.name, launches_for_fault_)) {
       throw DeviceFault(std::string(launch.name) + " faults, as the conditions say",
