@@ -149,9 +149,9 @@ TEST(DamagedInput, CommandLines) {
            "--benchmark_context=a=b,c=d", "--axis=a/b/c=1:9", "--benchmark_filter=^a/[b-d]+$",
            "--benchmark_repetitions=3", "--row_limit=2", "--resume=run.json"},
           [](const std::string& text) {
-            std::string program = "gpubench", word = text;
-            char* words[] = {program.data(), word.data()};
-            parse_options(2, words);
+            std::string name = "gpubench", word = text;
+            char* line[] = {name.data(), word.data()};
+            parse_options(2, line);
           });
 }
 
@@ -175,7 +175,7 @@ TEST(DamagedInput, Journals) {
   try_all({head + "\n{\"row\":{\"name\":\"a\"}}\n{\"resumed\":\"today\"}\n", head + "\n"},
           [&](const std::string& text) {
             std::ofstream(Journal::path_of(out), std::ios::binary) << text;
-            Journal::resume(out);
+            Journal::open_left(out).read();
           });
   std::filesystem::remove(Journal::path_of(out));
 }

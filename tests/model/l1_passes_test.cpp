@@ -14,7 +14,7 @@
 namespace gpubench::model {
 namespace {
 
-constexpr unsigned threads = 1024, loads = 8;
+constexpr unsigned l1_threads = 1024, loads_a_lane = 8;
 constexpr unsigned pitch = 4098;
 
 // The word that a thread of the published kernels reads first.
@@ -30,8 +30,8 @@ struct Passes {
 
 Passes counted(const std::string& pattern, unsigned bytes, unsigned argument) {
   Passes sum;
-  for (unsigned warp = 0; warp < threads; warp += 32) {
-    for (unsigned k = 0; k < loads; ++k) {
+  for (unsigned warp = 0; warp < l1_threads; warp += 32) {
+    for (unsigned k = 0; k < loads_a_lane; ++k) {
       WarpRequest request{};
       request.event = make_event(nullptr, EventKind::load, bytes);
       request.lanes = ~0u;
@@ -42,7 +42,7 @@ Passes counted(const std::string& pattern, unsigned bytes, unsigned argument) {
       sum.tags += sectors_of(request).tag_wavefronts;
     }
   }
-  constexpr double requests = threads / 32.0 * loads;
+  constexpr double requests = l1_threads / 32.0 * loads_a_lane;
   return {sum.data / requests, sum.tags / requests};
 }
 
@@ -51,7 +51,7 @@ double modelled_cycles(const DeviceSpec& device, const Passes& passes) {
   constexpr double requests = 1e6;
   KernelProfile profile;
   profile.blocks = profile.traced_blocks = 1;
-  profile.threads_per_block = threads;
+  profile.threads_per_block = l1_threads;
   AccessCounts& of = profile.counts.at(Space::global, Access::load);
   of.requests = requests;
   of.wavefronts = requests * passes.data;

@@ -18,13 +18,13 @@ namespace gpubench::model {
 namespace {
 
 using kernels::Slip;
-using Numbers = std::vector<__nv_bfloat16>;
+using Bf16s = std::vector<__nv_bfloat16>;
 
 class TensorCopyTest : public EmulatorTest {
  protected:
-  Numbers random(std::size_t count) {
+  Bf16s random(std::size_t count) {
     std::uniform_real_distribution<float> values(-2, 2);
-    Numbers numbers;
+    Bf16s numbers;
     for (std::size_t i = 0; i < count; ++i) numbers.emplace_back(values(random_));
     return numbers;
   }
@@ -37,7 +37,7 @@ class TensorCopyTest : public EmulatorTest {
 // where p with its bits changed by those of r would.
 TEST_F(TensorCopyTest, ABoxLandsSwizzledAndBeyondAnEdgeItIsZero) {
   constexpr unsigned rows = 40, columns = 100, ld = 104;
-  const Numbers matrix = random(rows * ld);
+  const Bf16s matrix = random(rows * ld);
   const auto* from = upload(matrix);
   auto* to = make<unsigned char>(kernels::box_bytes);
   for (const auto& [row, column] : {std::pair{0u, 0u}, {8u, 32u}, {32u, 64u}, {39u, 24u}}) {
@@ -106,8 +106,7 @@ TEST_F(TensorCopyTest, DescriptorsAreReadAsThePtxIsaLaysThemOut) {
 
 TEST_F(TensorCopyTest, WgmmaReadsWhatTheDescriptorsName) {
   using kernels::product_columns, kernels::product_depth, kernels::product_rows;
-  const Numbers a = random(product_rows * product_depth),
-                b = random(product_columns * product_depth);
+  const Bf16s a = random(product_rows * product_depth), b = random(product_columns * product_depth);
   const auto *from_a = upload(a), *from_b = upload(b);
   auto* to = make<float>(product_rows * product_columns);
   const auto wrong = [&](Slip slip) {

@@ -30,7 +30,7 @@ std::string words_of(cudaError_t error) {
   return std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
 }
 
-int attribute(cudaDeviceAttr name, int ordinal) {
+int known_attribute(cudaDeviceAttr name, int ordinal) {
   int value = 0;
   const cudaError_t error = cudaDeviceGetAttribute(&value, name, ordinal);
   static_cast<void>(cudaGetLastError());
@@ -43,7 +43,7 @@ std::string why_not(cudaError_t error, int ordinal) {
     case cudaErrorInsufficientDriver:
       return old_driver();
     case cudaErrorDevicesUnavailable:
-      return attribute(cudaDevAttrComputeMode, ordinal) == cudaComputeModeProhibited
+      return known_attribute(cudaDevAttrComputeMode, ordinal) == cudaComputeModeProhibited
                  ? gpu + " is in compute mode 'prohibited': nvidia-smi -c 0 allows programs again"
                  : gpu +
                        " is busy: another process has it to itself (compute mode "
@@ -51,8 +51,8 @@ std::string why_not(cudaError_t error, int ordinal) {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidDeviceFunction:
       return gpu + " has compute capability " +
-             std::to_string(attribute(cudaDevAttrComputeCapabilityMajor, ordinal)) + "." +
-             std::to_string(attribute(cudaDevAttrComputeCapabilityMinor, ordinal)) +
+             std::to_string(known_attribute(cudaDevAttrComputeCapabilityMajor, ordinal)) + "." +
+             std::to_string(known_attribute(cudaDevAttrComputeCapabilityMinor, ordinal)) +
              ", for which this build has no code: build it again on this machine";
     case cudaErrorMemoryAllocation:
       return gpu + " has no memory left for a program: others hold it";

@@ -2,12 +2,18 @@
 
 namespace gpubench::model {
 
-double requested_bytes(const Counts& counts) {
-  double bytes = counts.bulk_loads.bytes;
-  for (const auto& of_space : counts.access) {
-    for (const AccessCounts& of_kind : of_space) bytes += of_kind.bytes;
+double requested_bytes(const std::vector<Emulator::Run>& runs) {
+  double sum = 0;
+  for (const auto& run : runs) {
+    const KernelProfile& profile = run.profile;
+    double bytes =
+        profile.counts.bulk_loads.bytes + profile.host_bytes_read + profile.host_bytes_written;
+    for (const auto& of_space : profile.counts.access) {
+      for (const AccessCounts& of_kind : of_space) bytes += of_kind.bytes;
+    }
+    sum += bytes * profile.scale();
   }
-  return bytes;
+  return sum;
 }
 
 MovedBytes moved_bytes(const std::vector<Emulator::Run>& runs) {

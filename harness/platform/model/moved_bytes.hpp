@@ -8,8 +8,8 @@
 
 namespace gpubench::model {
 
-// That lanes asked for, and copy engines for them, of any memory.
-double requested_bytes(const Counts& counts);
+// That lanes asked for, and copy engines for them, of any memory, the host's too.
+double requested_bytes(const std::vector<Emulator::Run>& runs);
 
 MovedBytes moved_bytes(const std::vector<Emulator::Run>& runs);
 

@@ -251,12 +251,11 @@ void note_excess(const model::Counts& all, const std::vector<model::Emulator::Ru
 }
 
 // What libraries move, nobody counts.
-void note_bytes(const std::vector<model::Emulator::Run>& runs, const model::Counts& all,
-                Observation& observation) {
+void note_bytes(const std::vector<model::Emulator::Run>& runs, Observation& observation) {
   const model::Runtime& runtime = *model::current_runtime();
   if (!runtime.operations().empty()) return;
   observation.moved = model::moved_bytes(runs);
-  if (!runtime.has_moved_bytes()) observation.requested_bytes = model::requested_bytes(all);
+  if (!runtime.has_moved_bytes()) observation.requested_bytes = model::requested_bytes(runs);
 }
 
 Observation ModelPlatform::observe(RowAccess access) const {
@@ -304,7 +303,7 @@ Observation ModelPlatform::observe(RowAccess access) const {
   result.instructions = model::instructions_of(all);
   note_excess(all, runs, result);
   judge_counts(access, result);
-  note_bytes(runs, all, result);
+  note_bytes(runs, result);
   if (dram > 0) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;

@@ -19,9 +19,9 @@ namespace gpubench::model {
 
 // One launch of one kernel, to which something happens.
 struct PlantedLaunch {
-  int error = 700;         // of a fault: a cudaError_t; cudaErrorIllegalAddress
   std::string kernel;      // contained in the kernel's readable name; "" is every kernel
   std::size_t launch = 1;  // which of its launches, the first is 1
+  int error = 700;         // of a fault: a cudaError_t; cudaErrorIllegalAddress
 };
 
 struct Ordering {
