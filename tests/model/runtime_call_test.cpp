@@ -49,7 +49,7 @@ TEST_F(RuntimeTest, AFaultOfAKernelSticks) {
   EXPECT_EQ(cudaFree(place), cudaErrorLaunchFailure);
   EXPECT_EQ(executor_.executed, 1U) << "nothing runs after the fault";
   ASSERT_EQ(lines_.size(), 1U);
-  EXPECT_EQ(lines_[0], "faulty: read past the end");
+  EXPECT_EQ(lines_[0], "gpubench::model::faulty: faulty: read past the end");
   EXPECT_EQ(runtime().last_diagnostic(), lines_[0]);
 }
 

@@ -30,11 +30,11 @@ class SharedMemory {
   std::byte* dynamic() { return reinterpret_cast<std::byte*>(dynamic_.data()); }
   std::uint64_t dynamic_begin() const { return reinterpret_cast<std::uint64_t>(dynamic_.data()); }
   std::size_t dynamic_bytes() const { return dynamic_bytes_; }
-  std::size_t words() const { return (static_bytes_ + dynamic_bytes_) / 4 + 2; }
+  std::size_t words() const { return (dynamic_offset() + dynamic_bytes_) / 4 + 2; }
   // Where in shared memory an address lies: the static part, then the dynamic one.
   std::uint64_t offset_of(std::uint64_t address) const {
     const std::uint64_t offset = address - static_begin_;
-    return offset < static_bytes_ ? offset : static_bytes_ + address - dynamic_begin();
+    return offset < static_bytes_ ? offset : dynamic_offset() + address - dynamic_begin();
   }
   // An aligned access to words that lie in one of the kernels' shared variables as a whole.
   bool is_known_good(std::uint64_t address, unsigned bytes) const {
@@ -70,6 +70,10 @@ class SharedMemory {
   struct alignas(128) BankRow {  // one word of each of the 32 banks
     std::array<std::byte, 128> bytes;
   };
+
+  // Where dynamic shared memory begins for `offset_of`: at a whole word, whatever else the program
+  // keeps per thread.
+  std::uint64_t dynamic_offset() const { return (static_bytes_ + 15) / 16 * 16; }
 
   std::uint64_t static_begin_ = 0, static_bytes_ = 0;
   std::size_t dynamic_bytes_ = 0;
