@@ -42,29 +42,7 @@ class WarpZipper {
   }
   template <class Sink, class Arithmetic>
   void zip(std::span<const LaneTrace> warp, Sink&& sink, Arithmetic&& arithmetic) {
-    if (split(warp) == 1) {  // nobody diverged: the n-th event of one is the n-th of all
-      std::size_t access = 0;
-      WarpRequest request;
-      request.lanes = warp.size() == warp_lanes ? ~0u : (1u << warp.size()) - 1;
-      std::array<const std::uint64_t*, warp_lanes> addresses;
-      for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-        addresses[lane] = warp[lane].addresses.data();
-      }
-      for (const Event e : events(warp[0])) {
-        if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
-        if (is_block_barrier(e)) ++request.interval;
-        if (!is_request(e)) continue;
-        request.event = e;
-        if (is_access(e)) {
-          for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-            request.address[lane] = addresses[lane][access];
-          }
-          ++access;
-        }
-        sink(std::as_const(request));
-      }
-      return;
-    }
+    if (split(warp) == 1) return zip_together(warp, sink, arithmetic);
     requests_.clear();
     by_key_.clear();
     const bool merges_tails = have_one_tail(warp);
@@ -104,6 +82,31 @@ class WarpZipper {
   }
 
  private:
+  // Of lanes of which none diverged: the n-th event of one is the n-th of all.
+  template <class Sink, class Arithmetic>
+  static void zip_together(std::span<const LaneTrace> warp, Sink& sink, Arithmetic& arithmetic) {
+    std::size_t access = 0;
+    WarpRequest request;
+    request.lanes = warp.size() == warp_lanes ? ~0u : (1u << warp.size()) - 1;
+    std::array<const std::uint64_t*, warp_lanes> addresses;
+    for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+      addresses[lane] = warp[lane].addresses.data();
+    }
+    for (const Event e : events(warp[0])) {
+      if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
+      if (is_block_barrier(e)) ++request.interval;
+      if (!is_request(e)) continue;
+      request.event = e;
+      if (is_access(e)) {
+        for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+          request.address[lane] = addresses[lane][access];
+        }
+        ++access;
+      }
+      sink(std::as_const(request));
+    }
+  }
+
   struct Group {  // lanes that took one and the same path
     std::vector<unsigned> lanes;
   };
