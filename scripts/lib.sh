@@ -45,7 +45,7 @@ quietly() {
 
 find_python() {
   local candidate
-  for candidate in python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+  for candidate in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
     # ensurepip is what Debian leaves out when python3-venv is not installed.
     if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
       2>/dev/null; then
@@ -312,7 +312,8 @@ ensure_python() {
   # Python compiles what it meets; all that the packages have takes longer than installing them.
   local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile)
   # The lists are complete: what a package says it needs as well is not looked at.
-  quietly "${pip[@]}" --no-deps -r "$requirements" || die "pip install -r $requirements failed"
+  # And with them what each file must hash to: another one under its name is refused.
+  quietly "${pip[@]}" --no-deps --require-hashes -r "$requirements" || die "pip install -r $requirements failed"
   quietly "${pip[@]}" --no-deps -e "$root/reports" || die "pip install -e $root/reports failed"
   printf '%s\n' "$state" >"$stamp"
 }
