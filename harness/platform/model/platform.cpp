@@ -286,6 +286,7 @@ Observation ModelPlatform::observe(RowAccess access) const {
     for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
       wavefronts += counts.at(model::Space::shared, kind).wavefronts;
     }
+    wavefronts -= counts.packed_wavefronts;
     result.whole = result.whole && run.whole;
     if (run.prediction.seconds > longest->prediction.seconds) longest = &run;
   }

@@ -1,5 +1,4 @@
-// Where the lanes of a branch meet again: its immediate post-dominator. A way that only returns
-// does not count: nobody waits for lanes that have ended.
+// Where the lanes of a branch meet again: its immediate post-dominator.
 #include <algorithm>
 #include <vector>
 
@@ -30,28 +29,16 @@ std::vector<Block> blocks_of(const std::vector<Op>& ops) {
   }
   const std::size_t end = blocks.size();
   blocks.emplace_back();
-  const auto only_returns = [&](std::size_t b) {
-    const Op& op = ops[blocks[b].first];
-    return blocks[b].first == blocks[b].last && op.flow == Flow::leave && !op.is_guarded;
-  };
   for (std::size_t b = 0; b < end; ++b) {
     const Op& op = ops[blocks[b].last];
     const auto join = [&](std::size_t to) {
       blocks[b].next.push_back(to);
       blocks[to].before.push_back(b);
     };
-    const std::size_t behind = std::min(b + 1, end);
-    if (op.flow != Flow::branch && op.flow != Flow::leave) {
-      join(behind);
-    } else if (!op.is_guarded) {
-      join(op.flow == Flow::branch ? block_of[op.target] : end);
-    } else {
-      const std::size_t to = op.flow == Flow::branch ? block_of[op.target] : end;
-      const bool returns = to == end || only_returns(to);
-      const bool else_returns = behind == end || only_returns(behind);
-      if (!returns || else_returns) join(to);
-      if (!else_returns || returns) join(behind);
-    }
+    if (op.flow == Flow::branch) join(block_of[op.target]);
+    if (op.flow == Flow::leave) join(end);
+    const bool always = !op.is_guarded && (op.flow == Flow::branch || op.flow == Flow::leave);
+    if (!always) join(b + 1 < end ? b + 1 : end);
   }
   return blocks;
 }
