@@ -55,6 +55,6 @@ def test_the_gather_falls_in_steps(rows: dict[str, dict]) -> None:
     by_window = {w: rows[f"coalescing/gather/window:{w}"] for w in (32, 4096, 1 << 22, 1 << 30)}
     # A window of one sector asks so little of L1 that an empty kernel takes longer.
     label = {w: row["label"] for w, row in by_window.items()}
-    assert label == {32: "launch", 4096: "l1", 1 << 22: "l2", 1 << 30: "dram"}
+    assert label == {32: "latency", 4096: "l1", 1 << 22: "l2", 1 << 30: "dram"}
     seconds = [row["model_seconds"] for row in by_window.values()]
     assert all(2 * near < far for near, far in itertools.pairwise(seconds))

@@ -55,7 +55,8 @@ def test_times_are_as_bytes(rows: dict[str, dict], dtype: str) -> None:
         "add": of_kernel(2, size) + FLOOR,
     }
     for way, of_way in expected.items():
-        assert seconds(rows, way, dtype, size) == pytest.approx(of_way, rel=0.001), way
+        # A block's stores have to reach L2 before the next one begins: that comes on top.
+        assert of_way < seconds(rows, way, dtype, size) < 1.003 * of_way, way
     # Nine arrays against three. What a fused kernel gains besides: it waits for less of what it
     # reads, and memory has a little more to read than to write.
     assert 9 / 3 < expected["kernels"] / expected["fused"] < 1.05 * 9 / 3

@@ -44,8 +44,9 @@ def test_a_long_row_is_worked_at_while_only_another_block_can_read(
     blocks = NUMBERS // columns
     exponentials = 2 * NUMBERS / (SPECIAL * SMS * CLOCK) * math.ceil(blocks / SMS) * SMS / blocks
     expected = 2 * MATRIX / DRAM + exponentials / blocks_of_an_sm
-    # Sums, and what a row costs in L1 and shared memory, come on top.
-    assert expected < seconds(rows, "softmax", by, columns) - LAUNCH < 1.08 * expected
+    # Sums, and what a row costs in L1 and shared memory, come on top; for `passes`, L2 too.
+    most = 1.25 if by == "passes" else 1.08
+    assert expected < seconds(rows, "softmax", by, columns) - LAUNCH < most * expected
 
 
 def test_a_kernel_a_look_costs_its_passes_of_long_rows_too(rows: dict[str, dict]) -> None:

@@ -26,7 +26,7 @@ from checker import cli as lab
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 PRESETS = json.loads((ROOT / "CMakePresets.json").read_text())
 # Of these only their existence is checked, by those who use them.
-OTHERS = {"ctest", "git", "python3", "xargs", "pip", "cat"}
+OTHERS = {"ctest", "git", "python", "python3", "xargs", "pip", "cat"}
 STARTERS = {"mpirun", "srun"}
 
 
@@ -110,6 +110,7 @@ def cmake_complaint(words: list[str]) -> str:
 
 def complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What is wrong with a command, or ""."""
+    words = list(itertools.dropwhile(lambda word: re.match(r"[A-Z_]+=", word), words))
     if words[0] in STARTERS:
         words = words[words.index("./gpubench") :]
     program, rest = words[0], words[1:]

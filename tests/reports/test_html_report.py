@@ -145,7 +145,7 @@ def test_every_chart_has_words_and_a_name_for_screen_readers(pages):
     page = pages["cuda"]
     parsed = Elements(page)
     figures = len(parsed.of("figure"))
-    assert figures == 5  # a roofline, the roofs, two concepts, and the modelled run beside it
+    assert figures == 4  # a roofline, the roofs, two concepts: the modelled run is no different
     assert len(parsed.of("figcaption")) == figures
     charts = parsed.of("svg") + parsed.of("img")
     assert len(charts) == figures

@@ -39,10 +39,12 @@ def test_the_scripts_take_no_file_without_its_hash() -> None:
 
 
 def test_pip_refuses_a_file_that_was_put_in_its_place(tmp_path: Path) -> None:
-    (tmp_path / "tqdm-4.70.1-py3-none-any.whl").write_bytes(b"something else")
+    put = tmp_path / "put"
+    put.mkdir()
+    (put / "tqdm-4.70.1-py3-none-any.whl").write_bytes(b"something else")
     (entry,) = [one for one in entries(ROOT / "reports/requirements.txt") if "tqdm" in one]
     (tmp_path / "list.txt").write_text(entry + "\n")
-    pip = [sys.executable, "-m", "pip", "download", "--no-index", f"--find-links={tmp_path}"]
+    pip = [sys.executable, "-m", "pip", "download", "--no-index", f"--find-links={put}"]
     done = subprocess.run(
         [*pip, "--no-deps", "--require-hashes", "-r", str(tmp_path / "list.txt")],
         cwd=tmp_path,
