@@ -92,6 +92,8 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["benchmark_repetitions"] = options.repetitions;
   same["benchmark_min_time"] = bench.budget_seconds;
   same["exact_samples"] = bench.exact_samples.value_or(0);
+  same["keep_results"] = bench.kept_results;
+  same["judge_results"] = bench.judged_results;
   same["benchmark_min_warmup_time"] = bench.warmup_seconds;
   same["watch_seconds"] = bench.watch_seconds;
   same["profile"] = bench.profile;

@@ -105,7 +105,7 @@ void SuiteRun::begin_or_go_on() {
   } else {
     journal_->read();
     if (journal_->run().is_null()) {
-      throw UsageError("--resume='" + options_.out + "': its journal holds no run");
+      throw UsageError("--resume='" + options_.out + "': its journal has no run to resume");
     }
     if (turn_ == 0) {
       check_same_run(journal_->run(), run, options_.out);

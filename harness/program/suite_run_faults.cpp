@@ -53,7 +53,8 @@ double SuiteRun::row_limit_seconds() const {
   if (options_.row_limit) return *options_.row_limit;
   const BenchSettings usual;
   const BenchSettings& asked = options_.bench;
-  if (asked.profile) return 0;  // profilers and sanitizers take their time
+  // Profilers and sanitizers take their time, and so many samples whatever they need.
+  if (asked.profile || asked.exact_samples) return 0;
   const auto beyond = [](double seconds, double usually) {
     return std::max(seconds - usually, 0.0);
   };

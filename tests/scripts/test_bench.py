@@ -15,10 +15,15 @@ PROGRAM = """#!/bin/sh
 for argument in "$@"; do
   case "$argument" in
     --list_devices) exit 0 ;;
+    --version) echo "version 1" && exit 0 ;;
+    --resume=*) out="${argument#*=}" && resumes=yes ;;
     --benchmark_out=*) out="${argument#*=}" ;;
     --trace=*) echo "traced" ;;
   esac
 done
+case "$resumes$*" in
+  yes*--benchmark_out=*) echo "both" >&2 && exit 2 ;;
+esac
 cp "$(dirname "$0")/document.json" "$out"
 """
 
@@ -42,6 +47,17 @@ def test_it_ends_with_the_report(tree: Path) -> None:
     page = (tree / "run.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "50 % of the predicted limit" in page
+
+
+def test_a_resumed_run_writes_the_file_that_it_finishes(tree: Path) -> None:
+    done = bench(tree, "--resume=run.json")
+    assert done.returncode == 0, done.stderr
+    assert (tree / "run.html").exists()
+
+
+def test_the_version_is_no_run(tree: Path) -> None:
+    done = bench(tree, "--version")
+    assert (done.returncode, done.stdout) == (0, "version 1\n")
 
 
 def test_without_a_name_files_go_to_results_local(tree: Path) -> None:
