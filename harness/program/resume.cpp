@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include "harness/bench/run_row.hpp"
@@ -115,10 +116,15 @@ void check_same_run(const ordered_json& theirs, const ordered_json& ours,
     for (const auto& [key, value] : side->items()) {
       if (there.contains(key) && here.contains(key) && there.at(key) == here.at(key)) continue;
       const bool is_short = key != "rows" && key != "program";
-      throw UsageError("--resume='" + result_file + "': " + key + " differs" +
-                       (is_short ? ": " + shown(there, key) + " in the interrupted run, " +
-                                       shown(here, key) + " here"
-                                 : " from the interrupted run"));
+      std::ostringstream text;
+      text << "--resume='" << result_file << "': " << key << " differs";
+      if (is_short) {
+        text << ": " << shown(there, key) << " in the interrupted run, " << shown(here, key)
+             << " here";
+      } else {
+        text << " from the interrupted run";
+      }
+      throw UsageError(text.str());
     }
   }
 }

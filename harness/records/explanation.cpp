@@ -49,7 +49,7 @@ std::string sector_table(const ExplainedAccess& access) {
   std::size_t shown = 0;
   for (const auto& [sector, words] : rows) {
     if (shown++ == most_rows) break;
-    text += formatted("%21lld  ", static_cast<long long>(sector * explained_sector_bytes));
+    text += formatted("%21lld  ", static_cast<long long>(sector) * explained_sector_bytes);
     for (const auto& lanes : words) {
       if (lanes.empty()) {
         text += "      .";

@@ -151,11 +151,12 @@ class WarpZipper {
     }
     if (stores.empty()) return false;
     std::ranges::sort(stores);
-    const auto [first, begin] = stores.front();
-    const auto [last, end] = stores.back();
     // Unsigned arithmetic, in which a spacing may be negative as well.
+    const auto lanes = stores.back().first - stores.front().first;
+    const auto apart = stores.back().second - stores.front().second;
     return std::ranges::all_of(stores, [&](const auto& store) {
-      return (store.second - begin) * (last - first) == (end - begin) * (store.first - first);
+      return (store.second - stores.front().second) * lanes ==
+             apart * (store.first - stores.front().first);
     });
   }
 

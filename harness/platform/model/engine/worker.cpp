@@ -264,7 +264,8 @@ double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors
   const auto covered = covered_bytes(request, sectors);
   int bytes = 0;
   for (unsigned i = 0; i < sectors.count; ++i) bytes += std::popcount(covered[i]);
-  const double ideal = (bytes + sector_bytes - 1) / sector_bytes;
+  const int whole_sectors = (bytes + sector_bytes - 1) / sector_bytes;
+  const double ideal = whole_sectors;
   unsigned repeats = 0, with_another = 0;
   for (unsigned i = 0; i < sectors.count; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);

@@ -38,7 +38,7 @@ cudaError_t gpubench_guarded_cudaMemcpyAsync(void* to, const void* from, std::si
 }
 
 cudaError_t gpubench_guarded_cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  require_own(event, sizeof *event, EventKind::store, __builtin_return_address(0));
+  require_own(event, sizeof(void*), EventKind::store, __builtin_return_address(0));
   return cudaEventCreateWithFlags(event, flags);
 }
 
