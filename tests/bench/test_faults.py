@@ -29,7 +29,7 @@ DEVICE_FAULTS = {
 }
 CRASHES = {
     "traps": ("ended by signal 4", "faulty.cuh:"),
-    "aborts": ("ended by signal 6", "faulty.cu:"),
+    "aborts": ("ended by signal 6", "faulty.cuh:66"),
     "divides_by_zero": ("ended by signal 8", "faulty.cuh:"),
     "exits": ("ended with exit code 0", ""),
     "host_fault": ("ended by signal 11", "faulty.cu:"),

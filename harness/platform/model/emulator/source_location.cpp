@@ -25,6 +25,13 @@ struct Places {
 std::mutex mutex;
 std::vector<Places> places;  // that are no code
 
+// Where the program itself lies. Kernels are in it, and in no library.
+const void* program_begin() {
+  static const char in_program = 0;
+  Dl_info info{};
+  return dladdr(&in_program, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
 std::string look_up(const void* return_address) {
   for (const Places& p : places) {
     const bool inside =
@@ -34,6 +41,8 @@ std::string look_up(const void* return_address) {
   const auto* call = static_cast<const char*>(return_address) - 1;
   Dl_info info{};
   if (dladdr(call, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
+  const std::string symbol = info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
+  if (info.dli_fbase != program_begin()) return symbol;
   // binutils' own reader of debug information: there wherever the compiler is.
   std::ostringstream command;
   command << "addr2line -i -e '" << std::filesystem::read_symlink("/proc/self/exe").string()
@@ -53,8 +62,7 @@ std::string look_up(const void* return_address) {
   }
   line.erase(0, line.rfind('/') + 1);
   line.resize(std::min(line.size(), line.find_first_of(" \n")));
-  if (!line.empty() && line[0] != '?') return line;
-  return info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
+  return !line.empty() && line[0] != '?' ? line : symbol;
 }
 
 }  // namespace
