@@ -95,8 +95,7 @@ int run_isolated(const Options& options, const std::vector<Instance>& rows, Jour
     std::cerr << "gpubench: the process that runs the rows " << end.description()
               << (diagnosis.empty() ? "" : ", " + diagnosis) << ", while no row ran\n";
     if (journal.is_file() && !journal.rows().empty()) {
-      std::cerr << "gpubench: what was done is kept: " << resume_command(journal.run(), options.out)
-                << '\n';
+      std::cerr << "gpubench: " << where_rows_are_kept(journal, options.out) << '\n';
     }
     return 1;
   }

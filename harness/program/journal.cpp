@@ -198,6 +198,7 @@ void Journal::take(const ordered_json& line) {
   if (line.contains("row")) {
     rows_.push_back(line);
     in_flight_.reset();
+    otherwise_.clear();  // it knew nothing of this row
   } else if (line.contains("resumed")) {
     resumed_.push_back(line.at("resumed"));
   } else if (const std::string name = text("started"); !name.empty()) {

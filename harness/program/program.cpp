@@ -19,6 +19,7 @@
 #include "harness/program/journal.hpp"
 #include "harness/program/options.hpp"
 #include "harness/program/output_file.hpp"
+#include "harness/program/resume.hpp"
 #include "harness/program/suite_run.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/interrupt.hpp"
@@ -121,6 +122,10 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
     std::cerr << "gpubench: no further row can be run: " << plain_text(error.what()) << '\n';
     journal->read();
     std::cout << journal->otherwise();
+    // What the last process could say of the run, if it could, ends with that command.
+    if (journal->otherwise().empty() && journal->is_file()) {
+      std::cerr << "gpubench: " << where_rows_are_kept(*journal, options.out) << '\n';
+    }
     return 1;
   }
   if (!options.engine.empty()) platform->use_engine(options.engine);

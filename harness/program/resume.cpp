@@ -137,6 +137,10 @@ std::string resume_command(const ordered_json& run, const std::string& result_fi
   return line + shell_word("--resume=" + result_file);
 }
 
+std::string where_rows_are_kept(const Journal& journal, const std::string& result_file) {
+  return "the finished rows are kept: " + resume_command(journal.run(), result_file);
+}
+
 ordered_json kept_row_json(const Row& row, const Platform& platform, double elapsed_seconds) {
   ordered_json json = {{"elapsed_seconds", elapsed_seconds}};
   if (row.law) {
@@ -167,8 +171,9 @@ KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instance
         const auto instance = std::ranges::find(instances, row.name, &Instance::name);
         if (instance != instances.end()) row.law = law_of_row(*instance, platform, settings);
       }
-      kept.lost_last = is_lost_row(line) ? row.name : "";
       const std::pair key(row.name, row.repetition);
+      kept.lost_last.reset();
+      if (is_lost_row(line)) kept.lost_last = key;
       kept.rows.insert_or_assign(key, std::move(row));
     } catch (const std::exception& error) {
       throw UsageError("cannot resume: a row of the journal cannot be read: " +

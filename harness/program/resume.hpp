@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ void check_same_run(const nlohmann::ordered_json& theirs, const nlohmann::ordere
                     const std::string& result_file);
 // The command that goes on with the run, for a shell.
 std::string resume_command(const nlohmann::ordered_json& run, const std::string& result_file);
+// The same in words, where a run cannot go on.
+std::string where_rows_are_kept(const Journal& journal, const std::string& result_file);
 
 nlohmann::ordered_json kept_row_json(const Row& row, const Platform& platform,
                                      double elapsed_seconds);
@@ -32,7 +35,8 @@ bool is_lost_row(const nlohmann::ordered_json& line);
 struct KeptRows {
   std::map<std::pair<std::string, int>, Row> rows;  // by name and repetition
   double elapsed_seconds = 0;                       // of the run when it was broken off
-  std::string lost_last;  // the row that has ended the process before this one; "": none has
+  // The row that has ended the process before this one, if any has.
+  std::optional<std::pair<std::string, int>> lost_last{};
 };
 // With their laws, for which bench functions are asked once more, up to what they run. UsageError:
 // a row that cannot be read.

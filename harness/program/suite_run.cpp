@@ -89,8 +89,7 @@ int SuiteRun::conclude() {
   } catch (const std::exception& error) {
     std::cerr << "gpubench: " << error.what();
     if (journal_ != nullptr && journal_->is_file()) {
-      std::cerr << "; the finished rows are kept: "
-                << resume_command(journal_->run(), options_.out);
+      std::cerr << "; " << where_rows_are_kept(*journal_, options_.out);
     }
     std::cerr << '\n';
     return 1;
@@ -176,7 +175,7 @@ const Row* SuiteRun::take_row(const Instance& instance, int repetition) {
   if (const auto kept = kept_.rows.find({instance.name, repetition}); kept != kept_.rows.end()) {
     row = kept->second;
     if (repetition == 0) progress_.passes();
-    const bool is_new = turn_ == 0 || kept_.lost_last == row.name;
+    const bool is_new = turn_ == 0 || kept_.lost_last == std::pair(row.name, repetition);
     is_new ? print(row) : note_said(row);
     note_broken(row);
   } else if (gpubench::interrupted()) {
