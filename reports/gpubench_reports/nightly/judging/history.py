@@ -105,6 +105,24 @@ class MachineHistory:
         """The rows, and what they may have shown together."""
         return [*self.points, *(key for key in self.events if key[2] == SUITE_WIDE)]
 
+    def event(
+        self, key: Key, environment: int, before: int, first: int, night: int
+    ) -> dict[str, Any]:
+        """What any event says that `night` finds: of which series, and that night `first` was the
+        first of its level and night `before` the last of the one before."""
+        device, mode, name = key
+        (_, good), (date, bad) = self.nights[before], self.nights[first]
+        return {
+            "device": device,
+            "mode": mode,
+            "benchmark": name,
+            "environment": self.environments[environment],
+            "night": night,
+            "first_night": first,
+            "date": date,
+            "commits": [good, bad],
+        }
+
     def present(self, key: Key) -> dict[str, Any]:
         """The environment of the series' latest night."""
         alike = (

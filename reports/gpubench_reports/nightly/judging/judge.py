@@ -128,27 +128,18 @@ def _event(
     night: int,
     settings: Settings,
 ) -> dict[str, Any]:
-    device, mode, name = key
     # A series at its reference is compared with what it was lately: nights drift.
     reference = standing.reference if standing.kind(settings) else change.before
-    after = Standing(level=change.after, reference=reference, event={"benchmark": name})
+    after = Standing(level=change.after, reference=reference, event={"benchmark": key[2]})
     before, since = level[: change.index][-settings.window :], level[change.index :]
     cycles = _ratio([p.cycles for p in before], [p.cycles for p in since])
-    (_, good), (date, bad) = (history.nights[p.night] for p in (before[-1], since[0]))
     event = {
-        "device": device,
-        "mode": mode,
-        "benchmark": name,
-        "environment": history.environments[level[-1].environment],
+        **history.event(key, level[-1].environment, before[-1].night, since[0].night, night),
         # A way back to the reference is neither of the two.
         "kind": after.kind(settings) or RETURN,
         "slower": change.slower,
         "class": _class(change, cycles, since),
         "how": change.how,
-        "night": night,
-        "first_night": since[0].night,
-        "date": date,
-        "commits": [good, bad],  # of the last night before it, and of its first
         "before": change.before,
         "after": change.after,
         "reference": reference,

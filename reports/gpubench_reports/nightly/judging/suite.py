@@ -58,7 +58,7 @@ def suite_events(
         key = (device, mode, SUITE_WIDE)
         standing = history.standing(key, history.environments[environment], decisions)
         if standing.kind(settings):
-            found = _back_again(history, environment, standing.event or {}, night)
+            found = _back_again(history, environment, standing.event or {}, night, settings)
         else:
             start = standing.level_start
             rows = _rows(history, keys, environment, start, night, decisions, settings)
@@ -137,7 +137,11 @@ def _leaning(rows: Rows, members: np.ndarray, slower: bool) -> dict[str, Any]:
 
 
 def _back_again(
-    history: MachineHistory, environment: int, event: dict[str, Any], night: int
+    history: MachineHistory,
+    environment: int,
+    event: dict[str, Any],
+    night: int,
+    settings: Settings,
 ) -> dict[str, Any]:
     """Whether the rows of an open event are back where they were, on two nights."""
     ratios: dict[int, list[float]] = {}
@@ -149,7 +153,7 @@ def _back_again(
         ]
         before = [point.seconds for point in points if point.night < event["first_night"]]
         for point in points[-2:] if before else ():
-            ratio = point.seconds / float(np.median(before[-30:]))
+            ratio = point.seconds / float(np.median(before[-settings.window :]))
             ratios.setdefault(point.night, []).append(ratio)
     nights = sorted(ratios)[-2:]
     half = abs(event["after"] - 1) / 2
@@ -168,20 +172,12 @@ def _event(
     history: MachineHistory, key: Key, environment: int, found: dict[str, Any], night: int
 ) -> dict[str, Any]:
     """As that of a single row, with ratios in place of times."""
-    device, mode, name = key
     first = found["first_night"]
     before = max((number for number in history.nights if number < first), default=first)
-    (_, good), (date, bad) = history.nights[before], history.nights[first]
     return {
-        "device": device,
-        "mode": mode,
-        "benchmark": name,
-        "environment": history.environments[environment],
+        **history.event(key, environment, before, first, night),
         "slower": found["after"] > 1,
         "class": "many rows",
-        "night": night,
-        "date": date,
-        "commits": [good, bad],
         "before": 1.0,
         "reference": 1.0,
         **found,
