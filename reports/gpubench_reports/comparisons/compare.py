@@ -64,8 +64,7 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
     value_a = np.where(agree, left["value"], left["seconds"])
     value_b = np.where(agree, right["value"], right["seconds"])
     ratio = np.where(agree, value_b / value_a, value_a / value_b)
-    mixed = a.context.device_kind != b.context.device_kind
-    low, high = ratio_interval(ratio, *_reach(left, a, mixed), *_reach(right, b, mixed))
+    low, high = ratio_interval(ratio, *_reach(left, a, b), *_reach(right, b, a))
     known = np.isfinite(low) & np.isfinite(high)
     rows = pd.DataFrame(
         {
@@ -87,10 +86,12 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
     return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a))
 
 
-def _reach(rows: pd.DataFrame, file: ResultFile, mixed: bool) -> tuple[np.ndarray, np.ndarray]:
+def _reach(
+    rows: pd.DataFrame, file: ResultFile, other: ResultFile
+) -> tuple[np.ndarray, np.ndarray]:
     """How many times as long as the lower end of its interval each row's time is, and how many
     times as long as that time the upper end."""
-    if file.context.modelled and not mixed:
+    if file.context.modelled and other.context.modelled:
         return np.full(len(rows), _ROUNDED), np.full(len(rows), _ROUNDED)
     ends = ("model_low_seconds", "model_high_seconds") if file.context.modelled else _MEASURED
     low, high = (rows[end] for end in ends)
