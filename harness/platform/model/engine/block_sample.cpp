@@ -86,8 +86,10 @@ std::vector<std::uint64_t> BlockSample::to_compare(const KernelLaunch& launch) {
   if (grid.y == 1 && grid.z == 1) {
     compared = in_a_row(blocks, static_cast<std::uint64_t>(device_["sm_count"]));
   } else {
+    // At an odd place along each axis: where 2, 4, 8, ... blocks in a row share their sectors, the
+    // one before it belongs to the same ones.
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      compared.front() += extents[axis] / 2 * steps[axis];
+      if (extents[axis] > 1) compared.front() += ((extents[axis] / 2 - 1) | 1) * steps[axis];
     }
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
       if (extents[axis] > 1) compared.push_back(compared.front() - steps[axis]);

@@ -14,6 +14,7 @@ struct Population {
   double of_block = 0;     // distinct, an average block
   double drawn_from = 0;   // that blocks share; infinite where each has its own
   double of_grid = 0;      // distinct
+  double extent = 0;       // from the first to the last
   double working_set = 0;  // between two uses of a sector by different blocks
   double room = 1;         // in a cache, whose lines are of four sectors, for each one
   bool is_swept = false;   // blocks read all of what they range over
@@ -59,8 +60,9 @@ Population population_of(const FootprintSums& f, const CachedGrid& grid) {
     extent = swept_extent(f, grid.traced_blocks);
     p.drawn_from = std::max(p.drawn_from, extent);
   }
-  p.of_grid = std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from),
-                       std::max(extent, distinct));
+  p.extent = std::max(extent, distinct);
+  p.of_grid =
+      std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from), p.extent);
   p.working_set = std::isinf(p.drawn_from) ? p.of_grid : std::min(p.drawn_from, extent);
   if (distinct > 0) {
     const double sectors_a_line = double{line_bytes} / sector_bytes;
@@ -259,8 +261,13 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double again = p.is_swept ? fetches
                                   : static_cast<double>(f.read_fetches_by_block) /
                                         static_cast<double>(f.read_by_block);
+  // A fetch brings in sectors that lie beside those asked for. As far as a wave's blocks share what
+  // they read, others of them ask for these in time: no more is fetched than there is.
+  const double fetched = first * fetches,
+               pieces = std::min(fetched, p.extent * sector_bytes / caches.fetch_bytes);
+  const double first_fetches = pieces + (fetched - pieces) * std::min(1.0, asked_once);
   reads.dram_bytes =
-      caches.fetch_bytes * ((first - kept) * fetches + repeats * shares.missed * again);
+      caches.fetch_bytes * (first_fetches * (1 - held.fraction) + repeats * shares.missed * again);
 }
 
 }  // namespace
