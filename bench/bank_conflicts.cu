@@ -79,7 +79,7 @@ void through_tile(Bench& bench) {
               .law_per_request = static_cast<double>(degree)});
   const dim3 grid(edge / side, edge / side), block(side, rows_at_once);
   bench.run([&](cudaStream_t s) {
-    launch(transpose<Layout, turned>, grid, block, 0, s, in.data(), out.data(), edge, edge);
+    launch(transpose_by_tile<Layout, turned>, grid, block, 0, s, in.data(), out.data(), edge, edge);
   });
 }
 GPU_BENCHMARK_BY(bank_conflicts, transpose)

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "kernels/common/transposed.cuh"
+
 namespace bank_conflicts {
 
 inline constexpr unsigned threads = 256;
@@ -82,7 +84,7 @@ struct Swizzled {  // the same without the extra words
 // `in` has `rows` rows of `columns` words. Warps read and write rows of global memory: only shared
 // memory sees columns.
 template <class Layout, bool turned = true>
-__global__ void transpose(const float* in, float* out, unsigned rows, unsigned columns) {
+__global__ void transpose_by_tile(const float* in, float* out, unsigned rows, unsigned columns) {
   __shared__ float tile[Layout::words];
   const unsigned left = blockIdx.x * side, top = blockIdx.y * side;
   float got[side / rows_at_once];  // all loads in flight before the first store
@@ -175,16 +177,7 @@ struct ExpectedRead {
   }
 };
 
-template <class Source>
-struct ExpectedTransposed {
-  Source in;
-  unsigned rows, columns;  // of the input
-  __host__ __device__ float operator()(std::size_t i) const {
-    return in(i % rows * columns + i / rows);
-  }
-};
-
-// Of transpose<Layout, turned>.
+// Of transpose_by_tile<Layout, turned>.
 template <bool turned, class Source>
 auto expected_through_tile(Source in, unsigned rows, unsigned columns) {
   if constexpr (turned) {

@@ -40,7 +40,7 @@ class BankConflictsRuns : public KernelTest {
     const auto in = input<float>(std::size_t{rows} * columns);
     const auto out = output<float>(std::size_t{rows} * columns);
     const dim3 grid((columns + side - 1) / side, (rows + side - 1) / side);
-    launch(transpose<Layout, turned>, grid, dim3(side, rows_at_once), 0, nullptr, in.data(),
+    launch(transpose_by_tile<Layout, turned>, grid, dim3(side, rows_at_once), 0, nullptr, in.data(),
            out.data(), rows, columns);
     expect_elements(out, expected_through_tile<turned>(values<float>, rows, columns));
   }
