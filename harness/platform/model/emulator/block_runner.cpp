@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 
+#include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
 
 __constinit thread_local uint3 threadIdx;
@@ -16,7 +17,7 @@ __constinit thread_local BlockRunner* running_block = nullptr;
 
 BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
                          const Ordering& ordering)
-    : block_(memory, is_mapped_host, ordering, this, &run_lane),
+    : block_(memory, is_mapped_host, ordering, this, &run_lanes),
       collectives_(block_),
       warpgroup_reads_(block_, arrivals_),
       matrices_(block_, collectives_, warpgroup_reads_),
@@ -37,27 +38,39 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   blockIdx = {index.x, index.y, index.z};
   blockDim = launch.block;
   gridDim = launch.grid;
-  const auto ended = [&](unsigned warp) { collectives_.lane_ended(warp); };
   while (lanes.has_live_lanes() && !lanes.is_stopped()) {
-    const bool progressed = lanes.run_ready(ended);
+    const bool progressed = lanes.run_ready();
     if (!lanes.is_stopped() && !progressed && !bulk_copies_.land_late()) release_barrier();
   }
   return block_.end();
 }
 
+// On a fiber of its own.
+void BlockRunner::run_lanes() {
+  BlockRunner& runner = *running_block;
+  LaneScheduler& lanes = runner.block_.lanes();
+  bool begins_next = true;
+  while (begins_next) {
+    runner.run_lane();
+    const HostCode host;
+    lanes.end();
+    runner.collectives_.lane_ended(lanes.current_warp());
+    begins_next = lanes.begin_next();
+  }
+  lanes.leave();
+}
+
 void BlockRunner::run_lane() {
-  Block& block = running_block->block_;
   std::string thrown;
   try {
-    block.launch().invoke(block.launch().arguments.get());
+    block_.launch().invoke(block_.launch().arguments.get());
   } catch (const std::exception& error) {
     thrown = error.what();
   } catch (...) {
     thrown = "of an unknown type";
   }
   // Device code has no exceptions: one comes from the host's code that a kernel called.
-  if (!thrown.empty()) block.fault("exception (" + thrown + ") thrown");
-  block.lanes().end();
+  if (!thrown.empty()) block_.fault("exception (" + thrown + ") thrown");
 }
 
 void BlockRunner::release_barrier() {

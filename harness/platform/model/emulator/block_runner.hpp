@@ -125,7 +125,8 @@ class BlockRunner {
   std::byte* dynamic_shared() { return block_.shared().dynamic(); }
 
  private:
-  static void run_lane();
+  static void run_lanes();
+  void run_lane();
   // Lets the lanes go on that wait for the block's barrier.
   void release_barrier();
 

@@ -1,6 +1,7 @@
 #include "harness/platform/model/emulator/lane_scheduler.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include "harness/contents/random.hpp"
 #include "harness/platform/model/emulator/guard.hpp"
@@ -25,6 +26,7 @@ void LaneScheduler::begin_block(dim3 block, std::uint64_t number) {
   stopped_ = false;
   ready_.assign((lanes + warp_lanes - 1) / warp_lanes, ~0u);
   if (lanes % warp_lanes != 0) ready_.back() = (1u << lanes % warp_lanes) - 1;
+  unbegun_ = ready_;
   turns_.resize(ready_.size());
   std::iota(turns_.begin(), turns_.end(), 0u);
   drawn_ = 0;
@@ -37,31 +39,50 @@ void LaneScheduler::end_block() {
   }
 }
 
+bool LaneScheduler::run_ready() {
+  bool progressed = false;
+  if (ordering_.random_warps) shuffle_turns();
+  for (const unsigned warp : turns_) {
+    while (ready_[warp] != 0 && !stopped_) {
+      resume(warp);
+      progressed = true;
+    }
+  }
+  return progressed;
+}
+
+void LaneScheduler::enter(unsigned lane) {
+  current_ = lane;
+  recorder_.enter(lane);
+  threadIdx = thread_index_[lane];
+}
+
+void LaneScheduler::begin_on(std::byte* stack) {
+  lanes_[current_].stack = stack;
+  unbegun_[current_warp()] &= ~(1u << current_ % warp_lanes);
+  if (holds_guarded_code()) begin_guard(stack);
+}
+
 void* LaneScheduler::enter_next(unsigned warp) {
-  current_ = warp * warp_lanes + take_ready_lane(warp);
-  recorder_.enter(current_);
-  threadIdx = thread_index_[current_];
+  enter(warp * warp_lanes + take_ready_lane(warp));
   Lane& lane = lanes_[current_];
   if (lane.stack == nullptr) {
     const HostCode host;
-    lane.stack = stacks_.take();
+    begin_on(stacks_.take());
     lane.stack_pointer = FiberStacks::prepare(lane.stack, body_);
-    if (holds_guarded_code()) begin_guard(lane.stack);
   }
   return lane.stack_pointer;
 }
 
-bool LaneScheduler::resume(unsigned warp) {
+void LaneScheduler::resume(unsigned warp) {
   void* next = enter_next(warp);
   running_block = runner_;
   gpubench_switch_fiber(&stack_pointer_, next);
   running_block = nullptr;
   Lane& lane = lanes_[current_];  // not the one that was entered, if lanes have switched since
-  if (lane.state != LaneState::done) return false;
-  --live_;
+  if (lane.state != LaneState::done) return;
   stacks_.give_back(lane.stack);
   lane.stack = nullptr;
-  return true;
 }
 
 void LaneScheduler::suspend() {
@@ -75,7 +96,20 @@ void LaneScheduler::end() {
   Lane& lane = lanes_[current_];
   lane.state = LaneState::done;
   lane.ended_in = recorder_.checker().interval();
-  gpubench_switch_fiber(&lane.stack_pointer, stack_pointer_);
+  --live_;
+}
+
+bool LaneScheduler::begin_next() {
+  const unsigned warp = current_warp();
+  if (stopped_ || ready_[warp] == 0 || (ready_[warp] & ~unbegun_[warp]) != 0) return false;
+  std::byte* const stack = std::exchange(lanes_[current_].stack, nullptr);
+  enter(warp * warp_lanes + take_ready_lane(warp));
+  begin_on(stack);
+  return true;
+}
+
+void LaneScheduler::leave() {
+  gpubench_switch_fiber(&lanes_[current_].stack_pointer, stack_pointer_);
   __builtin_unreachable();
 }
 

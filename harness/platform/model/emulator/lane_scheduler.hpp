@@ -30,7 +30,8 @@ struct Lane {
 
 class LaneScheduler {
  public:
-  // `body` runs a lane of `runner` and ends it by end(). The recorder learns whose turn it is.
+  // `body` runs lanes of `runner` on a fiber, until it leaves. The recorder learns whose turn it
+  // is.
   LaneScheduler(BlockRunner* runner, void (*body)(), LaneRecorder& recorder,
                 const Ordering& ordering)
       : runner_(runner), body_(body), recorder_(recorder), ordering_(ordering) {}
@@ -39,20 +40,8 @@ class LaneScheduler {
   void begin_block(dim3 block, std::uint64_t number);
   // Lanes of an abandoned block have not ended.
   void end_block();
-  // Runs every ready lane until it waits or ends, and calls `ended(warp)` after each that has.
-  // Whether there was any.
-  template <class Ended>
-  bool run_ready(Ended&& ended) {
-    bool progressed = false;
-    if (ordering_.random_warps) shuffle_turns();
-    for (const unsigned warp : turns_) {
-      while (ready_[warp] != 0 && !stopped_) {
-        if (resume(warp)) ended(warp);
-        progressed = true;
-      }
-    }
-    return progressed;
-  }
+  // Runs every ready lane until it waits or ends. Whether there was any.
+  bool run_ready();
   // All live lanes wait at one barrier: lets them go on, and returns how many warps these are; else
   // 0. Lanes that have ended do not count.
   unsigned release_barrier();
@@ -68,7 +57,12 @@ class LaneScheduler {
     suspend();
   }
   void suspend();  // to the warp's next lane, else to the scheduler
-  [[noreturn]] void end();
+  void end();      // its work is done
+  // After that: the warp's next lane is the current one, on the stack of the one that has ended, as
+  // it is the first that has its turn, and that saves two switches. False where lanes that have
+  // begun are waiting for theirs, or none is left.
+  bool begin_next();
+  [[noreturn]] void leave();  // to the scheduler, for good
 
   void make_ready(unsigned lane) {
     lanes_[lane].state = LaneState::ready;
@@ -92,8 +86,10 @@ class LaneScheduler {
  private:
   unsigned take_ready_lane(unsigned warp);
   void shuffle_turns();
-  void* enter_next(unsigned warp);  // makes a ready lane the current one; its stack pointer
-  bool resume(unsigned warp);       // a ready lane, until one switches back; whether that has ended
+  void enter(unsigned lane);        // makes it the current one
+  void begin_on(std::byte* stack);  // the current lane, which has none yet
+  void* enter_next(unsigned warp);  // a ready lane; its stack pointer
+  void resume(unsigned warp);       // a ready lane, until one switches back
 
   BlockRunner* const runner_;
   void (*const body_)();
@@ -106,7 +102,8 @@ class LaneScheduler {
   std::vector<Lane> lanes_;
   std::vector<uint3> thread_index_;  // of each lane of a block of thread_index_of_
   dim3 thread_index_of_{0, 0, 0};
-  std::vector<std::uint32_t> ready_;  // a bit a lane, a word a warp
+  std::vector<std::uint32_t> ready_;    // a bit a lane, a word a warp
+  std::vector<std::uint32_t> unbegun_;  // likewise
   unsigned current_ = 0;
   unsigned live_ = 0;
   bool stopped_ = false;
