@@ -38,11 +38,14 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   blockIdx = {index.x, index.y, index.z};
   blockDim = launch.block;
   gridDim = launch.grid;
-  while (lanes.has_live_lanes() && !lanes.is_stopped()) {
+  MemoryChecker& checker = block_.recorder().checker();
+  while (lanes.has_live_lanes() && !lanes.is_stopped() && !checker.is_lacking()) {
     const bool progressed = lanes.run_ready();
     if (!lanes.is_stopped() && !progressed && !bulk_copies_.land_late()) release_barrier();
   }
-  return block_.end();
+  BlockResult result = block_.end();
+  if (const auto lacking = checker.take_lacking()) throw OutOfHostMemory(*lacking);
+  return result;
 }
 
 // On a fiber of its own.

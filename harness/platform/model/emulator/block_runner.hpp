@@ -35,7 +35,8 @@ class BlockRunner {
   BlockRunner& operator=(const BlockRunner&) = delete;
 
   // Runs block `index` of the launch to its end. `traced`: keep what every lane did, for traces().
-  // Must be called from the thread that the runner was last attached to.
+  // Must be called from the thread that the runner was last attached to. OutOfHostMemory: what it
+  // touches does not fit.
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
   // A lane's trace of the last traced run; lanes in the order of their linear thread index.
   const std::vector<LaneTrace>& traces() const { return block_.recorder().traces(); }

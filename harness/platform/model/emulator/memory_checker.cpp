@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "harness/platform/model/emulator/host_code.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -75,8 +77,20 @@ void MemoryChecker::sync_warp(unsigned warp, std::uint32_t mask, std::uint32_t a
   }
 }
 
+bool MemoryChecker::has_room(std::size_t elements, std::size_t bytes_each) {
+  const HostCode host;
+  try {
+    ask_to_keep(elements, bytes_each);
+  } catch (const OutOfHostMemory& why) {  // no exception can pass through a kernel
+    lacking_ = why;
+  }
+  return !lacking_;
+}
+
 MemoryChecker::Cell* MemoryChecker::add_sector(std::uint64_t sector, std::size_t slot) {
+  if (lacking_) return unkept_.data();
   if (2 * (sectors_ + std::size_t{1}) > slots_.size()) {
+    if (!has_room(2 * slots_.size(), sizeof(Slot))) return unkept_.data();
     std::vector<Slot> larger(2 * slots_.size());
     std::swap(slots_, larger);
     --slot_shift_;
@@ -88,10 +102,12 @@ MemoryChecker::Cell* MemoryChecker::add_sector(std::uint64_t sector, std::size_t
     }
     return cells_of(sector);
   }
-  slots_[slot] = {sector, block_, sectors_++};
-  if (global_.size() < sectors_ * std::size_t{words_a_sector}) {
-    global_.resize(2 * sectors_ * std::size_t{words_a_sector});
+  const std::size_t cells = (sectors_ + std::size_t{1}) * words_a_sector;
+  if (global_.size() < cells) {
+    if (!has_room(2 * cells, sizeof(Cell))) return unkept_.data();
+    global_.resize(2 * cells);
   }
+  slots_[slot] = {sector, block_, sectors_++};
   return &global_[slots_[slot].cells * std::size_t{words_a_sector}];
 }
 

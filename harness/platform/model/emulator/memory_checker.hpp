@@ -12,9 +12,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/platform/model/emulator/trace.hpp"
+#include "harness/platform/model/memory/host_memory.hpp"
 
 namespace gpubench::model {
 
@@ -88,6 +91,10 @@ class MemoryChecker {
   // Whether the block has written a byte of this word of shared memory.
   bool is_written(std::size_t word) const { return written_[word] != 0; }
   bool is_under_way(std::size_t word) const { return written_[word] == copying; }
+  // The host has no room for more of what the block touches: what is new is not checked.
+  bool is_lacking() const { return lacking_.has_value(); }
+  // Why, to be thrown from outside the kernel. None is left.
+  std::optional<OutOfHostMemory> take_lacking() { return std::exchange(lacking_, std::nullopt); }
   // Numbers the time between two barriers; never twice the same.
   std::uint32_t interval() const { return interval_; }
 
@@ -163,6 +170,7 @@ class MemoryChecker {
     return ((sector >> 3) * 0x9E3779B97F4A7C15u >> slot_shift_ << 3) | (sector & 7);
   }
   [[gnu::cold]] Cell* add_sector(std::uint64_t sector, std::size_t slot);
+  bool has_room(std::size_t elements, std::size_t bytes_each);
 
   [[gnu::always_inline]] bool is_good(Cell& cell, std::uint8_t part, EventKind kind) {
     if (part == whole && kind != EventKind::atomic) {
@@ -209,6 +217,8 @@ class MemoryChecker {
   unsigned slot_shift_ = 64;
   std::vector<Cell> global_;  // words_a_sector for each sector of this block
   std::uint32_t sectors_ = 0;
+  std::optional<OutOfHostMemory> lacking_;
+  std::array<Cell, words_a_sector> unkept_{};  // of any sector, once it is lacking
   std::vector<Rich> rich_;
   std::vector<std::array<Rich, word_bytes>> splits_;
   std::vector<std::vector<Entry>> lists_;

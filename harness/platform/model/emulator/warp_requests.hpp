@@ -14,6 +14,7 @@
 #include "harness/platform/model/emulator/block_result.hpp"
 #include "harness/platform/model/emulator/flow_graph.hpp"
 #include "harness/platform/model/emulator/trace.hpp"
+#include "harness/platform/model/memory/host_memory.hpp"
 
 namespace gpubench::model {
 
@@ -60,6 +61,9 @@ class WarpZipper {
         if (kind_of(e) == EventKind::collective) continue;
         const auto [found, added] = by_key_.try_emplace(key, requests_.size());
         if (added) {
+          if (requests_.size() == requests_.capacity()) {
+            ask_to_keep(2 * requests_.size(), sizeof(WarpRequest));
+          }
           requests_.emplace_back();
           requests_.back().event = e;
           requests_.back().interval = interval;
