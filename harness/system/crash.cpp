@@ -67,7 +67,7 @@ void catch_crashes(Crash& crash, int file, const char* line) {
 }
 
 void use_crash_stack() {
-  thread_local std::array<std::byte, stack_bytes> memory;
+  alignas(std::max_align_t) thread_local std::array<std::byte, stack_bytes> memory;
   thread_local bool is_used = false;
   if (is_used) return;
   stack_t stack{};

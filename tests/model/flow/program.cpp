@@ -38,6 +38,16 @@ class Generator {
 
   // Whether it is a mere return. A condition that no load decides would let the loads before it be
   // moved behind it.
+  // Outside of inner loops.
+  static bool has(const List& list, Kind kind) {
+    return std::ranges::any_of(list, [&](const Statement& s) {
+      const bool is_loop = s.kind == Kind::counted || s.kind == Kind::tests_first ||
+                           s.kind == Kind::tests_last || s.kind == Kind::tests_within;
+      return s.kind == kind || (!is_loop && (has(s.body, kind) || has(s.otherwise, kind))) ||
+             std::ranges::any_of(s.cases, [&](const List& one) { return has(one, kind); });
+    });
+  }
+
   static bool ends(const List& list) { return !list.empty() && list.front().kind == Kind::end; }
 
   List list(const Place& place) {
@@ -116,6 +126,14 @@ class Generator {
     s.body = list(inner);
     inner.may_continue = !inner.is_common;
     if (s.kind == Kind::tests_within) s.otherwise = list(inner);
+    made_.meets_early |= jumps_on_and_out(s);
+  }
+
+  static bool jumps_on_and_out(const Statement& loop) {
+    const auto either = [&](Kind kind) {
+      return has(loop.body, kind) || has(loop.otherwise, kind);
+    };
+    return either(Kind::next) && either(Kind::leave);
   }
 
   std::mt19937 random_;

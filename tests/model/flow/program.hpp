@@ -47,7 +47,7 @@ struct Program {
   List body{};
   // Lanes meet before their branch's immediate post-dominator, as they do in machine code: ptxas
   // takes lanes that jump out of two branches at once from the barrier behind the inner one
-  // (BREAK).
+  // (BREAK), and lanes that `continue` wait at the loop's head for those that might yet `break`.
   bool meets_early = false;
   bool returns = false;  // some lanes, before the end
 };

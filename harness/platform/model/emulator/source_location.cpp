@@ -41,7 +41,7 @@ std::string look_up(const void* return_address) {
   const auto* call = static_cast<const char*>(return_address) - 1;
   Dl_info info{};
   if (dladdr(call, &info) == 0 || info.dli_fname == nullptr) return "an unknown place";
-  const std::string symbol = info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
+  std::string symbol = info.dli_sname != nullptr ? info.dli_sname : "an unknown line";
   if (info.dli_fbase != program_begin()) return symbol;
   // binutils' own reader of debug information: there wherever the compiler is.
   std::ostringstream command;
