@@ -56,7 +56,8 @@ void check_amounts(const Work& work) {
 // counts wrongly, or the kernel does not do what it is said to: it ends early, or a compiler found
 // no use for what it loads. `asked`: absent where something else moves bytes too.
 void check_useful_bytes(const Work& work, const std::optional<double>& asked) {
-  constexpr double of_a_sample = 1.02;
+  // A sample of the blocks has more than its share of those at the edges, which have less to do.
+  constexpr double of_a_sample = 1.1;
   if (!asked || work.useful_bytes <= of_a_sample * *asked) return;
   std::ostringstream text;
   text << "its work has " << work.useful_bytes << " useful bytes, and its kernels ask for "
