@@ -160,6 +160,14 @@ def test_a_device_without_links_skips_with_a_reason() -> None:
     assert {row["skip_reason"] for row in found.values()} == {"needs 8 GPUs; there is 1"}
 
 
+@pytest.mark.parametrize(("device", "bound"), [("b200", "network")])
+def test_ranks_fill_the_node_that_nvlink_connects(device: str, bound: str) -> None:
+    large = f"{WHOLE}/ranks:(8|64)/size:536870912"
+    found = rows_of(f"--device=model:{device}", f"--benchmark_filter=^{large}$")
+    labels = {row["arguments"]["ranks"]: row["label"] for row in found.values()}
+    assert labels == {8: "link", 64: bound}
+
+
 # --- several processes ---
 
 

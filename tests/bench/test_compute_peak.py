@@ -67,6 +67,16 @@ def test_a_roof_by_dtype_judges_tensor_rows(rows_of_concept: RowsOfConcept) -> N
     assert legacy["roof_fraction"] == pytest.approx(0.66, rel=0.02)
 
 
+def test_mma_sync_is_no_roof_where_another_instruction_is_faster(
+    rows_of_concept: RowsOfConcept,
+) -> None:
+    rows = rows_of_concept("compute_peak", "b200")  # where no row reaches the roof: tcgen05 would
+    share = figures("b200")["mma_sync_efficiency"]
+    for dtype in ("bf16", "fp16", "tf32", "int8"):
+        row = rows[f"compute_peak/mma/dtype:{dtype}"]
+        assert row["roof_fraction"] == pytest.approx(share, rel=0.02), dtype
+
+
 def test_roofs_are_printed_and_written(tmp_path: Path) -> None:
     from .conftest import run as run_program
 
