@@ -23,7 +23,7 @@ void list_device(const DeviceSpec& device, const std::string& prefix) {
   // BF16, or FP16 where a device has only that.
   std::string half = peak("tensor_bf16", "FLOP/s");
   if (half == "-") half = peak("tensor_fp16", "FLOP/s");
-  std::cout << "  " << std::left << std::setw(18) << prefix + device.name() << std::setw(30)
+  std::cout << "  " << std::left << std::setw(20) << prefix + device.name() << std::setw(30)
             << device.title() << std::right << std::setw(8)
             << (bytes ? with_prefix(*bytes, "B") : "-") << std::setw(11) << peak("dram", "B/s")
             << std::setw(14) << peak("fp32", "FLOP/s") << std::setw(15) << half << '\n';
@@ -37,7 +37,7 @@ void list_devices() {
   for (const std::string& line : gpus) std::cout << "  " << line << '\n';
   if (gpus.empty()) std::cout << "  none that this program can use\n";
   const auto table = [](const char* title, const std::string& kind, const std::string& prefix) {
-    std::cout << std::left << std::setw(50) << title << std::right << std::setw(8) << "memory"
+    std::cout << std::left << std::setw(52) << title << std::right << std::setw(8) << "memory"
               << std::setw(11) << "bandwidth" << std::setw(14) << "fp32" << std::setw(15)
               << "16-bit tensor" << '\n';
     for (const std::string& name : known_devices()) {

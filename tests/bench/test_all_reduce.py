@@ -160,7 +160,7 @@ def test_a_device_without_links_skips_with_a_reason() -> None:
     assert {row["skip_reason"] for row in found.values()} == {"needs 8 GPUs; there is 1"}
 
 
-@pytest.mark.parametrize(("device", "bound"), [("b200", "network")])
+@pytest.mark.parametrize(("device", "bound"), [("b200", "network"), ("gb200", "link")])
 def test_ranks_fill_the_node_that_nvlink_connects(device: str, bound: str) -> None:
     large = f"{WHOLE}/ranks:(8|64)/size:536870912"
     found = rows_of(f"--device=model:{device}", f"--benchmark_filter=^{large}$")

@@ -188,12 +188,13 @@ def test_help_version_and_devices_read_well() -> None:
         r"gpubench \d+\.\d+\.\d+, commit \w+( \(modified\))?, GNU .*\n", run("--version").stdout
     )
     devices = run("--list_devices").stdout
-    for name in ("h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"):
-        assert f"model:{name}" in devices
-    for name in ("mi300x", "tpu-v4", "cs-2", "groq-lpu"):
+    for name in ("h200-sxm", "a100-40-sxm", "b200", "gb300", "rtx-4090", "rtx-pro-6000"):
+        assert f"  model:{name} " in devices
+    for name in ("mi355x", "tpu-v7", "cs-2", "groq-lpu", "gaudi3", "trainium2"):
         assert f"  {name} " in devices
         assert f"model:{name}" not in devices
     assert max(len(line) for line in devices.splitlines()) <= 100
+    assert len(devices.splitlines()) <= 40  # one screen
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ TEST(DerivedDevice, HasThePeaksOfItsDataSheet) {
 }
 
 TEST(DerivedDevice, OfAGpuWithAFileHasTheRoofsOfTheFile) {
-  for (const char* name : {"a100-80-sxm", "h200-sxm", "b200", "l40s"}) {
+  for (const char* name : {"a100-80-sxm", "h200-sxm", "b200", "b300", "l40s"}) {
     SCOPED_TRACE(name);
     const DeviceSpec known = device_spec(name);
     const auto expected = known.data_sheet_roofs();
@@ -134,9 +134,10 @@ TEST(DerivedDevice, BorrowsFromTheClosestArchitecture) {
   EXPECT_THAT(nearest(7, 5), StartsWith("as on a100-80-sxm"));
   EXPECT_THAT(nearest(8, 7), StartsWith("as on l40s"));
   EXPECT_THAT(nearest(9, 0), StartsWith("as on h200-sxm"));
-  EXPECT_THAT(nearest(10, 3), StartsWith("as on b200"));
-  EXPECT_THAT(nearest(12, 1), StartsWith("as on rtx-4090"));
-  EXPECT_THAT(nearest(99, 0), StartsWith("as on rtx-4090"));
+  EXPECT_THAT(nearest(10, 0), StartsWith("as on b200"));
+  EXPECT_THAT(nearest(10, 3), StartsWith("as on b300"));
+  EXPECT_THAT(nearest(12, 1), StartsWith("as on rtx-5090"));
+  EXPECT_THAT(nearest(99, 0), StartsWith("as on rtx-5090"));
 }
 
 TEST(DerivedDevice, IsARoofWhenTooLittleIsKnown) {

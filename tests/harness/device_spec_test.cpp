@@ -31,9 +31,13 @@ double roof(const DeviceSpec& device, const std::string& name) {
 }
 
 TEST(DeviceFiles, ShipTheReferenceDevices) {
-  EXPECT_THAT(known_devices(), ::testing::IsSupersetOf({"a100-80-sxm", "h100-sxm", "h200-sxm",
-                                                        "b200", "l40s", "rtx-4090", "rtx-a6000",
-                                                        "mi300x", "tpu-v4", "cs-2", "groq-lpu"}));
+  EXPECT_THAT(
+      known_devices(),
+      ::testing::IsSupersetOf({"a100-40-sxm", "a100-80-sxm", "h100-sxm",  "h200-sxm",     "gh200",
+                               "b200",        "b300",        "gb200",     "gb300",        "l40s",
+                               "rtx-4090",    "rtx-5090",    "rtx-a6000", "rtx-pro-6000", "mi300x",
+                               "mi355x",      "tpu-v4",      "tpu-v5p",   "tpu-v6e",      "tpu-v7",
+                               "cs-2",        "groq-lpu",    "gaudi3",    "trainium2"}));
 }
 
 TEST(DeviceFiles, AreEmbeddedAsTheyStandInTheSourceTree) {
@@ -244,9 +248,15 @@ TEST(KnownDevices, AreFoundByGpuName) {
   EXPECT_EQ(name_for("NVIDIA L40"), "none");
   EXPECT_EQ(name_for("NVIDIA GeForce RTX 4090"), "rtx-4090");
   EXPECT_EQ(name_for("NVIDIA B200"), "b200");
-  EXPECT_EQ(name_for("NVIDIA H2000"), "none");  // not the same word
+  EXPECT_EQ(name_for("NVIDIA B300 SXM6 AC"), "b300");  // by its start
+  EXPECT_EQ(name_for("NVIDIA GB200"), "gb200");
+  EXPECT_EQ(name_for("NVIDIA GH200 480GB"), "gh200");
+  EXPECT_EQ(name_for("NVIDIA GH200 144G HBM3e"), "none");  // another memory
+  EXPECT_EQ(name_for("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"), "rtx-pro-6000");
+  EXPECT_EQ(name_for("NVIDIA RTX PRO 6000 Blackwell Server Edition"), "none");  // lower clock
+  EXPECT_EQ(name_for("NVIDIA H2000"), "none");                                  // not the same word
   EXPECT_EQ(name_for("NVIDIA H100 PCIe"), "none");
-  EXPECT_EQ(name_for("NVIDIA A100-SXM4-40GB"), "none");
+  EXPECT_EQ(name_for("NVIDIA A100-SXM4-40GB"), "a100-40-sxm");
   EXPECT_EQ(name_for(""), "none");
 }
 

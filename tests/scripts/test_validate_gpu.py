@@ -200,7 +200,7 @@ def test_counters_that_are_not_permitted_are_skipped_with_the_reason(tree: Path)
         ((MODEL, "--sources=nowhere"), "--sources=nowhere: there is no such folder"),
         ((MODEL, "--conditions=none"), "--conditions=none: cannot read this file"),
         (("--device=bogus",), "--device=bogus: takes auto, cuda, cuda:N or model:NAME"),
-        (("--device=model:",), "one of a100-80-sxm, b200, "),
+        (("--device=model:",), "one of a100-40-sxm, a100-80-sxm, b200, "),
         (("--device=model:bogus",), "--device=model:bogus: no model of a GPU"),
         (("--device=model:tpu-v4",), "no model of a GPU"),
         (("--device=model:nowhere.json",), "no model of a GPU"),
