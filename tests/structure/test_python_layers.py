@@ -13,7 +13,18 @@ PACKAGE = "gpubench_reports"
 # The lowest first: a folder leans on itself and on those before it. The empty name is the package's
 # own modules, of which only the entry point leans on anything.
 LAYERS = {
-    "": ("common", "results", "comparisons", "rules", "charts", "pages", "nightly", "commands", ""),
+    "": (
+        "common",
+        "results",
+        "comparisons",
+        "rules",
+        "charts",
+        "pages",
+        "nightly",
+        "fleet",
+        "commands",
+        "",
+    ),
     "nightly": (
         "rule",
         "store",

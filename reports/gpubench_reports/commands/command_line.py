@@ -2,8 +2,8 @@
 
 Modules that cost time to import are imported by the command that needs them.
 
-Exit codes: 0 done; 1 the answer is no, where a command was asked (compare --fail-on); 2 something
-is wrong with a file, a folder or the command line (one line says what); 130 interrupted.
+Exit codes: 0 done; 1 the answer is no, where a command was asked (compare --fail-on, fleet); 2
+something is wrong with a file, a folder or the command line (one line says what); 130 interrupted.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from gpubench_reports.commands import (
     compare,
     counters,
     csv,
+    fleet,
     gallery,
     goals,
     html,
@@ -58,11 +59,12 @@ examples:
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               writes a device file from measured rows
   gpubench-report goals results/local/validate-... which goals does this GPU meet?
+  gpubench-report fleet sweep/ -o fleet.html       which GPUs of many are slow?
   gpubench-report published tests/data/published   compares the model with published data
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
-Exit code 0: done. 1: rows are slower than --fail-on allows. 2: a file, folder or option is wrong;
-one line says what.
+Exit code 0: done. 1: rows are slower than --fail-on allows, or fleet found something. 2: a file,
+folder or option is wrong; one line says what.
 """
 
 
@@ -94,6 +96,7 @@ COMMANDS: tuple[Command, ...] = (
     goals,
     calibrate_device,
     peers,
+    fleet,
     import_results,
     gallery,
     published,

@@ -3,12 +3,15 @@
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 
 INTERRUPTED = 130
+INTERNAL_ERROR = 3
 
 
 def run_guarded(program: str, call: Callable[[], int], line_buffering: bool = False) -> int:
@@ -34,3 +37,12 @@ def run_guarded(program: str, call: Callable[[], int], line_buffering: bool = Fa
     except OSError as error:  # a full or broken disk, wherever it shows first
         print(f"{program}: {error.filename or 'standard output'}: {reason(error)}", file=sys.stderr)
         return 2
+
+
+def internal_error(program: str, error: Exception) -> int:
+    """Says in one line that the program is at fault, and where; returns the exit code for that."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(at.filename).name}:{at.lineno}"
+    kind = type(error).__name__
+    print(f"{program}: internal error at {where}: {kind}: {error}"[:400], file=sys.stderr)
+    return INTERNAL_ERROR

@@ -6,13 +6,10 @@ command line (one line says what); 3 an error of this program; 130 interrupted.
 
 import argparse
 import signal
-import sys
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
-from gpubench_reports.common.console import run_guarded
+from gpubench_reports.common.console import internal_error, run_guarded
 from gpubench_reports.nightly.commands import (
     accept,
     acknowledge,
@@ -52,9 +49,6 @@ _EPILOG = """\
 Exit code 0: nothing open. 1: a regression, or a commit that bisect found. 2: could not judge; a
 line says why. 3: an error of this program. 130: interrupted.
 """
-
-
-INTERNAL_ERROR = 3
 
 
 class Command(Protocol):
@@ -99,11 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_guarded(PROGRAM, call, line_buffering=True)
     except Exception as error:
         # Python would end with 1, which is what a regression ends with.
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(at.filename).name}:{at.lineno}"
-        kind = type(error).__name__
-        print(f"{PROGRAM}: internal error at {where}: {kind}: {error}"[:400], file=sys.stderr)
-        return INTERNAL_ERROR
+        return internal_error(PROGRAM, error)
     finally:
         signal.signal(signal.SIGTERM, before)  # for who calls this as a function
 

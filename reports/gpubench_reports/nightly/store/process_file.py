@@ -40,12 +40,14 @@ class Timing(NamedTuple):
 
 @dataclass(frozen=True)
 class ProcessFile:
-    """One process: `timings` by row name, and `problems`: why other rows have none."""
+    """One process: `timings` by row name, and `problems`: why other rows have none. `machine` is
+    the name that who started it gave the GPU (--benchmark_context=machine=NAME), if any."""
 
     path: Path
     context: Context
     environment: Environment
     host: str
+    machine: str
     timings: dict[str, Timing]
     problems: dict[str, str]
 
@@ -84,7 +86,8 @@ def read_process(path: Path) -> ProcessFile:
         flags=check.text(raw, "compiler_flags", "context", ""),
     )
     host = check.text(raw, "host_name", "context", "")
-    return ProcessFile(path, context, environment, host, timings, problems)
+    machine = check.text(raw, "machine", "context", "")
+    return ProcessFile(path, context, environment, host, machine, timings, problems)
 
 
 def refuse_other_kind(context: Context, path: Path, rehearsal: bool) -> None:

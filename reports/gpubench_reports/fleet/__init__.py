@@ -1,0 +1,1 @@
+"""A fleet: each GPU judged against its peers of the same kind, and what is slow found and named."""

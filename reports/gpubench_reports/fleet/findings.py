@@ -1,0 +1,300 @@
+"""Judges a fleet: firmware, then racks, nodes and GPUs, each among its peers.
+
+What a whole rack or node has in common is one finding, and is taken off its GPUs before they are
+judged. So is what GPUs of one firmware have in common.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from gpubench_reports.fleet import judging
+from gpubench_reports.fleet.causes import Cause, Times, cause_of, labels_of
+from gpubench_reports.fleet.judging import ALPHA, FEWEST, Group
+from gpubench_reports.fleet.table import Fleet
+
+GPU, NODE, RACK, FIRMWARE, FAILED, ABSENT = "gpu", "node", "rack", "firmware", "failed", "absent"
+_FIRMWARE = ("driver", "cuda", "vbios")
+_FEWEST_OF_A_PLACE = 3  # GPUs whose median stands for their node or rack
+_FEWEST_OF_A_FIRMWARE = 8  # GPUs that are each other's peers
+_MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean, normal distribution
+_SHOWN_ROWS = 5
+_MOST_CAUSES = 50  # GPUs, the surest, that a cause is sought for
+_PLACES = (RACK, NODE)
+
+
+@dataclass(frozen=True)
+class SlowRow:
+    """`slower` is the time over that of the peers, less 1."""
+
+    name: str
+    slower: float
+    seconds: float
+    peers_seconds: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something is wrong with these GPUs (numbers in the fleet).
+
+    kind      GPU, NODE, RACK or FIRMWARE: they are slow; FAILED: rows failed; ABSENT: no result
+    slower    the median of the slow rows' slowdown; NaN where nothing is slow
+    groups    which rows are slow, for people
+    rows      the slowest of them
+    """
+
+    kind: str
+    name: str
+    gpus: tuple[int, ...]
+    slower: float = float("nan")
+    groups: tuple[str, ...] = ()
+    rows: tuple[SlowRow, ...] = ()
+    p: float = float("nan")
+    cause: Cause = field(default_factory=Cause)
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Peers:
+    """GPUs of one kind, and how long each takes over its peers: `excess` is [gpu, row], the
+    logarithm, against GPUs of the same firmware. Racks and nodes are in it."""
+
+    device: str
+    mode: str
+    members: np.ndarray
+    rows: np.ndarray
+    excess: np.ndarray
+    groups: tuple[Group, ...]
+    reference: np.ndarray  # [gpu, row] the median time of those
+    usual: Times  # medians over all of them
+
+
+@dataclass(frozen=True)
+class Verdict:
+    fleet: Fleet
+    peers: tuple[Peers, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]  # what is not judged, or is worth knowing
+
+
+def judge_fleet(fleet: Fleet) -> Verdict:
+    """Finds what is slow, failed or absent in the fleet."""
+    peers: list[Peers] = []
+    findings: list[Finding] = []
+    notes: list[str] = []
+    kinds = fleet.gpus.groupby(["device", "mode"], sort=True).indices
+    for (device, mode), members in kinds.items():
+        if len(members) < FEWEST:
+            notes.append(
+                f"{device}: not judged, {len(members)} of a kind are too few to compare "
+                f"(it takes {FEWEST})"
+            )
+            continue
+        own, shifts, mixed = _peers_of(fleet, str(device), str(mode), members)
+        peers.append(own)
+        notes += mixed
+        findings += shifts
+        findings += _places_and_gpus(fleet, own, ALPHA / len(kinds))
+    findings += [
+        Finding(FAILED, machine, (at,), says="; ".join(failed[:_SHOWN_ROWS]))
+        for at, (machine, failed) in enumerate(
+            zip(fleet.gpus["machine"], fleet.gpus["failed"], strict=True)
+        )
+        if failed
+    ]
+    findings += [Finding(ABSENT, machine, (), says=why) for machine, why in fleet.absent]
+    return Verdict(fleet, tuple(peers), tuple(findings), tuple(notes))
+
+
+def _peers_of(
+    fleet: Fleet, device: str, mode: str, members: np.ndarray
+) -> tuple[Peers, list[Finding], list[str]]:
+    """The GPUs of a kind as each other's peers, and what their firmware makes of them."""
+    seconds = fleet.seconds[members]
+    rows = np.flatnonzero(np.isfinite(seconds).sum(axis=0) >= FEWEST)
+    logs = np.log(seconds[:, rows])
+    groups = groups_of(device, [fleet.names[row] for row in rows])
+    firmware = fleet.gpus.iloc[members][list(_FIRMWARE)]
+    kinds = list(firmware.groupby(list(_FIRMWARE), sort=True).indices.items())
+    kinds.sort(key=lambda kind: -len(kind[1]))
+    centre = np.tile(judging.median_of(logs[kinds[0][1]]), (len(members), 1))
+    for _, of_kind in kinds[1:]:
+        if len(of_kind) >= _FEWEST_OF_A_FIRMWARE:
+            centre[of_kind] = judging.median_of(logs[of_kind])
+    if len(kinds[0][1]) < _FEWEST_OF_A_FIRMWARE:  # none is common: all of them are peers
+        centre[:] = judging.median_of(logs)
+    names = [fleet.names[row] for row in rows]
+    usual = Times(names, np.exp(judging.median_of(centre)), *_state(fleet, members, rows))
+    own = Peers(device, mode, members, rows, logs - centre, groups, np.exp(centre), usual)
+    titles = _titles([kind for kind, _ in kinds])
+    large = [
+        (title, of_kind)
+        for title, (_, of_kind) in zip(titles, kinds, strict=True)
+        if len(of_kind) >= _FEWEST_OF_A_FIRMWARE
+    ]
+    shifts = list(_firmware_shifts(fleet, own, large))
+    notes = []
+    if len(kinds) > 1 and not shifts:
+        parts = ", ".join(
+            f"{len(of_kind)} with {title}"
+            for title, (_, of_kind) in zip(titles, kinds, strict=True)
+        )
+        notes.append(f"{device}: firmware is mixed, at no cost that shows: {parts}")
+    return own, shifts, notes
+
+
+def groups_of(device: str, names: list[str]) -> tuple[Group, ...]:
+    """The rows of each concept, and those that each part of the GPU limits."""
+    concepts = pd.Series([name.partition("/")[0] for name in names])
+    found = [
+        Group(str(c), np.asarray(rows)) for c, rows in concepts.groupby(concepts).indices.items()
+    ]
+    limits = pd.Series(labels_of(device, names))
+    found += [
+        Group(f"rows limited by {part}", np.asarray(rows))
+        for part, rows in limits.groupby(limits).indices.items()
+        if part
+    ]
+    return tuple(found)
+
+
+def _titles(kinds: list[tuple[str, ...]]) -> list[str]:
+    """What tells each firmware from the others, in words."""
+    differing = [at for at in range(len(_FIRMWARE)) if len({kind[at] for kind in kinds}) > 1]
+    return [
+        ", ".join(f"{_FIRMWARE[at]} {kind[at] or 'unknown'}" for at in differing) for kind in kinds
+    ]
+
+
+def _firmware_shifts(
+    fleet: Fleet, own: Peers, kinds: list[tuple[str, np.ndarray]]
+) -> Iterator[Finding]:
+    """A finding for each firmware whose GPUs are slower than those of the most common one, or for
+    that one where it is the slower."""
+    sigma, _ = judging.scale_of(own.excess)
+    for title, of_kind in kinds[1:]:
+        usual_title, usual = kinds[0]
+        error = sigma * _MEDIAN_ERROR * np.sqrt(1 / len(of_kind) + 1 / len(usual))
+        shift = np.log(own.reference[of_kind[0]] / own.reference[usual[0]])
+        pairs = ((title, of_kind, usual_title, shift), (usual_title, usual, title, -shift))
+        for slow_title, slow, other, by in pairs:
+            confirmed = np.array([2])  # each median stands for many GPUs
+            tests = judging.p_of_groups(by[None, :], error, np.inf, own.groups, confirmed)[0]
+            tests = np.minimum(tests * len(own.groups) * 2 * (len(kinds) - 1), 1.0)
+            if len(tests) and tests.min() <= ALPHA:
+                reference = own.reference[slow[0]] / np.exp(by)
+                found = _Slow(by, tests <= ALPHA, float(tests.min()))
+                name = f"{slow_title} (against {other})"
+                yield _finding(fleet, own, FIRMWARE, name, slow, found, reference)
+
+
+def _places_and_gpus(fleet: Fleet, own: Peers, alpha: float) -> Iterator[Finding]:
+    excess = own.excess
+    for place in _PLACES:
+        labels = fleet.gpus.iloc[own.members][place].to_numpy()
+        slow, shift = _slow_places(excess, labels, own.groups, alpha)
+        for label, found in slow.items():
+            of_place = np.flatnonzero(labels == label)
+            reference = judging.median_of(own.reference[of_place])
+            yield _finding(fleet, own, place, label, of_place, found, reference)
+        excess = excess - shift
+    runs = fleet.gpus["runs"].to_numpy()[own.members]
+    judged = judging.judge(excess, own.groups, runs)
+    order = np.flatnonzero(judging.named(judged.p, alpha))
+    for count, at in enumerate(order[np.argsort(judged.p[order], kind="stable")]):
+        machine = str(fleet.gpus["machine"].iloc[own.members[at]])
+        found = _Slow(excess[at], judged.slow[at], float(judged.p[at]))
+        reference = own.reference[at]
+        with_cause = count < _MOST_CAUSES
+        yield _finding(fleet, own, GPU, machine, np.array([at]), found, reference, with_cause)
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """Of a GPU, a place or a firmware: by how much its rows are slow, which groups, how surely."""
+
+    excess: np.ndarray
+    groups: np.ndarray
+    p: float
+
+
+def _slow_places(
+    excess: np.ndarray, labels: np.ndarray, groups: tuple[Group, ...], alpha: float
+) -> tuple[dict[str, _Slow], np.ndarray]:
+    """The slow ones among the places with these labels, by the medians of their GPUs; and, as
+    [gpu, row], what that takes off each GPU."""
+    shift = np.zeros(excess.shape)
+    members = {
+        str(label): np.asarray(at)
+        for label, at in pd.Series(labels).groupby(labels).indices.items()
+        if label and len(at) >= _FEWEST_OF_A_PLACE
+    }
+    if len(members) < FEWEST:
+        return {}, shift
+    medians = np.array([judging.median_of(excess[at]) for at in members.values()])
+    medians -= judging.median_of(medians)
+    judged = judging.judge(medians, groups, np.ones(len(members)))
+    found = {}
+    for number in np.flatnonzero(judging.named(judged.p, alpha)):
+        label = list(members)[number]
+        found[label] = _Slow(medians[number], judged.slow[number], float(judged.p[number]))
+        shift[members[label]] = np.nan_to_num(medians[number])
+    return found, shift
+
+
+def _finding(
+    fleet: Fleet,
+    own: Peers,
+    kind: str,
+    name: str,
+    gpus: np.ndarray,
+    slow: _Slow,
+    reference: np.ndarray,
+    with_cause: bool = True,
+) -> Finding:
+    """A finding about `gpus` (numbers among the peers), whose peers take `reference` [row]."""
+    excess = slow.excess
+    groups = [group for group, is_slow in zip(own.groups, slow.groups, strict=True) if is_slow]
+    at = np.unique(np.concatenate([group.rows for group in groups])) if groups else None
+    at = np.arange(len(excess)) if at is None else at
+    at = at[np.nan_to_num(excess[at]) >= np.log1p(judging.FLOOR)]
+    if not len(at):  # only all rows together are slow enough to be sure
+        at = np.flatnonzero(np.isfinite(excess))
+    at = at[np.argsort(-excess[at], kind="stable")]
+    rows = tuple(
+        SlowRow(
+            fleet.names[own.rows[row]],
+            float(np.expm1(excess[row])),
+            float(reference[row] * np.exp(excess[row])),
+            float(reference[row]),
+        )
+        for row in at[:_SHOWN_ROWS]
+    )
+    members = own.members[gpus]
+    return Finding(
+        kind,
+        name,
+        tuple(int(one) for one in members),
+        float(np.expm1(np.median(excess[at]))),
+        tuple(group.title for group in groups) or ("all rows",),
+        rows,
+        slow.p,
+        _cause(fleet, own, members, excess, reference) if with_cause else Cause(),
+    )
+
+
+def _cause(
+    fleet: Fleet, own: Peers, members: np.ndarray, excess: np.ndarray, reference: np.ndarray
+) -> Cause:
+    mine = Times(own.usual.names, reference * np.exp(excess), *_state(fleet, members, own.rows))
+    usual = replace(own.usual, seconds=reference)
+    seen = fleet.gpus["state"].iloc[members[0]] if len(members) == 1 else {}
+    return cause_of(own.device, mine, usual, seen)
+
+
+def _state(fleet: Fleet, members: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
+    """Clock, temperature and throttling of these GPUs in each row, by the median."""
+    matrices = (fleet.clock_hz, fleet.temperature_c, fleet.throttled)
+    return [judging.median_of(matrix[np.ix_(members, rows)]) for matrix in matrices]

@@ -1,0 +1,65 @@
+"""The inventory: where in the building each GPU is. A CSV file with the columns node, rack and
+slot, and gpu where a line is about one GPU of a node."""
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import reason
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.fleet.table import UNKNOWN, Fleet
+
+_COLUMNS = ("node", "gpu", "rack", "slot")
+
+
+@dataclass(frozen=True)
+class Place:
+    rack: str
+    slot: str
+
+
+def read_inventory(path: Path) -> dict[tuple[str, str], Place]:
+    """The place of each (node, gpu); gpu is empty where a line is about a whole node.
+
+    Raises ReportError for a file that cannot be read, lacks a column, or names a GPU twice.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            lines = csv.DictReader(stream)
+            columns = lines.fieldnames or ()
+            for column in ("node", "rack"):
+                if column not in columns:
+                    raise ReportError(path, f"has no column '{column}'; it needs node and rack")
+            found: dict[tuple[str, str], Place] = {}
+            for line in lines:
+                node, gpu, rack, slot = (clean((line.get(c) or "").strip()) for c in _COLUMNS)
+                if not node:
+                    raise ReportError(path, f"line {lines.line_num}: 'node' is empty")
+                if (node, gpu) in found:
+                    name = f"{node}/gpu{gpu}" if gpu else node
+                    raise ReportError(path, f"line {lines.line_num}: {name} is there twice")
+                found[node, gpu] = Place(rack, slot)
+    except OSError as error:
+        raise ReportError(path, f"cannot read: {reason(error)}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise ReportError(path, "is not a CSV file in UTF-8") from None
+    return found
+
+
+def with_places(fleet: Fleet, inventory: dict[tuple[str, str], Place]) -> Fleet:
+    """The fleet with racks and slots; what the inventory lists and nobody measured is absent."""
+    nowhere = Place(UNKNOWN, UNKNOWN)
+    keys = list(zip(fleet.gpus["node"], fleet.gpus["gpu"], strict=True))
+    places = [inventory.get(key) or inventory.get((key[0], UNKNOWN), nowhere) for key in keys]
+    gpus = fleet.gpus.assign(rack=[p.rack for p in places], slot=[p.slot for p in places])
+    named = {machine for machine, _ in fleet.absent}
+    known = {*keys, *((node, UNKNOWN) for node, _ in keys)}
+    missing: list[tuple[str, str]] = []
+    for node, gpu in inventory:
+        name = f"{node}/gpu{gpu}" if gpu else node
+        if (node, gpu) not in known and name not in named:
+            missing.append((name, "is in the inventory and has no result"))
+    return replace(fleet, gpus=pd.DataFrame(gpus), absent=(*fleet.absent, *missing))

@@ -1,0 +1,153 @@
+"""Parquet: reads a fleet from it with DuckDB, local or in an object store, and writes one.
+
+The columns are those of `gpubench-nightly export parquet`: one line per machine, row and night. Of
+each machine its latest night counts. A fleet's own files also have vbios, uuid and runs.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import ensure_directory, reason
+from gpubench_reports.common.plain_text import clean
+from gpubench_reports.fleet.table import Fleet, node_and_gpu
+from gpubench_reports.nightly.reporting.queries import load_duckdb
+
+_NEEDED = ("machine", "device", "mode", "name", "night", "date", "seconds")
+_WORDS = ("driver", "cuda", "vbios", "uuid")
+_NUMBERS = ("clock_hz", "temperature_c", "throttled")
+
+
+def is_lake(where: str) -> bool:
+    """Whether it is an address of an object store, or a folder with Parquet in it."""
+    if "://" in where:
+        return True
+    folder = Path(where)
+    return folder.is_dir() and next(folder.rglob("*.parquet"), None) is not None
+
+
+def read_lake(where: str, since: str = "") -> Fleet:
+    """The fleet in the Parquet files below `where`; nights before the date `since` are left out.
+
+    Raises ReportError where there is none, a column is missing, or modelled and measured results
+    are mixed.
+    """
+    duckdb = load_duckdb()
+    with duckdb.connect() as database:
+        try:
+            _take(database, where, since)
+            return _fleet(database, where)
+        except duckdb.Error as error:
+            raise ReportError(where, str(error).splitlines()[0]) from None
+
+
+def _take(database: Any, where: str, since: str) -> None:
+    """Makes the table `latest`: a number for each machine and each row, and what was measured."""
+    source = "read_parquet(?, hive_partitioning = true, union_by_name = true)"
+    files = f"{where.rstrip('/')}/**/*.parquet"
+    columns = {line[0] for line in database.execute(f"describe from {source}", [files]).fetchall()}
+    absent = [name for name in _NEEDED if name not in columns]
+    if absent:
+        raise ReportError(where, f"has no column '{absent[0]}'; is it nights of gpubench?")
+    words = ", ".join(
+        f"coalesce(cast({name} as varchar), '') as {name}" if name in columns else f"'' as {name}"
+        for name in _WORDS
+    )
+    numbers = ", ".join(
+        f"cast({name} as double) as {name}" if name in columns else f"cast(null as double) {name}"
+        for name in _NUMBERS
+    )
+    runs = next((name for name in ("runs", "processes") if name in columns), "1")
+    rehearsal = "coalesce(rehearsal, false)" if "rehearsal" in columns else "false"
+    database.execute(
+        "create temp table latest as select *,"
+        " dense_rank() over (order by machine, device, mode) - 1 as g,"
+        " dense_rank() over (order by name) - 1 as r from ("
+        "select machine, device, mode, name, cast(date as varchar) as date, seconds,"
+        f" {runs} as runs, {rehearsal} as modelled,"
+        f" {words}, {numbers} from {source} where cast(date as varchar) >= ? and seconds > 0"
+        " qualify night = max(night) over (partition by machine, device, mode))",
+        [files, since],
+    )
+
+
+def _fleet(database: Any, where: str) -> Fleet:
+    kinds = [
+        line[0] for line in database.execute("select distinct modelled from latest").fetchall()
+    ]
+    if not kinds:
+        raise ReportError(where, "holds no results")
+    if len(kinds) > 1:
+        raise ReportError(where, "mixes modelled and measured results; judge them apart")
+    names = database.execute("select name from latest group by name, r order by r").fetchall()
+    words = ", ".join(f"max({name}) as {name}" for name in _WORDS)
+    gpus: pd.DataFrame = database.execute(
+        f"select machine, device, mode, {words}, max(date) as date, max(runs) as runs from latest"
+        " group by g, machine, device, mode order by g"
+    ).df()
+    for column in ("machine", "device", "mode", *_WORDS, "date"):
+        gpus[column] = [clean(word) for word in gpus[column]]
+    split = [node_and_gpu(machine) for machine in gpus["machine"]]
+    gpus = gpus.assign(
+        node=[node for node, _ in split],
+        gpu=[gpu for _, gpu in split],
+        rack="",
+        slot="",
+        failed=[[] for _ in split],
+        state=[{} for _ in split],
+    )
+    values = database.execute(
+        f"select g, r, seconds, {', '.join(_NUMBERS)} from latest"
+    ).fetchnumpy()
+    at = values["g"], values["r"]
+    matrices = {}
+    for name in ("seconds", *_NUMBERS):
+        matrices[name] = np.full((len(gpus), len(names)), np.nan)
+        matrices[name][at] = np.ma.filled(values[name].astype(float), np.nan)
+    rows = [clean(name) for (name,) in names]
+    return Fleet(gpus, rows, **matrices, absent=(), modelled=bool(kinds[0]))
+
+
+def write_lake(fleet: Fleet, out: Path) -> str:
+    """Writes `out`/device=D/date=YYYY-MM-DD/fleet.parquet; returns a line that says what.
+
+    A file is whole or not there, and that of an earlier sweep on the same day is replaced. Raises
+    ReportError where it cannot write, or a GPU's result does not say when it was measured.
+    """
+    duckdb = load_duckdb()
+    undated = fleet.gpus["machine"][fleet.gpus["date"] == ""]
+    if len(undated):
+        raise ReportError(undated.iloc[0], "its result file has no date")
+    ensure_directory(out)
+    known = np.isfinite(fleet.seconds)
+    gpu, row = np.nonzero(known)
+    kept = ["machine", "device", "mode", *_WORDS, "date", "runs"]
+    table = fleet.gpus[kept].iloc[gpu].reset_index(drop=True)
+    table = table.assign(
+        name=np.array(fleet.names, dtype=object)[row],
+        night=[int(date.replace("-", "")) for date in table["date"]],
+        rehearsal=fleet.modelled,
+        seconds=fleet.seconds[known],
+        **{name: getattr(fleet, name)[known] for name in _NUMBERS},
+    )
+    with duckdb.connect() as database, tempfile.TemporaryDirectory(dir=out, prefix=".") as made:
+        try:
+            database.register("fleet", table)
+            folder = Path(made) / "fleet"
+            place = str(folder).replace("'", "''")
+            database.execute("set threads = 1")  # so that there is one file per device
+            database.execute(
+                f"copy fleet to '{place}' (format parquet, partition_by (device, date))"
+            )
+            for part in sorted(folder.rglob("*.parquet")):
+                there = out / part.parent.relative_to(folder)
+                there.mkdir(parents=True, exist_ok=True)
+                part.replace(there / "fleet.parquet")
+        except (duckdb.Error, OSError) as error:
+            what = reason(error) if isinstance(error, OSError) else str(error).splitlines()[0]
+            raise ReportError(out, f"cannot write: {what}") from None
+    return f"{len(table)} rows of {len(fleet.gpus)} GPUs below {out}"

@@ -1,0 +1,156 @@
+"""Reads a folder of result files as a fleet: one file per GPU and run, as scripts/fleet writes."""
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import require_folder
+from gpubench_reports.fleet.table import Fleet, node_and_gpu
+from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
+
+VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
+_AT_ONCE = 64  # files that are worth another process
+_MATRICES = ("seconds", "clock_hz", "temperature_c", "throttled")
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """A file without results: why."""
+
+    path: Path
+    why: str
+
+
+def read_folder(folder: Path) -> Fleet:
+    """The fleet whose result files lie in `folder`, at any depth.
+
+    A GPU's times are the shortest of its runs. A file that cannot be read costs its GPU only:
+    it becomes absent, as does a GPU of which there is only a log (NODE-gpuN.log). Raises
+    ReportError where there is no result at all, or modelled and measured ones are mixed.
+    """
+    require_folder(folder, "result files, one per GPU")
+    paths = sorted(folder.rglob("*.json"))
+    read = list(_read_all(folder, paths))
+    runs = [one for one in read if isinstance(one, tuple)]
+    if not runs:
+        unread = [one for one in read if isinstance(one, _Unread)]
+        why = f"{unread[0].path.name}: {unread[0].why}" if unread else "no .json file in it"
+        raise ReportError(folder, f"holds no result file ({why})")
+    kinds = {process.context.device_kind for _, process in runs}
+    if len(kinds) > 1:
+        raise ReportError(folder, "mixes modelled and measured results; judge them apart")
+    by_machine: dict[str, list[ProcessFile]] = {}
+    for machine, process in runs:
+        by_machine.setdefault(machine, []).append(process)
+    absent = [
+        (_machine_of(folder, one.path), f"its result file cannot be read: {one.why}")
+        for one in read
+        if isinstance(one, _Unread)
+    ]
+    absent += [
+        (_machine_of(folder, log), _last_line(log))
+        for log in sorted(folder.rglob("*.log"))
+        if not log.with_suffix(".json").exists()
+    ]
+    absent = [(machine, why) for machine, why in absent if machine not in by_machine]
+    return _table(by_machine, tuple(absent), kinds == {"model"})
+
+
+def _read_all(
+    folder: Path, paths: list[Path]
+) -> Iterable[tuple[str, ProcessFile] | _Unread | None]:
+    read = partial(_read, folder)
+    workers = min(os.cpu_count() or 1, 8)
+    if len(paths) < _AT_ONCE or workers == 1:
+        return map(read, paths)
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(read, paths, chunksize=16))
+
+
+def _read(folder: Path, path: Path) -> tuple[str, ProcessFile] | _Unread | None:
+    try:
+        process = read_process(path)
+    except ReportError as error:
+        return None if _is_verdict(path) else _Unread(path, error.problem)
+    return process.machine or _machine_of(folder, path), process
+
+
+def _is_verdict(path: Path) -> bool:
+    """Whether the file is what this command printed, which may lie beside what it read."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and VERDICT in document
+
+
+def _machine_of(folder: Path, path: Path) -> str:
+    """The GPU that a file is about, by its name: NODE-gpuN, as scripts/fleet writes, else all of
+    it."""
+    name = str(path.relative_to(folder).with_suffix(""))
+    node, separator, number = name.rpartition("-gpu")
+    return f"{node}/gpu{number.partition('.')[0]}" if separator else name
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        lines = []
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1] if said else "it began and left no result"
+
+
+def _table(
+    by_machine: dict[str, list[ProcessFile]], absent: tuple[tuple[str, str], ...], modelled: bool
+) -> Fleet:
+    names = sorted({name for runs in by_machine.values() for run in runs for name in run.timings})
+    column = {name: number for number, name in enumerate(names)}
+    shape = (len(by_machine), len(names))
+    matrices = {name: np.full(shape, np.nan) for name in _MATRICES}
+    lines: list[dict[str, Any]] = []
+    for number, machine in enumerate(sorted(by_machine)):
+        runs = by_machine[machine]
+        for run in runs:
+            for name, timing in run.timings.items():
+                at = number, column[name]
+                if timing.seconds < np.nan_to_num(matrices["seconds"][at], nan=math.inf):
+                    for field, matrix in matrices.items():
+                        matrix[at] = float(getattr(timing, field))
+        lines.append(_line(machine, runs))
+    return Fleet(pd.DataFrame(lines), names, **matrices, absent=absent, modelled=modelled)
+
+
+def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
+    latest = max(runs, key=lambda run: run.context.date)
+    node, gpu = node_and_gpu(machine)
+    state = latest.context.device_state
+    failed = sorted(
+        {
+            f"{name}: {why.removeprefix('failed: ')}"
+            for run in runs
+            for name, why in run.problems.items()
+            if why.startswith("failed: ")
+        }
+    )
+    said = {
+        "device": latest.environment.device,
+        "mode": latest.environment.mode,
+        "driver": latest.environment.driver,
+        "cuda": latest.environment.cuda,
+        "vbios": str(state.get("vbios", "")),
+        "uuid": str(state.get("uuid", "")),
+    }
+    date = latest.context.date[:10]
+    place = {"date": date, "machine": machine, "node": node, "gpu": gpu, "rack": "", "slot": ""}
+    return {**place, **said, "runs": len(runs), "failed": failed, "state": state}

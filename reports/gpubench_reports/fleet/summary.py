@@ -1,0 +1,160 @@
+"""A judged fleet in words and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gpubench_reports.charts.style import WATERMARK
+from gpubench_reports.common.json_text import json_text
+from gpubench_reports.common.units import si
+from gpubench_reports.fleet.findings import (
+    ABSENT,
+    FAILED,
+    FIRMWARE,
+    GPU,
+    NODE,
+    RACK,
+    Finding,
+    Verdict,
+)
+from gpubench_reports.fleet.result_files import VERDICT
+from gpubench_reports.fleet.table import node_and_gpu
+
+SCHEMA_VERSION = 1
+_LISTED = 50  # findings in the terminal
+_GROUPS = 4  # named in a line
+# Draining is about nodes; what to do about a rack or a firmware is for people to decide.
+_DRAINED = (GPU, NODE, FAILED, ABSENT)
+_COUNTS = {
+    FIRMWARE: ("slow firmware", "slow firmwares"),
+    RACK: ("slow rack", "slow racks"),
+    NODE: ("slow node", "slow nodes"),
+    GPU: ("slow GPU", "slow GPUs"),
+    FAILED: ("GPU with failed rows", "GPUs with failed rows"),
+    ABSENT: ("without a result", "without a result"),
+}
+
+
+def exit_code(verdict: Verdict) -> int:
+    """0: nothing found; 1: something was; 2: no two GPUs could be compared."""
+    if verdict.findings:
+        return 1
+    return 0 if verdict.peers else 2
+
+
+def text(verdict: Verdict) -> str:
+    """The findings for the terminal, and a last line that counts them."""
+    gpus, rows = len(verdict.fleet.gpus), len(verdict.fleet.names)
+    lines = [f"{gpus} GPUs, {rows} rows"]
+    if verdict.fleet.modelled:
+        lines[0] += f" · {WATERMARK}"
+    for finding in verdict.findings[:_LISTED]:
+        lines += ["", *_lines(verdict, finding)]
+    if len(verdict.findings) > _LISTED:
+        lines += [
+            "",
+            f"... and {len(verdict.findings) - _LISTED} more: --json and the page list all",
+        ]
+    if verdict.notes:
+        lines += ["", *(f"note: {note}" for note in verdict.notes)]
+    return "\n".join([*lines, "", counts(verdict)])
+
+
+def counts(verdict: Verdict) -> str:
+    found = {kind: sum(f.kind == kind for f in verdict.findings) for kind in _COUNTS}
+    parts = [f"{n} {_COUNTS[kind][n != 1]}" for kind, n in found.items() if n]
+    if parts:
+        return ", ".join(parts)
+    return "nothing found" if verdict.peers else "nothing could be judged"
+
+
+def headline(verdict: Verdict, finding: Finding) -> str:
+    """What is wrong, in one line."""
+    where = place(verdict, finding)
+    name = f"{finding.kind} {finding.name}" + (f" ({where})" if where else "")
+    if finding.kind == FAILED:
+        return f"rows failed: {finding.name}: {finding.says}"
+    if finding.kind == ABSENT:
+        return f"no result: {finding.name}: {finding.says}"
+    many = f", {len(finding.gpus)} GPUs" if finding.kind != GPU else ""
+    return f"slow {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
+
+
+def place(verdict: Verdict, finding: Finding) -> str:
+    """Where a GPU is, as far as the inventory says."""
+    if finding.kind not in (GPU, FAILED) or not finding.gpus:
+        return ""
+    gpu = verdict.fleet.gpus.iloc[finding.gpus[0]]
+    parts = (("rack", gpu["rack"]), ("slot", gpu["slot"]))
+    return ", ".join(f"{what} {which}" for what, which in parts if which)
+
+
+def groups(titles: Sequence[str]) -> str:
+    more = len(titles) - _GROUPS
+    return ", ".join(titles[:_GROUPS]) + (f" and {more} more" if more > 0 else "")
+
+
+def why(finding: Finding) -> list[str]:
+    """The likely cause, the evidence and where to look: a line each."""
+    cause = finding.cause
+    lines = [f"likely: {cause.says}"] if cause.says else []
+    lines += [f"evidence: {cause.evidence}"] if cause.evidence else []
+    return lines + ([f"look at: {cause.look}"] if cause.look else [])
+
+
+def _lines(verdict: Verdict, finding: Finding) -> Iterator[str]:
+    yield headline(verdict, finding)
+    for row in finding.rows:
+        times = f"{si(row.seconds, 's')}, its peers {si(row.peers_seconds, 's')}"
+        yield f"    {row.slower:+7.1%}  {row.name}: {times}"
+    yield from (f"    {line}" for line in why(finding))
+
+
+def as_json(verdict: Verdict) -> str:
+    """Everything, for other programs; `drain` lists the GPUs to take out of service."""
+    fleet = verdict.fleet
+    return json_text(
+        {
+            VERDICT: SCHEMA_VERSION,
+            "modelled": fleet.modelled,
+            "exit_code": exit_code(verdict),
+            "gpus": len(fleet.gpus),
+            "rows": len(fleet.names),
+            "findings": [_finding(verdict, finding) for finding in verdict.findings],
+            "drain": list(_drain(verdict)),
+            "notes": verdict.notes,
+        }
+    )
+
+
+def _finding(verdict: Verdict, finding: Finding) -> dict[str, Any]:
+    return {
+        "kind": finding.kind,
+        "name": finding.name,
+        "gpus": [verdict.fleet.gpus["machine"].iloc[gpu] for gpu in finding.gpus],
+        "slower": finding.slower,
+        "p_value": finding.p,
+        "groups": finding.groups,
+        "rows": finding.rows,
+        "cause": finding.cause,
+        "says": headline(verdict, finding),
+    }
+
+
+def _drain(verdict: Verdict) -> Iterator[dict[str, str]]:
+    """A GPU a line, or a machine of which only the name is known."""
+    seen: set[str] = set()
+    columns = ["machine", "node", "gpu", "uuid", "rack", "slot"]
+    for finding in verdict.findings:
+        if finding.kind not in _DRAINED:
+            continue
+        lines = [
+            {column: str(gpu[column]) for column in columns}
+            for gpu in verdict.fleet.gpus[columns].iloc[list(finding.gpus)].to_dict("records")
+        ]
+        if finding.kind == ABSENT:
+            node, gpu = node_and_gpu(finding.name)
+            lines = [{"machine": finding.name, "node": node, "gpu": gpu}]
+        for line in lines:
+            if line["machine"] not in seen:
+                seen.add(line["machine"])
+                yield {**line, "reason": headline(verdict, finding)}

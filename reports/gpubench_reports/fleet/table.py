@@ -1,0 +1,40 @@
+"""What a fleet measured, as a table of GPUs and matrices of GPUs by rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+UNKNOWN = ""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The results of all GPUs. A value that nobody measured is NaN, a word that nobody said empty.
+
+    gpus           one line per GPU, numbered from 0: machine (its name, NODE/gpuN), node, gpu,
+                   rack, slot, device, mode, driver, cuda, vbios, uuid, date (YYYY-MM-DD), runs
+                   (how many runs its times come from), failed (a line "name: why" per row that
+                   failed), state (the device_state of its result file; empty: not known)
+    names          the rows' names, concept/kernel/arguments
+    seconds        [gpu, row] the time; of several runs, the shortest
+    clock_hz, temperature_c, throttled    [gpu, row] the state of the GPU meanwhile
+    absent         (machine, why) of GPUs that should have a result and have none
+    modelled       whether the results are modelled; they are all of one kind
+    """
+
+    gpus: pd.DataFrame
+    names: list[str]
+    seconds: np.ndarray
+    clock_hz: np.ndarray
+    temperature_c: np.ndarray
+    throttled: np.ndarray
+    absent: tuple[tuple[str, str], ...]
+    modelled: bool
+
+
+def node_and_gpu(machine: str) -> tuple[str, str]:
+    """The node and the GPU's number of a machine's name: NODE/gpuN. A name of another form is that
+    of a node, and the number is not known."""
+    node, separator, number = machine.rpartition("/gpu")
+    return (node, number) if separator and number.isdigit() else (machine, UNKNOWN)
