@@ -1,0 +1,277 @@
+"""gpubench-report fleet names what is slow and nothing healthy; bad input is one line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpubench_reports.commands import fleet as command
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.fleet import judging
+from gpubench_reports.fleet.findings import judge_fleet
+from gpubench_reports.fleet.inventory import read_inventory, with_places
+from gpubench_reports.fleet.lake import read_lake, write_lake
+from gpubench_reports.fleet.page import build
+from gpubench_reports.fleet.simulation import Noise, Plan, simulate
+from gpubench_reports.fleet.summary import as_json, text
+from gpubench_reports.results.baselines import baseline
+
+from .factory import make_context, make_document, make_row
+from .html_pages import EVIL, Elements
+
+PLAN = Plan(gpus=1024, slow=4, slow_low=1.06, racks=(1.08,))
+HEALTHY = replace(PLAN, slow=0, racks=(), firmware_share=0.0)
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    fleet, planted, places = simulate(PLAN, Noise(), seed=3)
+    return fleet, planted, places, judge_fleet(fleet)
+
+
+def names(verdict, kind: str) -> set[str]:
+    return {finding.name for finding in verdict.findings if finding.kind == kind}
+
+
+def test_what_is_planted_is_named_and_nothing_else(simulated):
+    fleet, planted, _, verdict = simulated
+    assert names(verdict, "gpu") == {fleet.gpus["machine"][gpu] for gpu in planted.gpus}
+    assert names(verdict, "rack") == set(planted.racks)
+    assert names(verdict, "firmware") == {"vbios 96.00.99 (against vbios 96.00.88)"}
+    assert names(verdict, "node") == set()
+
+
+def test_the_likely_cause_is_the_planted_one(simulated):
+    _, planted, _, verdict = simulated
+    words = {
+        "clock": "SMs' clock is low",
+        "device_memory": "device memory is slow",
+        "tensor_cores": "Tensor Cores",
+        "pcie": "PCIe takes",
+    }
+    for finding in verdict.findings:
+        if finding.kind == "gpu":
+            fault, factor = planted.gpus[finding.gpus[0]]
+            assert words[fault] in finding.cause.says
+            assert finding.slower == pytest.approx(factor - 1, abs=0.025)
+            assert finding.rows[0].seconds > finding.rows[0].peers_seconds
+
+
+def test_healthy_fleets_of_any_size_are_left_alone():
+    named = 0
+    for gpus in (8, 64, 256):
+        for seed in range(3):
+            verdict = judge_fleet(simulate(replace(HEALTHY, gpus=gpus), Noise(), seed)[0])
+            named += len(verdict.findings)
+    assert named == 0
+
+
+def test_a_row_that_was_disturbed_is_no_slow_gpu_unless_a_second_run_agrees():
+    fleet, _, _ = simulate(replace(HEALTHY, gpus=64), Noise(disturbed=0.0), seed=1)
+    fleet.seconds[5, 7] *= 1.5
+    assert names(judge_fleet(fleet), "gpu") == set()
+    fleet.gpus.loc[5, "runs"] = 2
+    assert names(judge_fleet(fleet), "gpu") == {fleet.gpus["machine"][5]}
+
+
+def test_a_slow_node_is_one_finding():
+    fleet, _, _ = simulate(replace(HEALTHY, gpus=256), Noise(), seed=1)
+    fleet.seconds[16:24] *= 1.06
+    verdict = judge_fleet(fleet)
+    assert [(f.kind, f.name, len(f.gpus)) for f in verdict.findings] == [("node", "node0002", 8)]
+
+
+def test_firmware_that_costs_nothing_is_a_note():
+    plan = replace(HEALTHY, gpus=1024, firmware_share=0.5, firmware_factor=1.0)
+    verdict = judge_fleet(simulate(plan, Noise(), seed=1)[0])
+    assert verdict.findings == ()
+    assert "mixed, at no cost that shows" in verdict.notes[0]
+
+
+def test_heavier_tails_of_the_fast_side_are_seen():
+    rng = np.random.default_rng(1)
+    normal, heavy = rng.standard_normal((400, 40)), rng.standard_t(3, (400, 40))
+    assert judging.scale_of(normal)[1] > 20
+    assert judging.scale_of(heavy)[1] <= 4
+
+
+def test_holm_names_no_more_than_bonferroni_would_need():
+    assert list(judging.named(np.array([0.001, 0.2, 0.024, 0.9]))) == [True, False, False, False]
+    assert list(judging.named(np.array([0.001, 0.2, 0.016, 0.9]))) == [True, False, True, False]
+
+
+def test_parquet_gives_the_same_verdict(tmp_path: Path):
+    fleet, _, places = simulate(replace(HEALTHY, gpus=64, slow=1), Noise(), seed=1)
+    verdict = judge_fleet(fleet)
+    assert len(verdict.findings) == 1
+    write_lake(fleet, tmp_path / "lake")
+    places.to_csv(tmp_path / "inventory.csv", index=False)
+    again = with_places(
+        read_lake(str(tmp_path / "lake")), read_inventory(tmp_path / "inventory.csv")
+    )
+    assert as_json(judge_fleet(again)) == as_json(verdict)
+
+
+def test_the_page_names_each_finding_and_shows_racks(simulated):
+    page = build(simulated[3]).decode()
+    parsed = Elements(page)
+    assert "MODELLED" in parsed.text
+    for finding in simulated[3].findings:
+        assert finding.name in parsed.text
+    assert "rack003" in parsed.text
+    assert parsed.of("script") == []
+
+
+# --- folders of result files ----------------------------------------------------------------------
+
+ROWS = list(baseline("h100-sxm").ok.iloc[::20]["name"])
+
+
+def write_sweep(folder: Path, slow: dict[int, float] | None = None, gpus: int = 8, **context):
+    """A result file per GPU of the node `n1`, and how many times as long some of them take."""
+    rng = np.random.default_rng(1)
+    for gpu in range(gpus):
+        factor = (slow or {}).get(gpu, 1.0)
+        rows = [make_row(name, 1e-3 * factor * np.exp(0.002 * rng.normal())) for name in ROWS]
+        document = make_document(rows, device="h100-sxm", machine=f"n1/gpu{gpu}", **context)
+        folder.mkdir(exist_ok=True)
+        (folder / f"n1-gpu{gpu}.json").write_text(json.dumps(document))
+    return folder
+
+
+def ran(capsys, *words: str) -> tuple[int, str, str]:
+    code = main(["fleet", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_folder_of_result_files(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep", {3: 1.1})
+    (tmp_path / "racks.csv").write_text("node,rack,slot\nn1,r1,4\nn2,r1,5\n")
+    inventory = f"--inventory={tmp_path / 'racks.csv'}"
+    code, out, _ = ran(capsys, str(sweep), inventory, "-o", str(tmp_path / "fleet.html"))
+    assert code == 1
+    assert "slow gpu n1/gpu3 (rack r1, slot 4): +9.9% time in " in out
+    assert "no result: n2: is in the inventory and has no result" in out
+    assert (tmp_path / "fleet.html").exists()
+    code, out, _ = ran(capsys, str(sweep), inventory, "--json")
+    assert code == 1
+    drain = json.loads(out)["drain"]
+    assert [line["machine"] for line in drain] == ["n1/gpu3", "n2"]
+    assert (drain[0]["node"], drain[0]["gpu"], drain[0]["rack"]) == ("n1", "3", "r1")
+    (sweep / "verdict.json").write_text(out)  # it may lie there, and is no result
+    assert ran(capsys, str(sweep))[1].endswith("1 slow GPU\n")
+
+
+def test_nothing_found_is_zero(tmp_path: Path, capsys):
+    code, out, _ = ran(capsys, str(write_sweep(tmp_path / "sweep")))
+    assert (code, out.splitlines()[-1]) == (0, "nothing found")
+
+
+def test_of_several_runs_the_shortest_time_counts(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep", {3: 1.1})
+    write_sweep(tmp_path / "again")
+    (tmp_path / "again/n1-gpu3.json").rename(sweep / "n1-gpu3.2.json")
+    assert ran(capsys, str(sweep))[0] == 0
+
+
+def test_what_has_failed_or_cannot_be_read_costs_its_gpu_only(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    (sweep / "n1-gpu1.json").write_text("{")
+    (sweep / "n9-gpu0.log").write_text("starting\ngpubench: no CUDA device\n\n")
+    wrong = make_row(ROWS[0], error_occurred=True, error_message="wrong result in y[3]")
+    document = make_document([wrong], device="h100-sxm", machine="n1/gpu2")
+    (sweep / "n1-gpu2.json").write_text(json.dumps(document))
+    code, out, _ = ran(capsys, str(sweep))
+    assert code == 1
+    assert f"rows failed: n1/gpu2: {ROWS[0]}: wrong result in y[3]" in out
+    assert "no result: n1/gpu1: its result file cannot be read: not valid JSON" in out
+    assert "no result: n9/gpu0: gpubench: no CUDA device" in out
+
+
+def test_few_gpus_cannot_be_judged(tmp_path: Path, capsys):
+    code, out, _ = ran(capsys, str(write_sweep(tmp_path / "sweep", gpus=3)))
+    assert code == 2
+    assert "3 of a kind are too few to compare" in out
+
+
+def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):
+    lake = tmp_path / "lake"
+    assert ran(capsys, str(write_sweep(tmp_path / "a")), f"--parquet={lake}")[0] == 0
+    code, out, _ = ran(capsys, str(lake))
+    assert (code, "MODELLED" in out) == (0, False)
+    assert ran(capsys, str(lake), "--since=2999-01-01")[2].endswith("holds no results\n")
+    write_sweep(tmp_path / "a", device_kind="model", gpus=1)
+    code, _, err = ran(capsys, str(tmp_path / "a"))
+    assert code == 2
+    assert "mixes modelled and measured" in err
+
+
+@pytest.mark.parametrize(
+    ("inventory", "said"),
+    [
+        ("node,slot\nn1,1\n", "has no column 'rack'"),
+        ("node,rack\nn1,a\nn1,b\n", "line 3: n1 is there twice"),
+        ("node,rack\n,a\n", "line 2: 'node' is empty"),
+        ("node,rack\n\xff,a\n", "is not a CSV file in UTF-8"),
+        (None, "cannot read: No such file"),
+    ],
+)
+def test_a_wrong_inventory_is_one_line(tmp_path: Path, capsys, inventory: str | None, said: str):
+    path = tmp_path / "racks.csv"
+    if inventory is not None:
+        path.write_bytes(inventory.encode("latin-1"))
+    code, _, err = ran(capsys, str(write_sweep(tmp_path / "s", gpus=1)), f"--inventory={path}")
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "which folder?"),
+        (["/nonexistent"], "no such folder"),
+        (["."], "holds no result file"),
+        ([".", "--since=2026-01-01"], "--since: is for Parquet"),
+        (["--rehearse", "--rows=0"], "--rows: must be from 1"),
+        (["--rehearse", "--gpus=40"], "--gpus: 40 are too few"),
+        (["--rehearse", "--fleets=0"], "--fleets: must be >= 1"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(tmp_path: Path, monkeypatch, capsys, words, said):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = ran(capsys, *words)
+    assert code == 2
+    assert said in err.splitlines()[-1]
+
+
+def test_an_error_of_the_program_is_no_slow_gpu(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "_judge", lambda options: 1 // 0)
+    code, _, err = ran(capsys, str(tmp_path))
+    assert code == 3
+    assert err.startswith("gpubench-report: internal error at ")
+
+
+def test_text_from_files_is_harmless(tmp_path: Path):
+    from gpubench_reports.fleet.result_files import read_folder
+
+    sweep = write_sweep(tmp_path / "sweep", {3: 1.5}, driver_version=EVIL)
+    document = json.loads((sweep / "n1-gpu3.json").read_text())
+    document["context"] |= make_context(device="h100-sxm", machine=f"{EVIL}\x1b[31m")
+    (sweep / "n1-gpu3.json").write_text(json.dumps(document))
+    verdict = judge_fleet(read_folder(sweep))
+    parsed = Elements(build(verdict).decode())
+    assert parsed.of("script") == parsed.of("img") == parsed.of("svg") == []
+    assert "\x1b" not in text(verdict)
+
+
+@pytest.mark.release
+def test_a_rehearsal_says_what_the_page_says(capsys):
+    code, out, _ = ran(capsys, "--rehearse", "--fleets=1", "--gpus=2048")
+    assert code == 0
+    assert "| slow GPUs found, of those slower by 5% to 10% | 3 of 3 |" in out
+    assert "| healthy GPUs, nodes or racks named, in all fleets | 0 |" in out
