@@ -189,7 +189,7 @@ def test_what_has_failed_or_cannot_be_read_costs_its_gpu_only(tmp_path: Path, ca
     code, out, _ = ran(capsys, str(sweep))
     assert code == 1
     assert f"rows failed: n1/gpu2: {ROWS[0]}: wrong result in y[3]" in out
-    assert "no result: n1/gpu1: its result file cannot be read: not valid JSON" in out
+    assert "no result: n1/gpu1: its result file cannot be read: " in out
     assert "no result: n9/gpu0: gpubench: no CUDA device" in out
 
 

@@ -21,7 +21,7 @@ _FEWEST_OF_A_PLACE = 3  # GPUs whose median stands for their node or rack
 _FEWEST_OF_A_FIRMWARE = 8  # GPUs that are each other's peers
 _MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean, normal distribution
 _SHOWN_ROWS = 5
-_MOST_CAUSES = 50  # GPUs, the surest, that a cause is sought for
+_MOST_CAUSES = 50  # GPUs, the surest ones, for which a cause is sought
 _PLACES = (RACK, NODE)
 
 
@@ -203,12 +203,16 @@ def _places_and_gpus(fleet: Fleet, own: Peers, alpha: float) -> Iterator[Finding
     runs = fleet.gpus["runs"].to_numpy()[own.members]
     judged = judging.judge(excess, own.groups, runs)
     order = np.flatnonzero(judging.named(judged.p, alpha))
+    gpus = []
     for count, at in enumerate(order[np.argsort(judged.p[order], kind="stable")]):
         machine = str(fleet.gpus["machine"].iloc[own.members[at]])
         found = _Slow(excess[at], judged.slow[at], float(judged.p[at]))
         reference = own.reference[at]
         with_cause = count < _MOST_CAUSES
-        yield _finding(fleet, own, GPU, machine, np.array([at]), found, reference, with_cause)
+        gpus.append(
+            _finding(fleet, own, GPU, machine, np.array([at]), found, reference, with_cause)
+        )
+    yield from sorted(gpus, key=lambda one: -one.slower)
 
 
 @dataclass(frozen=True)
