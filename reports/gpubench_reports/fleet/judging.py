@@ -10,10 +10,11 @@ has heavier tails.
 A disturbance of one row is no slow unit. So rows are looked at in groups (a concept's rows, the
 rows that one part of the GPU limits), and three rows of a group must be slow: the p-value of a
 group is that of "at least 3 of these rows are slow" (partial conjunction by Bonferroni: Benjamini
-and Heller 2008, Biometrics 64). If a time was confirmed by a second run, one row is enough. All
-rows together are judged by their median. The p-values of a unit are corrected by Bonferroni for
-its groups, and those of all units by Holm (1979, Scandinavian Journal of Statistics 6): the
-probability that any healthy unit is named is at most ALPHA, whatever the rows have in common.
+and Heller 2008, Biometrics 64). If a time was confirmed by a second run, one row is enough. The
+median of a group's rows, and of all rows, is tested as well: it has less noise than a row. The
+p-values of a unit are corrected by Bonferroni for its groups, and those of all units by Holm (1979,
+Scandinavian Journal of Statistics 6): the probability that any healthy unit is named is at most
+ALPHA, whatever the rows have in common.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ ALPHA = 0.05
 FLOOR = 0.02  # a smaller slowdown is no finding, however sure it is
 FEWEST = 4  # units that can be compared
 AGREE = 3  # rows of a group that must be slow where each was measured once
+_DECIDED_BY_AGREE = 2 * AGREE - 1  # rows whose median is slow only if so many of them are
 _MAD_TO_SIGMA = 1.4826  # for a normal distribution
 _MAD_EFFICIENCY = 0.37  # of the MAD's variance for a normal distribution: degrees of freedom a unit
 _PRIOR_FREEDOM = 4.0  # how much the other rows' scale counts, in degrees of freedom
@@ -78,7 +80,9 @@ def judge(excess: np.ndarray, groups: Sequence[Group], runs: np.ndarray) -> Judg
     unit's times come from. At least FEWEST units."""
     sigma, freedom = scale_of(excess)
     tests = p_of_groups(excess, sigma, freedom, groups, runs)
-    each = np.minimum(np.column_stack([tests, _all_rows(excess)]) * (len(groups) + 1), 1.0)
+    for number, group in enumerate(groups):
+        tests[:, number] = 2 * np.minimum(tests[:, number], _of_middle(excess[:, group.rows]))
+    each = np.minimum(np.column_stack([tests, _of_middle(excess)]) * (len(groups) + 1), 1.0)
     return Judged(each.min(axis=1), each[:, :-1] <= ALPHA)
 
 
@@ -143,10 +147,14 @@ def _of_group(p: np.ndarray, excess: np.ndarray, runs: np.ndarray) -> np.ndarray
     return np.where(enough, np.minimum(least, 1.0), 1.0)
 
 
-def _all_rows(excess: np.ndarray) -> np.ndarray:
-    """Of each unit, the p-value of the median of all its rows."""
-    middle = median_of(excess.T)[:, None]
-    middle = middle - median_of(middle)
+def _of_middle(excess: np.ndarray) -> np.ndarray:
+    """Of each unit, the p-value of the median of these rows; 1 where fewer than AGREE rows could
+    decide it."""
+    if excess.shape[1] < _DECIDED_BY_AGREE:
+        return np.ones(len(excess))
+    middle = median_of(excess.T)
+    middle[np.isfinite(excess).sum(axis=1) < _DECIDED_BY_AGREE] = np.nan
+    middle = (middle - median_of(middle[:, None]))[:, None]
     sigma, freedom = scale_of(middle)
     return _p_values(middle, sigma, freedom)[:, 0]
 
