@@ -70,7 +70,9 @@ def of_rows(rows: dict[str, dict[str, Any]]) -> Iterator[Line]:
         if name.startswith(NOT_PLANTED):
             continue
         ended = outcome(row)
-        if ended == "measured":
+        if ended == "measured" and (notes := row.get("notes")):
+            ended = f"measured, with a note: {notes[0]}"
+        elif ended == "measured":
             ended = "measured, graded " + ("low" if row["law_ratio"] < 1 else "suspiciously high")
         yield Line("a row's own fault", name.replace("_", " "), short(ended))
 
