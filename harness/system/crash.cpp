@@ -67,6 +67,9 @@ void catch_crashes(Crash& crash, int file, const char* line) {
 }
 
 void use_crash_stack() {
+#if defined(__SANITIZE_ADDRESS__)
+  return;  // it gives each thread one, and takes that away at the thread's end
+#endif
   alignas(std::max_align_t) thread_local std::array<std::byte, stack_bytes> memory;
   thread_local bool is_used = false;
   if (is_used) return;
