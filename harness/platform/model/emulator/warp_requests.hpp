@@ -126,8 +126,10 @@ class WarpZipper {
       bool placed = false;
       for (Group& group : groups_) {
         const auto theirs = events(warp[group.lanes.front()]);
-        if (own.size() == theirs.size() &&
-            std::memcmp(own.data(), theirs.data(), own.size_bytes()) == 0) {
+        const auto is_theirs = [&] {
+          return std::memcmp(own.data(), theirs.data(), own.size_bytes()) == 0;
+        };
+        if (own.size() == theirs.size() && (own.empty() || is_theirs())) {
           group.lanes.push_back(lane);
           placed = true;
           break;
