@@ -315,6 +315,11 @@ def test_settings_come_from_the_store_and_mistakes_are_named(store: Store) -> No
         path.write_text(text)
         with pytest.raises(ReportError, match=problem):
             load(store.root)
+    path.unlink()
+    assert load(store.root) == Settings()
+    path.symlink_to("gone.toml")
+    with pytest.raises(ReportError, match="cannot read"):
+        load(store.root)
 
 
 def test_done_lists_what_is_there(store: Store) -> None:

@@ -1,13 +1,13 @@
 """The figures of the rule, and what a night runs. A store may change them in its settings.toml."""
 
 import dataclasses
-import tomllib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason
+from gpubench_reports.results.checking import parse_toml
 
 FILE = "settings.toml"
 
@@ -86,22 +86,11 @@ def _name(kind: object) -> str:
 def load(store: Path, **changes: Any) -> Settings:
     """The settings of the store in folder `store`; `changes` that are not None come on top.
 
-    Raises ReportError for a file that is not TOML, and for unknown keys or wrong types.
+    No file is no change. Raises ReportError for a file that is not TOML, and for unknown keys or
+    wrong types.
     """
     path = store / FILE
-    found: dict[str, Any] = {}
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise ReportError(path, f"cannot read: {reason(error)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ReportError(path, f"not valid TOML: {error}") from None
-    except ValueError:  # a whole number of thousands of digits
-        raise ReportError(path, "holds a number that is too long to read") from None
-    except RecursionError:
-        raise ReportError(path, "not valid TOML: nested too deeply") from None
+    found = parse_toml(path) if os.path.lexists(path) else {}
     types = {field.name: field.type for field in dataclasses.fields(Settings)}
     for key, value in found.items():
         if key not in types:
