@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from reports.factory import make_document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,7 @@ build_packages=()
 for name in answer_help {un,}lock_checkout ensure_{packages,build_packages,built,python}; do
   eval "$name() { :; }"
 done
+take_no_install() { arguments=("$@"); }
 has_gpu() { [[ -e "$root/gpu" ]]; }
 find_nvcc() { [[ -e "$root/nvcc" ]] && echo "$root/nvcc"; }
 say() { printf '%s: %s\\n' "$program" "$*" >&2; }
@@ -50,5 +52,33 @@ def run_script(tree: Path, script: str, *arguments: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         timeout=120,
+        check=False,
+    )
+
+
+# Mounts an empty folder over each folder that is named before `--`, then runs what comes after it.
+HIDE = """
+set -eu
+while [ "$1" != -- ]; do mount -t tmpfs none "$1"; shift; done
+shift
+exec "$@"
+"""
+
+
+def run_hidden(
+    hidden: Sequence[Path], words: Sequence[str | Path], place: Path
+) -> subprocess.CompletedProcess[str]:
+    """Runs `words` in `place`, without a network, where the folders `hidden` are empty: what was
+    installed has to do without them. Skips the test where no namespace can be made."""
+    alone = ["unshare", "--user", "--map-root-user", "--mount", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no namespaces here")
+    return subprocess.run(
+        [*alone, "sh", "-c", HIDE, "sh", *map(str, [*hidden, "--", *words])],
+        cwd=place,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(place), "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=500,
         check=False,
     )

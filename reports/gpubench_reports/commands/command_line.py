@@ -52,7 +52,7 @@ examples:
   gpubench-report markdown run.json monday.json    for a pull request or a job's summary
   gpubench-report csv --all run.json > run.csv     every value of every row
   gpubench-report import --from=nccl-tests log.txt -o old.json        other programs' results
-  gpubench-report roofline run.json harness/devices/mi300x.json       devices in one chart
+  gpubench-report roofline run.json mi300x                         devices in one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report agree 1.json 2.json 3.json       do repeated runs agree?
   gpubench-report claims run.json                  tests common claims about GPUs

@@ -63,15 +63,21 @@ def shipped_devices() -> list[str]:
     return sorted(path.stem for path in DEVICES.glob("*.json") if path.stem != "schema")
 
 
-def read_device(name_or_path: str) -> DeviceFile:
-    """The device file of this name, or at this path. Raises ReportError."""
+def device_path(name_or_path: str) -> Path:
+    """Where the device file of this name is; a path (it has a / or ends with .json) stays as it is.
+    Raises ReportError."""
     is_path = "/" in name_or_path or name_or_path.endswith(".json")
     if not is_path and name_or_path not in shipped_devices():
         known = ", ".join(shipped_devices())
         raise ReportError(
             f"unknown device '{name_or_path}'", f"known are {known}, or give the path of a file"
         )
-    path = Path(name_or_path) if is_path else DEVICES / f"{name_or_path}.json"
+    return Path(name_or_path) if is_path else DEVICES / f"{name_or_path}.json"
+
+
+def read_device(name_or_path: str) -> DeviceFile:
+    """The device file of this name, or at this path. Raises ReportError."""
+    path = device_path(name_or_path)
     document = parse(path)
     check = Checker(path)
     if not isinstance(document, dict) or not isinstance(document.get("figures"), dict):
