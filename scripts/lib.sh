@@ -1,5 +1,5 @@
-# Shared by scripts/bench and scripts/test: what has to be installed, the build, the Python
-# environment. Sourced, not run; the sourcing script sets `program` for messages.
+# Shared by the scripts: what has to be installed (packages.sh), the build, the Python environment.
+# Sourced, not run; the sourcing script sets `program` for messages.
 # Nothing here changes the working directory, and everything it prints goes to stderr.
 # shellcheck shell=bash
 
@@ -41,120 +41,11 @@ quietly() {
   return "$status"
 }
 
-# --- packages of the distribution -----------------------------------------------------------------
-
-find_python() {
-  local candidate
-  for candidate in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
-    # ensurepip is what Debian leaves out when python3-venv is not installed.
-    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
-      2>/dev/null; then
-      printf '%s\n' "$candidate"
-      return 0
-    fi
-  done
-  return 1
-}
-
-has_header() {
-  printf '#if !__has_include(<%s>)\n#error absent\n#endif\n' "$1" |
-    g++ -x c++ -std=c++17 -fsyntax-only - 2>/dev/null
-}
-
 bundled() { [[ -e "$offline/$1" ]]; }
 
-has_cmake() { # 3.25 or newer
-  local version
-  version="$(cmake --version 2>/dev/null | sed -n '1s/^cmake version //p')"
-  [[ -n "$version" && "$(printf '%s\n' 3.25 "$version" | sort -V | head -n 1)" == 3.25 ]]
-}
-
-# Is what the package brings there? Asked of the machine, not of dpkg: a compiler or a library that
-# came some other way serves as well.
-is_present() {
-  case "$1" in
-    g++) command -v g++ >/dev/null ;;
-    # A bundle may come without history: the commit is then not known.
-    git) command -v git >/dev/null || bundled . ;;
-    binutils) command -v addr2line >/dev/null ;;
-    cmake) has_cmake ;;
-    ninja-build) command -v ninja >/dev/null ;;
-    libbenchmark-dev) has_header benchmark/benchmark.h || bundled benchmark ;;
-    nlohmann-json3-dev) has_header nlohmann/json.hpp || bundled nlohmann_json ;;
-    libopenmpi-dev) has_header mpi.h || compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null ;;
-    openmpi-bin) command -v mpirun >/dev/null ;;
-    libgtest-dev) has_header gtest/gtest.h || bundled GTest ;;
-    libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
-    python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
-    shellcheck) command -v shellcheck >/dev/null ;;
-    clang-tidy) command -v clang-tidy >/dev/null ;;
-    chromium)
-      command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
-        command -v google-chrome >/dev/null
-      ;;
-    *) die "no check is known for the package $1" ;;
-  esac
-}
-
-# Installs what only some tests need, or says that they will be skipped: Ubuntu has no such package,
-# and nobody should have to be root for them.
-wish_packages() {
-  local -a absent=()
-  find_absent "$@"
-  ((${#absent[@]} > 0)) || return 0
-  if ((EUID == 0)) && command -v apt-get >/dev/null; then
-    say "installing ${absent[*]}"
-    quietly env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-      -o DPkg::Lock::Timeout=300 "${absent[@]}" 2>/dev/null && return 0
-  fi
-  say "going on without ${absent[*]}: tests that need it are skipped"
-}
-
-# Into the caller's `absent`.
-find_absent() {
-  local package
-  absent=()
-  for package in "$@"; do
-    is_present "$package" || absent+=("$package")
-  done
-}
-
-# Installs those of the named Debian packages whose content is missing; instant if none is.
-ensure_packages() {
-  local -a absent=() as_root=()
-  find_absent "$@"
-  ((${#absent[@]} > 0)) || return 0
-
-  command -v apt-get >/dev/null ||
-    die "missing: ${absent[*]} (Debian's names), and this is not Debian or Ubuntu; install them and try again"
-  if ((EUID != 0)); then
-    as_root=(sudo)
-    # Without a terminal sudo could only wait for a password that nobody can type.
-    [[ -t 0 ]] || as_root+=(-n)
-    if ! command -v sudo >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
-      die "missing: ${absent[*]}; run as root or with sudo, or have them installed: apt-get install ${absent[*]}"
-    fi
-  fi
-  as_root+=(env DEBIAN_FRONTEND=noninteractive)
-
-  say "installing ${absent[*]}"
-  # A third-party source that does not answer must not stop us: the installation decides.
-  quietly "${as_root[@]}" apt-get update -q || say "apt-get update failed; trying to install anyway"
-  quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
-    -o DPkg::Lock::Timeout=300 "${absent[@]}" || die "apt-get install ${absent[*]} failed"
-
-  find_absent "$@"
-  ((${#absent[@]} == 0)) ||
-    die "still missing after installation: ${absent[*]} (needed: Debian 12, Ubuntu 24.04 or newer, with CMake 3.25 and Python 3.11)"
-}
-
-# What the build takes. GoogleTest too: a configured build folder has the tests, to be built when
-# asked for.
-build_packages=(g++ cmake ninja-build binutils git libbenchmark-dev nlohmann-json3-dev
-  libgtest-dev libgmock-dev)
-
-# And what makes .venv, in one go.
-ensure_build_packages() { ensure_packages "${build_packages[@]}" python3-venv; }
+# What compilers, pip and we take from the distribution.
+# shellcheck source=scripts/packages.sh
+source "$root/scripts/packages.sh"
 
 # --- build ----------------------------------------------------------------------------------------
 
@@ -303,12 +194,14 @@ ensure_python() {
   fi
 
   [[ -n "$python" ]] || die "no Python 3.11 or newer with venv was found"
+  may_install ||
+    die "missing: the Python packages of ${requirements#"$root/"} in .venv; nothing was installed (--no-install)"
   if [[ "$made" != "$made_for" ]]; then
     say "creating the Python environment .venv"
     quietly "$python" -m venv --clear "$venv" || die "cannot create $venv"
     printf '%s\n' "$made_for" >"$venv/.made-for"
   fi
-  say "installing Python packages from ${requirements#"$root/"}"
+  say "installing Python packages into .venv by pip, from ${requirements#"$root/"}"
   # Python compiles what it meets; all that the packages have takes longer than installing them.
   local -a pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile)
   # The lists are complete: what a package says it needs as well is not looked at.
