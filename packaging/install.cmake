@@ -1,11 +1,11 @@
-# `cmake --install build`: the programs, and the package that `find_package(gpubench)` finds: what a
-# project of one's own concepts is linked with (docs/own-kernels.md).
-if(benchmark_BUNDLED OR nlohmann_json_BUNDLED)
-  message(STATUS "nothing to install: a package cannot name the libraries of .offline/")
-  return()
-endif()
+# `cmake --install build`: the programs, what people read beside them (kernels, device files, labs,
+# pages), and the package that `find_package(gpubench)` finds: what a project of one's own concepts
+# is linked with (docs/own-kernels.md). Programs find their files by where they lie
+# (harness/system/own_files.cpp): a prefix can be moved.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME gpubench)
 set(package lib/cmake/gpubench)
+set(share share/gpubench)
+set(pages share/doc/gpubench)
 
 set(installed gpubench gpubench-model gpubench_warnings gpubench_devices gpubench_core
   gpubench_version gpubench_instrumented gpubench_model gpubench_model_harness gpubench_model_main
@@ -15,6 +15,21 @@ if(TARGET gpubench-cuda)
 endif()
 install(TARGETS ${installed} EXPORT gpubench
   RUNTIME DESTINATION bin ARCHIVE DESTINATION lib/gpubench OBJECTS DESTINATION lib/gpubench)
+
+# The libraries of .offline/ are nowhere else: they come along, with their headers and licences.
+set(third_party ${GPUBENCH_INSTALLED_HEADERS}/third-party)
+set(GPUBENCH_FINDS "") # what a project has to find by itself
+foreach(library benchmark nlohmann_json)
+  if(${library}_BUNDLED)
+    install(TARGETS ${library} EXPORT gpubench
+      ARCHIVE DESTINATION lib/gpubench INCLUDES DESTINATION ${third_party})
+    install(DIRECTORY ${${library}_BUNDLED}/include/ DESTINATION ${third_party})
+    file(GLOB licence ${${library}_BUNDLED}/LICENSE*)
+    install(FILES ${licence} DESTINATION ${pages}/licences/${library})
+  else()
+    list(APPEND GPUBENCH_FINDS ${library})
+  endif()
+endforeach()
 install(EXPORT gpubench DESTINATION ${package} FILE gpubench-targets.cmake)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/harness ${PROJECT_SOURCE_DIR}/kernels
@@ -26,16 +41,25 @@ install(FILES ${PROJECT_SOURCE_DIR}/harness/records/concepts.cmake DESTINATION $
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/package/model ${CMAKE_CURRENT_LIST_DIR}/package/cuda
   DESTINATION ${package})
 
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/harness/devices DESTINATION ${share}
+  FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/course DESTINATION ${share} USE_SOURCE_PERMISSIONS)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/labs DESTINATION ${share}/course
+  PATTERN __pycache__ EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+  ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${pages})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${pages})
+
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/gpubench-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/gpubench-config-version.cmake DESTINATION ${package})
-# The names that a project's own concepts cannot take.
+# The names that a project's own concepts cannot take, and the libraries that it finds by itself.
 set(names "")
 foreach(file IN LISTS GPUBENCH_BENCH_FILES)
   cmake_path(GET file FILENAME name)
   list(APPEND names ${name})
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/gpubench-suite.cmake
-  CONTENT "set(GPUBENCH_SUITE_BENCH_FILES \"${names}\")\n")
+  CONTENT "set(GPUBENCH_SUITE_BENCH_FILES \"${names}\")\nset(GPUBENCH_FINDS \"${GPUBENCH_FINDS}\")\n")
 install(FILES ${PROJECT_BINARY_DIR}/generated/gpubench-suite.cmake DESTINATION ${package})

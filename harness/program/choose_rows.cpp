@@ -9,6 +9,7 @@
 
 #include "harness/platform/platform.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/own_files.hpp"
 
 namespace gpubench {
 namespace {
@@ -20,6 +21,7 @@ std::vector<Instance> row_to_explain(const Options& options) {
         "--explain needs the model device, which sees every lane: add"
         " --device=model:NAME; --list_devices lists them");
   }
+  own_files();  // says now, and not after the run, that GPUBENCH_ROOT is wrong
   if (!options.filter.empty() || options.repetitions > 1) {
     throw UsageError("--explain runs only the row that it names, once: remove --benchmark_" +
                      std::string(options.filter.empty() ? "repetitions" : "filter"));

@@ -23,6 +23,7 @@
 #include "harness/program/suite_run.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/interrupt.hpp"
+#include "harness/system/own_files.hpp"
 #include "harness/system/plain_text.hpp"
 #include "harness/system/process_group.hpp"
 #include "harness/system/version.hpp"
@@ -45,13 +46,26 @@ std::string selector_of(const Options& options) {
   return options.device.substr(kind.size() + 1);
 }
 
+// What was built, by whom, and where the files are that came with it.
+std::string version_text() {
+  std::string text = std::string("gpubench ") + version::number + ", commit " + version::commit +
+                     (version::dirty ? " (modified)" : "") + ", " + version::compiler + '\n';
+  text += std::string("from:    ") + version::origin + '\n';
+  text += "program: " + std::filesystem::read_symlink("/proc/self/exe").string() + '\n';
+  if (const auto files = own_files()) {
+    text += "kernels: " + files->kernels.string() + '\n';
+    text += "devices: " + files->devices.string() + '\n';
+    text += "labs:    " + files->labs.string() + '\n';
+  }
+  return text;
+}
+
 // Answers what needs no device; false where there is more to do.
 bool answer_at_once(const Options& options) {
   if (options.help) {
     std::cout << help_text();
   } else if (options.version) {
-    std::cout << "gpubench " << version::number << ", commit " << version::commit
-              << (version::dirty ? " (modified)" : "") << ", " << version::compiler << '\n';
+    std::cout << version_text();
   } else if (options.list_devices) {
     list_devices();
   } else {

@@ -15,6 +15,7 @@
 #include "harness/program/trace.hpp"
 #include "harness/records/explanation.hpp"
 #include "harness/system/interrupt.hpp"
+#include "harness/system/own_files.hpp"
 #include "harness/system/sibling_programs.hpp"
 
 namespace gpubench {
@@ -95,6 +96,9 @@ void SuiteRun::show() {
   if (!options_.explain.empty() && explanations_.empty() &&
       results_.rows.front().outcome == Outcome::measured) {
     info_ << "nothing to explain: this row runs no kernel that the model executes\n";
+  }
+  if (!explanations_.empty()) {
+    if (const auto files = own_files()) info_ << "\nkernels: " << files->kernels.string() << '\n';
   }
   // Somebody who has closed the pipe has seen enough; files are written all the same.
   if (!std::cout.flush() && !gpubench::interrupted())

@@ -8,5 +8,6 @@ extern const char* const compiler;
 extern const char* const flags;
 extern const char* const commit;
 extern const bool dirty;
+extern const char* const origin;  // who built it: "a build from source", "the release archive"
 
 }  // namespace gpubench::version

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from .box import Box
@@ -77,12 +78,22 @@ def _without(words: list[str], flag: str, count: int = 1) -> list[str]:
     return words[:at] + words[at + count :]
 
 
+def _include_folders(words: list[str]) -> list[Path]:
+    after = pairwise(words)
+    apart = [Path(folder) for flag, folder in after if flag in ("-I", "-isystem")]
+    return apart + [Path(word[2:]) for word in words if word.startswith("-I") and word != "-I"]
+
+
 def _readable(lab: Lab, words: list[str]) -> tuple[Path, ...]:
     """What the compiler may see beside the system: what a solution may include, and no answer."""
     root = lab.folder.parents[1]
     files = [lab.folder / name for name in ("interface.cuh", "given.cuh", "unit.cu")]
     headers = [Path(words[i + 1]).parent for i, word in enumerate(words) if word == "-include"]
-    shared = [root / "harness", root / "kernels", *sorted(root.glob("labs/*.hpp"))]
+    # Of the checkout, or of the installed gpubench that the labs are built with.
+    shared = [
+        folder / name for folder in _include_folders(words) for name in ("harness", "kernels")
+    ]
+    shared += sorted(root.glob("labs/*.hpp"))
     return tuple(path for path in (*shared, *files, *headers) if path.exists())
 
 

@@ -185,7 +185,8 @@ def test_csv_has_a_cell_for_every_column() -> None:
 def test_help_version_and_devices_read_well() -> None:
     assert "--benchmark_filter" in run("--help").stdout
     assert re.fullmatch(
-        r"gpubench \d+\.\d+\.\d+, commit \w+( \(modified\))?, GNU .*\n", run("--version").stdout
+        r"gpubench \d+\.\d+\.\d+, commit \w+( \(modified\))?, GNU .*\nfrom: +a .*\n(.+\n)+",
+        run("--version").stdout,
     )
     devices = run("--list_devices").stdout
     for name in ("h200-sxm", "a100-40-sxm", "b200", "gb300", "rtx-4090", "rtx-pro-6000"):
