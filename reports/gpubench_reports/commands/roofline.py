@@ -10,7 +10,8 @@ SUMMARY = "draw the roofs of several devices in one chart"
 HELP = """\
 Draws the roofs of several devices in one chart, each with its ridge point. A device given as a
 result file appears with its rows; a device file, or the name of one that comes with the program
-(such as mi300x), appears as the maker or others describe it. Each type in --dtype has a line style: solid, dashed, then dotted.
+(such as mi300x), appears as the maker or others describe it. Each type in --dtype has a line
+style: solid, dashed, then dotted.
 """
 
 
