@@ -47,6 +47,9 @@ is_present() {
     libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
     python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
     shellcheck) command -v shellcheck >/dev/null ;;
+    rpm) command -v rpmbuild >/dev/null ;;
+    dpkg-dev) command -v dpkg-shlibdeps >/dev/null ;;
+    libbenchmark-tools) [[ -e /usr/share/benchmark/compare.py ]] ;;
     clang-tidy) command -v clang-tidy >/dev/null ;;
     chromium)
       command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
@@ -71,11 +74,11 @@ find_absent() {
 declare -A dnf_names=([g++]=gcc-c++ [libbenchmark-dev]=google-benchmark-devel
   [nlohmann-json3-dev]=json-devel [libgtest-dev]=gtest-devel [libgmock-dev]=gmock-devel
   [libopenmpi-dev]=openmpi-devel [openmpi-bin]=openmpi [python3-venv]=python3
-  [shellcheck]=ShellCheck [clang-tidy]=clang-tools-extra)
+  [rpm]=rpm-build [shellcheck]=ShellCheck [clang-tidy]=clang-tools-extra)
 declare -A zypper_names=([g++]=gcc-c++ [ninja-build]=ninja [libbenchmark-dev]=benchmark-devel
   [nlohmann-json3-dev]=nlohmann_json-devel [libgtest-dev]=gtest [libgmock-dev]=gmock
   [libopenmpi-dev]=openmpi4-devel [openmpi-bin]=openmpi4 [python3-venv]=python3
-  [shellcheck]=ShellCheck [clang-tidy]=clang-tools)
+  [dpkg-dev]=dpkg [rpm]=rpm-build [shellcheck]=ShellCheck [clang-tidy]=clang-tools)
 
 # name_installation DEBIAN_NAME...: into the caller's `installation`, the command that installs them
 # on this distribution; fails where there is no package manager that we know.
