@@ -40,6 +40,5 @@ function(gpubench_add_program name)
   endif()
   add_custom_target(${name} ALL DEPENDS ${halves}
     COMMAND ${CMAKE_COMMAND} -E copy_if_different $<TARGET_FILE:gpubench>
-      ${CMAKE_CURRENT_BINARY_DIR}/${name}
-    BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/${name} VERBATIM)
+      ${CMAKE_CURRENT_BINARY_DIR}/${name} VERBATIM)
 endfunction()
