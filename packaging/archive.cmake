@@ -15,7 +15,9 @@ set(CPACK_PACKAGE_VENDOR "gpubench")
 set(CPACK_PACKAGE_CONTACT "the gpubench authors <gpubench@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "CUDA microbenchmarks, measured on a GPU or predicted without one")
 set(CPACK_PACKAGE_DESCRIPTION
-  "Measures what a GPU delivers, one performance concept at a time, compares it with the hardware\n limit, and predicts the same rows on a model device without a GPU.")
+  "Measures what a GPU delivers, one performance concept at a time, compares it with the hardware
+limit, and predicts the same rows on a model device without a GPU.")
+set(CPACK_RPM_PACKAGE_DESCRIPTION ${CPACK_PACKAGE_DESCRIPTION})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_PACKAGE_FILE_NAME gpubench-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
@@ -35,5 +37,6 @@ set(CPACK_RPM_PACKAGE_SUGGESTS "gcc-c++, cmake, ninja-build, python3")
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib/cmake /usr/share/doc)
 # Object files that others link with are no programs: nothing is stripped from them.
-set(CPACK_RPM_SPEC_MORE_DEFINE "%global __os_install_post %{nil}\n%global debug_package %{nil}")
+set(CPACK_RPM_SPEC_MORE_DEFINE
+  "%global __os_install_post %{nil}\n%global debug_package %{nil}\n%global _build_id_links none")
 include(CPack)
