@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ ROW = "coalescing/strided_read/stride:4"
 
 
 @pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     if not (BUILD / "gpubench-model").exists() or not (BUILD / "gpubench").exists():
         pytest.skip(f"gpubench is not built in {BUILD}")
     where = tmp_path_factory.mktemp("prefix")
@@ -29,7 +30,8 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True,
         timeout=300,
     )
-    return Path((where / "first").rename(where / "moved"))
+    yield Path((where / "first").rename(where / "moved"))
+    shutil.rmtree(where)  # 400 MB, and pytest would keep it
 
 
 def run_installed(prefix: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -108,7 +110,7 @@ def test_the_archive_needs_no_library_of_ours(tmp_path: Path) -> None:
     for words in (
         ["cmake", "--preset", "package", "-DGPUBENCH_CUDA=OFF"],
         ["cmake", "--build", build],
-        ["cpack", "--config", build / "CPackConfig.cmake", "-B", tmp_path],
+        ["cpack", "-G", "TGZ", "--config", build / "CPackConfig.cmake", "-B", tmp_path],
     ):
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
