@@ -26,7 +26,7 @@ from checker import cli as lab
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 PRESETS = json.loads((ROOT / "CMakePresets.json").read_text())
 # Of these only their existence is checked, by those who use them.
-OTHERS = {"ctest", "git", "python", "python3", "xargs", "pip", "cat"}
+OTHERS = {"ctest", "git", "python", "python3", "xargs", "pip", "cat", "tar", "export"}
 STARTERS = {"mpirun", "srun"}
 
 
@@ -108,6 +108,14 @@ def cmake_complaint(words: list[str]) -> str:
     return ", ".join(name for name in asked if name not in names)
 
 
+def podman_complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The file of an image exists; what runs in the image `gpubench` is a command of ours."""
+    if words[0] == "build":
+        file = words[words.index("-f") + 1]
+        return "" if (ROOT / file).is_file() else f"there is no {file}"
+    return complaint(words[words.index("gpubench") + 1 :], capsys)
+
+
 def complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What is wrong with a command, or ""."""
     words = list(itertools.dropwhile(lambda word: re.match(r"[A-Z_]+=", word), words))
@@ -135,6 +143,8 @@ def complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         return script_complaint(name, rest) if exists else f"{program} does not exist"
     if path == "cmake":
         return cmake_complaint(words)
+    if path == "podman":
+        return podman_complaint(rest, capsys)
     if path in ("pytest", "ruff"):
         paths = [word for word in rest if "/" in word and not word.startswith("-")]
         return ", ".join(word for word in paths if not (ROOT / word).exists())
@@ -177,6 +187,8 @@ def test_commands_are_taken_as_they_stand(page: Path, block: Block, capsys):
         ["./scripts/calibrate", "--in=x"],
         ["cmake", "--preset", "debug"],
         [".venv/bin/pytest", "tests/nothing"],
+        ["podman", "build", "-f", "packaging/containers/amd.Containerfile", "."],
+        ["podman", "run", "--rm", "gpubench", "gpubench", "--quick"],
         ["fortune"],
     ],
     ids=lambda words: " ".join(words),
