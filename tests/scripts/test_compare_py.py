@@ -20,7 +20,7 @@ def test_compare_py_shows_which_row_is_slower(tmp_path: Path) -> None:
     if not COMPARE.exists():
         pytest.skip("there is no libbenchmark-tools")
     first = json.loads((ROOT / "tests/data/results/version-2.json").read_text())
-    # It takes every row's time, and a skipped row has none: docs/result-format.md.
+    # It takes every row's time, and a skipped row has none (docs/result-format.md).
     first["benchmarks"] = [row for row in first["benchmarks"] if "real_time" in row]
     second = json.loads(json.dumps(first))
     [row] = [row for row in second["benchmarks"] if row["name"] == SLOWER]
