@@ -51,26 +51,26 @@ def _of(fault: str, says: str, *more: str) -> Situation:
     return Situation(page, ("NOT HEALTHY", f"probably: {says}"), fault)
 
 
-_AFTER_THE_UPDATE = ("204 slower, 2 faster, worst -11 %", "driver 590.44.01, was 580.65.06")
+_AFTER_THE_UPDATE = ("207 slower, 2 faster, worst -11 %", "driver 590.44.01, was 580.65.06")
 _LAUNCHES_ARE_SLOW = "launches and the host's calls take 1.10 times as long"
 
 SITUATIONS = {
     "healthy": Situation(
-        ("✓ healthy", "388 of 393 rows as expected, 5 low"),
+        ("✓ healthy", "393 of 399 rows as expected, 6 low"),
         ("healthy: ",),
     ),
     "slow-memory": _of(
         "device memory at 80 %",
         "device memory is slow: rows that it limits take 1.21 times as long",
-        "✗ dram is at 81 % of expected",
+        "✗ dram is at 84 % of expected",
     ),
     "throttled": _of(
         "throttled", "the SMs' clock is low", "the driver held the clock back in 100% of the rows"
     ),
     "half-of-l2": _of("half of L2", "L2 holds less than it should"),
-    "pcie-x8": _of("PCIe x8", "PCIe takes 1.95 times as long in both directions", "29 low"),
+    "pcie-x8": _of("PCIe x8", "PCIe takes 1.95 times as long in both directions", "30 low"),
     "one-gpu-of-eight": _of(
-        "one bad GPU of eight", "one GPU of several is slow: rows with GPU 5 take", "19 low"
+        "one bad GPU of eight", "one GPU of several is slow: rows with GPU 5 take", "20 low"
     ),
     "after-a-driver-update": Situation(
         ("✓ healthy", *_AFTER_THE_UPDATE, f"Probably: {_LAUNCHES_ARE_SLOW}"),
@@ -81,10 +81,10 @@ SITUATIONS = {
     "noisy-neighbour": _of(
         "noisy neighbour", "the samples of many rows do not agree", "another process on the GPU"
     ),
-    "spills": _of("spills", "kernels that spill registers take 2.36 times as long"),
+    "spills": _of("spills", "kernels that spill registers take 2.21 times as long"),
     "no-optimisation": _of(
         "no optimisation",
-        "kernels that were compiled here take 3.57 times as long",
+        "kernels that were compiled here take 3.68 times as long",
         "compiled with -O0 -g",
     ),
 }
