@@ -74,7 +74,7 @@ SITUATIONS = {
     ),
     "after-a-driver-update": Situation(
         ("✓ healthy", *_AFTER_THE_UPDATE, f"Probably: {_LAUNCHES_ARE_SLOW}"),
-        (*_AFTER_THE_UPDATE, f"probably: {_LAUNCHES_ARE_SLOW}"),
+        ("B  healthy: ", *_AFTER_THE_UPDATE, f"probably: {_LAUNCHES_ARE_SLOW}"),
         seed=3,
         since="launch-slow",
     ),

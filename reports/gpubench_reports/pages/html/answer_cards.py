@@ -112,7 +112,8 @@ def _binds_card(facts: Facts) -> Markup:
         return card("What binds it?", tag("p", "No row has a time."), look="answer")
     total = sum(wall.rows for wall in walls)
     first = walls[0]
-    words = f"mostly {first.name or 'nothing known'}: {first.rows} of {total} rows"
+    often = "mostly" if 2 * first.rows > total else "most often"
+    words = f"{often} {first.name or 'nothing known'}: {first.rows} of {total} rows"
     lines = [_wall(wall, total) for wall in walls]
     return card(
         "What binds it?",

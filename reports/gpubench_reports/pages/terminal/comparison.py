@@ -26,6 +26,7 @@ from gpubench_reports.pages.terminal.console import (
     run_text,
     table_of,
 )
+from gpubench_reports.pages.terminal.result import health_lines
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
 
 # Rows of a comparison that are printed unless all are asked for.
@@ -43,6 +44,8 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
         console.print(bold(f"!  {warning}"))
     for versions in other_versions(comparison.a, comparison.b):
         console.print(Text(f"!  {versions}"))
+    for line in health_lines(comparison.b)[:2]:
+        console.print(Text(f"B  {line}"))
     console.print(bold(": ".join(filter(None, counted(comparison)))))
     for told in why_changed(comparison.a, comparison.b)[:1]:
         console.print(bold(f"probably: {told.sentence}"))

@@ -52,15 +52,26 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
                 console.print(Text(f"  {name}: {why}"))
 
 
+def health_lines(result: ResultFile) -> list[str]:
+    """Is it healthy, and if not, why? Nothing of a modelled run, which is neither."""
+    if result.context.modelled:
+        return []
+    state = health(result)
+    word = {True: "healthy", False: "NOT HEALTHY", None: "health not observed"}[state.well]
+    seen = "; ".join(state.sentences) or "nothing is known"
+    if not state.fault:
+        return [f"{word}: {seen}"]
+    return [
+        word,
+        f"probably: {state.fault.sentence}",
+        f"look at:  {state.fault.look}",
+        f"besides:  {seen}",
+    ]
+
+
 def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     """Is it healthy, is it good, what is the worst, what binds it?"""
-    lines = []
-    if not result.context.modelled:
-        state = health(result)
-        word = {True: "healthy", False: "NOT HEALTHY", None: "health not observed"}[state.well]
-        lines.append(f"{word}: {'; '.join(state.sentences) or 'nothing is known'}")
-        if state.fault:
-            lines += [f"probably: {state.fault.sentence}", f"look at:  {state.fault.look}"]
+    lines = health_lines(result)
     if verdicts:
         lines.append(grades_of(verdicts))
     off = [verdict for verdict in worst(verdicts.values(), 3) if verdict.grade not in FINE]
