@@ -26,7 +26,7 @@ def succeeded(*words: str | Path, cwd: Path | None = None) -> str:
 def tree(tmp_path: Path) -> Path:
     tree = tmp_path / "gpubench"
     tree.mkdir()
-    for part in ("CMakeLists.txt", "bench", "kernels", "harness", "labs", "packaging"):
+    for part in ("CMakeLists.txt", "LICENSE", "bench", "kernels", "harness", "labs", "packaging"):
         source = ROOT / part
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tree / part)
     return tree

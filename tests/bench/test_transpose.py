@@ -23,8 +23,8 @@ def test_without_a_tile_each_word_leaves_l1_in_a_sector_of_its_own(
     words = USEFUL / 2 / size
     assert row["sectors_per_request"] == 32
     assert row["bytes"]["l2"] == pytest.approx(words * (32 + size), rel=0.01)
-    # Neighbouring lines find the other words of a sector in L2, so DRAM moves each once. (A sector of
-    # scattered writes is first read.)
+    # Neighbouring lines find the other words of a sector in L2, so DRAM moves each once. (A sector
+    # of scattered writes is first read.)
     dram = USEFUL if scattered == "reads" else 1.5 * USEFUL
     assert row["bytes"]["dram"] == pytest.approx(dram, rel=0.05)
 

@@ -33,7 +33,7 @@ BARRIERS = [
     *of(
         "bank_conflicts",
         "BankConflicts.Transposes*",
-        "transposeINS_5PlainELb1",
+        "transpose_by_tileINS_5PlainELb1",
         ("transpose without its barrier", BAR, NOTHING),
         ("transpose at a barrier of two warps", BAR, "bar.sync 0, 64;"),
         ("transpose at a barrier of half a warp", BAR, "bar.sync 0, 16;"),
@@ -102,7 +102,7 @@ INDICES = [
     *of(
         "bank_conflicts",
         "BankConflicts.Transposes*",
-        "transposeINS_5PlainELb1",
+        "transpose_by_tileINS_5PlainELb1",
         ("an edge that is one too wide", r"setp\.ge\.u32", "setp.gt.u32"),
         ("a column for a row", r"%tid\.y", "%tid.x"),
         ("a block's row for its column", r"%ctaid\.x", "%ctaid.y"),

