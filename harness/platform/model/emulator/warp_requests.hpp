@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -126,10 +125,7 @@ class WarpZipper {
       bool placed = false;
       for (Group& group : groups_) {
         const auto theirs = events(warp[group.lanes.front()]);
-        const auto is_theirs = [&] {
-          return std::memcmp(own.data(), theirs.data(), own.size_bytes()) == 0;
-        };
-        if (own.size() == theirs.size() && (own.empty() || is_theirs())) {
+        if (std::ranges::equal(own, theirs)) {
           group.lanes.push_back(lane);
           placed = true;
           break;
