@@ -36,8 +36,9 @@ struct Observation {
   // That lanes of its kernels asked for, and copies moved, wherever from and wherever to: nothing
   // that it needs is missing.
   std::optional<double> requested_bytes;
-  std::string bound;   // empty: not known
-  std::string roof;    // that this bound is about, if the two have different names
+  bool requested_by_all = true;  // false: scaled up from what some of the blocks asked for
+  std::string bound;             // empty: not known
+  std::string roof;              // that this bound is about, if the two have different names
   std::string counts;  // what the counters are worth: "exact", or how they are not; empty: unknown
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds

@@ -255,7 +255,10 @@ void note_bytes(const std::vector<model::Emulator::Run>& runs, Observation& obse
   const model::Runtime& runtime = *model::current_runtime();
   if (!runtime.operations().empty()) return;
   observation.moved = model::moved_bytes(runs);
-  if (!runtime.has_moved_bytes()) observation.requested_bytes = model::requested_bytes(runs);
+  if (runtime.has_moved_bytes()) return;
+  observation.requested_bytes = model::requested_bytes(runs);
+  observation.requested_by_all =
+      std::ranges::all_of(runs, [](const auto& run) { return run.profile.scale() == 1; });
 }
 
 Observation ModelPlatform::observe(RowAccess access) const {
