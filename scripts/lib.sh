@@ -43,7 +43,7 @@ quietly() {
 
 bundled() { [[ -e "$offline/$1" ]]; }
 
-# What compilers, pip and we take from the distribution.
+# What comes from the distribution.
 # shellcheck source=scripts/packages.sh
 source "$root/scripts/packages.sh"
 
@@ -224,3 +224,7 @@ lock_checkout() {
 }
 
 unlock_checkout() { exec 9<&-; }
+
+# What sources this is left with its other arguments.
+take_no_install "$@"
+set -- "${arguments[@]}"

@@ -117,7 +117,7 @@ install_packages() {
   local -a installation=() as_root=()
   name_installation "$@" ||
     die "missing: $* (Debian's names), and none of apt-get, dnf and zypper is here; install them and try again"
-  may_install || die "missing: $*; nothing was installed (--no-install); this would: ${installation[*]}"
+  may_install || die "missing: $*; nothing was installed (--no-install); to install: ${installation[*]}"
   if ((EUID != 0)); then
     as_root=(sudo)
     # Without a terminal sudo could only wait for a password that nobody can type.

@@ -13,7 +13,6 @@ venv="$root/.venv"
 say() { printf '%s\\n' "$*" >&2; }
 lock_checkout() { :; }
 unlock_checkout() { :; }
-take_no_install() { arguments=("$@"); }
 ensure_packages() { :; }
 ensure_build_packages() { :; }
 ensure_built() { echo "configure $1"; echo "build $3"; [[ ! -e "$root/broken" ]] || die "broken"; }

@@ -21,7 +21,6 @@ build_packages=()
 for name in answer_help {un,}lock_checkout ensure_{packages,build_packages,built,python}; do
   eval "$name() { :; }"
 done
-take_no_install() { arguments=("$@"); }
 has_gpu() { [[ -e "$root/gpu" ]]; }
 find_nvcc() { [[ -e "$root/nvcc" ]] && echo "$root/nvcc"; }
 say() { printf '%s: %s\\n' "$program" "$*" >&2; }

@@ -15,7 +15,6 @@ from .conftest import ROOT, run_script
 LIBRARY = f"""
 root="$(cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")/.." && pwd -P)"
 ensure_packages() {{ :; }}
-take_no_install() {{ arguments=("$@"); }}
 for name in lock_checkout unlock_checkout ensure_build_packages ensure_configured; do
   eval "$name() {{ echo $name >>\\"\\$root/built\\"; }}"
 done
