@@ -1,10 +1,9 @@
 # `cpack --config build-package/CPackConfig.cmake`: the installation as an archive that runs from any
-# folder, a Debian package and an RPM, each with its SHA-256 (preset "package"; docs/release.md).
+# folder, a Debian package and an RPM (preset "package"; docs/release.md).
 set(CPACK_GENERATOR TGZ)
-foreach(tool_and_kind dpkg-deb:DEB rpmbuild:RPM) # those that can be made here
-  string(REPLACE ":" ";" tool_and_kind ${tool_and_kind})
-  list(GET tool_and_kind 0 tool)
-  list(GET tool_and_kind 1 kind)
+set(tools dpkg-deb rpmbuild)
+set(kinds DEB RPM)
+foreach(tool kind IN ZIP_LISTS tools kinds) # those that can be made here
   find_program(GPUBENCH_MAKES_${kind} ${tool})
   mark_as_advanced(GPUBENCH_MAKES_${kind})
   if(GPUBENCH_MAKES_${kind})
@@ -19,7 +18,6 @@ set(CPACK_PACKAGE_DESCRIPTION
 limit, and predicts the same rows on a model device without a GPU.")
 set(CPACK_RPM_PACKAGE_DESCRIPTION ${CPACK_PACKAGE_DESCRIPTION})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
-set(CPACK_PACKAGE_CHECKSUM SHA256)
 set(CPACK_PACKAGE_FILE_NAME gpubench-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_VERBATIM_VARIABLES ON)
 
