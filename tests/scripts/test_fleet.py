@@ -146,6 +146,9 @@ def test_ssh(place: Path) -> None:
     assert "down: ssh: no route to host" in said
     measured = {f"{n}-gpu{g}.json" for n in "ab" for g in (0, 1)}
     assert files(place / "sweep") == measured | {"down.log"}
+    (place / "hosts").write_text("a.example.com\n")
+    assert fleet(place, "--out=dotted", "--by=ssh", "--hosts=hosts", "--gpus=1")[0] == 0
+    assert files(place / "dotted") == {"a.example.com-gpu0.json"}
     (place / "hosts").write_text("a;b\n")
     assert "'a;b' is not a host's name" in fleet(place, "--out=o", "--by=ssh", "--hosts=hosts")[1]
 
@@ -175,6 +178,8 @@ def test_kubernetes(place: Path) -> None:
         (["--out=s", "--gpu=8"], "unknown argument '--gpu=8'"),
         (["--out=s", "--by=ssh"], "--by=ssh needs --hosts=FILE"),
         (["--out=s", "--again=none.json"], "--again=none.json: cannot read it"),
+        (["--by=kubernetes", "--again=v.json"], "--again does not work with --by=kubernetes"),
+        (["--out=s", "--by=ssh", "--again=v.json"], "--again does not work with --by=ssh"),
         (["--by=kubernetes", "--nodes=2"], "--by=kubernetes needs --image and --claim"),
     ],
 )
