@@ -12,6 +12,7 @@ import pytest
 from gpubench_reports.commands import fleet as command
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.fleet import judging
+from gpubench_reports.fleet.causes import Cause
 from gpubench_reports.fleet.findings import judge_fleet
 from gpubench_reports.fleet.inventory import read_inventory, with_places
 from gpubench_reports.fleet.lake import read_lake, write_lake
@@ -59,6 +60,34 @@ def test_the_likely_cause_is_the_planted_one(simulated):
             assert words[fault] in finding.cause.says
             assert finding.slower == pytest.approx(factor - 1, abs=0.025)
             assert finding.rows[0].seconds > finding.rows[0].peers_seconds
+
+
+def test_the_evidence_of_a_throttled_gpu_is_said_once():
+    plan = replace(HEALTHY, gpus=64, slow=1, slow_low=1.2)
+    fleet, planted, _ = simulate(plan, Noise(), seed=1)
+    ((slow, (fault, _)),) = planted.gpus.items()
+    assert fault == "clock"
+    own = np.arange(64)[:, None] == slow
+    state = {"clock_hz": (1.5e9, 1.8e9), "temperature_c": (86, 60), "throttled": (1, 0)}
+    shape = fleet.seconds.shape
+    seen = {name: np.broadcast_to(np.where(own, *both), shape) for name, both in state.items()}
+    (finding,) = judge_fleet(replace(fleet, **seen)).findings
+    assert "the SMs' clock is low" in finding.cause.says
+    held, clock, heat, hotter = finding.cause.evidence.split("; ")
+    assert held == "the driver held the clock back in 100% of the rows"
+    assert clock.startswith("the SMs ran at 1.50 GHz, ")
+    assert (heat, hotter) == ("up to 86 °C", "26 °C hotter than its peers")
+
+
+def test_the_peers_clock_is_what_a_clock_is_measured_by():
+    plan = replace(HEALTHY, gpus=64, slow=1, slow_low=1.1)
+    fleet, planted, _ = simulate(plan, Noise(), seed=1)
+    fleet.gpus["device"] = "unknown"  # so that no cause is found
+    ((slow, _),) = planted.gpus.items()
+    clock = np.full(fleet.seconds.shape, 1.8e9)
+    clock[slow] = 1.75e9
+    (finding,) = judge_fleet(replace(fleet, clock_hz=clock)).findings
+    assert finding.cause == Cause(evidence="the SMs ran at 1.75 GHz, 97% of 1.80 GHz")
 
 
 def test_healthy_fleets_of_any_size_are_left_alone():

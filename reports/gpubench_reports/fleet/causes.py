@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from gpubench_reports.common.units import si
 from gpubench_reports.results.baselines import baseline, baselines
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis.diagnose import diagnose
+from gpubench_reports.rules.diagnosis.evidence import low_clock_of
 
-_LOWER = 0.985  # a clock below this share of its peers' is evidence
+_LOWER = 0.985  # a clock below this share of its peers' is evidence: they say what it should be
 _HOTTER = 8.0  # degrees above its peers
-_THROTTLED = 0.1  # of the rows
 
 
 @dataclass(frozen=True)
@@ -50,17 +49,13 @@ def labels_of(device: str, names: list[str]) -> list[str]:
 
 def cause_of(device: str, own: Times, peers: Times, state: dict[str, object]) -> Cause:
     """Why `own` is slower than `peers`: the same rows, at the peers' medians."""
-    evidence = _evidence(own, peers)
-    if device not in baselines():
-        return Cause(evidence=evidence)
-    found = diagnose(
-        _as_result(baseline(device), own, state), _as_result(baseline(device), peers, {})
-    )
-    if not found:
-        return Cause(evidence=evidence)
-    best = found[0]
-    shown = "; ".join(dict.fromkeys(filter(None, (best.evidence, evidence))))
-    return Cause(best.says, shown, best.look)
+    told = Cause()
+    if device in baselines():
+        healthy = _as_result(baseline(device), peers, {})
+        for best in diagnose(_as_result(baseline(device), own, state), healthy)[:1]:
+            told = Cause(best.says, best.evidence, best.look)
+    seen = told.evidence or low_clock_of(pd.DataFrame(_state(own)), _median(peers.clock_hz), _LOWER)
+    return replace(told, evidence="; ".join(filter(None, (seen, _hotter(own, peers)))))
 
 
 def _as_result(modelled: ResultFile, times: Times, state: dict[str, object]) -> ResultFile:
@@ -70,9 +65,7 @@ def _as_result(modelled: ResultFile, times: Times, state: dict[str, object]) -> 
     at = rows["name"].map(number).to_numpy()
     rows = rows.assign(
         seconds=times.seconds[at],
-        sm_clock_hz=times.clock_hz[at],
-        temperature_c=times.temperature_c[at],
-        throttled=times.throttled[at],
+        **{column: values[at] for column, values in _state(times).items()},
         ci_low_seconds=np.nan,
         ci_high_seconds=np.nan,
     )
@@ -80,19 +73,18 @@ def _as_result(modelled: ResultFile, times: Times, state: dict[str, object]) -> 
     return ResultFile(modelled.path, context, pd.DataFrame(rows[rows["seconds"] > 0]))
 
 
-def _evidence(own: Times, peers: Times) -> str:
-    """What the GPU's state says, beside that of its peers."""
-    found = []
-    clock, usual = _median(own.clock_hz), _median(peers.clock_hz)
-    if clock < _LOWER * usual:
-        found.append(f"its SM clock is {si(clock, 'Hz')}, that of its peers {si(usual, 'Hz')}")
-    heat, usual = _median(own.temperature_c), _median(peers.temperature_c)
-    if heat > usual + _HOTTER:
-        found.append(f"it is at {heat:.0f} °C, its peers at {usual:.0f} °C")
-    throttled = np.nan_to_num(own.throttled).mean() if len(own.throttled) else 0.0
-    if throttled > _THROTTLED:
-        found.append(f"throttled in {throttled:.0%} of the rows")
-    return "; ".join(found)
+def _state(times: Times) -> dict[str, np.ndarray]:
+    """The state of the GPU by the names that a result's rows have for it."""
+    return {
+        "sm_clock_hz": times.clock_hz,
+        "temperature_c": times.temperature_c,
+        "throttled": times.throttled,
+    }
+
+
+def _hotter(own: Times, peers: Times) -> str:
+    by = _median(own.temperature_c) - _median(peers.temperature_c)
+    return f"{by:.0f} °C hotter than its peers" if by > _HOTTER else ""
 
 
 def _median(values: np.ndarray) -> float:

@@ -4,6 +4,8 @@ none."""
 import math
 from collections.abc import Callable
 
+import pandas as pd
+
 from gpubench_reports.common.units import si
 from gpubench_reports.results.device_files import read_device, shipped_devices
 from gpubench_reports.results.reader import ResultFile
@@ -14,19 +16,24 @@ _OPTIMISED = ("-O2", "-O3", "-Ofast")
 
 
 def low_clock(result: ResultFile, reference_hz: float) -> str:
-    ok = result.ok
+    return low_clock_of(result.ok, reference_hz)
+
+
+def low_clock_of(rows: pd.DataFrame, reference_hz: float, low: float = _LOW_CLOCK) -> str:
+    """What the columns throttled, sm_clock_hz and temperature_c say. A clock is low below the share
+    `low` of `reference_hz`."""
     found = []
-    throttled = (ok["throttled"] > 0).mean()
+    throttled = (rows["throttled"] > 0).mean()
     if throttled > _MANY:
         found.append(f"the driver held the clock back in {throttled:.0%} of the rows")
-    clock = ok["sm_clock_hz"].dropna()
-    if reference_hz > 0 and not clock.empty and clock.median() < _LOW_CLOCK * reference_hz:
+    clock = rows["sm_clock_hz"].dropna()
+    if reference_hz > 0 and not clock.empty and clock.median() < low * reference_hz:
         found.append(
             f"the SMs ran at {si(clock.median(), 'Hz')}, {clock.median() / reference_hz:.0%} of "
             f"{si(reference_hz, 'Hz')}"
         )
-    if (ok["temperature_c"] > _HOT).any():
-        found.append(f"up to {ok['temperature_c'].max():.0f} °C")
+    if (rows["temperature_c"] > _HOT).any():
+        found.append(f"up to {rows['temperature_c'].max():.0f} °C")
     return "; ".join(found)
 
 
