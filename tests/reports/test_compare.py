@@ -7,6 +7,7 @@ import re
 import pytest
 
 from gpubench_reports.charts import compare_chart
+from gpubench_reports.commands import compare as command
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons.compare import compare, counted, signed
@@ -368,3 +369,12 @@ def test_a_measured_row_differs_from_a_prediction_by_more_than_the_models_error(
 )
 def test_a_ratio_is_told_as_what_is_more_or_less(ratio, words):
     assert signed(ratio) == words
+
+
+def test_an_error_of_the_program_is_no_slower_row(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(make_document()))
+    monkeypatch.setattr(command, "_compare_two", lambda *_: 1 // 0)
+    assert main(["compare", str(path), str(path), "--fail-on=5%"]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("gpubench-report: internal error at test_compare.py:")

@@ -3,7 +3,8 @@
 Modules that cost time to import are imported by the command that needs them.
 
 Exit codes: 0 done; 1 the answer is no, where a command was asked (compare --fail-on, fleet); 2
-something is wrong with a file, a folder or the command line (one line says what); 130 interrupted.
+something is wrong with a file, a folder or the command line (one line says what); 3 an error of
+this program; 130 interrupted.
 """
 
 import argparse
@@ -64,7 +65,7 @@ examples:
 
 Data are in SI base units; prefixes (k, M, G, T) are powers of 1000.
 Exit code 0: done. 1: rows are slower than --fail-on allows, or fleet found something. 2: a file,
-folder or option is wrong; one line says what.
+folder or option is wrong; one line says what. 3: an error of this program.
 """
 
 

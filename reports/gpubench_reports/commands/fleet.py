@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpubench_reports.commands.arguments import json_flag
 from gpubench_reports.commands.output import PROGRAM, print_paths
-from gpubench_reports.common.console import internal_error
 from gpubench_reports.common.errors import ReportError
 
 if TYPE_CHECKING:
@@ -59,13 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    try:
-        return _rehearse(options) if options.rehearse else _judge(options)
-    except (ReportError, OSError):
-        raise
-    except Exception as error:
-        # Python would end with 1, which is what a slow GPU ends with.
-        return internal_error(PROGRAM, error)
+    return _rehearse(options) if options.rehearse else _judge(options)
 
 
 def _judge(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from typing import Protocol
 
-from gpubench_reports.common.console import internal_error, run_guarded
+from gpubench_reports.common.console import run_guarded
 from gpubench_reports.nightly.commands import (
     accept,
     acknowledge,
@@ -91,9 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         return run_guarded(PROGRAM, call, line_buffering=True)
-    except Exception as error:
-        # Python would end with 1, which is what a regression ends with.
-        return internal_error(PROGRAM, error)
     finally:
         signal.signal(signal.SIGTERM, before)  # for who calls this as a function
 
