@@ -234,6 +234,10 @@ def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):
     code, out, _ = ran(capsys, str(lake))
     assert (code, "MODELLED" in out) == (0, False)
     assert ran(capsys, str(lake), "--since=2999-01-01")[2].endswith("holds no results\n")
+    modelled = str(write_sweep(tmp_path / "modelled", device_kind="model"))
+    code, _, err = ran(capsys, modelled, f"--parquet={lake}")
+    assert code == 2
+    assert err.endswith("holds results of the other kind: measured and modelled never mix\n")
     write_sweep(tmp_path / "a", device_kind="model", gpus=1)
     code, _, err = ran(capsys, str(tmp_path / "a"))
     assert code == 2

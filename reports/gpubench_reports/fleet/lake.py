@@ -4,7 +4,6 @@ The columns are those of `gpubench-nightly export parquet`: one line per machine
 each machine its latest night counts. A fleet's own files also have vbios, uuid and runs.
 """
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import ensure_directory, reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.fleet.table import Fleet, node_and_gpu
-from gpubench_reports.nightly.reporting.queries import load_duckdb
+from gpubench_reports.nightly.reporting import parquet
+from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
 
 _NEEDED = ("machine", "device", "mode", "name", "night", "date", "seconds")
 _WORDS = ("driver", "cuda", "vbios", "uuid")
@@ -36,20 +35,15 @@ def read_lake(where: str, since: str = "") -> Fleet:
     Raises ReportError where there is none, a column is missing, or modelled and measured results
     are mixed.
     """
-    duckdb = load_duckdb()
-    with duckdb.connect() as database:
-        try:
-            _take(database, where, since)
-            return _fleet(database, where)
-        except duckdb.Error as error:
-            raise ReportError(where, str(error).splitlines()[0]) from None
+    with database_for(where) as database:
+        _take(database, where, since)
+        return _fleet(database, where)
 
 
 def _take(database: Any, where: str, since: str) -> None:
     """Makes the table `latest`: a number for each machine and each row, and what was measured."""
-    source = "read_parquet(?, hive_partitioning = true, union_by_name = true)"
-    files = f"{where.rstrip('/')}/**/*.parquet"
-    columns = {line[0] for line in database.execute(f"describe from {source}", [files]).fetchall()}
+    files = files_below(where)
+    columns = {line[0] for line in database.execute(f"describe from {SOURCE}", [files]).fetchall()}
     absent = [name for name in _NEEDED if name not in columns]
     if absent:
         raise ReportError(where, f"has no column '{absent[0]}'; is it nights of gpubench?")
@@ -69,7 +63,7 @@ def _take(database: Any, where: str, since: str) -> None:
         " dense_rank() over (order by name) - 1 as r from ("
         "select machine, device, mode, name, cast(date as varchar) as date, seconds,"
         f" {runs} as runs, {rehearsal} as modelled,"
-        f" {words}, {numbers} from {source} where cast(date as varchar) >= ? and seconds > 0"
+        f" {words}, {numbers} from {SOURCE} where cast(date as varchar) >= ? and seconds > 0"
         " qualify night = max(night) over (partition by machine, device, mode))",
         [files, since],
     )
@@ -115,14 +109,12 @@ def _fleet(database: Any, where: str) -> Fleet:
 def write_lake(fleet: Fleet, out: Path) -> str:
     """Writes `out`/device=D/date=YYYY-MM-DD/fleet.parquet; returns a line that says what.
 
-    A file is whole or not there, and that of an earlier sweep on the same day is replaced. Raises
-    ReportError where it cannot write, or a GPU's result does not say when it was measured.
+    The file of an earlier sweep on the same day is replaced. Raises ReportError where a GPU's
+    result does not say when it was measured, and as parquet.write_lake does.
     """
-    duckdb = load_duckdb()
     undated = fleet.gpus["machine"][fleet.gpus["date"] == ""]
     if len(undated):
         raise ReportError(undated.iloc[0], "its result file has no date")
-    ensure_directory(out)
     known = np.isfinite(fleet.seconds)
     gpu, row = np.nonzero(known)
     kept = ["machine", "device", "mode", *_WORDS, "date", "runs"]
@@ -130,24 +122,8 @@ def write_lake(fleet: Fleet, out: Path) -> str:
     table = table.assign(
         name=np.array(fleet.names, dtype=object)[row],
         night=[int(date.replace("-", "")) for date in table["date"]],
-        rehearsal=fleet.modelled,
         seconds=fleet.seconds[known],
         **{name: getattr(fleet, name)[known] for name in _NUMBERS},
     )
-    with duckdb.connect() as database, tempfile.TemporaryDirectory(dir=out, prefix=".") as made:
-        try:
-            database.register("fleet", table)
-            folder = Path(made) / "fleet"
-            place = str(folder).replace("'", "''")
-            database.execute("set threads = 1")  # so that there is one file per device
-            database.execute(
-                f"copy fleet to '{place}' (format parquet, partition_by (device, date))"
-            )
-            for part in sorted(folder.rglob("*.parquet")):
-                there = out / part.parent.relative_to(folder)
-                there.mkdir(parents=True, exist_ok=True)
-                part.replace(there / "fleet.parquet")
-        except (duckdb.Error, OSError) as error:
-            what = reason(error) if isinstance(error, OSError) else str(error).splitlines()[0]
-            raise ReportError(out, f"cannot write: {what}") from None
+    parquet.write_lake([("fleet", table)], fleet.modelled, out)
     return f"{len(table)} rows of {len(fleet.gpus)} GPUs below {out}"

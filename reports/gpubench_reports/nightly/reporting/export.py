@@ -3,22 +3,21 @@
 Metrics carry the latest values, never the archive; the archive is the store itself.
 """
 
-import shutil
-import tempfile
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import ensure_directory, reason, write_atomically
+from gpubench_reports.common.files import write_atomically
 from gpubench_reports.nightly.judging.history import Standing
 from gpubench_reports.nightly.judging.missing import missing_line
 from gpubench_reports.nightly.judging.status import status
-from gpubench_reports.nightly.reporting.queries import NIGHTS, load_duckdb
+from gpubench_reports.nightly.reporting.parquet import write_lake
+from gpubench_reports.nightly.reporting.queries import NIGHTS
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
-from gpubench_reports.nightly.store.store import KINDS, Store, folder_name
+from gpubench_reports.nightly.store.store import Store, folder_name
 
 
 def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:
@@ -27,40 +26,16 @@ def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:
     Every file is whole or not there; exporting again writes the same files again, and machines
     that share `out` write different ones.
     """
-    duckdb = load_duckdb()
-    ensure_directory(out)
-    kinds = [f"{kind}.kind" for kind in KINDS]
-    if (out / kinds[not store.rehearsal]).exists():
-        raise ReportError(out, "holds nights of the other kind: measured and rehearsed never mix")
     columns, rows = index.table(NIGHTS)
     if not rows:
         raise ReportError(store.root, "has no values to export")
-    write_atomically(out / kinds[store.rehearsal], b"")
-    written = 0
-    with duckdb.connect() as database, tempfile.TemporaryDirectory(dir=out, prefix=".") as made:
-        import pandas as pd
+    import pandas as pd
 
-        nights = pd.DataFrame.from_records(rows, columns=columns)
-        nights["rehearsal"] = store.rehearsal
-        database.register("nights", nights)
-        for machine in nights["machine"].unique():
-            folder = Path(made) / folder_name(str(machine))
-            try:
-                database.execute(
-                    "copy (select * from nights where machine = ?) to "
-                    f"'{str(folder).replace(chr(39), chr(39) * 2)}' (format parquet, partition_by "
-                    "(device, date))",
-                    [machine],
-                )
-                for part in sorted(folder.rglob("*.parquet")):
-                    place = out / part.parent.relative_to(folder) / f"{folder.name}.parquet"
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    part.replace(place)
-                    written += 1
-            except (duckdb.Error, OSError) as error:
-                what = reason(error) if isinstance(error, OSError) else str(error).splitlines()[0]
-                raise ReportError(out, f"cannot write: {what}") from None
-            shutil.rmtree(folder, ignore_errors=True)
+    nights = pd.DataFrame.from_records(rows, columns=columns)
+    of_machines = (
+        (folder_name(str(machine)), of_one) for machine, of_one in nights.groupby("machine")
+    )
+    written = write_lake(of_machines, store.rehearsal, out)
     return f"{len(rows)} rows in {written} files below {out}"
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
 from gpubench_reports.nightly.store.index import Index
 
 # What `nights` is over the index; export writes just this.
@@ -68,28 +69,11 @@ def over_index(index: Index, name: str, benchmark: str) -> Answer:
 def over_parquet(where: str, name: str, benchmark: str) -> Answer:
     """The answer from exported Parquet in a folder or below an address that DuckDB can read."""
     question = _question(name)
-    duckdb = load_duckdb()
-    with duckdb.connect() as database:
-        try:
-            table = database.execute(
-                "with nights as (select * from read_parquet(?, hive_partitioning = true,"
-                f" union_by_name = true)) {question}",
-                [f"{where.rstrip('/')}/**/*.parquet", benchmark],
-            )
-            return [column[0] for column in table.description], table.fetchall()
-        except duckdb.Error as error:
-            raise ReportError(where, str(error).splitlines()[0]) from None
-
-
-def load_duckdb() -> Any:
-    """The module, or a ReportError that says how to get it."""
-    try:
-        import duckdb
-    except ImportError:
-        raise ReportError(
-            "Parquet", "needs DuckDB: pip install -r reports/requirements-fleet.txt"
-        ) from None
-    return duckdb
+    with database_for(where) as database:
+        table = database.execute(
+            f"with nights as (select * from {SOURCE}) {question}", [files_below(where), benchmark]
+        )
+        return [column[0] for column in table.description], table.fetchall()
 
 
 def answer(table: Answer) -> str:
