@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -280,6 +281,22 @@ def test_a_wrong_command_line_is_one_line(tmp_path: Path, monkeypatch, capsys, w
     code, _, err = ran(capsys, *words)
     assert code == 2
     assert said in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "said"),
+    [("scipy", [], "fleet: needs SciPy"), ("duckdb", ["--parquet=lake"], "Parquet: needs DuckDB")],
+)
+def test_a_module_that_is_not_installed_is_one_line(
+    tmp_path: Path, monkeypatch, capsys, module: str, words: list[str], said: str
+):
+    sweep = write_sweep(tmp_path / "sweep")
+    monkeypatch.setitem(sys.modules, module, None)
+    code, _, err = ran(capsys, str(sweep), *words)
+    assert (code, err) == (
+        2,
+        f"gpubench-report: {said}: pip install 'gpubench-reports[fleet]'\n",
+    )
 
 
 def test_an_error_of_the_program_is_no_slow_gpu(tmp_path: Path, monkeypatch, capsys):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpubench_reports.commands.arguments import json_flag
 from gpubench_reports.commands.output import PROGRAM, print_paths
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.extras import load_module
 
 if TYPE_CHECKING:
     from gpubench_reports.fleet.table import Fleet
@@ -20,7 +21,7 @@ and GPUs, with rows, size and likely cause. Also names GPUs whose rows failed, a
 result. Data are the result files in a folder (scripts/fleet makes them), or Parquet in a folder or
 an object store (--parquet and gpubench-nightly export make it). docs/fleet.md explains the rule.
 
-Needs DuckDB and SciPy: pip install -r reports/requirements-fleet.txt
+Needs SciPy, and DuckDB for Parquet: pip install 'gpubench-reports[fleet]'
 
 exit codes: 0 nothing found; 1 something is slow, failed or absent; 2 nothing could be judged, or a
 file, folder or option is wrong; 3 an error of this program
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    load_module("scipy", NAME)  # before anything is read
     return _rehearse(options) if options.rehearse else _judge(options)
 
 

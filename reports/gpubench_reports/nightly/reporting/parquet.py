@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.extras import load_module
 from gpubench_reports.common.files import ensure_directory, reason, write_atomically
 from gpubench_reports.nightly.store.store import KINDS
 
@@ -26,7 +27,7 @@ def files_below(where: str) -> str:
 def database_for(subject: object, doing: str = "") -> Iterator[Any]:
     """A DuckDB database in memory. Its errors become a ReportError: `subject` and, after the words
     `doing`, what was wrong."""
-    duckdb = load_duckdb()
+    duckdb = load_module("duckdb", "Parquet")
     with duckdb.connect() as database:
         try:
             yield database
@@ -68,14 +69,3 @@ def write_lake(tables: Iterable[tuple[str, "pd.DataFrame"]], rehearsal: bool, ou
         except OSError as error:
             raise ReportError(out, f"cannot write: {reason(error)}") from None
     return written
-
-
-def load_duckdb() -> Any:
-    """The module, or a ReportError that says how to get it."""
-    try:
-        import duckdb
-    except ImportError:
-        raise ReportError(
-            "Parquet", "needs DuckDB: pip install -r reports/requirements-fleet.txt"
-        ) from None
-    return duckdb
