@@ -67,7 +67,14 @@ def test_what_changed_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture
     (found, *_) = why_changed(before, after)
     assert found.fault == "device_memory"
     assert main(["compare", str(before.path), str(after.path)]) == 0
-    assert f"probably: {found.sentence}" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"\nprobably: {found.sentence}" in out
+    assert "\nB  NOT HEALTHY\n" in out
+    assert out.count("probably: ") == 1
+    assert main(["compare", str(after.path), str(after.path)]) == 0
+    health, fault = capsys.readouterr().out.splitlines()[2:4]
+    assert health == "B  NOT HEALTHY"
+    assert fault.startswith("B  probably: device memory is slow")
 
 
 def test_evidence_is_quoted(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from rich.console import Console
 from rich.text import Text
 
 from gpubench_reports.common.units import si
@@ -26,7 +27,7 @@ from gpubench_reports.pages.terminal.console import (
     run_text,
     table_of,
 )
-from gpubench_reports.pages.terminal.result import health_lines
+from gpubench_reports.pages.terminal.result import fault_lines, health_line, observed_health
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
 
 # Rows of a comparison that are printed unless all are asked for.
@@ -44,12 +45,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
         console.print(bold(f"!  {warning}"))
     for versions in other_versions(comparison.a, comparison.b):
         console.print(Text(f"!  {versions}"))
-    for line in health_lines(comparison.b)[:2]:
-        console.print(Text(f"B  {line}"))
-    console.print(bold(": ".join(filter(None, counted(comparison)))))
-    for told in why_changed(comparison.a, comparison.b)[:1]:
-        console.print(bold(f"probably: {told.sentence}"))
-        console.print(Text(f"look at:  {told.look}"))
+    _print_why(console, comparison)
     moved = concepts_moved(comparison)
     if len(moved) > 1:
         console.print(_concepts_table(moved))
@@ -80,6 +76,21 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
                 console.print(Text(f"  {name}: {why}"))
             if len(kept) < len(names):
                 console.print(Text(f"  and {len(names) - len(kept)} more: --all prints them"))
+
+
+def _print_why(console: Console, comparison: Comparison) -> None:
+    """Whether B is healthy, what changed, and why: the fault that B has since A, or else the one
+    that B has by itself."""
+    since = next(iter(why_changed(comparison.a, comparison.b)), None)
+    if state := observed_health(comparison.b):
+        console.print(Text(f"B  {health_line(state)}"))
+        if state.fault and not since:
+            console.print(Text(f"B  {fault_lines(state.fault)[0]}"))
+    console.print(bold(": ".join(filter(None, counted(comparison)))))
+    if since:
+        probably, look = fault_lines(since)
+        console.print(bold(probably))
+        console.print(Text(look))
 
 
 def print_failures(lines: list[str], limit: float) -> None:

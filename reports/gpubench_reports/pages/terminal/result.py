@@ -17,7 +17,8 @@ from gpubench_reports.pages.terminal.console import (
 )
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.health import health
+from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
+from gpubench_reports.rules.verdicts.health import Health, health
 from gpubench_reports.rules.verdicts.verdict import FINE, Verdict, worst
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
@@ -52,26 +53,33 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
                 console.print(Text(f"  {name}: {why}"))
 
 
-def health_lines(result: ResultFile) -> list[str]:
-    """Is it healthy, and if not, why? Nothing of a modelled run, which is neither."""
-    if result.context.modelled:
-        return []
-    state = health(result)
+def observed_health(result: ResultFile) -> Health | None:
+    """None for a modelled run, which is neither healthy nor not."""
+    return None if result.context.modelled else health(result)
+
+
+def health_line(state: Health) -> str:
+    """Whether the device is healthy, and what was seen unless a fault comes first."""
     word = {True: "healthy", False: "NOT HEALTHY", None: "health not observed"}[state.well]
-    seen = "; ".join(state.sentences) or "nothing is known"
-    if not state.fault:
-        return [f"{word}: {seen}"]
-    return [
-        word,
-        f"probably: {state.fault.sentence}",
-        f"look at:  {state.fault.look}",
-        f"besides:  {seen}",
-    ]
+    return word if state.fault else f"{word}: {_seen(state)}"
+
+
+def fault_lines(fault: Diagnosis) -> tuple[str, str]:
+    """What the fault is, and where to look."""
+    return f"probably: {fault.sentence}", f"look at:  {fault.look}"
+
+
+def _seen(state: Health) -> str:
+    return "; ".join(state.sentences) or "nothing is known"
 
 
 def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     """Is it healthy, is it good, what is the worst, what binds it?"""
-    lines = health_lines(result)
+    lines = []
+    if state := observed_health(result):
+        lines.append(health_line(state))
+        if state.fault:
+            lines += [*fault_lines(state.fault), f"besides:  {_seen(state)}"]
     if verdicts:
         lines.append(grades_of(verdicts))
     off = [verdict for verdict in worst(verdicts.values(), 3) if verdict.grade not in FINE]
