@@ -5,7 +5,7 @@ judged. So is what GPUs of one firmware have in common.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,8 @@ class Peers:
     excess: np.ndarray
     groups: tuple[Group, ...]
     reference: np.ndarray  # [gpu, row] the median time of those
-    usual: Times  # medians over all of them
+    names: list[str]  # of the rows
+    state: list[np.ndarray]  # clock, temperature and throttling by row, the medians over all GPUs
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def _peers_of(
     seconds = fleet.seconds[members]
     rows = np.flatnonzero(np.isfinite(seconds).sum(axis=0) >= FEWEST)
     logs = np.log(seconds[:, rows])
-    groups = groups_of(device, [fleet.names[row] for row in rows])
+    names = [fleet.names[row] for row in rows]
+    groups = groups_of(device, names)
     firmware = fleet.gpus.iloc[members][list(_FIRMWARE)]
     kinds = list(firmware.groupby(list(_FIRMWARE), sort=True).indices.items())
     kinds.sort(key=lambda kind: -len(kind[1]))
@@ -125,9 +127,8 @@ def _peers_of(
             centre[of_kind] = judging.median_of(logs[of_kind])
     if len(kinds[0][1]) < _FEWEST_OF_A_FIRMWARE:  # none is common: all of them are peers
         centre[:] = judging.median_of(logs)
-    names = [fleet.names[row] for row in rows]
-    usual = Times(names, np.exp(judging.median_of(centre)), *_state(fleet, members, rows))
-    own = Peers(device, mode, members, rows, logs - centre, groups, np.exp(centre), usual)
+    state = _state(fleet, members, rows)
+    own = Peers(device, mode, members, rows, logs - centre, groups, np.exp(centre), names, state)
     titles = _titles([kind for kind, _ in kinds])
     large = [
         (title, of_kind)
@@ -173,6 +174,8 @@ def _firmware_shifts(
 ) -> Iterator[Finding]:
     """A finding for each firmware whose GPUs are slower than those of the most common one, or for
     that one where it is the slower."""
+    if len(kinds) < 2:
+        return
     sigma, _ = judging.scale_of(own.excess)
     for title, of_kind in kinds[1:]:
         usual_title, usual = kinds[0]
@@ -269,7 +272,7 @@ def _finding(
     at = at[np.argsort(-excess[at], kind="stable")]
     rows = tuple(
         SlowRow(
-            fleet.names[own.rows[row]],
+            own.names[row],
             float(np.expm1(excess[row])),
             float(reference[row] * np.exp(excess[row])),
             float(reference[row]),
@@ -292,8 +295,8 @@ def _finding(
 def _cause(
     fleet: Fleet, own: Peers, members: np.ndarray, excess: np.ndarray, reference: np.ndarray
 ) -> Cause:
-    mine = Times(own.usual.names, reference * np.exp(excess), *_state(fleet, members, own.rows))
-    usual = replace(own.usual, seconds=reference)
+    mine = Times(own.names, reference * np.exp(excess), *_state(fleet, members, own.rows))
+    usual = Times(own.names, reference, *own.state)
     seen = fleet.gpus["state"].iloc[members[0]] if len(members) == 1 else {}
     return cause_of(own.device, mine, usual, seen)
 

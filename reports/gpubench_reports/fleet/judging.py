@@ -57,13 +57,6 @@ class Judged:
     slow: np.ndarray
 
 
-def excess_of(seconds: np.ndarray) -> np.ndarray:
-    """[unit, row] logarithm of each time over the row's median. Rows without a time are NaN."""
-    logs = np.log(seconds)
-    found: np.ndarray = logs - median_of(logs)
-    return found
-
-
 def median_of(values: np.ndarray) -> np.ndarray:
     """The median of each column, NaN where it holds no value."""
     known = np.isfinite(values)

@@ -69,19 +69,19 @@ def counts(verdict: Verdict) -> str:
 
 def headline(verdict: Verdict, finding: Finding) -> str:
     """What is wrong, in one line."""
-    where = place(verdict, finding)
-    name = f"{finding.kind} {finding.name}" + (f" ({where})" if where else "")
     if finding.kind == FAILED:
         return f"rows failed: {finding.name}: {finding.says}"
     if finding.kind == ABSENT:
         return f"no result: {finding.name}: {finding.says}"
+    where = place(verdict, finding)
+    name = f"{finding.kind} {finding.name}" + (f" ({where})" if where else "")
     many = f", {len(finding.gpus)} GPUs" if finding.kind != GPU else ""
     return f"slow {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
 
 
 def place(verdict: Verdict, finding: Finding) -> str:
-    """Where a GPU is, as far as the inventory says."""
-    if finding.kind not in (GPU, FAILED) or not finding.gpus:
+    """Where a slow GPU is, as far as the inventory says."""
+    if finding.kind != GPU:
         return ""
     gpu = verdict.fleet.gpus.iloc[finding.gpus[0]]
     parts = (("rack", gpu["rack"]), ("slot", gpu["slot"]))
