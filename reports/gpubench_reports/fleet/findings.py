@@ -13,7 +13,7 @@ import pandas as pd
 from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause, Times, cause_of, labels_of
 from gpubench_reports.fleet.judging import ALPHA, FEWEST, Group
-from gpubench_reports.fleet.table import Fleet
+from gpubench_reports.fleet.table import STATE, Fleet
 
 GPU, NODE, RACK, FIRMWARE, FAILED, ABSENT = "gpu", "node", "rack", "firmware", "failed", "absent"
 _FIRMWARE = ("driver", "cuda", "vbios")
@@ -303,5 +303,5 @@ def _cause(
 
 def _state(fleet: Fleet, members: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """Clock, temperature and throttling of these GPUs in each row, by the median."""
-    matrices = (fleet.clock_hz, fleet.temperature_c, fleet.throttled)
-    return [judging.median_of(matrix[np.ix_(members, rows)]) for matrix in matrices]
+    at = np.ix_(members, rows)
+    return [judging.median_of(getattr(fleet, name)[at]) for name in STATE]

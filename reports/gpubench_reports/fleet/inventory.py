@@ -10,7 +10,7 @@ import pandas as pd
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.fleet.table import UNKNOWN, Fleet
+from gpubench_reports.fleet.table import Fleet, machine_name
 
 _COLUMNS = ("node", "gpu", "rack", "slot")
 
@@ -39,7 +39,7 @@ def read_inventory(path: Path) -> dict[tuple[str, str], Place]:
                 if not node:
                     raise ReportError(path, f"line {lines.line_num}: 'node' is empty")
                 if (node, gpu) in found:
-                    name = f"{node}/gpu{gpu}" if gpu else node
+                    name = machine_name(node, gpu)
                     raise ReportError(path, f"line {lines.line_num}: {name} is there twice")
                 found[node, gpu] = Place(rack, slot)
     except OSError as error:
@@ -51,15 +51,15 @@ def read_inventory(path: Path) -> dict[tuple[str, str], Place]:
 
 def with_places(fleet: Fleet, inventory: dict[tuple[str, str], Place]) -> Fleet:
     """The fleet with racks and slots; what the inventory lists and nobody measured is absent."""
-    nowhere = Place(UNKNOWN, UNKNOWN)
+    nowhere = Place(rack="", slot="")
     keys = list(zip(fleet.gpus["node"], fleet.gpus["gpu"], strict=True))
-    places = [inventory.get(key) or inventory.get((key[0], UNKNOWN), nowhere) for key in keys]
+    places = [inventory.get(key) or inventory.get((key[0], ""), nowhere) for key in keys]
     gpus = fleet.gpus.assign(rack=[p.rack for p in places], slot=[p.slot for p in places])
     named = {machine for machine, _ in fleet.absent}
-    known = {*keys, *((node, UNKNOWN) for node, _ in keys)}
+    known = {*keys, *((node, "") for node, _ in keys)}
     missing: list[tuple[str, str]] = []
     for node, gpu in inventory:
-        name = f"{node}/gpu{gpu}" if gpu else node
+        name = machine_name(node, gpu)
         if (node, gpu) not in known and name not in named:
             missing.append((name, "is in the inventory and has no result"))
     return replace(fleet, gpus=pd.DataFrame(gpus), absent=(*fleet.absent, *missing))

@@ -12,13 +12,12 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.fleet.table import Fleet, node_and_gpu
+from gpubench_reports.fleet.table import MATRICES, STATE, Fleet, node_and_gpu
 from gpubench_reports.nightly.reporting import parquet
 from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
 
 _NEEDED = ("machine", "device", "mode", "name", "night", "date", "seconds")
 _WORDS = ("driver", "cuda", "vbios", "uuid")
-_NUMBERS = ("clock_hz", "temperature_c", "throttled")
 
 
 def is_lake(where: str) -> bool:
@@ -53,7 +52,7 @@ def _take(database: Any, where: str, since: str) -> None:
     )
     numbers = ", ".join(
         f"cast({name} as double) as {name}" if name in columns else f"cast(null as double) {name}"
-        for name in _NUMBERS
+        for name in STATE
     )
     runs = next((name for name in ("runs", "processes") if name in columns), "1")
     rehearsal = "coalesce(rehearsal, false)" if "rehearsal" in columns else "false"
@@ -94,12 +93,10 @@ def _fleet(database: Any, where: str) -> Fleet:
         failed=[[] for _ in split],
         state=[{} for _ in split],
     )
-    values = database.execute(
-        f"select g, r, seconds, {', '.join(_NUMBERS)} from latest"
-    ).fetchnumpy()
+    values = database.execute(f"select g, r, {', '.join(MATRICES)} from latest").fetchnumpy()
     at = values["g"], values["r"]
     matrices = {}
-    for name in ("seconds", *_NUMBERS):
+    for name in MATRICES:
         matrices[name] = np.full((len(gpus), len(names)), np.nan)
         matrices[name][at] = np.ma.filled(values[name].astype(float), np.nan)
     rows = [clean(name) for (name,) in names]
@@ -122,8 +119,7 @@ def write_lake(fleet: Fleet, out: Path) -> str:
     table = table.assign(
         name=np.array(fleet.names, dtype=object)[row],
         night=[int(date.replace("-", "")) for date in table["date"]],
-        seconds=fleet.seconds[known],
-        **{name: getattr(fleet, name)[known] for name in _NUMBERS},
+        **{name: getattr(fleet, name)[known] for name in MATRICES},
     )
     parquet.write_lake([("fleet", table)], fleet.modelled, out)
     return f"{len(table)} rows of {len(fleet.gpus)} GPUs below {out}"

@@ -15,12 +15,11 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
-from gpubench_reports.fleet.table import Fleet, node_and_gpu
+from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
 VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
 _AT_ONCE = 64  # files that are worth another process
-_MATRICES = ("seconds", "clock_hz", "temperature_c", "throttled")
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,8 @@ def _machine_of(folder: Path, path: Path) -> str:
     it."""
     name = str(path.relative_to(folder).with_suffix(""))
     node, separator, number = name.rpartition("-gpu")
-    return f"{node}/gpu{number.partition('.')[0]}" if separator else name
+    gpu = number.partition(".")[0]
+    return machine_name(node, gpu) if separator and gpu else name
 
 
 def _last_line(log: Path) -> str:
@@ -117,7 +117,7 @@ def _table(
     names = sorted({name for runs in by_machine.values() for run in runs for name in run.timings})
     column = {name: number for number, name in enumerate(names)}
     shape = (len(by_machine), len(names))
-    matrices = {name: np.full(shape, np.nan) for name in _MATRICES}
+    matrices = {name: np.full(shape, np.nan) for name in MATRICES}
     lines: list[dict[str, Any]] = []
     for number, machine in enumerate(sorted(by_machine)):
         runs = by_machine[machine]

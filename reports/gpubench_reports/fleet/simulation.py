@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.fleet.table import Fleet
+from gpubench_reports.fleet.table import Fleet, machine_name
 from gpubench_reports.results.baselines import baseline
 from gpubench_reports.rules.diagnosis.parts import UNITS, Shares, factors_of, shares
 
@@ -87,7 +87,7 @@ def simulate(plan: Plan, noise: Noise, seed: int) -> tuple[Fleet, Planted, pd.Da
     logs = logs + np.where(rng.random(logs.shape) < noise.disturbed, np.log1p(size), 0.0)
     nobody = np.full(logs.shape, np.nan)
     gpus = places.assign(
-        machine=[f"{n}/gpu{g}" for n, g in zip(places["node"], places["gpu"], strict=True)],
+        machine=list(map(machine_name, places["node"], places["gpu"])),
         device=plan.device,
         mode="cold",
         driver="580.82",

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-UNKNOWN = ""
+# A Fleet's matrices by name. Columns of Parquet and timings of result files have the same names.
+STATE = ("clock_hz", "temperature_c", "throttled")
+MATRICES = ("seconds", *STATE)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Fleet:
 
 def node_and_gpu(machine: str) -> tuple[str, str]:
     """The node and the GPU's number of a machine's name: NODE/gpuN. A name of another form is that
-    of a node, and the number is not known."""
+    of a node, and the number is empty."""
     node, separator, number = machine.rpartition("/gpu")
-    return (node, number) if separator and number.isdigit() else (machine, UNKNOWN)
+    return (node, number) if separator and number.isdigit() else (machine, "")
+
+
+def machine_name(node: str, gpu: str) -> str:
+    """The name of a node's GPU; of the whole node where `gpu` is empty."""
+    return f"{node}/gpu{gpu}" if gpu else node
