@@ -15,7 +15,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause
 from gpubench_reports.fleet.findings import judge_fleet
-from gpubench_reports.fleet.inventory import read_inventory, with_places
+from gpubench_reports.fleet.inventory import Place, read_inventory, with_places
 from gpubench_reports.fleet.lake import read_lake, write_lake
 from gpubench_reports.fleet.page import build
 from gpubench_reports.fleet.simulation import Noise, Plan, simulate
@@ -245,13 +245,20 @@ def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):
     assert "mixes modelled and measured" in err
 
 
+def test_an_inventory_may_have_a_byte_order_mark(tmp_path: Path):
+    path = tmp_path / "racks.csv"
+    path.write_text("node,rack\r\nn1,a\r\n", encoding="utf-8-sig")
+    assert read_inventory(path) == {("n1", ""): Place(rack="a", slot="")}
+
+
 @pytest.mark.parametrize(
     ("inventory", "said"),
     [
         ("node,slot\nn1,1\n", "has no column 'rack'"),
         ("node,rack\nn1,a\nn1,b\n", "line 3: n1 is there twice"),
         ("node,rack\n,a\n", "line 2: 'node' is empty"),
-        ("node,rack\n\xff,a\n", "is not a CSV file in UTF-8"),
+        ("node,rack\n\xff,a\n", "is not UTF-8 text"),
+        (f"node,rack\nn1,{'a' * 200_000}\n", "is not a CSV file"),
         (None, "cannot read: No such file"),
     ],
 )

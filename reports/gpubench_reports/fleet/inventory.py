@@ -2,15 +2,16 @@
 slot, and gpu where a line is about one GPU of a node."""
 
 import csv
+import io
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.fleet.table import Fleet, machine_name
+from gpubench_reports.results.checking import text_of
 
 _COLUMNS = ("node", "gpu", "rack", "slot")
 
@@ -26,26 +27,23 @@ def read_inventory(path: Path) -> dict[tuple[str, str], Place]:
 
     Raises ReportError for a file that cannot be read, lacks a column, or names a GPU twice.
     """
+    lines = csv.DictReader(io.StringIO(text_of(path), newline=""))
+    found: dict[tuple[str, str], Place] = {}
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            lines = csv.DictReader(stream)
-            columns = lines.fieldnames or ()
-            for column in ("node", "rack"):
-                if column not in columns:
-                    raise ReportError(path, f"has no column '{column}'; it needs node and rack")
-            found: dict[tuple[str, str], Place] = {}
-            for line in lines:
-                node, gpu, rack, slot = (clean((line.get(c) or "").strip()) for c in _COLUMNS)
-                if not node:
-                    raise ReportError(path, f"line {lines.line_num}: 'node' is empty")
-                if (node, gpu) in found:
-                    name = machine_name(node, gpu)
-                    raise ReportError(path, f"line {lines.line_num}: {name} is there twice")
-                found[node, gpu] = Place(rack, slot)
-    except OSError as error:
-        raise ReportError(path, f"cannot read: {reason(error)}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise ReportError(path, "is not a CSV file in UTF-8") from None
+        columns = lines.fieldnames or ()
+        for column in ("node", "rack"):
+            if column not in columns:
+                raise ReportError(path, f"has no column '{column}'; it needs node and rack")
+        for line in lines:
+            node, gpu, rack, slot = (clean((line.get(c) or "").strip()) for c in _COLUMNS)
+            if not node:
+                raise ReportError(path, f"line {lines.line_num}: 'node' is empty")
+            if (node, gpu) in found:
+                name = machine_name(node, gpu)
+                raise ReportError(path, f"line {lines.line_num}: {name} is there twice")
+            found[node, gpu] = Place(rack, slot)
+    except csv.Error:
+        raise ReportError(path, "is not a CSV file") from None
     return found
 
 

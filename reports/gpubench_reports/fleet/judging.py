@@ -23,12 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from gpubench_reports.nightly.rule.baseline import MAD_TO_SIGMA
+
 ALPHA = 0.05
 FLOOR = 0.02  # a smaller slowdown is no finding, however sure it is
 FEWEST = 4  # units that can be compared
 AGREE = 3  # rows of a group that must be slow where each was measured once
 _DECIDED_BY_AGREE = 2 * AGREE - 1  # rows whose median is slow only if so many of them are
-_MAD_TO_SIGMA = 1.4826  # for a normal distribution
 _MAD_EFFICIENCY = 0.37  # of the MAD's variance for a normal distribution: degrees of freedom a unit
 _PRIOR_FREEDOM = 4.0  # how much the other rows' scale counts, in degrees of freedom
 _LEAST_SIGMA = 0.001  # a row's times have no more digits than that
@@ -96,7 +97,7 @@ def p_of_groups(
 def scale_of(excess: np.ndarray) -> tuple[np.ndarray, float]:
     """Of each row the scale of its excess, and the degrees of freedom of excess over scale."""
     units = len(excess)
-    own = median_of(np.abs(excess - median_of(excess))) * _MAD_TO_SIGMA
+    own = median_of(np.abs(excess - median_of(excess))) * MAD_TO_SIGMA
     noisy = np.nan_to_num(own) > _LEAST_SIGMA  # the scale of other rows is not their own
     tails = _freedom_of_tails(excess[:, noisy] / own[noisy])
     own = np.where(noisy, own, _LEAST_SIGMA)

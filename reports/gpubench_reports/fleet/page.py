@@ -10,10 +10,10 @@ from matplotlib.colors import to_hex
 
 from gpubench_reports import __version__
 from gpubench_reports.charts.heat_map import COLOURS
-from gpubench_reports.charts.style import WATERMARK
 from gpubench_reports.fleet.findings import GPU, Finding, Peers, Verdict
 from gpubench_reports.fleet.judging import FLOOR, median_of
 from gpubench_reports.fleet.summary import counts, headline, place, why
+from gpubench_reports.pages.html.frame import framed, modelled_banner
 from gpubench_reports.pages.html.markup import Markup, joined, tag
 
 _MOST_LINES = 150  # of a heat map; more GPUs share a line with others of their node or rack
@@ -45,29 +45,19 @@ class _Line:
 
 def build(verdict: Verdict) -> bytes:
     """The page, as its file has it. It needs no network and no script."""
-    banner = f"{WATERMARK}: every figure here is a prediction, nothing was measured."
     fleet = verdict.fleet
     body = tag(
         "body",
         tag("h1", "Fleet"),
         tag("p", f"{len(fleet.gpus)} GPUs, {len(fleet.names)} rows: ", tag("b", counts(verdict))),
-        tag("p", banner, class_="banner") if fleet.modelled else None,
+        modelled_banner("Nothing was measured.") if fleet.modelled else None,
         tag("h2", "Found") if verdict.findings else None,
         [_found(verdict, finding) for finding in verdict.findings],
         tag("ul", [tag("li", note) for note in verdict.notes]) if verdict.notes else None,
         [_maps(verdict, peers) for peers in verdict.peers],
         tag("p", f"gpubench-report {__version__}", class_="small"),
     )
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", "Fleet: gpubench"),
-        tag("style", Markup(_STYLE)),
-    )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n".encode("utf-8", "replace")
+    return framed("Fleet", _STYLE, body).encode("utf-8", "replace")
 
 
 def _found(verdict: Verdict, finding: Finding) -> Markup:

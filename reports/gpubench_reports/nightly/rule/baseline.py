@@ -9,7 +9,7 @@ import numpy as np
 
 from gpubench_reports.nightly.rule.settings import Settings
 
-_MAD_TO_SIGMA = 1.4826  # for a normal distribution
+MAD_TO_SIGMA = 1.4826  # for a normal distribution
 _DECILES_TO_SIGMA = 1 / 2.563  # from the first to the ninth decile of a normal distribution
 _WEEK = 7
 _LATELY = 10  # nights
@@ -149,7 +149,7 @@ def sigma_of(values: np.ndarray) -> float:
     ordered = np.sort(values)
     deviations = np.sort(np.abs(ordered - _quantile(ordered, 0.5)))
     deciles = _quantile(ordered, 0.9) - _quantile(ordered, 0.1)
-    return max(_MAD_TO_SIGMA * _quantile(deviations, 0.5), _DECILES_TO_SIGMA * deciles)
+    return max(MAD_TO_SIGMA * _quantile(deviations, 0.5), _DECILES_TO_SIGMA * deciles)
 
 
 def _quantile(ordered: np.ndarray, share: float) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpubench_reports.nightly.rule.baseline import MAD_TO_SIGMA
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 
@@ -58,7 +59,7 @@ def noise_of(index: Index, settings: Settings) -> Noise | None:
         processes = [np.log(json.loads(medians)) for *_, medians in values]
         by_process.append(np.sqrt(np.mean([np.var(x, ddof=1) for x in processes if len(x) > 1])))
         logs, again = np.log(np.array([value[:2] for value in values])).T
-        sigma = 1.4826 * float(np.median(np.abs(_against_neighbours(logs))))
+        sigma = MAD_TO_SIGMA * float(np.median(np.abs(_against_neighbours(logs))))
         by_night.append(sigma)
         sizes = _above_both_sides(logs)
         count += len(sizes)

@@ -1,4 +1,4 @@
-"""The page around the sections: head, menu, footer, style and script."""
+"""The page around the sections: header, menu, footer, style and script."""
 
 import base64
 import hashlib
@@ -8,6 +8,7 @@ from importlib.resources import files
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
 from gpubench_reports.pages import paragraphs
+from gpubench_reports.pages.html.frame import framed, modelled_banner
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.order import in_order
 from gpubench_reports.results.context import Context
@@ -40,26 +41,12 @@ def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup, sheet: 
         raw,
         tag("script", Markup(script)),
     )
-    return (
-        f"<!DOCTYPE html>\n{tag('html', _head(result.context, script, sheet), body, lang='en')}\n"
-    )
-
-
-def _head(context: Context, script: str, sheet: Markup) -> Markup:
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="generator", content=f"gpubench-report {__version__}"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"{context.device_title}: gpubench"),
-        tag("style", Markup(sheet + _asset("report.css"))),
+    return framed(
+        result.context.device_title,
+        sheet + _asset("report.css"),
+        body,
+        allowed=f"script-src 'sha256-{digest}'; img-src data:; ",
     )
 
 
@@ -68,12 +55,7 @@ def _header(context: Context) -> Markup:
     run = style.run_line(context).removeprefix(f"{context.device_title} · ")
     banner = None
     if context.modelled:
-        banner = tag(
-            "p",
-            f"{style.WATERMARK}: every figure here is a prediction. ",
-            tag("span", paragraphs.caution(context)),
-            class_="banner",
-        )
+        banner = modelled_banner(tag("span", paragraphs.caution(context)))
     return tag(
         "header",
         tag("h1", context.device_title),

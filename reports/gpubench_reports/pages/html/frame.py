@@ -1,0 +1,35 @@
+"""What every page has around its body, and the banner of one whose figures are modelled."""
+
+from gpubench_reports import __version__
+from gpubench_reports.charts import style
+from gpubench_reports.pages.html.markup import Markup, tag
+
+
+def framed(title: str, sheet: str, body: Markup, allowed: str = "") -> str:
+    """The whole page, as its file has it. Its Content-Security-Policy forbids every request and
+    every script but what `allowed` says: directives, each with its semicolon."""
+    policy = (
+        f"default-src 'none'; {allowed}style-src 'unsafe-inline'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="generator", content=f"gpubench-report {__version__}"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{title}: gpubench"),
+        tag("style", Markup(sheet)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def modelled_banner(*more: object) -> Markup:
+    """Says that nothing was measured, and `more`."""
+    return tag(
+        "p",
+        f"{style.WATERMARK}: every figure here is a prediction. ",
+        *more,
+        class_="banner",
+    )
