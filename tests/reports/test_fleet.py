@@ -327,7 +327,7 @@ def test_text_from_files_is_harmless(tmp_path: Path):
 
 
 @pytest.mark.release
-def test_a_rehearsal_says_what_the_page_says(capsys):
+def test_a_rehearsal_finds_what_it_planted_and_nothing_healthy(capsys):
     code, out, _ = ran(capsys, "--rehearse", "--fleets=1", "--gpus=2048")
     assert code == 0
     assert "| slow GPUs found, of those slower by 5% to 10% | 3 of 3 |" in out

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gpubench_reports.commands.command_line import COMMANDS
+
 from .conftest import ROOT, run_hidden
 
 REPORTS = ROOT / "reports"
@@ -97,6 +99,7 @@ REPORT_COMMANDS = {
     "gallery": 2,
     "published .": 2,
     "roofline run.json": 0,
+    "fleet run.json": 2,
 }
 NIGHTLY_COMMANDS = {
     "run --store=nights": 2,
@@ -105,6 +108,10 @@ NIGHTLY_COMMANDS = {
     "report --store=nights": 0,
     "index --store=nights": 0,
 }
+
+
+def test_every_command_of_the_reports_is_listed() -> None:
+    assert {words.split()[0] for words in REPORT_COMMANDS} == {one.NAME for one in COMMANDS}
 
 
 @pytest.mark.release
