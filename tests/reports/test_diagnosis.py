@@ -100,8 +100,8 @@ def test_the_first_lines_of_the_table_say_it(
 ) -> None:
     result = measured(tmp_path, 0, "one bad GPU of eight")
     assert main(["table", str(result.path)]) == 0
-    health, fault, look, besides = capsys.readouterr().out.splitlines()[1:5]
+    health, fault, look, also = capsys.readouterr().out.splitlines()[1:5]
     assert health.strip() == "NOT HEALTHY"
     assert fault.startswith("probably: one GPU of several is slow: rows with GPU 5 take")
     assert look.startswith("look at:  that GPU")
-    assert besides.startswith("besides:  3 rows did not converge")
+    assert also.startswith("also:     3 rows did not converge")

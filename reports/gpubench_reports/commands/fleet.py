@@ -52,9 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rehearsal.add_argument(
         "--rehearse", action="store_true", help="simulate fleets, judge them, and count mistakes"
     )
-    for flag, default in (("--gpus", 10_000), ("--rows", 60), ("--fleets", 5), ("--seed", 1)):
+    for flag, default, says in (
+        ("--gpus", 10_000, "GPUs per fleet"),
+        ("--rows", 60, "rows per GPU, evenly from a modelled run"),
+        ("--fleets", 5, "how many fleets are simulated and judged"),
+        ("--seed", 1, "of the first fleet's noise; each further fleet takes the next"),
+    ):
         rehearsal.add_argument(
-            flag, metavar="N", type=int, default=default, help="default: %(default)s"
+            flag, metavar="N", type=int, default=default, help=f"{says} (default: %(default)s)"
         )
 
 

@@ -89,8 +89,8 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     for (device, mode), members in kinds.items():
         if len(members) < FEWEST:
             notes.append(
-                f"{device}: not judged, {len(members)} of a kind are too few to compare "
-                f"(it takes {FEWEST})"
+                f"{device}: not judged: only {_gpus(len(members))} of this kind; "
+                f"at least {FEWEST} are needed"
             )
             continue
         own, shifts, mixed = _peers_of(fleet, str(device), str(mode), members)
@@ -107,6 +107,10 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     ]
     findings += [Finding(ABSENT, machine, (), says=why) for machine, why in fleet.absent]
     return Verdict(fleet, tuple(peers), tuple(findings), tuple(notes))
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPU" if count == 1 else f"{count} GPUs"
 
 
 def _peers_of(
@@ -142,7 +146,7 @@ def _peers_of(
             f"{len(of_kind)} with {title}"
             for title, (_, of_kind) in zip(titles, kinds, strict=True)
         )
-        notes.append(f"{device}: firmware is mixed, at no cost that shows: {parts}")
+        notes.append(f"{device}: mixed firmware, no measurable cost: {parts}")
     return own, shifts, notes
 
 

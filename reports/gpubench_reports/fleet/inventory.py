@@ -40,7 +40,7 @@ def read_inventory(path: Path) -> dict[tuple[str, str], Place]:
                 raise ReportError(path, f"line {lines.line_num}: 'node' is empty")
             if (node, gpu) in found:
                 name = machine_name(node, gpu)
-                raise ReportError(path, f"line {lines.line_num}: {name} is there twice")
+                raise ReportError(path, f"line {lines.line_num}: {name} is listed twice")
             found[node, gpu] = Place(rack, slot)
     except csv.Error:
         raise ReportError(path, "is not a CSV file") from None

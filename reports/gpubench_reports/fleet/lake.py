@@ -45,7 +45,7 @@ def _take(database: Any, where: str, since: str) -> None:
     columns = {line[0] for line in database.execute(f"describe from {SOURCE}", [files]).fetchall()}
     absent = [name for name in _NEEDED if name not in columns]
     if absent:
-        raise ReportError(where, f"has no column '{absent[0]}'; is it nights of gpubench?")
+        raise ReportError(where, f"has no column '{absent[0]}'; is this a gpubench export?")
     words = ", ".join(
         f"coalesce(cast({name} as varchar), '') as {name}" if name in columns else f"'' as {name}"
         for name in _WORDS

@@ -25,12 +25,12 @@ _GROUPS = 4  # named in a line
 # Draining is about nodes; what to do about a rack or a firmware is for people to decide.
 _DRAINED = (GPU, NODE, FAILED, ABSENT)
 _COUNTS = {
-    FIRMWARE: ("slow firmware", "slow firmwares"),
+    FIRMWARE: ("slow firmware version", "slow firmware versions"),
     RACK: ("slow rack", "slow racks"),
     NODE: ("slow node", "slow nodes"),
     GPU: ("slow GPU", "slow GPUs"),
     FAILED: ("GPU with failed rows", "GPUs with failed rows"),
-    ABSENT: ("without a result", "without a result"),
+    ABSENT: ("GPU without a result", "GPUs without a result"),
 }
 
 
@@ -96,7 +96,7 @@ def groups(titles: Sequence[str]) -> str:
 def why(finding: Finding) -> list[str]:
     """The likely cause, the evidence and where to look: a line each."""
     cause = finding.cause
-    lines = [f"likely: {cause.says}"] if cause.says else []
+    lines = [f"probably: {cause.says}"] if cause.says else []
     lines += [f"evidence: {cause.evidence}"] if cause.evidence else []
     return lines + ([f"look at: {cause.look}"] if cause.look else [])
 

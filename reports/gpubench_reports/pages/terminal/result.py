@@ -79,7 +79,7 @@ def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     if state := observed_health(result):
         lines.append(health_line(state))
         if state.fault:
-            lines += [*fault_lines(state.fault), f"besides:  {_seen(state)}"]
+            lines += [*fault_lines(state.fault), f"also:     {_seen(state)}"]
     if verdicts:
         lines.append(grades_of(verdicts))
     off = [verdict for verdict in worst(verdicts.values(), 3) if verdict.grade not in FINE]
