@@ -112,3 +112,11 @@ def test_an_error_of_the_program_has_an_exit_code_of_its_own(
 def test_where_no_store_is_asked_for_is_one_line(tmp_path: Path, capsys) -> None:
     assert main(["status", f"--store={tmp_path}"]) == 2
     assert "is no store of nights" in capsys.readouterr().err
+
+
+def test_a_store_without_a_name_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", "--store="])
+    assert "--store: names no folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

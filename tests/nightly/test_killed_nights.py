@@ -146,7 +146,7 @@ def test_a_night_killed_among_its_reruns_finishes_them(run, fake, tmp_path: Path
     assert rerun == pytest.approx(3.1e-4)  # the median of three slow ones and two quick ones
 
 
-def test_who_calls_the_command_keeps_its_own_handler(capsys) -> None:
+def test_who_calls_the_command_keeps_its_own_handler(tmp_path: Path, capsys) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    assert main(["run", "--store="]) == 2
+    assert main(["run", f"--store={tmp_path}", f"--program={tmp_path}/none"]) == 2
     assert signal.getsignal(signal.SIGTERM) is before

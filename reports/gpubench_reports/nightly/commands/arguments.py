@@ -26,11 +26,18 @@ def program_arguments(parser: argparse.ArgumentParser, default: Path | None) -> 
     )
 
 
+def _folder(text: str) -> Path:
+    """Of a store. An empty name would be the working directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("names no folder")
+    return Path(text)
+
+
 def store_arguments(parser: argparse.ArgumentParser, purpose: str = "") -> None:
     parser.add_argument(
         "--store",
         metavar="DIR",
-        type=Path,
+        type=_folder,
         default=default_store(),
         help=f"{purpose}default: $GPUBENCH_STORE, or %(default)s",
     )
