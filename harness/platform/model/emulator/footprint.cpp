@@ -20,6 +20,13 @@ void* lazy_zeros(std::size_t bytes) {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
+// Sets bits of a word of lazy zeros, and returns what it was. A page that is first read, as by a
+// compare-and-swap, is first mapped as zeros and then copied, with an interrupt on other cores.
+std::uint64_t set_bits(std::atomic<std::uint64_t>& word, std::uint64_t bits) {
+  word.fetch_or(0, relaxed);  // of which the old value is not asked: one instruction, a write
+  return word.fetch_or(bits, relaxed);
+}
+
 }  // namespace
 
 Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
@@ -60,7 +67,7 @@ void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
   read_by_block_.fetch_add(1, relaxed);
   const std::uint64_t index = sector - begin_ / sector_bytes;
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
-  const std::uint64_t before = seen_[index / 64].fetch_or(bit, relaxed);
+  const std::uint64_t before = set_bits(seen_[index / 64], bit);
   if (before & bit) return;
   read_distinct_.fetch_add(1, relaxed);
   // A fetch and a line are aligned groups of sectors; the first of its sectors brings one in.
@@ -77,7 +84,7 @@ void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
 std::uint32_t Footprint::add(const BlockSector& done) {
   const std::uint64_t index = done.sector - begin_ / sector_bytes;
   const std::uint64_t before =
-      touched_[index].fetch_or(static_cast<std::uint64_t>(done.read) << 32 | done.written, relaxed);
+      set_bits(touched_[index], static_cast<std::uint64_t>(done.read) << 32 | done.written);
   const auto written = static_cast<std::uint32_t>(before);
   const auto read = static_cast<std::uint32_t>(before >> 32);
   if (done.written != 0) {
