@@ -3,7 +3,9 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -13,18 +15,17 @@ namespace gpubench {
 inline constexpr int poison_byte = 0xFF;  // NaN in every floating-point type
 
 template <class T>
-bool is_poison(const T& element) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&element);
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    if (bytes[i] != poison_byte) return false;
-  }
-  return true;
+[[gnu::always_inline]] inline bool is_poison(const T& element) {
+  std::array<unsigned char, sizeof(T)> poison;
+  poison.fill(poison_byte);
+  return std::memcmp(&element, poison.data(), sizeof(T)) == 0;
 }
 
 // A NaN that nobody expects is wrong; to expect one is to expect that an element was left
 // untouched.
 template <class T>
-__host__ __device__ bool is_right(T got, T expected, double relative, double absolute) {
+[[gnu::always_inline]] __host__ __device__ inline bool is_right(T got, T expected, double relative,
+                                                                double absolute) {
   if constexpr (std::is_integral_v<T>) {
     return got == expected;
   } else {

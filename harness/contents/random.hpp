@@ -10,7 +10,8 @@
 namespace gpubench {
 
 // splitmix64's finaliser (Steele, Lea and Flood, 2014) over the index.
-__host__ __device__ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
+[[gnu::always_inline]] __host__ __device__ inline std::uint64_t random_bits(std::uint64_t seed,
+                                                                            std::uint64_t index) {
   std::uint64_t z = seed * 0x9e3779b97f4a7c15u + index * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -24,7 +25,7 @@ template <class T>
 struct Generator {
   std::uint64_t seed = 0;
 
-  __host__ __device__ T operator()(std::size_t index) const {
+  [[gnu::always_inline]] __host__ __device__ T operator()(std::size_t index) const {
     const std::uint64_t bits = random_bits(seed, index);
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(bits);

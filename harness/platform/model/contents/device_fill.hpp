@@ -11,14 +11,14 @@ namespace gpubench {
 
 template <class T, class Values>
 void fill_random(T* to, std::size_t, Values values) {
-  model::current_runtime()->memory().fill(
-      to, [values](std::byte* destination, std::size_t offset, std::size_t bytes) {
-        static_assert(model::DeviceMemory::page_bytes % sizeof(T) == 0);
-        auto* elements = reinterpret_cast<T*>(destination);
-        for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
-          elements[i] = values(offset / sizeof(T) + i);
-        }
-      });
+  model::current_runtime()->memory().fill(to, [values](std::byte* destination, std::size_t offset,
+                                                       std::size_t bytes) GPUBENCH_UNCOUNTED {
+    static_assert(model::DeviceMemory::page_bytes % sizeof(T) == 0);
+    auto* elements = reinterpret_cast<T*>(destination);
+    for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
+      elements[i] = values(offset / sizeof(T) + i);
+    }
+  });
 }
 
 }  // namespace gpubench
