@@ -7,10 +7,11 @@ namespace gpubench::model {
 BlockResult SourceEngine::run(const KernelLaunch& launch, dim3 index, bool traced) {
   BlockResult result = runner_.run(launch, index, traced);
   lanes_ = result.lanes;
+  together_.clear();
   // All warps must be shown before one is zipped.
   for (std::size_t first = 0; traced && result.fault.empty() && first < lanes_;
        first += warp_lanes) {
-    zipper_.learn(warp(first));
+    together_.push_back(zipper_.learn(warp(first)));
   }
   return result;
 }
@@ -22,9 +23,14 @@ std::span<const LaneTrace> SourceEngine::warp(std::size_t first) const {
 
 void SourceEngine::visit(std::size_t first, const RequestSink& request,
                          const ArithmeticSink& arithmetic) {
-  zipper_.zip(warp(first), request, [&](Event e, std::uint32_t lanes) {
+  const auto add = [&](Event e, std::uint32_t lanes) {
     arithmetic(unit_of(e), operations_of(e), lanes);
-  });
+  };
+  if (together_[first / warp_lanes]) {
+    WarpZipper::zip_together(warp(first), request, add);
+  } else {
+    zipper_.zip(warp(first), request, add);
+  }
 }
 
 LaneWaits SourceEngine::waits_of(std::size_t lane) const {

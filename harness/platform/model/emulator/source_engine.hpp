@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "harness/platform/model/emulator/block_engine.hpp"
 #include "harness/platform/model/emulator/block_runner.hpp"
@@ -38,6 +39,7 @@ class SourceEngine final : public BlockEngine {
   BlockRunner runner_;
   WarpZipper zipper_;
   std::size_t lanes_ = 0;
+  std::vector<bool> together_;  // by warp of the last traced block: none of its lanes diverged
 };
 
 }  // namespace gpubench::model

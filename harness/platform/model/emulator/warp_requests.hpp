@@ -31,9 +31,11 @@ struct WarpRequest {
 class WarpZipper {
  public:
   // Shows the zipper a warp's traces; must see all warps of a block before it zips one of them.
-  void learn(std::span<const LaneTrace> warp) {
-    if (split(warp) == 1) return;
+  // Whether none of the lanes diverged.
+  bool learn(std::span<const LaneTrace> warp) {
+    if (split(warp) == 1) return true;
     for (const Group& group : groups_) graph_.learn(events(warp[group.lanes.front()]));
+    return false;
   }
 
   template <class Sink>
@@ -43,6 +45,38 @@ class WarpZipper {
   template <class Sink, class Arithmetic>
   void zip(std::span<const LaneTrace> warp, Sink&& sink, Arithmetic&& arithmetic) {
     if (split(warp) == 1) return zip_together(warp, sink, arithmetic);
+    zip_groups(warp, sink, arithmetic);
+  }
+
+  // Of lanes of which none diverged: the n-th event of one is the n-th of all.
+  template <class Sink, class Arithmetic>
+  static void zip_together(std::span<const LaneTrace> warp, Sink&& sink, Arithmetic&& arithmetic) {
+    std::size_t access = 0;
+    WarpRequest request;
+    request.lanes = warp.size() == warp_lanes ? ~0u : (1u << warp.size()) - 1;
+    std::array<const std::uint64_t*, warp_lanes> addresses;
+    for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+      addresses[lane] = warp[lane].addresses.data();
+    }
+    for (const Event e : events(warp[0])) {
+      if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
+      if (is_block_barrier(e)) ++request.interval;
+      if (!is_request(e)) continue;
+      request.event = e;
+      if (is_access(e)) {
+        for (std::size_t lane = 0; lane < warp.size(); ++lane) {
+          request.address[lane] = addresses[lane][access];
+        }
+        ++access;
+      }
+      sink(std::as_const(request));
+    }
+  }
+
+ private:
+  // Of the groups that split() has found.
+  template <class Sink, class Arithmetic>
+  void zip_groups(std::span<const LaneTrace> warp, Sink& sink, Arithmetic& arithmetic) {
     requests_.clear();
     by_key_.clear();
     const bool merges_tails = have_one_tail(warp);
@@ -81,32 +115,6 @@ class WarpZipper {
       } else {
         arithmetic(request.event, request.lanes);
       }
-    }
-  }
-
- private:
-  // Of lanes of which none diverged: the n-th event of one is the n-th of all.
-  template <class Sink, class Arithmetic>
-  static void zip_together(std::span<const LaneTrace> warp, Sink& sink, Arithmetic& arithmetic) {
-    std::size_t access = 0;
-    WarpRequest request;
-    request.lanes = warp.size() == warp_lanes ? ~0u : (1u << warp.size()) - 1;
-    std::array<const std::uint64_t*, warp_lanes> addresses;
-    for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-      addresses[lane] = warp[lane].addresses.data();
-    }
-    for (const Event e : events(warp[0])) {
-      if (kind_of(e) == EventKind::arithmetic) arithmetic(e, request.lanes);
-      if (is_block_barrier(e)) ++request.interval;
-      if (!is_request(e)) continue;
-      request.event = e;
-      if (is_access(e)) {
-        for (std::size_t lane = 0; lane < warp.size(); ++lane) {
-          request.address[lane] = addresses[lane][access];
-        }
-        ++access;
-      }
-      sink(std::as_const(request));
     }
   }
 
