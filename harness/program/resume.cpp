@@ -157,20 +157,26 @@ ordered_json lost_row_json(const Row& row, double elapsed_seconds) {
 
 bool is_lost_row(const ordered_json& line) { return line.contains("lost"); }
 
+Row kept_row(const ordered_json& line, const std::vector<Instance>& instances, Platform& platform,
+             const BenchSettings& settings) {
+  Row row = row_of_json(line.at("row"));
+  const auto law = line.find("law");
+  if (law != line.end() && law->is_number()) {
+    row.law = [value = law->get<double>()](const Roofs&) { return value; };
+  } else if (law != line.end()) {
+    const auto instance = std::ranges::find(instances, row.name, &Instance::name);
+    if (instance != instances.end()) row.law = law_of_row(*instance, platform, settings);
+  }
+  return row;
+}
+
 KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instances,
                    Platform& platform, const BenchSettings& settings) {
   KeptRows kept;
   for (const ordered_json& line : journal.rows()) {
     try {
-      Row row = row_of_json(line.at("row"));
+      Row row = kept_row(line, instances, platform, settings);
       kept.elapsed_seconds = line.at("elapsed_seconds").get<double>();
-      const auto law = line.find("law");
-      if (law != line.end() && law->is_number()) {
-        row.law = [value = law->get<double>()](const Roofs&) { return value; };
-      } else if (law != line.end()) {
-        const auto instance = std::ranges::find(instances, row.name, &Instance::name);
-        if (instance != instances.end()) row.law = law_of_row(*instance, platform, settings);
-      }
       const std::pair key(row.name, row.repetition);
       kept.lost_last.reset();
       if (is_lost_row(line)) kept.lost_last = key;

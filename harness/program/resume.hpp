@@ -38,8 +38,11 @@ struct KeptRows {
   // The row that has ended the process before this one, if any has.
   std::optional<std::pair<std::string, int>> lost_last{};
 };
-// With their laws, for which bench functions are asked once more, up to what they run. UsageError:
-// a row that cannot be read.
+// A row as kept_row_json() has it. With its law, for which its bench function is asked once more,
+// up to what it runs. nlohmann::json::exception, std::exception: it is none.
+Row kept_row(const nlohmann::ordered_json& line, const std::vector<Instance>& instances,
+             Platform& platform, const BenchSettings& settings);
+// UsageError: a row that cannot be read.
 KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instances,
                    Platform& platform, const BenchSettings& settings);
 
