@@ -103,6 +103,9 @@ class Platform {
     throw UsageError("--engine=" + name + " needs the model device: add --device=model:NAME");
   }
 
+  // How many of the host's threads run blocks of kernels from now on. Only the model's do.
+  virtual void use_threads(unsigned) {}
+
   // What the device has said of the last fault that no error code can carry: which thread of which
   // kernel did what in which line. "" for nothing. Asked once, it is forgotten.
   virtual std::string take_diagnosis() { return {}; }

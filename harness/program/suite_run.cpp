@@ -63,6 +63,7 @@ SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Insta
 
 int SuiteRun::run() {
   begin_or_go_on();
+  start_helpers();
   announce();
   register_rows();
   run_all();
@@ -214,9 +215,8 @@ Row SuiteRun::new_row(const Instance& instance, int repetition) {
   double limit = row_limit_seconds();
   if (limit > 0 && !is_first_) limit += patience_of_others_seconds;
   watchdog_.begin(Watchdog::Seconds(limit), row_memory_bytes());
-  Row row = run_row(instance, platform_, options_.bench);
+  Row row = row_of_helper_or_own(instance, repetition);
   watchdog_.end();
-  row.repetition = repetition;
   if (repetition == 0) explanations_ = platform_.explanations();
   progress_.clear();
   if (predictions_) predictions_->complete(row);

@@ -20,6 +20,7 @@
 #include "harness/program/resume.hpp"
 #include "harness/program/roofs.hpp"
 #include "harness/program/row_table.hpp"
+#include "harness/system/helper_processes.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/watchdog.hpp"
 
@@ -40,7 +41,8 @@ class SuiteRun {
   int run();
 
  private:
-  static constexpr int signal_exit = 128;  // and the signal's number, as shells have it
+  using RowKey = std::pair<std::string, int>;  // its name and repetition
+  static constexpr int signal_exit = 128;      // and the signal's number, as shells have it
 
   void announce();
   void begin_or_go_on();
@@ -48,6 +50,9 @@ class SuiteRun {
   void run_once(const Instance& instance, int repetition, benchmark::State& state);
   const Row* take_row(const Instance& instance, int repetition);
   Row new_row(const Instance& instance, int repetition);
+  Row row_of_helper_or_own(const Instance& instance, int repetition);
+  void start_helpers();
+  std::optional<std::string> help_with(const RowKey& key);
   void keep(const Row& row);
   void print(const Row& row);
   void note_said(const Row& row);
@@ -56,7 +61,7 @@ class SuiteRun {
   bool changes_process_often() const;
   void note_broken(const Row& row);
   std::string why_not_again(const Instance& instance) const;
-  double row_memory_bytes() const;
+  double row_memory_bytes(unsigned processes = 1) const;
   [[noreturn]] static void end_at_once(int code);
   [[noreturn]] void hand_over_rest();
   void run_all();
@@ -94,7 +99,10 @@ class SuiteRun {
   bool interrupted_ = false;
   Journal* journal_;
   unsigned turn_;
-  KeptRows kept_;                       // of processes before this one
+  KeptRows kept_;  // of processes before this one
+  std::vector<RowKey> for_helpers_;
+  std::optional<HelperProcesses> helpers_;
+  bool is_helper_ = false;
   std::map<std::string, int> broken_;   // by concept and kernel: rows that broke their process
   const Instance* last_run_ = nullptr;  // by this process
   std::string device_lost_;             // why no further row is run; empty: nothing is the matter

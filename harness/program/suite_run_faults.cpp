@@ -64,11 +64,12 @@ double SuiteRun::row_limit_seconds() const {
          beyond(asked.watch_seconds, usual.watch_seconds);
 }
 
-double SuiteRun::row_memory_bytes() const {
+// `processes`: that run rows at the same time.
+double SuiteRun::row_memory_bytes(unsigned processes) const {
   if (options_.row_memory) return *options_.row_memory;
   static const double occupied = static_cast<double>(resident_bytes());
   static const std::optional<double> free = available_bytes();
-  return free ? occupied + usual_share_of_memory * *free : 0;
+  return free ? occupied + usual_share_of_memory * *free / processes : 0;
 }
 
 bool SuiteRun::changes_process_often() const {
@@ -106,6 +107,7 @@ void SuiteRun::lose_device(const std::string& reason) {
 // The watchdog's: the row that is running takes too long or too much, and whoever runs it will not
 // come back, nor would anything that waits for the device, destructors included.
 void SuiteRun::give_up(Watchdog::Over over) {
+  if (is_helper_) _exit(1);  // the row is run once more, by whom it concerns
   Row row = row_of(*running_);
   row.repetition = repetition_;
   row.outcome = Outcome::failed;

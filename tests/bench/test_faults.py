@@ -225,7 +225,7 @@ def test_without_a_file_the_rest_is_shown_too(format_: str) -> None:
         assert [row.get("error_kind") for row in rows] == ["crash", None, None, None]
 
 
-@pytest.mark.parametrize("isolation", ["concept", "row"])
+@pytest.mark.parametrize("isolation", ["fault", "concept", "row"])
 def test_results_do_not_depend_on_who_shares_a_process(isolation: str, tmp_path: Path) -> None:
     rows = "--benchmark_filter=^(bank_conflicts/strided/bytes:8|coalescing/records)/"
     files = []
@@ -235,6 +235,29 @@ def test_results_do_not_depend_on_who_shares_a_process(isolation: str, tmp_path:
         done = run(MODEL, rows, "--suite=quick", f"--isolate={how}", f"--benchmark_out={files[-1]}")
         assert done.returncode == 0, done.stderr
     assert content(files[1]) == content(files[0])
+
+
+def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path) -> None:
+    """Rows are run beside one another; who loses a helper does the rest alone."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < 2:
+        pytest.skip("one core: there are no helpers")
+    rows = "--benchmark_filter=^(bank_conflicts/strided|coalescing/records)/"
+    alone, helped = tmp_path / "alone.json", tmp_path / "helped.json"
+    assert run(MODEL, rows, "--isolate=none", f"--benchmark_out={alone}").returncode == 0
+    command = ["taskset", "-c", ",".join(map(str, cores)), str(BUILD / "gpubench")]
+    command += [MODEL, rows, f"--benchmark_out={helped}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while "bank_conflicts" not in process.stdout.readline():
+            pass
+        [child] = children_of(process.pid)
+        helpers = children_of(child)
+        assert len(helpers) == 2
+        os.kill(helpers[0], signal.SIGKILL)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert content(helped) == content(alone)
 
 
 def test_a_row_that_crashes_a_lone_process_is_not_started_again(tmp_path: Path) -> None:

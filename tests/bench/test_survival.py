@@ -74,7 +74,11 @@ def ended_by(
         begun = [process.stdout.readline() for _ in range(heading + rows if rows else 0)]
         time.sleep(delay)
         process.send_signal(sent)
-        printed, errors = process.communicate(timeout=60)
+        # Not communicate(), which passes over what readline() has read ahead.
+        printed = process.stdout.read()
+        assert process.stderr is not None
+        errors = process.stderr.read()
+        process.wait(timeout=60)
     return subprocess.CompletedProcess(
         command, process.returncode, "".join(begun) + printed, errors
     )

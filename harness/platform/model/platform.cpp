@@ -90,6 +90,7 @@ class ModelPlatform final : public Platform {
   Observation observe(RowAccess access) const override;
   std::vector<Launched> launches() const override;
   void use_engine(const std::string& name) override;
+  void use_threads(unsigned threads) override { emulator_.use_threads(threads); }
   std::string take_diagnosis() override { return model::current_runtime()->take_diagnostic(); }
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }

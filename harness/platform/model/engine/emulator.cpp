@@ -42,6 +42,11 @@ void Emulator::use_engine(const MakeEngine& make) {
   measured_.clear();
 }
 
+void Emulator::use_threads(unsigned threads) {
+  settings_.threads = threads;
+  use_engine(MakeEngine(make_engine_));
+}
+
 Emulator::~Emulator() { limit_host_memory({}); }
 
 void Emulator::set_execution(Execution execution) {
@@ -98,9 +103,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault&
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
   std::vector<std::uint64_t> chosen = sample_.choose(grid_blocks, affordable);
   std::erase(chosen, last);
-  // No block finds an earlier one's values in its static shared memory.
-  const std::vector<std::size_t> variables = workers_[0]->engine().written_variables();
-  for (const auto& worker : workers_) worker->engine().poison(variables);
+  if (grid_blocks > 1) {  // no block finds an earlier one's values in its static shared memory
+    const std::vector<std::size_t> variables = workers_[0]->engine().written_variables();
+    for (const auto& worker : workers_) worker->engine().poison(variables);
+  }
   run.run(chosen, Watch::counts);
   // Those compared that were not chosen: they run, and are not counted.
   std::vector<std::uint64_t> beside;

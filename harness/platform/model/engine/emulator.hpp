@@ -55,6 +55,7 @@ class Emulator final : public KernelExecutor {
 
   // What runs blocks from now on; otherwise the source as the host's compiler made it.
   void use_engine(const MakeEngine& make);
+  void use_threads(unsigned threads);  // of the host, from now on; 0: all cores
 
   void set_execution(Execution execution);
   // Why the host's memory did not do for a launch since the last call of forget_runs(), or "".

@@ -1,0 +1,87 @@
+// Copies of this process that do pieces of work.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "harness/system/helper_processes.hpp"
+
+namespace gpubench {
+namespace {
+
+using testing::Optional;
+
+// A helper's own word, of its begin().
+std::string begun = "not begun";
+
+HelperProcesses::Work work(std::function<std::optional<std::string>(std::size_t)> piece) {
+  return {[] { begun = "begun"; }, std::move(piece)};
+}
+
+TEST(HelperProcesses, DoEveryPieceInProcessesOfTheirOwn) {
+  const pid_t caller = getpid();
+  HelperProcesses helpers(3, 20, work([caller](std::size_t piece) {
+                            usleep(piece % 3 == 0 ? 3000 : 0);  // so that they end out of order
+                            return begun + " " + std::to_string(piece) + " " +
+                                   std::to_string(getpid() == caller) +
+                                   std::string(piece * 10'000, '.');
+                          }));
+  for (std::size_t piece = 0; piece < 20; ++piece) {
+    EXPECT_THAT(helpers.take(piece), Optional("begun " + std::to_string(piece) + " 0" +
+                                              std::string(piece * 10'000, '.')));
+  }
+  EXPECT_EQ(begun, "not begun");  // here
+}
+
+TEST(HelperProcesses, GiveWhatWasDoneInAnyOrderAsked) {
+  HelperProcesses helpers(2, 6, work([](std::size_t piece) { return std::to_string(piece); }));
+  for (const std::size_t piece : {5, 0, 3, 1, 4, 2}) {
+    EXPECT_THAT(helpers.take(piece), Optional(std::to_string(piece)));
+  }
+}
+
+// Whoever dies, and whoever says that it is no good any more: what is left is the caller's.
+TEST(HelperProcesses, LeaveTheRestToTheCallerOnceOneHasEnded) {
+  const auto dies = [](std::size_t piece) -> std::optional<std::string> {
+    if (piece == 2) raise(SIGKILL);
+    return std::to_string(piece);
+  };
+  const auto gives_up = [](std::size_t piece) -> std::optional<std::string> {
+    if (piece == 2) return std::nullopt;
+    return std::to_string(piece);
+  };
+  for (const auto& piece : {work(dies), work(gives_up)}) {
+    HelperProcesses helpers(1, 5, piece);
+    EXPECT_THAT(helpers.take(0), Optional(std::string("0")));
+    EXPECT_THAT(helpers.take(1), Optional(std::string("1")));
+    EXPECT_EQ(helpers.take(2), std::nullopt);
+    EXPECT_EQ(helpers.take(3), std::nullopt);
+  }
+}
+
+TEST(HelperProcesses, AreGoneWithTheirOwner) {
+  pid_t helper = 0;
+  {
+    HelperProcesses helpers(1, 1, work([](std::size_t) { return std::to_string(getpid()); }));
+    helper = std::stoi(helpers.take(0).value());
+    EXPECT_EQ(kill(helper, 0), 0);
+  }
+  EXPECT_EQ(kill(helper, 0), -1);
+}
+
+// The request to end is for the process that they work for.
+TEST(HelperProcesses, GoOnWhenTheirGroupIsAskedToEnd) {
+  HelperProcesses helpers(1, 1, work([](std::size_t) {
+                            for (const int signal : {SIGINT, SIGTERM, SIGHUP}) raise(signal);
+                            return std::string("still here");
+                          }));
+  EXPECT_THAT(helpers.take(0), Optional(std::string("still here")));
+}
+
+}  // namespace
+}  // namespace gpubench
