@@ -8,7 +8,7 @@ from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, grades_o
 from gpubench_reports.pages.html.facts import Change, Facts
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import card, row_name, show_rows
-from gpubench_reports.pages.html.roofs_card import Reached, roofs_reached
+from gpubench_reports.pages.html.roofs_card import Reached, roofs_reached, short_of
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
 from gpubench_reports.rules.verdicts.rulebook import wall_means
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, FINE, GRADES, LOW, UNGRADED, worst
@@ -64,12 +64,15 @@ def _good_card(facts: Facts) -> Markup:
         look = "doubt" if len(off) <= _FEW_LOW * len(verdicts) else "bad"
     words = grades
     if short:
-        words = f"{short[0].title} is at {short[0].share * 100:.0f} % of {short[0].of}"
-    parts = [_show_what_is_off(facts, grades if short else "")]
+        words = short_of(short)
+    fine = "Every roof is as expected" if reached and off and not short else ""
+    parts = [_show_what_is_off(facts, grades if short else fine)]
     lost = next((one for one in worst(verdicts.values()) if one.grade == LOW), None)
     if lost:
         share = f" at {lost.share * 100:.3g} % of {lost.yardstick}"
-        parts.append(tag("p", tag("strong", "Worst: "), row_name(lost.name), share))
+        parts.append(
+            tag("p", tag("strong", "Worst for its tolerance: "), row_name(lost.name), share)
+        )
     roofs = [_reached(one) for one in reached[:_MOST_ROOFS]]
     parts.append(tag("table", tag("tbody", roofs), class_="bars") if roofs else None)
     mark = {"good": "✓ ", "bad": "✗ "}.get(look, "")
@@ -78,7 +81,7 @@ def _good_card(facts: Facts) -> Markup:
 
 
 def _show_what_is_off(facts: Facts, words: str) -> Markup | None:
-    """The grades in words, where the headline has not said them, and links to their rows."""
+    """What the headline has not said, and links to the rows that are not as expected."""
     counts = Counter(verdict.grade for verdict in facts.verdicts.values())
     counts["failed"] = int((facts.result.rows["status"] == "failed").sum())
     shown = [g for g in ("failed", *GRADES) if counts[g] and g not in (EXPECTED, UNGRADED)]
@@ -161,8 +164,11 @@ def _changed_card(change: Change) -> Markup:
     said = [*comparison.warnings, "; ".join(other_versions(comparison.a, comparison.b))]
     unlike = [tag("p", words, class_="small") for words in said if words]
     words, name = counted(comparison)
+    is_later = comparison.a.context.date > comparison.b.context.date
     return card(
-        f"What changed since {comparison.a.path.name}?",
+        f"What is different from {comparison.a.path.name}, which is the later run?"
+        if is_later
+        else f"What changed since {comparison.a.path.name}?",
         tag("p", words, class_=f"state {look}"),
         tag("p", tag("strong", "Most: "), row_name(name)) if name else None,
         *unlike,
@@ -184,24 +190,11 @@ def _moved(one: Moved) -> Markup:
 
 
 def _nothing_to_compare(facts: Facts) -> Markup:
-    """That no other run was given, and how far the prediction is off where there is one."""
-    parts = []
-    for change in facts.changes:
-        speeds = change.comparison.rows["ratio"]
-        low, middle, high = (signed(speeds.quantile(q)) for q in (0.25, 0.5, 0.75))
-        parts.append(
-            tag(
-                "p",
-                f"Compared with the model's prediction, the median row's speed is {middle}; "
-                f"half of the rows are between {low} and {high}.",
-            )
-        )
     name = facts.result.path.name
     command = tag("code", f"gpubench-report html {name} EARLIER.json")
     return card(
         "What changed?",
         tag("p", "no earlier run to compare with", class_="state"),
-        *parts,
         tag("p", "To compare with an earlier run: ", command, class_="small"),
         look="answer",
     )

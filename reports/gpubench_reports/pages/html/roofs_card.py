@@ -1,6 +1,6 @@
 """The roofs: the card of all, and the few that the first screen tells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpubench_reports.charts import style
@@ -52,6 +52,15 @@ def roofs_reached(result: ResultFile) -> list[Reached]:
     return [one for *_, one in found]
 
 
+def short_of(low: Sequence[Reached]) -> str:
+    """How far roofs that are low are from what is expected: "dram is at 84 % of expected"."""
+    shares = sorted(round(one.share * 100) for one in low)
+    titles = [one.title for one in low]
+    names = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(low) > 1 else titles)
+    span = f"{shares[0]} to {shares[-1]}" if shares[0] < shares[-1] else str(shares[0])
+    return f"{names} {'are' if len(low) > 1 else 'is'} at {span} % of {low[0].of}"
+
+
 def roofs_card(result: ResultFile) -> Markup:
     """Every roof once: as this run has it, as the device file has it, and how the two compare."""
     context = result.context
@@ -87,7 +96,7 @@ def roofs_card(result: ResultFile) -> Markup:
         )
     if not lines:
         return card("Its roofs", tag("p", "The file states no roof."))
-    titles = ("roof", context.verb, "device file", "reached")
+    titles = ("roof", context.verb, "device file", "of device file")
     head = tag(
         "tr",
         [
