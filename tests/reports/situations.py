@@ -56,13 +56,13 @@ _LAUNCHES_ARE_SLOW = "launches and the host's calls take 1.10 times as long"
 
 SITUATIONS = {
     "healthy": Situation(
-        ("✓ healthy", "393 of 399 rows as expected, 6 low"),
-        ("healthy: ",),
+        ("✓ healthy", "✓ yes: 393 of 399 rows as expected, 6 low"),
+        ("healthy (",),
     ),
     "slow-memory": _of(
         "device memory at 80 %",
         "device memory is slow: rows that it limits take 1.21 times as long",
-        "✗ dram is at 84 % of expected",
+        "✗ no: dram is at 84 % of expected",
     ),
     "throttled": _of(
         "throttled", "the SMs' clock is low", "the driver held the clock back in 100% of the rows"
@@ -70,21 +70,21 @@ SITUATIONS = {
     "half-of-l2": _of("half of L2", "L2 holds less than it should"),
     "pcie-x8": _of("PCIe x8", "PCIe takes 1.95 times as long in both directions", "30 low"),
     "one-gpu-of-eight": _of(
-        "one bad GPU of eight", "one GPU of several is slow: rows with GPU 5 take", "20 low"
+        "one bad GPU of eight", "GPU 5 or its links are slow: rows with it take", "20 low"
     ),
     "after-a-driver-update": Situation(
         ("✓ healthy", *_AFTER_THE_UPDATE, f"Probably: {_LAUNCHES_ARE_SLOW}"),
-        ("B  healthy: ", *_AFTER_THE_UPDATE, f"probably: {_LAUNCHES_ARE_SLOW}"),
+        ("B  healthy (", *_AFTER_THE_UPDATE, f"probably: {_LAUNCHES_ARE_SLOW}"),
         seed=3,
         since="launch-slow",
     ),
     "noisy-neighbour": _of(
-        "noisy neighbour", "the samples of many rows do not agree", "another process on the GPU"
+        "noisy neighbour", "something else ran on the GPU or the host", "another process on the GPU"
     ),
     "spills": _of("spills", "kernels that spill registers take 2.21 times as long"),
     "no-optimisation": _of(
         "no optimisation",
-        "kernels that were compiled here take 3.68 times as long",
+        "gpubench's own kernels take 3.68 times as long",
         "compiled with -O0 -g",
     ),
 }

@@ -102,6 +102,6 @@ def test_the_first_lines_of_the_table_say_it(
     assert main(["table", str(result.path)]) == 0
     health, fault, look, also = capsys.readouterr().out.splitlines()[1:5]
     assert health.strip() == "NOT HEALTHY"
-    assert fault.startswith("probably: one GPU of several is slow: rows with GPU 5 take")
+    assert fault.startswith("probably: GPU 5 or its links are slow: rows with it take")
     assert look.startswith("look at:  that GPU")
     assert also.startswith("also:     3 rows did not converge")

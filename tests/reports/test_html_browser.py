@@ -58,7 +58,8 @@ def test_the_page_opens_without_a_complaint_or_a_request(browser, address):
 def test_the_first_screen_holds_the_summary(browser, address):
     browser.resize(1400, 900)
     browser.open(address)
-    for title in ("Is it healthy?", "Is it good?", "What binds it?", "Worst rows", "Its roofs"):
+    titles = ("Is this run healthy?", "Is it good?", "What binds it?", "Worst rows", "Its roofs")
+    for title in titles:
         place = browser.evaluate(
             f"Array.from(document.querySelectorAll('h3')).find(h => h.textContent === '{title}')"
             ".getBoundingClientRect().bottom"
@@ -108,7 +109,7 @@ def test_one_column_has_the_answers_before_the_details_of_the_run(browser, addre
         ".map(p => p[1])"
     )
     assert places == [
-        "Is it healthy?",
+        "Is this run healthy?",
         "Is it good?",
         "What binds it?",
         "What changed since before.json?",

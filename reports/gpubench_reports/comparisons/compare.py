@@ -210,6 +210,12 @@ def other_versions(a: ResultFile, b: ResultFile) -> list[str]:
     return [f"{what} {now}, was {was}" for what, was, now in pairs if was and now and was != now]
 
 
+def look_first(a: ResultFile, b: ResultFile) -> str:
+    """The beginning of a list of what may have made B slow: what is known to be otherwise."""
+    kinds = [words.split(",")[0].rsplit(" ", 1)[0] for words in other_versions(a, b)]
+    return f"first what differs between the runs ({', '.join(kinds)}), then " if kinds else ""
+
+
 def _only(here: ResultFile, there: ResultFile) -> list[tuple[str, str]]:
     status = {
         name: (state, why)

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from gpubench_reports.comparisons.compare import counted, other_versions, signed
+from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
 from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, grades_of, walls_of
 from gpubench_reports.pages.html.facts import Change, Facts
 from gpubench_reports.pages.html.markup import Markup, tag
@@ -33,7 +33,7 @@ def _health_card(facts: Facts) -> Markup:
     look = _OTHER[found.well]
     seen = tag("ul", [tag("li", sentence) for sentence in found.sentences], class_="plain small")
     return card(
-        "Is it healthy?",
+        "Is this run healthy?",
         tag("p", word, class_=f"state {look}"),
         *_told(found.fault),
         seen if found.sentences else None,
@@ -41,12 +41,13 @@ def _health_card(facts: Facts) -> Markup:
     )
 
 
-def _told(fault: Diagnosis | None) -> list[Markup]:
+def _told(fault: Diagnosis | None, first: str = "") -> list[Markup]:
+    """A fault, and where to look: `first` at what is known to be otherwise."""
     if fault is None:
         return []
     return [
         tag("p", tag("strong", "Probably: "), f"{fault.sentence}."),
-        tag("p", tag("strong", "Look at: "), f"{fault.look}.", class_="small"),
+        tag("p", tag("strong", "Look at: "), f"{first}{fault.look}.", class_="small"),
     ]
 
 
@@ -56,17 +57,24 @@ def _good_card(facts: Facts) -> Markup:
     failed = int((facts.result.rows["status"] == "failed").sum())
     short = [one for one in reached if one.is_low]
     grades = grades_of(verdicts)
-    look = "bad" if off or failed or short else "good"
+    few = len(off) <= _FEW_LOW * len(verdicts) and not facts.health.fault
+    roofs_fine = "Memory, caches and arithmetic are as expected. " if reached else ""
     if facts.result.context.modelled and not failed:
-        look = "doubt"
-        grades += ": model against law, nothing was measured"
-    elif look == "bad" and not facts.health.fault and not short and not failed:
-        look = "doubt" if len(off) <= _FEW_LOW * len(verdicts) else "bad"
-    words = grades
-    if short:
-        words = short_of(short)
-    fine = "Every roof is as expected" if reached and off and not short else ""
-    parts = [_show_what_is_off(facts, grades if short else fine)]
+        look, words, more = "doubt", f"{grades}: model against law, nothing was measured", ""
+    elif short:
+        look, words, more = "bad", f"no: {short_of(short)}", f"{grades}. "
+    elif failed:
+        look, words, more = "bad", f"no: {grades}", ""
+    elif all(verdict.grade == UNGRADED for verdict in verdicts.values()):
+        look, words, more = "doubt", grades, ""
+    elif not off:
+        look, words, more = "good", f"yes: {grades}", ""
+    elif few:
+        look, words = "good", f"yes: {grades}"
+        more = f"{roofs_fine}A healthy run may have so few low rows by chance. "
+    else:
+        look, words, more = "doubt", f"partly: {grades}", roofs_fine
+    parts = [_show_what_is_off(facts, more)]
     lost = next((one for one in worst(verdicts.values()) if one.grade == LOW), None)
     if lost:
         share = f" at {lost.share * 100:.3g} % of {lost.yardstick}"
@@ -88,8 +96,8 @@ def _show_what_is_off(facts: Facts, words: str) -> Markup | None:
     links = [show_rows(f"{counts[grade]} {grade}", "grade", grade) for grade in shown]
     parted = [part for link in links for part in (", ", link)][1:]
     if not links:
-        return tag("p", f"{words}.", class_="small") if words else None
-    return tag("p", f"{words}. " if words else None, "Show ", *parted, ".", class_="small")
+        return tag("p", words, class_="small") if words else None
+    return tag("p", words or None, "Show ", *parted, ".", class_="small")
 
 
 def _reached(one: Reached) -> Markup:
@@ -150,7 +158,7 @@ def _changed_card(change: Change) -> Markup:
     moved = concepts_moved(comparison)
     slower = any(one.slower for one in moved)
     look = "bad" if slower else "good"
-    parts = _told(next(iter(change.why), None))
+    parts = _told(next(iter(change.why), None), look_first(comparison.a, comparison.b))
     if moved:
         head = tag(
             "tr", [tag("th", t, scope="col") for t in ("concept", "changed", "typically", "most")]

@@ -13,6 +13,7 @@ from gpubench_reports.results.context import Roof
 from gpubench_reports.results.reader import ResultFile
 
 _FIRST_ROOFS = ("dram", "l2", "fp32", "tensor_bf16")  # as far as the file has them
+_MOST_NAMED = 3
 _ROOF_LOW = 0.9  # of the expected roof: less is worth a colour
 
 
@@ -47,16 +48,19 @@ def roofs_reached(result: ResultFile) -> list[Reached]:
         value = si(pair.found.value, pair.unit)
         one = Reached(pair.title, value, pair.found.value / expected.value, of)
         if pair.name in _FIRST_ROOFS or one.is_low:
-            found.append((pair.name not in _FIRST_ROOFS, one.share, one))
-    found.sort(key=lambda entry: entry[:2])
+            found.append((pair.name, one.share, one))
+    places = {name: place for place, name in enumerate(_FIRST_ROOFS)}
+    found.sort(key=lambda entry: (places.get(entry[0], len(places)), entry[1]))
     return [one for *_, one in found]
 
 
 def short_of(low: Sequence[Reached]) -> str:
     """How far roofs that are low are from what is expected: "dram is at 84 % of expected"."""
     shares = sorted(round(one.share * 100) for one in low)
-    titles = [one.title for one in low]
-    names = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(low) > 1 else titles)
+    titles = [one.title for one in low[:_MOST_NAMED]]
+    if len(low) > _MOST_NAMED:
+        titles.append(f"{len(low) - _MOST_NAMED} more")
+    names = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
     span = f"{shares[0]} to {shares[-1]}" if shares[0] < shares[-1] else str(shares[0])
     return f"{names} {'are' if len(low) > 1 else 'is'} at {span} % of {low[0].of}"
 

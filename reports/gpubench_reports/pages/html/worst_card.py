@@ -26,7 +26,8 @@ def worst_card(facts: Facts) -> Markup:
     found = worst(verdicts.values(), _WORST - len(entries))
     if any(verdict.grade != EXPECTED for verdict in found):
         found = [verdict for verdict in found if verdict.grade != EXPECTED]
-    entries += [_told(result, verdict) for verdict in found]
+    is_faulty = facts.health.fault is not None
+    entries += [_told(result, verdict, is_faulty) for verdict in found]
     if not entries:
         words = "No row was graded: the file has neither laws, nor predictions, nor roofs."
         return card(title, tag("p", words))
@@ -45,7 +46,7 @@ def worst_card(facts: Facts) -> Markup:
     return card(title, tag("p", "All graded rows are as expected."), folded)
 
 
-def _told(result: ResultFile, verdict: Verdict) -> Markup:
+def _told(result: ResultFile, verdict: Verdict, is_faulty: bool) -> Markup:
     """One row of the worst: how far it is from what it should reach, why, and what to do."""
     row = result.ok[result.ok["name"] == verdict.name].iloc[0]
     parts = [
@@ -61,7 +62,8 @@ def _told(result: ResultFile, verdict: Verdict) -> Markup:
         if verdict.means:
             parts.append(tag("p", tag("strong", "What binds it: "), f"{verdict.means}."))
         return tag("li", *parts)
-    parts.append(tag("p", tag("strong", "Why: "), f"{verdict.why}."))
+    explained = " (Probably what is said above.)" if is_faulty and not verdict.causes else ""
+    parts.append(tag("p", tag("strong", "Why: "), f"{verdict.why}.{explained}"))
     if verdict.next_steps:
         parts.append(tag("p", tag("strong", "Next: "), f"{'; '.join(verdict.next_steps)}."))
     if verdict.no_help:

@@ -13,6 +13,7 @@ from gpubench_reports.comparisons.compare import (
     Comparison,
     changed,
     counted,
+    look_first,
     other_versions,
     signed,
 )
@@ -88,7 +89,7 @@ def _print_why(console: Console, comparison: Comparison) -> None:
             console.print(Text(f"B  {fault_lines(state.fault)[0]}"))
     console.print(bold(": ".join(filter(None, counted(comparison)))))
     if since:
-        probably, look = fault_lines(since)
+        probably, look = fault_lines(since, look_first(comparison.a, comparison.b))
         console.print(bold(probably))
         console.print(Text(look))
 

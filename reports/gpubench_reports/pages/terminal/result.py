@@ -61,12 +61,12 @@ def observed_health(result: ResultFile) -> Health | None:
 def health_line(state: Health) -> str:
     """Whether the device is healthy, and what was seen unless a fault comes first."""
     word = {True: "healthy", False: "NOT HEALTHY", None: "health not observed"}[state.well]
-    return word if state.fault else f"{word}: {_seen(state)}"
+    return word if state.fault else f"{word} ({_seen(state)})"
 
 
-def fault_lines(fault: Diagnosis) -> tuple[str, str]:
-    """What the fault is, and where to look."""
-    return f"probably: {fault.sentence}", f"look at:  {fault.look}"
+def fault_lines(fault: Diagnosis, first: str = "") -> tuple[str, str]:
+    """What the fault is, and where to look: `first` at what is known to be otherwise."""
+    return f"probably: {fault.sentence}", f"look at:  {first}{fault.look}"
 
 
 def _seen(state: Health) -> str:
