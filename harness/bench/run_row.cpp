@@ -26,7 +26,7 @@ Law law_of_row(const Instance& instance, Platform& platform, const BenchSettings
 }
 
 Row run_row(const Instance& instance, Platform& platform, const BenchSettings& settings) {
-  static_cast<void>(platform.take_diagnosis());  // of what came before
+  platform.begin_row();
   Bench bench(instance, platform, settings);
   Row row;
   const auto fail_as = [&](const char* kind, const std::string& reason) {

@@ -106,6 +106,9 @@ class Platform {
   // How many of the host's threads run blocks of kernels from now on. Only the model's do.
   virtual void use_threads(unsigned) {}
 
+  // What came before is of no account any more.
+  virtual void begin_row() { static_cast<void>(take_diagnosis()); }
+
   // What the device has said of the last fault that no error code can carry: which thread of which
   // kernel did what in which line. "" for nothing. Asked once, it is forgotten.
   virtual std::string take_diagnosis() { return {}; }

@@ -91,6 +91,11 @@ class ModelPlatform final : public Platform {
   std::vector<Launched> launches() const override;
   void use_engine(const std::string& name) override;
   void use_threads(unsigned threads) override { emulator_.use_threads(threads); }
+  void begin_row() override {
+    static_cast<void>(take_diagnosis());
+    model::current_runtime()->restart_clock();
+    emulator_.forget_past();
+  }
   std::string take_diagnosis() override { return model::current_runtime()->take_diagnostic(); }
   void set_explaining(bool explaining) override { emulator_.set_explaining(explaining); }
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }

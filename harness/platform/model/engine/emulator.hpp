@@ -69,6 +69,12 @@ class Emulator final : public KernelExecutor {
   };
   // The launches since the last call of forget_runs(), in order.
   const std::vector<Run>& runs() const { return runs_; }
+  // What kernels take that were not run since, and what the caches hold.
+  void forget_past() {
+    measured_.clear();
+    l2_traffic_.clear();
+    last_use_.clear();
+  }
   void forget_runs() {
     runs_.clear();
     explanations_.clear();

@@ -57,6 +57,23 @@ void Runtime::clear_records() {
   host_records_.clear();
 }
 
+void Runtime::restart_clock() {
+  const std::lock_guard lock(mutex_);
+  const auto is_done = [](const CUstream_st& stream) {
+    return stream.last == nullptr || stream.last->finished;
+  };
+  const bool are_done =
+      std::ranges::all_of(legacy_, is_done) &&
+      std::ranges::all_of(streams_, [&](const auto& stream) { return is_done(*stream.second); });
+  if (pace_ || !timeline_.idle() || !are_done || !events_.empty() || !captures_.empty()) return;
+  timeline_.order().host_learns_all();
+  for (CUstream_st& stream : legacy_) stream.last.reset();
+  for (const auto& [handle, stream] : streams_) stream->last.reset();
+  timeline_.restart();
+  host_records_.clear();
+  host_now_ = 0;
+}
+
 std::string Runtime::last_diagnostic() const {
   const std::lock_guard lock(mutex_);
   return last_diagnostic_;

@@ -155,6 +155,9 @@ class Runtime {
   // The calls that took the host time, in order; the newest, Timeline::max_records at most.
   std::vector<HostRecord> host_records() const;
   void clear_records();
+  // Time begins anew, so that no rounding of what follows depends on what came before. Not where
+  // something is queued for ever, or somebody still has an event.
+  void restart_clock();
   std::string last_diagnostic() const;  // the line of the latest fault or deadlock, or ""
   std::string take_diagnostic();        // the same, and it is forgotten
   std::string endless_kernel() const;   // that was seen to run for ever (planted), or ""

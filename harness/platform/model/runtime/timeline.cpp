@@ -235,6 +235,13 @@ void Timeline::finish(const OperationPtr& operation, double start, double second
   operation->work = {};  // lets go of what the effect held
 }
 
+void Timeline::restart() {
+  last_end_ = now_ = 0;
+  last_in_queue_.clear();
+  running_.clear();
+  records_.clear();
+}
+
 OperationPtr Timeline::blocked() const {
   for (const OperationPtr& operation : ready_) {
     if (operation->work.condition && !operation->work.condition()) return operation;

@@ -121,6 +121,9 @@ class Timeline {
   // Nothing that could still be observed happens before `time`.
   void reach(double time) { now_ = std::max(now_, time); }
 
+  // Time begins anew. Nothing may be queued, and nobody may look at what was carried out before.
+  void restart();
+
   double now() const { return now_; }  // of what is carried out: its start
   // Nothing is queued any more.
   bool idle() const { return ready_.empty() && endless_ == nullptr; }
