@@ -57,7 +57,7 @@ _LAUNCHES_ARE_SLOW = "launches and the host's calls take 1.10 times as long"
 SITUATIONS = {
     "healthy": Situation(
         ("✓ healthy", "✓ yes: 393 of 399 rows as expected, 6 low"),
-        ("healthy (",),
+        ("healthy (", "good?     yes: 393 of 399 rows as expected"),
     ),
     "slow-memory": _of(
         "device memory at 80 %",

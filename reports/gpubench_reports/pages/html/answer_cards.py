@@ -4,17 +4,16 @@ import math
 from collections import Counter
 
 from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
-from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, grades_of, walls_of
+from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, walls_of
+from gpubench_reports.pages.goodness import Reached, goodness, roofs_reached
 from gpubench_reports.pages.html.facts import Change, Facts
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import card, row_name, show_rows
-from gpubench_reports.pages.html.roofs_card import Reached, roofs_reached, short_of
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
 from gpubench_reports.rules.verdicts.rulebook import wall_means
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, FINE, GRADES, LOW, UNGRADED, worst
+from gpubench_reports.rules.verdicts.verdict import EXPECTED, GRADES, LOW, UNGRADED, worst
 
 _MOST_ROOFS, _MOST_LABELS, _MOST_MOVED = 6, 4, 4  # lines of a card
-_FEW_LOW = 0.02  # of the rows: so many may be low where nothing else speaks of a fault
 _OTHER = {True: "good", False: "bad", None: "doubt"}
 
 
@@ -53,28 +52,8 @@ def _told(fault: Diagnosis | None, first: str = "") -> list[Markup]:
 
 def _good_card(facts: Facts) -> Markup:
     verdicts, reached = facts.verdicts, roofs_reached(facts.result)
-    off = [verdict for verdict in verdicts.values() if verdict.grade not in FINE]
-    failed = int((facts.result.rows["status"] == "failed").sum())
-    short = [one for one in reached if one.is_low]
-    grades = grades_of(verdicts)
-    few = len(off) <= _FEW_LOW * len(verdicts) and not facts.health.fault
-    roofs_fine = "Memory, caches and arithmetic are as expected. " if reached else ""
-    if facts.result.context.modelled and not failed:
-        look, words, more = "doubt", f"{grades}: model against law, nothing was measured", ""
-    elif short:
-        look, words, more = "bad", f"no: {short_of(short)}", f"{grades}. "
-    elif failed:
-        look, words, more = "bad", f"no: {grades}", ""
-    elif all(verdict.grade == UNGRADED for verdict in verdicts.values()):
-        look, words, more = "doubt", grades, ""
-    elif not off:
-        look, words, more = "good", f"yes: {grades}", ""
-    elif few:
-        look, words = "good", f"yes: {grades}"
-        more = f"{roofs_fine}A healthy run may have so few low rows by chance. "
-    else:
-        look, words, more = "doubt", f"partly: {grades}", roofs_fine
-    parts = [_show_what_is_off(facts, more)]
+    found = goodness(facts.result, verdicts, facts.health, reached)
+    parts = [_show_what_is_off(facts, found.more)]
     lost = next((one for one in worst(verdicts.values()) if one.grade == LOW), None)
     if lost:
         share = f" at {lost.share * 100:.3g} % of {lost.yardstick}"
@@ -83,9 +62,9 @@ def _good_card(facts: Facts) -> Markup:
         )
     roofs = [_reached(one) for one in reached[:_MOST_ROOFS]]
     parts.append(tag("table", tag("tbody", roofs), class_="bars") if roofs else None)
-    mark = {"good": "✓ ", "bad": "✗ "}.get(look, "")
-    state = tag("p", f"{mark}{words}", class_=f"state {look}")
-    return card("Is it good?", state, *parts, look=f"answer {look}")
+    mark = {"good": "✓ ", "bad": "✗ "}.get(found.look, "")
+    state = tag("p", f"{mark}{found.words}", class_=f"state {found.look}")
+    return card("Is it good?", state, *parts, look=f"answer {found.look}")
 
 
 def _show_what_is_off(facts: Facts, words: str) -> Markup | None:
@@ -97,7 +76,7 @@ def _show_what_is_off(facts: Facts, words: str) -> Markup | None:
     parted = [part for link in links for part in (", ", link)][1:]
     if not links:
         return tag("p", words, class_="small") if words else None
-    return tag("p", words or None, "Show ", *parted, ".", class_="small")
+    return tag("p", f"{words} " if words else None, "Show ", *parted, ".", class_="small")
 
 
 def _reached(one: Reached) -> Markup:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import pandas as pd
 from rich.text import Text
 
-from gpubench_reports.pages.answers import binds, grades_of, walls_of
+from gpubench_reports.pages.answers import binds, walls_of
 from gpubench_reports.pages.columns import NONE, columns_of
+from gpubench_reports.pages.goodness import goodness, roofs_reached
 from gpubench_reports.pages.terminal.console import (
     Sheet,
     bold,
@@ -81,7 +82,8 @@ def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
         if state.fault:
             lines += [*fault_lines(state.fault), f"also:     {_seen(state)}"]
     if verdicts:
-        lines.append(grades_of(verdicts))
+        found = goodness(result, verdicts, state or health(result), roofs_reached(result))
+        lines.append(" ".join(filter(None, (f"good?     {found.words}.", found.more))))
     off = [verdict for verdict in worst(verdicts.values(), 3) if verdict.grade not in FINE]
     for n, verdict in enumerate(off):
         lines.append(f"{'worst: ' if n == 0 else '       '}{verdict.name}: {verdict.sentence}")
