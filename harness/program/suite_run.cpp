@@ -25,9 +25,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Of several processes, the one that writes is not to be ended before it has.
-constexpr double patience_of_others_seconds = 30;
-
 // Google Benchmark runs, repeats and aggregates; what is printed and written is ours.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
@@ -212,11 +209,7 @@ Row SuiteRun::new_row(const Instance& instance, int repetition) {
   running_ = &instance;
   repetition_ = repetition;
   if (journal_ != nullptr) journal_->note_started(instance.name, repetition);
-  double limit = row_limit_seconds();
-  if (limit > 0 && !is_first_) limit += patience_of_others_seconds;
-  watchdog_.begin(Watchdog::Seconds(limit), row_memory_bytes());
   Row row = row_of_helper_or_own(instance, repetition);
-  watchdog_.end();
   if (repetition == 0) explanations_ = platform_.explanations();
   progress_.clear();
   if (predictions_) predictions_->complete(row);

@@ -102,7 +102,7 @@ class SuiteRun {
   KeptRows kept_;  // of processes before this one
   std::vector<RowKey> for_helpers_;
   std::optional<HelperProcesses> helpers_;
-  bool is_helper_ = false;
+  unsigned helpers_beside_ = 0;         // in a helper: of how many it is one
   std::map<std::string, int> broken_;   // by concept and kernel: rows that broke their process
   const Instance* last_run_ = nullptr;  // by this process
   std::string device_lost_;             // why no further row is run; empty: nothing is the matter

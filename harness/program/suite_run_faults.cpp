@@ -107,7 +107,7 @@ void SuiteRun::lose_device(const std::string& reason) {
 // The watchdog's: the row that is running takes too long or too much, and whoever runs it will not
 // come back, nor would anything that waits for the device, destructors included.
 void SuiteRun::give_up(Watchdog::Over over) {
-  if (is_helper_) _exit(1);  // the row is run once more, by whom it concerns
+  if (helpers_beside_ > 0) _exit(1);  // the row is run once more, by whom it concerns
   Row row = row_of(*running_);
   row.repetition = repetition_;
   row.outcome = Outcome::failed;

@@ -15,19 +15,27 @@ namespace {
 // alone.
 constexpr double usual_bytes_of_rows = 2e9;
 
+// Of several processes of a run, the one that writes is not to be ended before it has.
+constexpr double patience_of_others_seconds = 30;
+
 unsigned most_helpers(std::size_t rows) {
-  double helpers = static_cast<double>(std::min(rows, allowed_cpus().size()));
+  double helpers = std::min(static_cast<double>(rows), 1.0 * usable_cpus());
   if (const auto free = available_bytes()) helpers = std::min(helpers, *free / usual_bytes_of_rows);
   return static_cast<unsigned>(helpers);
+}
+
+bool lacked_memory(const Row& row, const Platform& platform) {
+  const bool is_refused = row.outcome == Outcome::skipped && !platform.lacking_memory().empty();
+  return is_refused || row.error_kind == error_kind::out_of_memory;
 }
 
 }  // namespace
 
 // Not where rows are to share a process, or not to, or what happens to the device goes on from row
-// to row.
+// to row, or a row has broken a process and others of its kind may.
 void SuiteRun::start_helpers() {
-  const bool may_share = is_child() && !changes_process_often() && options_.conditions.empty() &&
-                         options_.bench.kept_results.empty() &&
+  const bool may_share = is_child() && turn_ == 0 && !changes_process_often() &&
+                         options_.conditions.empty() && options_.bench.kept_results.empty() &&
                          options_.bench.judged_results.empty();
   if (!modelled() || !may_share) return;
   for (const Instance& instance : rows_) {
@@ -39,19 +47,22 @@ void SuiteRun::start_helpers() {
   const unsigned helpers = most_helpers(for_helpers_.size());
   if (helpers < 2) return;
   const auto begin = [this, helpers] {
-    is_helper_ = true;
-    platform_.use_threads(static_cast<unsigned>(allowed_cpus().size()) / helpers);
-    watchdog_.begin({}, row_memory_bytes(helpers));
+    helpers_beside_ = helpers;
+    platform_.use_threads(usable_cpus() / helpers);
   };
   const auto piece = [this](std::size_t i) { return help_with(for_helpers_[i]); };
   helpers_.emplace(helpers, for_helpers_.size(), HelperProcesses::Work{begin, piece});
 }
 
-// In a helper. What breaks the device is run once more by who can tell of it.
+// In a helper. What breaks the device, and what needs more memory than a helper has, is run once
+// more by who can tell of it.
 std::optional<std::string> SuiteRun::help_with(const RowKey& key) {
   const auto instance = std::ranges::find(rows_, key.first, &Instance::name);
+  watchdog_.begin(Watchdog::Seconds(row_limit_seconds()), row_memory_bytes(helpers_beside_));
   Row row = run_row(*instance, platform_, options_.bench);
-  if (row.outcome != Outcome::measured && is_device_lost()) return std::nullopt;
+  watchdog_.end();
+  if (row.outcome != Outcome::measured && is_device_lost()) end_at_once(1);
+  if (lacked_memory(row, platform_)) return std::nullopt;
   row.repetition = key.second;
   return kept_row_json(row, platform_, 0).dump();
 }
@@ -63,9 +74,12 @@ Row SuiteRun::row_of_helper_or_own(const Instance& instance, int repetition) {
     if (const auto text = helpers_->take(piece)) {
       return kept_row(nlohmann::ordered_json::parse(*text), rows_, platform_, options_.bench);
     }
-    helpers_.reset();
   }
+  double limit = row_limit_seconds();
+  if (limit > 0 && !is_first_) limit += patience_of_others_seconds;
+  watchdog_.begin(Watchdog::Seconds(limit), row_memory_bytes());
   Row row = run_row(instance, platform_, options_.bench);
+  watchdog_.end();
   row.repetition = repetition;
   return row;
 }

@@ -3,10 +3,13 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 
 namespace gpubench {
@@ -27,6 +30,23 @@ std::vector<int> allowed_cpus() {
     if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+std::optional<unsigned> granted_cpus(const std::string& cpu_max) {
+  std::istringstream text(cpu_max);
+  double quota = 0, period = 0;  // microseconds
+  if (!(text >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return static_cast<unsigned>(std::min(std::ceil(quota / period), 1.0 * CPU_SETSIZE));
+}
+
+unsigned usable_cpus() {
+  const std::size_t allowed = std::max<std::size_t>(allowed_cpus().size(), 1);
+  std::string line;
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::getline(file, line);
+  const auto count = static_cast<unsigned>(allowed);
+  const auto granted = granted_cpus(line);
+  return granted ? std::min(count, *granted) : count;
 }
 
 Core core_of(int cpu) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,12 @@ namespace gpubench {
 
 // The CPUs that this process may run on.
 std::vector<int> allowed_cpus();
+
+// How many threads can make progress at once: that many CPUs, or the processor time that the
+// control group of a container grants it, in CPUs, rounded up. At least 1.
+unsigned usable_cpus();
+// From the two numbers of cgroup's cpu.max ("200000 100000", or "max 100000"). nullopt: no limit.
+std::optional<unsigned> granted_cpus(const std::string& cpu_max);
 
 // A package and a core of it; several CPUs of one core share its units.
 using Core = std::pair<int, int>;

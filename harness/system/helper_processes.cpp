@@ -13,12 +13,14 @@
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <numeric>
+#include <vector>
 
 namespace gpubench {
 namespace {
 
 // A helper has its next piece already when it has finished one.
-constexpr std::size_t most_begun = 2;
+constexpr std::size_t most_given = 2;
 
 // The signals that ask to end are for the process that has made the helper; of its own crashes it
 // says nothing.
@@ -50,10 +52,19 @@ bool receive_piece(int socket, std::size_t& piece) {
   return got == sizeof piece;
 }
 
+std::optional<std::string> answer_of(const HelperProcesses::Work& work, std::size_t piece) {
+  try {
+    return work.piece(piece);
+  } catch (...) {
+    return std::nullopt;  // the caller meets what was thrown, and says it
+  }
+}
+
 }  // namespace
 
 HelperProcesses::HelperProcesses(unsigned helpers, std::size_t pieces, const Work& work)
-    : pieces_(pieces) {
+    : waiting_(pieces) {
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
   for (std::ostream* stream : {&std::cout, &std::cerr}) stream->flush();
   std::fflush(nullptr);
   while (helpers_.size() < helpers && add(work)) {
@@ -61,7 +72,9 @@ HelperProcesses::HelperProcesses(unsigned helpers, std::size_t pieces, const Wor
   feed();
 }
 
-HelperProcesses::~HelperProcesses() { end(); }
+HelperProcesses::~HelperProcesses() {
+  for (Helper& helper : helpers_) lose(helper);
+}
 
 bool HelperProcesses::add(const Work& work) {
   std::array<int, 2> ends{};
@@ -80,7 +93,7 @@ bool HelperProcesses::add(const Work& work) {
     close(ends[0]);
     return false;
   }
-  helpers_.push_back({process, ends[0], 0, {}});
+  helpers_.push_back({process, ends[0], {}, {}});
   return true;
 }
 
@@ -89,77 +102,79 @@ void HelperProcesses::serve(int socket, const Work& work) const {
   take_no_part();
   work.begin();
   for (std::size_t piece = 0; receive_piece(socket, piece);) {
-    std::optional<std::string> answer = work.piece(piece);
-    if (!answer) break;
-    *answer += '\n';
-    const std::string number = std::to_string(piece) + ' ';
-    if (!send_all(socket, number.data(), number.size()) ||
-        !send_all(socket, answer->data(), answer->size())) {
-      break;
-    }
+    const std::optional<std::string> answer = answer_of(work, piece);
+    const std::string line = std::to_string(piece) + (answer ? ' ' + *answer : "") + '\n';
+    if (!send_all(socket, line.data(), line.size())) break;
   }
   _exit(0);
 }
 
 void HelperProcesses::feed() {
-  for (std::size_t begun = 0; begun < most_begun; ++begun) {
+  for (std::size_t given = 0; given < most_given; ++given) {
     for (Helper& helper : helpers_) {
-      if (helper.begun > begun || next_ == pieces_) continue;
-      const auto* const bytes = reinterpret_cast<const char*>(&next_);
-      if (!send_all(helper.socket, bytes, sizeof next_)) continue;  // its end is seen by listen()
-      ++helper.begun;
-      ++next_;
+      if (helper.given.size() > given || waiting_.empty()) continue;
+      const std::size_t piece = waiting_.front();
+      // One that has ended does not get it; listen() will see its end.
+      const auto* const bytes = reinterpret_cast<const char*>(&piece);
+      if (!send_all(helper.socket, bytes, sizeof piece)) continue;
+      helper.given.push_back(piece);
+      waiting_.pop_front();
     }
   }
 }
 
+// False: the helper has ended.
 bool HelperProcesses::read(Helper& helper) {
-  std::array<char, 1 << 16> piece;
-  const ssize_t got = recv(helper.socket, piece.data(), piece.size(), 0);
+  std::array<char, 1 << 16> bytes;
+  const ssize_t got = recv(helper.socket, bytes.data(), bytes.size(), 0);
   if (got < 0 && errno == EINTR) return true;
   if (got <= 0) return false;
-  helper.unread.append(piece.data(), static_cast<std::size_t>(got));
+  helper.unread.append(bytes.data(), static_cast<std::size_t>(got));
   for (std::size_t end; (end = helper.unread.find('\n')) != std::string::npos;) {
-    const std::size_t space = helper.unread.find(' ');
-    done_[std::stoul(helper.unread.substr(0, space))] =
-        helper.unread.substr(space + 1, end - space - 1);
+    const std::string line = helper.unread.substr(0, end);
+    const std::size_t space = line.find(' ');
+    std::optional<std::string>& answer = done_[std::stoul(line)];
+    if (space != std::string::npos) answer = line.substr(space + 1);
     helper.unread.erase(0, end + 1);
-    --helper.begun;
+    helper.given.pop_front();
   }
   return true;
 }
 
-// Waits until helpers say something. False: one of them has ended.
-bool HelperProcesses::listen() {
+// Waits until helpers say something or end.
+void HelperProcesses::listen() {
   std::vector<pollfd> sockets;
   for (const Helper& helper : helpers_) sockets.push_back({helper.socket, POLLIN, 0});
-  if (poll(sockets.data(), sockets.size(), -1) < 0) return errno == EINTR;
-  bool lives = true;
-  for (std::size_t i = 0; i < sockets.size(); ++i) {
-    if (sockets[i].revents != 0) lives = read(helpers_[i]) && lives;
+  if (poll(sockets.data(), sockets.size(), -1) < 0) return;  // a signal: it is asked for again
+  auto helper = helpers_.begin();
+  for (const pollfd& socket : sockets) {
+    const auto current = helper++;
+    if (socket.revents == 0 || read(*current)) continue;
+    lose(*current);
+    helpers_.erase(current);
   }
-  return lives;
+}
+
+// What it was doing may have ended it, and would end the next one; the rest others may do.
+void HelperProcesses::lose(Helper& helper) {
+  kill(helper.process, SIGKILL);
+  close(helper.socket);
+  while (waitpid(helper.process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (helper.given.empty()) return;
+  done_[helper.given.front()] = std::nullopt;
+  waiting_.insert(waiting_.begin(), helper.given.begin() + 1, helper.given.end());
 }
 
 std::optional<std::string> HelperProcesses::take(std::size_t piece) {
   while (!done_.contains(piece)) {
     if (helpers_.empty()) return std::nullopt;
     feed();
-    if (!listen()) end();
+    listen();
   }
-  std::string answer = std::move(done_.extract(piece).mapped());
+  std::optional<std::string> answer = std::move(done_.extract(piece).mapped());
   feed();
   return answer;
-}
-
-void HelperProcesses::end() {
-  for (const Helper& helper : helpers_) {
-    kill(helper.process, SIGKILL);
-    close(helper.socket);
-    while (waitpid(helper.process, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  helpers_.clear();
 }
 
 }  // namespace gpubench

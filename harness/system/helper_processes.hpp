@@ -4,11 +4,12 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace gpubench {
 
@@ -19,8 +20,8 @@ class HelperProcesses {
   // What a helper does.
   struct Work {
     std::function<void()> begin;  // first
-    // Then piece by piece; describes what came of one, in one line. nullopt: the helper is no good
-    // any more.
+    // Then piece by piece; describes what came of one, in one line. nullopt: nothing came of it.
+    // One that throws does, too.
     std::function<std::optional<std::string>(std::size_t piece)> piece;
   };
 
@@ -30,29 +31,28 @@ class HelperProcesses {
   HelperProcesses(const HelperProcesses&) = delete;
   HelperProcesses& operator=(const HelperProcesses&) = delete;
 
-  // What came of a piece, once it is done; to be asked for once. nullopt: a helper has ended before
-  // its time. Then all are ended, and the caller has to do what is left by itself.
+  // What came of a piece, once it is done; to be asked for once. nullopt: nothing came of it, its
+  // helper ended in the middle of it, or no helper is left to do it. The caller has to do it.
   std::optional<std::string> take(std::size_t piece);
 
  private:
   struct Helper {
     pid_t process = -1;
     int socket = -1;
-    std::size_t begun = 0;  // pieces that it has been given and not finished
-    std::string unread;     // of its next answer
+    std::deque<std::size_t> given;  // pieces that it has not finished; the first is being done
+    std::string unread;             // of its next answer
   };
 
   bool add(const Work& work);
   [[noreturn]] void serve(int socket, const Work& work) const;
   void feed();
-  bool listen();
+  void listen();
   bool read(Helper& helper);
-  void end();
+  void lose(Helper& helper);
 
-  std::size_t pieces_;
-  std::size_t next_ = 0;  // the first that no helper has been given
-  std::vector<Helper> helpers_;
-  std::map<std::size_t, std::string> done_;
+  std::deque<std::size_t> waiting_;  // pieces that no helper has
+  std::list<Helper> helpers_;
+  std::map<std::size_t, std::optional<std::string>> done_;
 };
 
 }  // namespace gpubench

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -45,22 +46,47 @@ TEST(HelperProcesses, GiveWhatWasDoneInAnyOrderAsked) {
   }
 }
 
-// Whoever dies, and whoever says that it is no good any more: what is left is the caller's.
-TEST(HelperProcesses, LeaveTheRestToTheCallerOnceOneHasEnded) {
-  const auto dies = [](std::size_t piece) -> std::optional<std::string> {
-    if (piece == 2) raise(SIGKILL);
+// Whoever dies takes along what it was doing: the caller does that, and others do the rest.
+TEST(HelperProcesses, LoseOnlyThePieceInWhichOneEnds) {
+  HelperProcesses helpers(2, 12, work([](std::size_t piece) {
+                            if (piece == 3) raise(SIGKILL);
+                            return std::to_string(piece);
+                          }));
+  for (std::size_t piece = 0; piece < 12; ++piece) {
+    const auto answer = helpers.take(piece);
+    if (piece == 3) {
+      EXPECT_EQ(answer, std::nullopt);
+    } else {
+      EXPECT_THAT(answer, Optional(std::to_string(piece)));
+    }
+  }
+}
+
+TEST(HelperProcesses, LeaveAllToTheCallerOnceTheLastHasEnded) {
+  HelperProcesses helpers(1, 5, work([](std::size_t piece) {
+                            if (piece == 2) raise(SIGKILL);
+                            return std::to_string(piece);
+                          }));
+  EXPECT_THAT(helpers.take(0), Optional(std::string("0")));
+  EXPECT_THAT(helpers.take(1), Optional(std::string("1")));
+  EXPECT_EQ(helpers.take(2), std::nullopt);
+  EXPECT_EQ(helpers.take(3), std::nullopt);
+}
+
+TEST(HelperProcesses, GoOnAfterAPieceOfWhichNothingCame) {
+  const auto throws = [](std::size_t piece) -> std::optional<std::string> {
+    if (piece == 2) throw std::runtime_error("no");
     return std::to_string(piece);
   };
-  const auto gives_up = [](std::size_t piece) -> std::optional<std::string> {
+  const auto gives_nothing = [](std::size_t piece) -> std::optional<std::string> {
     if (piece == 2) return std::nullopt;
     return std::to_string(piece);
   };
-  for (const auto& piece : {work(dies), work(gives_up)}) {
-    HelperProcesses helpers(1, 5, piece);
-    EXPECT_THAT(helpers.take(0), Optional(std::string("0")));
+  for (const auto& piece : {work(throws), work(gives_nothing)}) {
+    HelperProcesses helpers(1, 4, piece);
     EXPECT_THAT(helpers.take(1), Optional(std::string("1")));
     EXPECT_EQ(helpers.take(2), std::nullopt);
-    EXPECT_EQ(helpers.take(3), std::nullopt);
+    EXPECT_THAT(helpers.take(3), Optional(std::string("3")));
   }
 }
 
