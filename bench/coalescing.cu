@@ -99,6 +99,7 @@ GPU_BENCHMARK(coalescing, vector_read)->ArgName("bytes [per lane]")->Range(4, 16
 
 void gather(Bench& bench) {
   const auto words = static_cast<unsigned>(bench.arg("window") / sizeof(word));
+  bench.scattered_over(bench.arg<double>("window"));
   read(bench, words, Gathered{words}, {}, coalescing::gather, words);
 }
 GPU_BENCHMARK(coalescing, gather)

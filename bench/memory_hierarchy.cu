@@ -146,6 +146,7 @@ void record_latency(Bench& bench, double seconds) {
 
 // Runs the row as one chase of the whole ring; its end says whether it went the right way.
 void run_chase(Bench& bench, const RingBuffer& ring) {
+  bench.scattered_over(bench.arg<double>("size"));
   const auto end = bench.output<std::uint64_t>(1);
   bench.verify(end, Always{reinterpret_cast<std::uint64_t>(ring.after(2 * steps_timed))});
   bench.run([&](cudaStream_t s) {

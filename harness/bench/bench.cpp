@@ -52,33 +52,6 @@ void check_amounts(const Work& work) {
   throw std::logic_error(text.str());
 }
 
-// A kernel asks for every byte that its computation needs. Where the two differ, the bench file
-// counts wrongly, or the kernel does not do what it is said to: it ends early, or a compiler found
-// no use for what it loads. Nothing is known where something else moves bytes too.
-void check_useful_bytes(const Work& work, const Observation& observation) {
-  const std::optional<double>& asked = observation.requested_bytes;
-  // A sample of the blocks has more than its share of those at the edges, which have less to do.
-  const double most = observation.requested_by_all ? 1.02 : 1.1;
-  if (!asked || work.useful_bytes <= most * *asked) return;
-  std::ostringstream text;
-  text << "its work has " << work.useful_bytes << " useful bytes, and its kernels ask for "
-       << *asked << ": a wrong count, or a kernel that does not do all of its work";
-  throw WrongResult{text.str()};
-}
-
-// What is odd about a count of the bench file's that the device's own contradicts; "" for nothing.
-std::string moved_otherwise(const Work& work, const Observation& observation) {
-  constexpr double apart = 1.5;  // caches keep, and fetch, more than a bench file reckons with
-  if (!observation.moved.dram || work.moved_bytes == 0) return "";
-  if (std::string_view(work.moved_through) != "dram") return "";
-  const double ratio = work.moved_bytes / *observation.moved.dram;
-  if (ratio < apart && ratio > 1 / apart) return "";
-  std::ostringstream text;
-  text << "its work has " << work.moved_bytes << " bytes moved through DRAM, and the model counts "
-       << *observation.moved.dram;
-  return text.str();
-}
-
 // A law of a roof that this device lacks is none; one that no device has is a mistake.
 void check_roofs_of(const Law& law) {
   const auto names = roof_names();
@@ -268,69 +241,6 @@ void Bench::add_cold_sets() {
   for (; sets_ < sets; ++sets_) {
     for (const auto& add : add_set_) add();
     for (const auto& prepare : prepare_) prepare(sets_);
-  }
-}
-
-void Bench::run_checks(bool only_written) const {
-  if (checks_.empty()) throw std::logic_error("the bench function verifies nothing before run()");
-  for (const auto& check : checks_) {
-    if (const std::string wrong = check(only_written); !wrong.empty()) {
-      throw WrongResult{"verification failed: " + wrong};
-    }
-  }
-}
-
-void Bench::check_results(const Body& body) {
-  if (!settings_.judged_results.empty()) judge_results();
-  const Stream stream;
-  platform_.expect_results(settings_.whole_grids);
-  body(stream);
-  CUDA_CHECK(cudaStreamSynchronize(stream));
-  const Observation observation = platform_.observe(work_.access);
-  priced_ = observation.priced;
-  if (settings_.profile) row_.launches = platform_.launches();
-  settings_.kept_results.empty() ? run_checks(!observation.whole) : keep_results();
-  check_useful_bytes(work_, observation);
-  row_.verified = priced_ ? "operation" : observation.whole ? "full" : "sampled";
-  take_counters(observation);
-}
-
-void Bench::take_counters(const Observation& observation) {
-  const auto known = [&](const char* name, const std::optional<double>& value) {
-    if (value) row_.counters[name] = *value;
-  };
-  known("sectors_per_request", observation.sectors_per_request);
-  known("wavefronts_per_request", observation.wavefronts_per_request);
-  known("active_lanes", observation.active_lanes);
-  known("occupancy", observation.occupancy);
-  if (!settings_.kept_results.empty()) {  // for whoever judges them
-    known("global_excess", observation.global_excess);
-    known("shared_excess", observation.shared_excess);
-    known("loaded_words", observation.loaded_words);
-  }
-  // A claim of the model's: on a GPU only a prediction can say it.
-  const bool claimed = platform_.kind() == DeviceKind::model && !work_.bound.empty();
-  row_.bound = claimed ? work_.bound : observation.bound;
-  if (!claimed && observation.roof != row_.bound) row_.roof = observation.roof;
-  row_.counts = observation.counts;
-  row_.assuming = observation.assuming;
-  row_.terms = observation.terms;
-  row_.instructions = observation.instructions;
-  if (work_.law_per_request > 0) row_.counters["law_per_request"] = work_.law_per_request;
-  if (const std::string odd = moved_otherwise(work_, observation); !odd.empty()) {
-    row_.notes.push_back(odd);
-  }
-  dram_bytes_ = work_.moved_bytes;
-  row_.moved = observation.moved;
-  row_.moved_through = work_.moved_through;
-  if (work_.moved_bytes == 0) {
-    dram_bytes_ = observation.dram_bytes.value_or(0);
-    const bool shared = observation.bound == "shared";
-    if (shared) row_.moved_through = observation.bound;
-    const auto& moved = shared ? observation.shared_bytes : observation.dram_bytes;
-    work_.moved_bytes = moved.value_or(0);
-  } else if (row_.moved_through == "dram" && !row_.moved.dram) {
-    row_.moved.dram = work_.moved_bytes;
   }
 }
 

@@ -282,6 +282,8 @@ class Bench {
   const GpuRanks& ranks(std::int64_t count, double head_start = 0.3e-3);
   // The body waits for the device, allocates, or measures launches: it cannot be queued ahead.
   void blocks_host() { blocks_host_ = true; }
+  // The row reads at random over so many bytes, so that it may miss the TLB.
+  void scattered_over(double bytes) { scattered_bytes_ = bytes; }
   // Ends the row with a reason that names what this device lacks.
   [[noreturn]] void skip(const std::string& reason) const;
   // Skips the row on devices before this compute capability.
@@ -341,6 +343,7 @@ class Bench {
   const BenchSettings& settings_;
   Row row_;
   Work work_;
+  double scattered_bytes_ = 0;
   double dram_bytes_ = 0;  // 0: not known
   std::unique_ptr<GpuRanks> ranks_;
   DeviceBuffer<char> head_start_;
