@@ -47,6 +47,24 @@ def test_popular_rows_are_found_again(rows: dict[str, dict]) -> None:
         assert popular["useful_bytes_per_second"] > 1.3 * uniform["useful_bytes_per_second"]
 
 
+def test_popular_rows_come_from_dram_once(rows_of_concept: RowsOfConcept) -> None:
+    # What blocks met of popular rows is extrapolated as popularity goes, not as if all were alike.
+    a100 = rows_of_concept("embedding", "a100-80-sxm")
+    for row in (64, 256, 4096):
+        assert look_up(a100, "zipf", BEYOND, row)["law_ratio"] == pytest.approx(1, abs=0.16)
+
+
+def test_rows_beyond_l2_say_that_the_tlb_is_left_out(
+    rows: dict[str, dict], rows_of_concept: RowsOfConcept
+) -> None:
+    for row in (64, 4096):
+        assert look_up(rows, "uniform", BEYOND, row)["assuming"] == "the TLB misses nothing"
+        assert "assuming" not in look_up(rows, "uniform", INSIDE, row)
+    # Somebody has measured that an A100's TLB maps all of it.
+    a100 = rows_of_concept("embedding", "a100-80-sxm")
+    assert "assuming" not in look_up(a100, "uniform", BEYOND, 64)
+
+
 def test_short_rows_ask_for_more_sectors(rows: dict[str, dict]) -> None:
     got = {
         row: look_up(rows, "uniform", BEYOND, row)["sectors_per_request"] for row in (64, 256, 4096)

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "harness/platform/model/time/cache_model.hpp"
+#include "harness/platform/model/time/population.hpp"
 #include "tests/kernels/memory_hierarchy_runs.hpp"
 
 namespace gpubench {

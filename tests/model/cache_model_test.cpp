@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/platform/model/time/population.hpp"
 #include "tests/model/emulator_fixture.hpp"
 #include "tests/model/reuse_kernels.hpp"
 

@@ -1,13 +1,18 @@
 // Distinct things among draws.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
 #include <random>
 #include <set>
+#include <unordered_map>
 
-#include "harness/platform/model/time/cache_model.hpp"
+#include "harness/platform/model/time/population.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -41,6 +46,101 @@ TEST(Draws, Extremes) {
   EXPECT_NEAR(estimated_population(1e6, 10), 10, 1e-6);  // all of it seen
   EXPECT_EQ(expected_distinct(5, 0), 0);
   EXPECT_NEAR(expected_distinct(1e3, 1e15), 1e3, 1e-6);
+}
+
+// What blocks met of a population that is drawn from by `rank`, until so many had drawn.
+struct Met {
+  std::map<std::uint64_t, int> by_blocks;  // by sector: how many blocks met it
+  double of_blocks = 0;                    // sectors of each block, summed
+
+  template <class Rank>
+  void draw_block(Rank rank, std::size_t draws) {
+    std::set<std::uint64_t> mine;
+    for (std::size_t i = 0; i < draws; ++i) mine.insert(rank());
+    of_blocks += static_cast<double>(mine.size());
+    for (const std::uint64_t sector : mine) ++by_blocks[sector];
+  }
+  double distinct() const { return static_cast<double>(by_blocks.size()); }
+  double single() const {
+    return static_cast<double>(
+        std::ranges::count_if(by_blocks, [](const auto& met) { return met.second == 1; }));
+  }
+};
+
+constexpr std::size_t of_block = 256, traced = 128, all_blocks = 8192;
+
+template <class Rank>
+std::optional<ZipfDraws> drawn(Rank rank, Met& met) {
+  for (std::size_t i = 0; i < traced; ++i) met.draw_block(rank, of_block);
+  return ZipfDraws::of(traced, met.of_blocks / traced, met.distinct(), met.single());
+}
+
+// A sixty-fourth of the blocks tells what all of them meet.
+TEST(Draws, ByZipfsLawAreExtrapolatedToTheGrid) {
+  for (const double population : {3e4, 1e6, 1e8}) {
+    std::mt19937_64 random(7);
+    std::uniform_real_distribution<double> uniform;
+    const auto rank = [&] {
+      return static_cast<std::uint64_t>(std::exp(uniform(random) * std::log(population + 1)) - 1);
+    };
+    Met met;
+    const auto zipf = drawn(rank, met);
+    ASSERT_TRUE(zipf) << population;
+    EXPECT_NEAR(zipf->met_by(traced), met.distinct(), 1e-6 * met.distinct());
+    const double before = met.distinct();
+    for (std::size_t i = 0; i < traced; ++i) met.draw_block(rank, of_block);
+    EXPECT_NEAR(zipf->new_after(1.5 * traced), (met.distinct() - before) / traced, 0.05 * of_block);
+    for (std::size_t i = 2 * traced; i < all_blocks; ++i) met.draw_block(rank, of_block);
+    EXPECT_NEAR(zipf->met_by(all_blocks), met.distinct(), 0.12 * met.distinct()) << population;
+    EXPECT_NEAR(zipf->blocks_that_meet(zipf->met_by(1000)), 1000, 1e-3);
+  }
+}
+
+TEST(Draws, OfWhatIsEquallyLikelyAreNotZipfs) {
+  for (const double population : {3e3, 3e4, 1e6}) {
+    std::mt19937_64 random(7);
+    Met met;
+    EXPECT_FALSE(drawn([&] { return random() % static_cast<std::uint64_t>(population); }, met))
+        << population;
+  }
+}
+
+// A cache that replaces the oldest, in front of draws by Zipf's law.
+TEST(Draws, PopularSectorsStayInACache) {
+  constexpr double population = 1e6, capacity = 20'000;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform;
+  const auto rank = [&] {
+    return static_cast<std::uint64_t>(std::exp(uniform(random) * std::log(population + 1)) - 1);
+  };
+  Met met;
+  Population p;
+  p.zipf = drawn(rank, met);
+  p.of_block = met.of_blocks / traced;
+  p.working_set = p.met_by(all_blocks);
+  std::list<std::uint64_t> order;
+  std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places;
+  std::set<std::uint64_t> seen;
+  double hits = 0, again = 0;
+  for (std::size_t block = 0; block < all_blocks; ++block) {
+    std::set<std::uint64_t> mine;
+    for (std::size_t i = 0; i < of_block; ++i) mine.insert(rank());
+    for (const std::uint64_t sector : mine) {
+      again += seen.insert(sector).second ? 0 : 1;
+      const auto place = places.find(sector);
+      if (place != places.end()) {
+        ++hits;
+        order.erase(place->second);
+      } else if (order.size() == static_cast<std::size_t>(capacity)) {
+        places.erase(order.back());
+        order.pop_back();
+      }
+      order.push_front(sector);
+      places[sector] = order.begin();
+    }
+  }
+  EXPECT_NEAR(p.hits(capacity, all_blocks), hits / again, 0.05);
+  EXPECT_LT(random_hits(p.working_set / capacity), 0.2);  // what it would be were all alike
 }
 
 }  // namespace

@@ -37,11 +37,13 @@ Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
   sums_.device = allocation.device;
   sums_.allocation_bytes = allocation.bytes;
   seen_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
+  shared_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
   touched_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ * 8));
 }
 
 Footprint::~Footprint() {
   munmap(seen_, sectors_ / 8);
+  munmap(shared_, sectors_ / 8);
   munmap(touched_, sectors_ * 8);
 }
 
@@ -68,7 +70,10 @@ void Footprint::read(std::uint64_t sector, std::uint64_t distance) {
   const std::uint64_t index = sector - begin_ / sector_bytes;
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   const std::uint64_t before = set_bits(seen_[index / 64], bit);
-  if (before & bit) return;
+  if (before & bit) {
+    if ((set_bits(shared_[index / 64], bit) & bit) == 0) read_shared_.fetch_add(1, relaxed);
+    return;
+  }
   read_distinct_.fetch_add(1, relaxed);
   // A fetch and a line are aligned groups of sectors; the first of its sectors brings one in.
   const auto is_first_of = [&](unsigned sectors) {
@@ -102,6 +107,7 @@ FootprintSums Footprint::sums() const {
   sums.read_requests = read_requests_;
   sums.read_by_block = read_by_block_;
   sums.read_distinct = read_distinct_;
+  sums.read_shared = read_shared_;
   sums.read_fetches = read_fetches_;
   sums.read_lines = read_lines_;
   sums.read_extents = read_extents_;

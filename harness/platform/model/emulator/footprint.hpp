@@ -41,6 +41,7 @@ struct FootprintSums {
   std::uint64_t read_requests = 0;  // sectors asked for, each as often as a request named it
   std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks
   std::uint64_t read_distinct = 0;  // distinct over all traced blocks
+  std::uint64_t read_shared = 0;    // of those, the ones that more than one block read
   std::uint64_t read_fetches = 0;   // distinct pieces of the size that a DRAM read fetches
   std::uint64_t read_lines = 0;     // distinct lines of 128 bytes
   std::uint64_t read_extents = 0;   // from a block's first to its last, summed over the blocks
@@ -151,13 +152,16 @@ class Footprint {
   unsigned fetch_sectors_;
   std::size_t sectors_;
   FootprintSums sums_;
-  std::atomic<std::uint64_t>* seen_;  // a bit a sector; pages exist once touched
+  // A bit for each sector that was read, and for each that several blocks read; pages exist once
+  // touched.
+  std::atomic<std::uint64_t>*seen_, *shared_;
   // A bit for each byte that was written, above them one for each that was read; of a sector.
   std::atomic<std::uint64_t>* touched_;
   std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
   std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0},
       read_with_another_{0}, read_fetches_by_block_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
+      read_shared_{0},
       read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
       last_{0};
 };

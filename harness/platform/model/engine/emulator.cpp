@@ -1,11 +1,12 @@
 #include "harness/platform/model/engine/emulator.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "harness/platform/model/engine/grid.hpp"
 #include "harness/platform/model/engine/launch_run.hpp"
 #include "harness/platform/model/engine/worker.hpp"
+#include "harness/platform/model/time/population.hpp"
+#include "harness/system/cores.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -31,9 +32,7 @@ Emulator::Emulator(const DeviceSpec& device, DeviceMemory& memory, EmulatorSetti
 }
 
 void Emulator::use_engine(const MakeEngine& make) {
-  const unsigned threads = settings_.threads != 0
-                               ? settings_.threads
-                               : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads = settings_.threads != 0 ? settings_.threads : usable_cpus();
   make_engine_ = make;
   workers_.clear();
   for (unsigned i = 0; i < threads; ++i) {

@@ -2,75 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "harness/platform/model/time/population.hpp"
 
 namespace gpubench::model {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// What one allocation's reads amount to, in sectors.
-struct Population {
-  double of_block = 0;     // distinct, an average block
-  double drawn_from = 0;   // that blocks share; infinite where each has its own
-  double of_grid = 0;      // distinct
-  double extent = 0;       // from the first to the last
-  double working_set = 0;  // between two uses of a sector by different blocks
-  double room = 1;         // in a cache, whose lines are of four sectors, for each one
-  bool is_swept = false;   // blocks read all of what they range over
-
-  double met_by(double blocks) const {
-    const double draws = blocks * of_block;
-    return std::isinf(drawn_from) ? draws : std::min(draws, expected_distinct(draws, drawn_from));
-  }
-};
-
-// From the first to the last sector of what all blocks sweep over, each over a part. The n traced
-// parts lie anywhere, so that on average 2 / (n + 1) of the places lie beyond the outermost of
-// them, and 6 / n once in sixty times: if the allocation is no larger, it is taken to be all of
-// that.
-double swept_extent(const FootprintSums& f, double traced_blocks) {
-  const auto seen = static_cast<double>(f.extent);
-  const double of_a_block = static_cast<double>(f.read_extents) / traced_blocks;
-  if (traced_blocks < 2 || of_a_block >= seen) return seen;
-  const double between = seen - of_a_block;
-  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
-  if (allocated <= of_a_block + between * (1 + 8 / traced_blocks)) return std::max(seen, allocated);
-  return of_a_block + between * (traced_blocks + 1) / (traced_blocks - 1);
-}
-
-Population population_of(const FootprintSums& f, const CachedGrid& grid) {
-  const auto by_block = static_cast<double>(f.read_by_block);
-  const auto distinct = static_cast<double>(f.read_distinct);
-  auto extent = static_cast<double>(f.extent);
-  Population p;
-  p.of_block = by_block / grid.traced_blocks;
-  // Blocks that met sectors of other blocks draw from one population; else each has its own.
-  p.drawn_from = estimated_population(by_block, distinct);
-  p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
-  // They have to share what the grid reads many times over, though those traced did not meet.
-  const double drawn = by_block * grid.scale;
-  const auto allocated = static_cast<double>(f.allocation_bytes) / sector_bytes;
-  if (std::isinf(p.drawn_from) && allocated > 0 && drawn > 4 * allocated) {
-    p.drawn_from = p.is_swept ? distinct : allocated;
-  }
-  // What is swept over in parts is taken to be all that lies between; few parts of it were traced,
-  // and whether two of those are the same says little.
-  if (p.is_swept && grid.scale > 1.5 && !std::isinf(p.drawn_from)) {
-    extent = swept_extent(f, grid.traced_blocks);
-    p.drawn_from = std::max(p.drawn_from, extent);
-  }
-  p.extent = std::max(extent, distinct);
-  p.of_grid =
-      std::min(std::isinf(p.drawn_from) ? drawn : expected_distinct(drawn, p.drawn_from), p.extent);
-  p.working_set = std::isinf(p.drawn_from) ? p.of_grid : std::min(p.drawn_from, extent);
-  if (distinct > 0) {
-    const double sectors_a_line = double{line_bytes} / sector_bytes;
-    p.room = std::min(sectors_a_line * static_cast<double>(f.read_lines) / distinct,
-                      std::max(1.0, extent / p.working_set));
-  }
-  return p;
-}
 
 // Distinct sectors that a wave of blocks reads: a block's, and of each further neighbour what it
 // does not share. One pair of neighbours speaks for all along its axis: where blocks take their
@@ -141,12 +77,6 @@ struct Caches {
   // All of L2 for what one block alone reads: an SM's partition keeps copies of what it has from
   // the others, so that such a sector takes two places wherever it is one.
   double l2_of_own() const { return l2 * partitions / (2 - 1 / partitions); }
-
-  // The share of an allocation that a cache serves when it is read again.
-  static double hits(const Population& p, double capacity) {
-    const double ratio = p.room * p.working_set / capacity;
-    return p.is_swept ? swept_hits(ratio) : random_hits(ratio);
-  }
 };
 
 // As in L1, the misses between two uses decide whether the second one hits. What a wave writes
@@ -206,11 +136,10 @@ LeavingL1 leaving_l1(const FootprintSums& f, const Population& p, const CachedGr
     again += caches.leaving_l1(reuse);
     again_missed += caches.leaving_l2(reuse);
   }
-  const double an_sm = static_cast<double>(f.read_by_block) * grid.scale / grid.sms;
-  const double an_sm_distinct =
-      std::isinf(p.drawn_from) ? an_sm : std::min(an_sm, expected_distinct(an_sm, p.drawn_from));
+  const double blocks = grid.traced_blocks * grid.scale / grid.sms;
+  const double an_sm = blocks * p.of_block, an_sm_distinct = p.met_by(blocks);
   const double first =
-      grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - Caches::hits(p, caches.l1)));
+      grid.sms * (an_sm_distinct + (an_sm - an_sm_distinct) * (1 - p.hits(caches.l1, blocks)));
   return {again * grid.scale, first, again_missed * grid.scale};
 }
 
@@ -236,7 +165,8 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
                  const LeavingL1& leaving, const CachedGrid& grid, const Caches& caches,
                  Reads& reads) {
   const double fetches = static_cast<double>(f.read_fetches) / static_cast<double>(f.read_distinct);
-  const L2Shares shares = l2_shares(Caches::hits(p, caches.l2), caches.partitions);
+  const L2Shares shares =
+      l2_shares(p.hits(caches.l2, grid.traced_blocks * grid.scale), caches.partitions);
   const double first = std::min(reads.leaving_l1, p.of_grid);
   // What several blocks of a wave read: the first of them brings it in for the others, unless too
   // much is read before they come by.
@@ -272,34 +202,6 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
 
 }  // namespace
 
-double expected_distinct(double draws, double population) {
-  return population <= 0 ? 0 : population * -std::expm1(-draws / population);
-}
-
-double estimated_population(double draws, double distinct) {
-  // Fewer repeats than this are taken for chance at the edges of blocks.
-  constexpr double fewest_repeats = 1e-3;
-  if (draws <= 0 || distinct <= 0 || draws - distinct < fewest_repeats * draws) return infinity;
-  // expected_distinct grows with the population, from 0 to `draws`: bisect between bounds.
-  double low = distinct, high = 2 * distinct;
-  while (expected_distinct(draws, high) < distinct) high *= 2;
-  if (expected_distinct(draws, low) > distinct) return low;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (expected_distinct(draws, middle) < distinct ? low : high) = middle;
-  }
-  return high;
-}
-
-double swept_hits(double ratio) {
-  if (ratio <= 1) return 1;
-  double hits = 0;  // below the fixed point, which it approaches from there
-  for (int i = 0; i < 200; ++i) hits = std::exp(-ratio * (1 - hits));
-  return hits;
-}
-
-double random_hits(double ratio) { return ratio <= 1 ? 1 : 1 / ratio; }
-
 L2Shares l2_shares(double hits, double partitions) {
   const double elsewhere = 1 - 1 / partitions;  // belongs to another partition
   L2Shares shares;
@@ -313,7 +215,9 @@ std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
                                 std::span<const Held> held, const CachedGrid& grid,
                                 const DeviceSpec& device) {
   std::vector<Population> populations;
-  for (const FootprintSums& f : footprints) populations.push_back(population_of(f, grid));
+  for (const FootprintSums& f : footprints) {
+    populations.push_back(population_of(f, grid.traced_blocks, grid.scale));
+  }
   const Caches caches = caches_of(footprints, populations, grid, device);
   std::vector<Reads> all;
   for (std::size_t i = 0; i < footprints.size(); ++i) {

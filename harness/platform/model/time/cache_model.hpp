@@ -21,11 +21,6 @@
 
 namespace gpubench::model {
 
-// The share of a working set that a cache serves on the next pass over it. `ratio`: the working set
-// over the capacity.
-double swept_hits(double ratio);
-double random_hits(double ratio);
-
 // How L2 serves lines that are read again, fractions of 1.
 struct L2Shares {
   double near = 0;  // by the partition of the SM that asks
@@ -68,11 +63,5 @@ struct Held {
 std::vector<Reads> served_reads(std::span<const FootprintSums> footprints,
                                 std::span<const Held> held, const CachedGrid& grid,
                                 const DeviceSpec& device);
-
-// How many distinct things of `population` equally likely ones `draws` draws meet.
-double expected_distinct(double draws, double population);
-// The inverse: the population of which `draws` draws met `distinct`; infinite when no draw met
-// anything twice (capture and recapture).
-double estimated_population(double draws, double distinct);
 
 }  // namespace gpubench::model
