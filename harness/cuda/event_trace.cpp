@@ -8,6 +8,7 @@
 #include "harness/cuda/event.hpp"
 #include "harness/cuda/listener.hpp"
 #include "harness/cuda/stream.hpp"
+#include "harness/cuda/thread_spans.hpp"
 #include "harness/records/tracks.hpp"
 
 namespace gpubench {
@@ -19,6 +20,7 @@ class EventTracer final : public CallListener {
     CUDA_CHECK(cudaGetDevice(&device_));
     CUDA_CHECK(cudaDeviceSynchronize());
     begin_ = host_seconds_();
+    ThreadSpans::all().begin();
     const Stream stream;
     first_.record(stream);
     stream.synchronize();
@@ -61,7 +63,7 @@ class EventTracer final : public CallListener {
                   seconds_between(first_, *calls_[i].end)};
       offset = std::max(offset, calls_[i].host_begin - begin_ - spans[i].begin);
     }
-    std::vector<TracedOperation> operations;
+    std::vector<TracedOperation> operations = ThreadSpans::all().end(begin_);
     for (const Call& c : calls_) {
       operations.push_back(
           {host_track, c.call.name, "", 0, c.host_begin - begin_, c.host_end - begin_});

@@ -4,6 +4,7 @@
 namespace gpubench {
 
 inline constexpr const char* host_track = "host";
+inline constexpr const char* thread_track = "thread ";  // and its number, from 1
 inline constexpr const char* legacy_track = "legacy default stream";
 inline constexpr const char* compute_track = "compute";
 inline constexpr const char* to_device_track = "copy to device";

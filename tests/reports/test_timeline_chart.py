@@ -68,6 +68,17 @@ def test_bars_are_where_the_file_has_them(write):
     assert marks == [style.WATERMARK]
 
 
+def test_threads_of_the_host_are_lanes_of_their_own_between_it_and_the_engines(write):
+    thread = {"ph": "M", "pid": 7, "tid": 4, "name": "thread_name", "args": {"name": "thread 1"}}
+    (axes,) = build(write, document([*events(), thread, bar(4, "job", 6, 40)])).axes
+    labels = [tick.get_text().partition("  ")[0] for tick in axes.get_yticklabels()]
+    assert labels == ["host", "thread 1", "compute", "copy to host"]
+    (job,) = drawn(axes, "thread 1")
+    assert (job.get_x(), job.get_width()) == pytest.approx((6e-6, 40e-6))
+    assert job.get_facecolor() == drawn(axes, "host")[0].get_facecolor()
+    assert job.get_facecolor() != drawn(axes, "compute")[0].get_facecolor()
+
+
 def test_a_long_run_is_cut_where_its_pattern_is_clear(write):
     (axes,) = build(write, document(events(steps=100))).axes
     assert len(drawn(axes, "compute")) == 10

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/cuda/thread_spans.hpp"
 #include "harness/platform/model/collectives/cost.hpp"
 #include "harness/platform/model/collectives/nccl.hpp"
 #include "harness/platform/model/compiled/compiled.hpp"
@@ -169,8 +170,9 @@ std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& r
   model::Runtime& runtime = *model::current_runtime();
   runtime.clear_records();
   const double begin = runtime.host_seconds();
+  ThreadSpans::all().begin();
   run();
-  std::vector<TracedOperation> operations;
+  std::vector<TracedOperation> operations = ThreadSpans::all().end(begin);
   for (const model::HostRecord& call : runtime.host_records()) {
     const std::string times = call.calls > 1 ? " x " + std::to_string(call.calls) : "";
     operations.push_back(

@@ -1,6 +1,7 @@
 """What happened when: a Gantt chart of one run of each row that is worth a picture.
 
-A panel per row, with the host on top and a lane for every engine of the device below it. Lanes are
+A panel per row, with the host on top, then its other threads, and a lane for every engine of the
+device below them. Lanes are
 what can be busy or idle, so a gap in one is time lost; a bar's colour says which stream it is of.
 """
 
@@ -21,7 +22,7 @@ _LANE, _TITLE, _AXIS, _TOP = 0.24, 0.30, 0.40, 0.92  # inches
 _LETTER = 0.058  # inches, of the names in bars
 # A longer program is drawn up to this many operations of its busiest engine: its pattern repeats.
 _MOST, _ENOUGH = 20, 10
-_HOST = "host"
+_HOST, _THREAD = "host", "thread "
 
 
 def build(concept: str, traces: list[Trace], context: Context) -> Figure | None:
@@ -57,10 +58,14 @@ def _is_stream(track: str) -> bool:
     return "stream" in track
 
 
+def _is_of_host(track: str) -> bool:
+    return track == _HOST or track.startswith(_THREAD)
+
+
 def _lanes(trace: Trace) -> list[str]:
-    """The tracks to draw, from the top: the host, then the engines in the order of their use."""
+    """The tracks to draw, from the top: the host, its threads, the engines in order of use."""
     engines = [t for t, bars in trace.tracks.items() if bars and t != _HOST and not _is_stream(t)]
-    engines.sort(key=lambda track: trace.tracks[track][0].begin)
+    engines.sort(key=lambda track: (not _is_of_host(track), trace.tracks[track][0].begin))
     return [_HOST, *engines]
 
 
@@ -83,7 +88,8 @@ def busy_share(bars: list[Operation], until: float) -> float:
 def _draw(axes: Axes, trace: Trace, lanes: list[str]) -> int:
     """Draws one panel; returns how many streams worked."""
     until = window(trace)
-    streams = list(dict.fromkeys(o.stream for lane in lanes[1:] for o in trace.tracks[lane]))
+    engines = [lane for lane in lanes if not _is_of_host(lane)]
+    streams = list(dict.fromkeys(o.stream for lane in engines for o in trace.tracks[lane]))
     order = list(trace.tracks)
     streams.sort(key=lambda stream: order.index(stream) if stream in order else len(order))
     per_inch = until / (_WIDTH - _LEFT - _RIGHT)
@@ -92,7 +98,7 @@ def _draw(axes: Axes, trace: Trace, lanes: list[str]) -> int:
         last = bisect.bisect_left([bar.begin for bar in bars], until)
         for bar in bars[:last]:
             colour = style.GREY
-            if lane != _HOST:
+            if lane in engines:
                 colour = style.COLOURS[streams.index(bar.stream) % len(style.COLOURS)]
             width = min(bar.end, until) - bar.begin
             axes.add_artist(
@@ -152,7 +158,7 @@ def _unit(exponent: int) -> str:
 
 
 def _key(figure: Figure, streams: int) -> None:
-    handles = [Patch(color=style.GREY, label="a call of the host")]
+    handles = [Patch(color=style.GREY, label="a call or a thread of the host")]
     for n in range(min(streams, len(style.COLOURS))):
         label = "of a stream" if streams == 1 else "of the first stream" if n == 0 else ""
         handles.append(Patch(color=style.COLOURS[n], label=label))
