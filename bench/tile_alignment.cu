@@ -37,7 +37,7 @@ using gpubench::Generator;
 
 // Whether all rows begin at multiples of 16 bytes.
 bool is_aligned(const GemmShape& shape) {
-  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n] = shape;
+  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n, a_is_k_by_m] = shape;
   const std::size_t in = gemm_operand_bytes(type), out = gemm_result_bytes(type);
   return (k * in | lda * in | ldb * in | n * out | ldd * out) % 16 == 0;
 }
@@ -45,7 +45,7 @@ bool is_aligned(const GemmShape& shape) {
 // What is needed of what the library's tiles multiply, at its best rate. Only where rows are
 // aligned, and for tiles large enough that L2 keeps up with them.
 gpubench::Law law_of(const Bench& bench, const Gemm& gemm) {
-  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n] = gemm.shape();
+  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n, a_is_k_by_m] = gemm.shape();
   const auto& choice = gemm.choice();
   const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
   if (!is_aligned(gemm.shape()) || choice.tile_m * choice.tile_n < 128 * 128 || !sms || !best)

@@ -42,6 +42,7 @@ struct GemmShape {
   std::size_t m = 0, n = 0, k = 0;
   std::size_t lda = 0, ldb = 0, ldd = 0;
   bool b_is_k_by_n = false;  // B[k][n] instead, as textbooks have it (cuBLAS: NN)
+  bool a_is_k_by_m = false;  // A[k][m] instead: the gradient of a layer's weights (cuBLAS: NT)
 
   // Rows without gaps.
   static constexpr GemmShape dense(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
@@ -49,6 +50,10 @@ struct GemmShape {
   }
   static constexpr GemmShape textbook(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
     return {type, m, n, k, k, n, n, true};
+  }
+  // Both operands by rows of k: a sum over the rows that they have in common.
+  static constexpr GemmShape over_rows(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
+    return {type, m, n, k, m, n, n, true, true};
   }
   std::size_t b_elements() const { return (b_is_k_by_n ? k : n) * ldb; }
   double flops() const {

@@ -42,7 +42,8 @@ class GemmOnDevice : public KernelTest {
   template <class In, class Out>
   void expect_product(const GemmShape& s, bool tuned = false) {
     SCOPED_TRACE(testing::Message() << s.m << " x " << s.n << " x " << s.k);
-    const std::vector<In> a = matrix<In>(s.m * s.lda, 1), b = matrix<In>(s.b_elements(), 2);
+    const std::vector<In> a = matrix<In>((s.a_is_k_by_m ? s.k : s.m) * s.lda, 1),
+                          b = matrix<In>(s.b_elements(), 2);
     std::vector<Out> before(std::max(s.m * s.ldd, std::size_t{1}));
     std::memset(static_cast<void*>(before.data()), 0x11, before.size() * sizeof(Out));
     const DeviceBuffer<In> on_a{std::span<const In>(a)}, on_b{std::span<const In>(b)};
@@ -60,7 +61,8 @@ class GemmOnDevice : public KernelTest {
         want = 0;
         for (std::size_t k = 0; k < s.k; ++k) {
           const In& of_b = b[s.b_is_k_by_n ? k * s.ldb + column : column * s.ldb + k];
-          want += static_cast<double>(a[row * s.lda + k]) * static_cast<double>(of_b);
+          const In& of_a = a[s.a_is_k_by_m ? k * s.lda + row : row * s.lda + k];
+          want += static_cast<double>(of_a) * static_cast<double>(of_b);
         }
       }
       ASSERT_EQ(static_cast<double>(d[i]), want) << "element " << i;
@@ -97,6 +99,14 @@ TEST_F(GemmOnDevice, Fp32AtRaggedShapes) {
     expect_product<float, float>(GemmShape::dense(GemmType::fp32, 31, size, 65));
     expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, 129, size));
     expect_product<float, float>(GemmShape::textbook(GemmType::fp32, 31, size, 61));
+  }
+}
+
+TEST_F(GemmOnDevice, SumsOverTheRowsOfBothOperands) {
+  if (const std::string why = missing(GemmType::fp32); !why.empty()) GTEST_SKIP() << why;
+  for (const std::size_t size : {1u, 7u, 64u, 127u}) {
+    expect_product<float, float>(GemmShape::over_rows(GemmType::fp32, 31, size, 65));
+    expect_product<float, float>(GemmShape::over_rows(GemmType::fp32, size, 33, 61));
   }
 }
 

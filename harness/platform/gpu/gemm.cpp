@@ -192,13 +192,19 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_un
   const Types types = types_of(shape.type);
   CUBLAS_CHECK(cublasLtCreate(s.library.place()));
   CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
-  // By columns, D is n by m: B, transposed unless its rows are of n, times A.
+  // By columns, D is n by m: B, transposed unless its rows are of n, times A, transposed if its
+  // rows are of m.
   const cublasOperation_t of_b = shape.b_is_k_by_n ? CUBLAS_OP_N : CUBLAS_OP_T;
   CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSA, &of_b,
                                               sizeof of_b));
+  const cublasOperation_t of_a = shape.a_is_k_by_m ? CUBLAS_OP_T : CUBLAS_OP_N;
+  CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSB, &of_a,
+                                              sizeof of_a));
   const auto columns = [](std::size_t ld) { return static_cast<std::int64_t>(ld); };
-  CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(s.a.place(), types.operand, shape.k, shape.m, columns(shape.lda)));
+  const auto [along_a, rows_of_a] =
+      shape.a_is_k_by_m ? std::pair{shape.m, shape.k} : std::pair{shape.k, shape.m};
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(s.a.place(), types.operand, along_a, rows_of_a,
+                                          columns(shape.lda)));
   const auto [along, rows] =
       shape.b_is_k_by_n ? std::pair{shape.n, shape.k} : std::pair{shape.k, shape.n};
   CUBLAS_CHECK(

@@ -110,8 +110,8 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
 
 unsigned operand_alignment(const GemmShape& s) {
   const std::size_t bytes = gemm_operand_bytes(s.type);
-  return alignment(
-      {s.k * bytes, (s.b_is_k_by_n ? s.n : s.k) * bytes, s.lda * bytes, s.ldb * bytes});
+  return alignment({(s.a_is_k_by_m ? s.m : s.k) * bytes, (s.b_is_k_by_n ? s.n : s.k) * bytes,
+                    s.lda * bytes, s.ldb * bytes});
 }
 
 unsigned result_alignment(const GemmShape& s) {

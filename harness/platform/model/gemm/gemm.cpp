@@ -40,16 +40,18 @@ std::vector<double> values_of(const model::DeviceMemory& memory, const void* fro
 template <class In, class Out>
 void compute(const GemmShape& s, model::DeviceMemory& memory, const void* a, const void* b,
              void* d) {
-  const std::vector<double> left = values_of<In>(memory, a, s.m, s.k, s.lda);
+  const std::vector<double> left = s.a_is_k_by_m ? values_of<In>(memory, a, s.k, s.m, s.lda)
+                                                 : values_of<In>(memory, a, s.m, s.k, s.lda);
   const std::vector<double> right = s.b_is_k_by_n ? values_of<In>(memory, b, s.k, s.n, s.ldb)
                                                   : values_of<In>(memory, b, s.n, s.k, s.ldb);
+  const std::size_t a_step = s.a_is_k_by_m ? s.m : 1, a_row = s.a_is_k_by_m ? 1 : s.k;
   const std::size_t b_step = s.b_is_k_by_n ? s.n : 1, b_column = s.b_is_k_by_n ? 1 : s.k;
   std::vector<Out> row(s.n);
   for (std::size_t m = 0; m < s.m; ++m) {
     for (std::size_t n = 0; n < s.n; ++n) {
       double sum = 0;
       for (std::size_t k = 0; k < s.k; ++k)
-        sum += left[m * s.k + k] * right[n * b_column + k * b_step];
+        sum += left[m * a_row + k * a_step] * right[n * b_column + k * b_step];
       row[n] = static_cast<Out>(sum);
     }
     memory.write(static_cast<Out*>(d) + m * s.ldd, row.data(), s.n * sizeof(Out));
@@ -85,7 +87,8 @@ std::shared_ptr<model::Touches> touches_of(const GemmShape& s, const GemmBatch& 
     const std::size_t elements = (batch.count - 1) * step + (rows - 1) * ld + columns;
     model::add_touch(*touches, memory, begin, elements * element, how);
   };
-  add(a, s.m, s.k, s.lda, batch.a, in, model::Touch::read);
+  add(a, s.a_is_k_by_m ? s.k : s.m, s.a_is_k_by_m ? s.m : s.k, s.lda, batch.a, in,
+      model::Touch::read);
   add(b, s.b_is_k_by_n ? s.k : s.n, s.b_is_k_by_n ? s.n : s.k, s.ldb, batch.b, in,
       model::Touch::read);
   add(d, s.m, s.n, s.ldd, batch.d, out, model::Touch::write);
