@@ -50,7 +50,7 @@ stage_2() {
 }
 
 # What a kernel does is the question: not launches, hosts, links or how long a clock lasts.
-no_counters=(all_reduce host_sync launch_overhead stream_overlap throttle topology transfer)
+no_counters=(all_reduce data_pipeline host_sync launch_overhead stream_overlap throttle topology transfer)
 profiled="-^($(IFS='|' && printf '%s' "${no_counters[*]}"))/"
 
 # each NAME LIST COMMAND: the command for one word of the list after the other, each once, within
