@@ -120,3 +120,12 @@ def test_a_store_without_a_name_is_refused(tmp_path: Path, monkeypatch, capsys) 
         main(["run", "--store="])
     assert "--store: names no folder" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_store_may_stand_before_the_command(store: Store, capsys) -> None:
+    put_nights(store, 1)
+    for words in ([f"--store={store.root}"], ["--store", str(store.root)]):
+        assert main([*words, "status"]) == 0
+        assert "night 1 of" in capsys.readouterr().out
+    assert main(["--rehearsal", f"--store={store.root}", "status"]) == 2
+    assert "holds measured nights" in capsys.readouterr().err

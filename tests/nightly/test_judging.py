@@ -341,6 +341,18 @@ def test_metrics_are_of_the_latest_night_alone(store: Store, tmp_path: Path) -> 
     assert re.findall(r'gpubench_time_seconds{.*benchmark="(.*)"}', text) == [NAME]
 
 
+def test_throttling_that_nothing_observed_is_no_metric(store: Store, tmp_path: Path) -> None:
+    rows = {NAME: 1e-4} | {
+        f"a/c/n:{share}": {"seconds": 1e-4, "throttled": share} for share in (0, 1)
+    }
+    put_night(store, rows, rerun={"a/c/n:1": 1e-4})
+    judged(store, Settings(max_throttled=0.9))
+    with Index(store) as index:
+        text = openmetrics(store, index, S, tmp_path / "m.txt").read_text()
+    seen = re.findall(r'gpubench_throttled_ratio{.*benchmark="(.*)"} (\S+)', text)
+    assert seen == [("a/c/n:0", "0.0")]
+
+
 def test_a_new_driver_is_in_words_on_the_page(store: Store) -> None:
     put_nights(store, 3)
     put_night(store, {NAME: 1e-4}, driver_version="590.10")

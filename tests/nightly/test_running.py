@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.nights.rehearsal import varied_device
+from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
 from gpubench_reports.nightly.store.store import Store
 
 from .conftest import values
 from .nights import ROWS, opened, put_quiet_nights
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_night_is_fresh_processes_in_random_order(run, fake, tmp_path: Path) -> None:
@@ -183,6 +187,46 @@ def test_whatever_the_disk_refuses_is_one_line(run, fake, tmp_path: Path, monkey
     code, _, err = run(fake(rows=ROWS))
     assert code == 2
     assert err.splitlines()[-1] == f"nightly: {tmp_path}: No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [
+        ("cuda", "here-cuda-0"),
+        ("cuda:3", "here-cuda-3"),
+        ("model:h200-sxm", "here-h200-sxm"),
+        ("model:/some/where/h200-sxm.json", "here-h200-sxm"),
+    ],
+)
+def test_a_machine_is_called_by_host_and_device(
+    device: str, name: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "here")
+    named = []
+
+    def measure(self: NightRun, index: object) -> None:
+        named.append(self.machine)
+        raise CannotJudgeError("x", "is measured elsewhere")
+
+    monkeypatch.setattr(NightRun, "run", measure)
+    rehearsal = ["--rehearsal"] if device.startswith("model") else []
+    assert main(["run", f"--store={tmp_path / 's'}", f"--device={device}", *rehearsal]) == 2
+    assert "is measured elsewhere" in capsys.readouterr().err
+    assert named == [name]
+
+
+def test_a_rehearsed_device_varies_in_rates_and_times_alike(tmp_path: Path) -> None:
+    device = ROOT / "harness/devices/h200-sxm.json"
+    varied = varied_device(f"model:{device}", 0.01, "night 1", "process 1", tmp_path)
+    old, new = (
+        json.loads(Path(path.removeprefix("model:")).read_text())["figures"]
+        for path in (str(device), varied)
+    )
+    faster = new["dram_bytes_per_second"]["value"] / old["dram_bytes_per_second"]["value"]
+    assert faster != 1
+    for name in ("launch_stream_seconds", "launch_graph_seconds", "sync_host_seconds"):
+        assert old[name]["value"] / new[name]["value"] == pytest.approx(faster)
+    assert new["event_resolution_seconds"] == old["event_resolution_seconds"]
 
 
 @pytest.mark.parametrize(

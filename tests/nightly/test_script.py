@@ -53,6 +53,8 @@ def test_a_night_builds_first_and_passes_the_exit_code_on(checkout: Path) -> Non
     assert run(checkout, "run") == (1, said)
     said[3] = said[3].replace(" --program", " --suite=quick --program")
     assert run(checkout, "--suite=quick") == (1, said)
+    said[3] = said[3].replace("--suite=quick", "--suite quick --rehearsal")
+    assert run(checkout, "--suite", "quick", "--rehearsal") == (1, said)
 
 
 def test_other_commands_build_nothing(checkout: Path) -> None:
@@ -63,6 +65,8 @@ def test_other_commands_build_nothing(checkout: Path) -> None:
             "python requirements-nightly.txt",
             f"-m gpubench_reports.nightly {' '.join(arguments)}",
         ]
+    for before in (["--store=X"], ["--store", "X"], ["--rehearsal", "--store=run"]):
+        assert run(checkout, *before, "status")[1][1].endswith(f"{' '.join(before)} status")
     assert run(checkout, "export", "parquet", "lake")[1][0] == "python requirements-fleet.txt"
 
 

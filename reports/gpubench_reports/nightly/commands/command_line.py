@@ -6,6 +6,7 @@ command line (one line says what); 3 an error of this program; 130 interrupted.
 
 import argparse
 import signal
+import sys
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -86,13 +87,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def call() -> int:
-        options = _parser().parse_args(arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        options = _parser().parse_args(_command_first(words))
         return int(options.run(options))
 
     try:
         return run_guarded(PROGRAM, call, line_buffering=True)
     finally:
         signal.signal(signal.SIGTERM, before)  # for who calls this as a function
+
+
+def _command_first(words: Sequence[str]) -> list[str]:
+    """Options may also stand before the command: `--store=DIR status` is `status --store=DIR`."""
+    is_value = False
+    for at, word in enumerate(words):
+        if not word.startswith("-") and not is_value:
+            return [word, *words[:at], *words[at + 1 :]]
+        # scripts/nightly, which looks for the command too, has the same rule.
+        is_value = word.startswith("--") and "=" not in word and word != "--rehearsal"
+    return list(words)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,7 +2,7 @@
 
 import argparse
 import socket
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from gpubench_reports.nightly.commands.arguments import (
     program_arguments,
@@ -36,8 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _short(device: str) -> str:
+    """The device in a machine's name: cuda and cuda:0 are one, and a file is called by its name."""
     from gpubench_reports.nightly.nights.health import gpu_of
+
+    kind, _, which = device.partition(":")
+    return PurePath(which).stem if kind == "model" else f"cuda-{gpu_of(device)}"
+
+
+def run(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
     from gpubench_reports.nightly.store.store import folder_name
 
@@ -48,9 +55,7 @@ def run(options: argparse.Namespace) -> int:
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"
         )
     store, index, settings = opened(options, create=True)
-    # cuda and cuda:0 are one and the same.
-    device = options.device if modelled else f"cuda-{gpu_of(options.device)}"
-    machine = folder_name(settings.machine or f"{socket.gethostname()}-{device}")
+    machine = folder_name(settings.machine or f"{socket.gethostname()}-{_short(options.device)}")
     run = NightRun(
         store,
         program_of(options, options.program, settings),

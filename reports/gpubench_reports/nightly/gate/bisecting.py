@@ -88,9 +88,7 @@ def _git(repository: Path, *arguments: str) -> str:
 
 
 def _commits(repository: Path, good: str, bad: str) -> list[str]:
-    first, last = (
-        _git(repository, "rev-parse", "--verify", f"{commit}^{{commit}}") for commit in (good, bad)
-    )
+    first, last = (_commit(repository, name) for name in (good, bad))
     if subprocess.run(
         ["git", "-C", str(repository), "merge-base", "--is-ancestor", first, last], check=False
     ).returncode:
@@ -99,6 +97,19 @@ def _commits(repository: Path, good: str, bad: str) -> list[str]:
     if not between:
         raise ReportError(good, f"and {bad} are the same commit")
     return [first, *between.split()]
+
+
+def _commit(repository: Path, name: str) -> str:
+    """The commit's hash. ReportError where the name stands for none."""
+    _git(repository, "rev-parse", "--git-dir")  # the folder may be none of git's
+    try:
+        return _git(
+            repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        )
+    except ReportError:
+        raise ReportError(
+            name, f"is no commit, tag or branch in {repository}; git log --oneline lists commits"
+        ) from None
 
 
 class _Trees:

@@ -10,8 +10,25 @@ from pathlib import Path
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.checking import parse
 
-# Figures that most rows' times follow from.
-_VARIED = ("dram_bytes_per_second", "l2_bytes_per_second", "sm_clock_hz")
+# Figures that rows follow from. A device that is faster by a factor has rates that are larger
+# by it, and times that are shorter.
+_RATES = (
+    "dram_bytes_per_second",
+    "l2_bytes_per_second",
+    "sm_clock_hz",
+    "pcie_h2d_bytes_per_second",
+    "pcie_d2h_bytes_per_second",
+)
+_TIMES = (
+    "launch_stream_seconds",
+    "launch_graph_seconds",
+    "launch_programmatic_seconds",
+    "launch_host_seconds",
+    "launch_latency_seconds",
+    "kernel_floor_seconds",
+    "sync_host_seconds",
+    "pcie_latency_seconds",
+)
 
 
 def varied_device(device: str, noise: float, night: str, process: str, folder: Path) -> str:
@@ -27,8 +44,11 @@ def varied_device(device: str, noise: float, night: str, process: str, folder: P
     factor = 1.0
     for seed in (night, f"{night}/{process}"):
         factor *= 1 + noise * random.Random(seed).gauss()
-    for name in _VARIED:
-        document["figures"][name]["value"] *= factor
+    figures = document["figures"]
+    for names, change in ((_RATES, factor), (_TIMES, 1 / factor)):
+        for name in names:
+            if name in figures:  # not every device has every figure
+                figures[name]["value"] *= change
     varied = folder / path.name  # a device file is called what its device is called
     varied.write_text(json.dumps(document))
     return f"model:{varied}"

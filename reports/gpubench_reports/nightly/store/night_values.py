@@ -17,6 +17,7 @@ def night_value(
     medians = [timing.seconds for timing in first]
     cycles = [timing.seconds * timing.clock_hz for timing in sound]
     first_median = statistics.median(medians)
+    observed = [timing.throttled for timing in all_first if timing.throttled is not None]
     rerun_median = statistics.median(t.seconds for t in rerun) if rerun else None
     return (
         first_median if rerun_median is None else rerun_median,
@@ -26,7 +27,7 @@ def night_value(
         _median(timing.clock_hz for timing in sound),
         _median(timing.power_w for timing in sound),
         _median((timing.temperature_c for timing in sound), max),
-        sum(timing.throttled for timing in all_first) / len(all_first),
+        sum(observed) / len(observed) if observed else None,
         "; ".join(sorted({"; ".join(timing.notes) for timing in sound if timing.notes})),
         len(first),
         _median(timing.within for timing in first),
@@ -43,7 +44,7 @@ def _median(
 
 def throttled_share(files: list[ProcessFile]) -> float:
     """Share of the nights' rows that ran throttled."""
-    flags = [timing.throttled for file in files for timing in file.timings.values()]
+    flags = [bool(timing.throttled) for file in files for timing in file.timings.values()]
     return sum(flags) / len(flags) if flags else 0.0
 
 

@@ -34,7 +34,7 @@ class Timing(NamedTuple):
     clock_hz: float
     power_w: float
     temperature_c: float
-    throttled: bool
+    throttled: bool | None  # None: nothing observed it
     notes: tuple[str, ...]
 
 
@@ -106,7 +106,7 @@ def _timing(check: Checker, row: dict[str, Any], where: str, older: bool) -> Tim
         return check.number(row[key], key, where) if key in row else math.nan
 
     seconds = seconds_of(check, row, where)
-    throttled = row.get("throttled", 0)
+    throttled = row.get("throttled")
     return Timing(
         seconds=seconds,
         # The half-width of a 95 % interval is 1.96 standard errors.
@@ -114,7 +114,7 @@ def _timing(check: Checker, row: dict[str, Any], where: str, older: bool) -> Tim
         clock_hz=number("sm_clock_hz"),
         power_w=number("power_w"),
         temperature_c=number("temperature_c"),
-        throttled=throttled in (1, True),
+        throttled=None if throttled is None else throttled in (1, True),
         notes=tuple(notes_of(check, row, where, older)),
     )
 

@@ -3,7 +3,7 @@
 import sqlite3
 
 # A different number: the index is of another version of this program, and is rebuilt.
-VERSION = 2
+VERSION = 3
 _SCHEMA = """
 create table night(
   machine text, number integer, date text, fingerprint text,
@@ -24,7 +24,7 @@ create table value(
   series integer, night integer, environment integer,
   seconds real,   -- the night's value: the median of its processes' medians
   first real, rerun real, cycles real, clock_hz real, power_w real, temperature_c real,
-  throttled real, -- share of its processes
+  throttled real, -- share of its processes; null if nothing observed it
   limits text,    -- the driver's words
   processes integer, within real, medians text,
   primary key(series, night)) without rowid;
