@@ -1,4 +1,4 @@
-"""Which package is tested, the order of the files, and what only `scripts/test --all` runs."""
+"""Which package is tested, the order of files, what only `scripts/test --all` runs, a browser."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from reports.browser import Browser, find_browser
 
 # That of this checkout, here and in what tests start: an installed one may be of another, and then
 # no change here could fail a test.
@@ -34,3 +35,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("release")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("release")]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = find_browser()
+    if program is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    opened = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()

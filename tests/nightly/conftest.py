@@ -98,6 +98,17 @@ def values(store: Store) -> list[tuple]:
 
 
 @pytest.fixture
+def regressed(store: Store) -> Store:
+    for _ in range(12):
+        put_night(store, {"a/b/n:1": 1e-4, "<b>&\"'/x": {"seconds": 1e-4, "sm_clock_hz": 1.9e9}})
+    rows = {"a/b/n:1": 1.2e-4, "<b>&\"'/x": {"seconds": 1e-4, "sm_clock_hz": 1.9e9}}
+    for _ in range(2):
+        put_night(store, rows, rerun=rows)
+    judged(store)
+    return store
+
+
+@pytest.fixture
 def fake(tmp_path: Path) -> Callable[..., Path]:
     """fake(name="a", rows={...}, ...) -> a program that has measured just this."""
 

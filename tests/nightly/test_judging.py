@@ -281,34 +281,6 @@ def test_many_that_change_together_point_at_the_machine(store: Store) -> None:
     )
 
 
-@pytest.fixture
-def regressed(store: Store) -> Store:
-    for _ in range(12):
-        put_night(store, {NAME: 1e-4, "<b>&\"'/x": {"seconds": 1e-4, "sm_clock_hz": 1.9e9}})
-    rows = {NAME: 1.2e-4, "<b>&\"'/x": {"seconds": 1e-4, "sm_clock_hz": 1.9e9}}
-    for _ in range(2):
-        put_night(store, rows, rerun=rows)
-    judged(store)
-    return store
-
-
-def test_the_page_shows_the_worst_first_and_escapes_everything(regressed: Store) -> None:
-    with Index(regressed) as index:
-        text = write_page(regressed, index, S, regressed.root / "p.html").read_text()
-    assert "<b>&\"'" not in text
-    assert "&lt;b&gt;&amp;" in text
-    assert text.index("Regressions (1)") < text.index("Quiet (1)")
-    assert "night 13, 2026-01-13, 120.0 µs, commit 0123456789: regression, 2 nights running" in text
-    assert "night 14 of 2026-01-14: 1.90 GHz" in text
-    # In the strip, at the change, and twice where it is said in words.
-    assert text.count("commit 0123456789") == 14 + 1 + 2
-    assert "+20.0 %" in text
-    assert text.count("<svg") == 3  # two series, one strip
-    assert "http" not in text  # it needs nothing else
-    assert "REHEARSAL" not in text
-    ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
-
-
 def test_exports(regressed: Store, tmp_path: Path) -> None:
     with Index(regressed) as index:
         suite = ElementTree.parse(junit(regressed, index, S, tmp_path / "j.xml")).getroot()[0]

@@ -11,7 +11,6 @@ from gpubench_reports.charts import render, style
 from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.results.reader import ResultFile, read
 
-from .browser import Browser, find_browser
 from .factory import make_document
 from .html_pages import few_rows
 
@@ -71,13 +70,3 @@ def pages(tmp_path_factory):
         path.write_text(json.dumps(make_document(few_rows(), device_kind=kind)))
         found[kind] = build_page(read(path)).decode()
     return found
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    program = find_browser()
-    if program is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    opened = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()

@@ -1,14 +1,12 @@
 """The page around the sections: header, menu, footer, style and script."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
 from gpubench_reports.pages import paragraphs
-from gpubench_reports.pages.html.frame import framed, modelled_banner
+from gpubench_reports.pages.html.frame import framed, modelled_banner, script_and_policy
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.order import in_order
 from gpubench_reports.results.context import Context
@@ -28,7 +26,7 @@ _PLACES = {
 
 def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup, sheet: Markup) -> str:
     """The whole page, as its file has it; `sheet` is what its charts need beside report.css."""
-    script = _asset("report.js")
+    script, policy = script_and_policy(_asset("report.js"))
     body = tag(
         "body",
         tag("a", "Skip to the summary", href="#summary", class_="skip"),
@@ -39,14 +37,13 @@ def page_of(result: ResultFile, sections: Sequence[Markup], raw: Markup, sheet: 
         _dialog(),
         _tip(),
         raw,
-        tag("script", Markup(script)),
+        script,
     )
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return framed(
         result.context.device_title,
         sheet + _asset("report.css"),
         body,
-        allowed=f"script-src 'sha256-{digest}'; img-src data:; ",
+        allowed=f"{policy}img-src data:; ",
     )
 
 

@@ -1,5 +1,8 @@
 """What every page has around its body, and the banner of one whose figures are modelled."""
 
+import base64
+import hashlib
+
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
 from gpubench_reports.pages.html.markup import Markup, tag
@@ -23,6 +26,12 @@ def framed(title: str, sheet: str, body: Markup, allowed: str = "") -> str:
         tag("style", Markup(sheet)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def script_and_policy(script: str) -> tuple[Markup, str]:
+    """A script of the page's own, and the directive for `framed` that allows it and no other."""
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return tag("script", Markup(script)), f"script-src 'sha256-{digest}'; "
 
 
 def modelled_banner(*more: object) -> Markup:
