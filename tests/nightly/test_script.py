@@ -51,6 +51,7 @@ def test_a_night_builds_first_and_passes_the_exit_code_on(checkout: Path) -> Non
     ]
     assert run(checkout) == (1, said)
     assert run(checkout, "run") == (1, said)
+    assert run(checkout, "learn", "--nights=3")[1][:2] == said[:2]
     said[3] = said[3].replace(" --program", " --suite=quick --program")
     assert run(checkout, "--suite=quick") == (1, said)
     said[3] = said[3].replace("--suite=quick", "--suite quick --rehearsal")

@@ -3,7 +3,11 @@
 import argparse
 from pathlib import Path
 
-from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
+from gpubench_reports.nightly.commands.arguments import (
+    rehearsal_argument,
+    store_arguments,
+    told_arguments,
+)
 from gpubench_reports.nightly.commands.shared import conclude, opened
 
 NAME = "add"
@@ -15,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rehearsal_argument(parser)
     parser.add_argument("results", nargs="+", type=Path, metavar="FILE.json")
     parser.add_argument("--machine", metavar="NAME", help="default: the files' host and device")
+    told_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

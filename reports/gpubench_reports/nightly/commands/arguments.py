@@ -4,6 +4,10 @@ import argparse
 import os
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpubench_reports.nightly.reporting.webhooks import Webhook
 
 
 def default_store() -> Path:
@@ -48,6 +52,50 @@ def rehearsal_argument(parser: argparse.ArgumentParser) -> None:
         "--rehearsal",
         action="store_true",
         help="modelled nights, in a store of their own, marked everywhere",
+    )
+
+
+def _webhook(text: str) -> "Webhook":
+    from gpubench_reports.nightly.reporting.webhooks import Webhook
+
+    try:
+        return Webhook.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _url(text: str) -> str:
+    from gpubench_reports.nightly.reporting.posting import is_url
+
+    if not is_url(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no address like http://host:9091")
+    return text
+
+
+def webhook_argument(parser: argparse.ArgumentParser, name: str, **more: Any) -> None:
+    parser.add_argument(
+        name,
+        type=_webhook,
+        metavar="KIND:URL",
+        **more,
+        help="slack, teams or json; :@FILE holds it",
+    )
+
+
+def told_arguments(parser: argparse.ArgumentParser) -> None:
+    """Who is told of a night."""
+    parser.add_argument(
+        "--junit", type=Path, metavar="FILE", help="also write the verdict as JUnit XML"
+    )
+    parser.add_argument(
+        "--openmetrics", type=Path, metavar="FILE", help="also write the latest values"
+    )
+    parser.add_argument(
+        "--pushgateway", type=_url, metavar="URL", help="also push the latest values there"
+    )
+    webhook_argument(parser, "--webhook", action="append", default=[])
+    parser.add_argument(
+        "--webhook-always", action="store_true", help="also tell of nights with nothing open"
     )
 
 

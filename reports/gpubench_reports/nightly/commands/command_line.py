@@ -21,6 +21,8 @@ from gpubench_reports.nightly.commands import (
     compare,
     export,
     index,
+    learn,
+    notify,
     query,
     report,
     run,
@@ -32,8 +34,10 @@ _DESCRIPTION = """\
 Tracks a GPU's figures night by night, and tells a regression from noise.
 
   run              measure a night, store it, judge it, write the report
+  learn            measure nights back to back, so that a new store has enough to judge by
   add              store result files that were measured elsewhere as one night, and judge it
   status           what is open now, from the store alone
+  notify           tell Slack, Teams or another program what is open now
   accept           take the present level of a series as its new baseline, with a reason
   acknowledge      stay quiet about a known regression until a date
   report           write the trend page
@@ -66,8 +70,10 @@ class Command(Protocol):
 # In the order of --help.
 COMMANDS: tuple[Command, ...] = (
     run,
+    learn,
     add,
     status,
+    notify,
     accept,
     acknowledge,
     report,

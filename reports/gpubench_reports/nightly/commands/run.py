@@ -2,14 +2,23 @@
 
 import argparse
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.commands.arguments import (
     program_arguments,
     rehearsal_argument,
     store_arguments,
+    told_arguments,
 )
-from gpubench_reports.nightly.commands.shared import conclude, opened, program_of, say
+from gpubench_reports.nightly.commands.shared import conclude, opened, post, program_of, say
+
+if TYPE_CHECKING:
+    from gpubench_reports.nightly.rule.settings import Settings
+    from gpubench_reports.nightly.store.index import Index
 
 NAME = "run"
 SUMMARY = "measure a night, store it, judge it, write the report"
@@ -28,12 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FRACTION",
         help="vary the modelled device from process to process",
     )
-    parser.add_argument(
-        "--junit", type=Path, metavar="FILE", help="also write the verdict as JUnit XML"
-    )
-    parser.add_argument(
-        "--openmetrics", type=Path, metavar="FILE", help="also write the latest values"
-    )
+    told_arguments(parser)
 
 
 def _short(device: str) -> str:
@@ -45,26 +49,55 @@ def _short(device: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    with telling_of_failure(options):
+        return measured(options, until=0)
+
+
+@contextmanager
+def telling_of_failure(options: argparse.Namespace) -> Iterator[None]:
+    """Nobody looks at a night that did not run: whoever waits for its verdict is told."""
+    from gpubench_reports.nightly.reporting.telling import no_night_message
+
+    try:
+        yield
+    except Exception as error:
+        is_ours = not isinstance(error, ReportError | OSError)
+        problem = f"internal error: {type(error).__name__}: {error}" if is_ours else str(error)
+        where = f"{socket.gethostname()} ({options.device})"
+        post(options, no_night_message(where, problem, 3 if is_ours else 2))
+        raise
+
+
+def measured(options: argparse.Namespace, until: int) -> int:
+    """Measures and judges one night, or as many as the machine needs to have `until` valid ones."""
+    from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
     from gpubench_reports.nightly.store.store import folder_name
 
     # Before a store is made for nights that are none.
-    modelled = options.device.startswith("model")
-    if modelled and not options.rehearsal:
+    if options.device.startswith("model") and not options.rehearsal:
         raise CannotJudgeError(
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"
         )
     store, index, settings = opened(options, create=True)
     machine = folder_name(settings.machine or f"{socket.gethostname()}-{_short(options.device)}")
-    run = NightRun(
-        store,
-        program_of(options, options.program, settings),
-        settings,
-        machine,
-        say,
-        options.rehearsal_noise,
-    )
+    program = program_of(options, options.program, settings)
     aside = set(store.quarantined())
     with index:
-        run.run(index)
+        if not until:
+            NightRun(store, program, settings, machine, say, options.rehearsal_noise).run(index)
+        while until and (valid := _valid(index, settings, machine)) < until:
+            say(f"learning: {valid} of {until} nights")
+            NightRun(store, program, settings, machine, say, options.rehearsal_noise).run(index)
+            judge_new(store, index, settings)
+            if _valid(index, settings, machine) == valid:
+                raise CannotJudgeError(
+                    machine, "the last night was not valid: nightly status says why"
+                )
         return conclude(options, store, index, settings, machine, aside)
+
+
+def _valid(index: "Index", settings: "Settings", machine: str) -> int:
+    index.update(settings)
+    query = "select count(*) from night where machine = ? and state = 'ok'"
+    return int(index.rows(query, (machine,))[0][0])

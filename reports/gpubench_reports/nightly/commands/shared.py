@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from gpubench_reports.common.errors import ReportError
 if TYPE_CHECKING:
     from gpubench_reports.nightly.gate.gate import Gate
     from gpubench_reports.nightly.nights.running import Program
+    from gpubench_reports.nightly.reporting.webhooks import Message
     from gpubench_reports.nightly.rule.settings import Settings
     from gpubench_reports.nightly.store.index import Index
     from gpubench_reports.nightly.store.store import Store
@@ -73,10 +75,31 @@ def conclude(
     from gpubench_reports.nightly.reporting.export import junit, openmetrics
 
     for name, write in (("junit", junit), ("openmetrics", openmetrics)):
-        if getattr(options, name, None) is not None:
+        if getattr(options, name) is not None:
             write(store, index, settings, getattr(options, name))
     print(f"  report: {write_page(store, index, settings, store.root / 'report.html')}")
+    if options.pushgateway is not None:
+        from gpubench_reports.nightly.reporting.metrics import push
+
+        attempt(partial(push, store, index, settings, options.pushgateway, machine))
+    if found[0].exit_code or options.webhook_always:
+        from gpubench_reports.nightly.reporting.telling import standing_message
+
+        post(options, standing_message(store, found, settings))
     return found[0].exit_code
+
+
+def post(options: argparse.Namespace, message: "Message") -> None:
+    for webhook in options.webhook:
+        attempt(partial(webhook.post, message))
+
+
+def attempt(deliver: Callable[[], None]) -> None:
+    """Somebody who cannot be told does not change what a night has found."""
+    try:
+        deliver()
+    except ReportError as error:
+        say(f"not told: {error}")
 
 
 def print_quarantined(files: Iterable[tuple[Path, str]]) -> None:

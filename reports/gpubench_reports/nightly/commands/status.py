@@ -3,6 +3,7 @@
 import argparse
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.json_text import json_text
 from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
 from gpubench_reports.nightly.commands.shared import opened, print_quarantined
 
@@ -13,21 +14,26 @@ SUMMARY = "what is open now"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     store_arguments(parser)
     rehearsal_argument(parser)
+    parser.add_argument("--json", action="store_true", help="for other programs")
 
 
 def run(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.judging.status import status
+    from gpubench_reports.nightly.reporting.status_document import overall, status_document
     from gpubench_reports.nightly.reporting.summary import lines
 
     store, index, settings = opened(options)
     with index:
         judge_new(store, index, settings)
         found = status(store, index, settings)
+    if not found:
+        print_quarantined(store.quarantined())
+        raise ReportError(options.store, "has no nights yet")
+    if options.json:
+        print(json_text(status_document(store, found)))
+    else:
         for one in found:
             print("\n".join(lines(one, settings, store.rehearsal)))
         print_quarantined(store.quarantined())
-    if not found:
-        raise ReportError(options.store, "has no nights yet")
-    codes = {one.exit_code for one in found}
-    return 1 if 1 in codes else max(codes)
+    return overall(found)

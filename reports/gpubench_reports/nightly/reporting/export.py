@@ -4,7 +4,6 @@ Metrics carry the latest values, never the archive; the archive is the store its
 """
 
 import xml.etree.ElementTree as ET
-from datetime import UTC, datetime
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
@@ -12,6 +11,7 @@ from gpubench_reports.common.files import write_atomically
 from gpubench_reports.nightly.judging.history import Standing
 from gpubench_reports.nightly.judging.missing import missing_line
 from gpubench_reports.nightly.judging.status import status
+from gpubench_reports.nightly.reporting.metrics import metrics
 from gpubench_reports.nightly.reporting.parquet import write_lake
 from gpubench_reports.nightly.reporting.queries import NIGHTS
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
@@ -41,73 +41,8 @@ def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:
 
 def openmetrics(store: Store, index: Index, settings: Settings, out: Path) -> Path:
     """Writes the latest values and health as OpenMetrics text; returns the path."""
-    found = status(store, index, settings)
-    columns, rows = index.table(
-        f"with nights as ({NIGHTS}) select machine, device, mode, name, date, seconds, clock_hz,"
-        " power_w, temperature_c, throttled from (select *, max(night) over (partition by"
-        " machine, device, mode) as latest from nights) as ranked"
-        " where night = latest order by machine, device, mode, name"
-    )
-    families = {
-        "gpubench_time_seconds": ("seconds", "Median time of the latest night"),
-        "gpubench_sm_clock_hertz": ("clock_hz", "SM clock while the row ran"),
-        "gpubench_power_watts": ("power_w", "Power while the row ran"),
-        "gpubench_temperature_celsius": ("temperature_c", "Highest temperature of the row"),
-        "gpubench_throttled_ratio": ("throttled", "Share of the row's processes that throttled"),
-    }
-    lines = []
-    records = [dict(zip(columns, row, strict=True)) for row in rows]
-    for family, (column, text) in families.items():
-        lines += [
-            f"# TYPE {family} gauge",
-            f"# UNIT {family} {family.rpartition('_')[2]}",
-            f"# HELP {family} {text}.",
-        ]
-        for record in records:
-            if record[column] is not None:
-                labels = {
-                    "machine": record["machine"],
-                    "device": record["device"],
-                    "mode": record["mode"],
-                    "benchmark": record["name"],
-                }
-                lines.append(f"{family}{_labels(labels, store)} {record[column]!r}")
-    for family, text in (
-        ("gpubench_open_regressions", "Series slower than their accepted level"),
-        ("gpubench_open_improvements", "Series faster than their accepted level"),
-        ("gpubench_not_judged", "Reasons for which the latest night could not be judged"),
-        ("gpubench_night", "Number of the latest night"),
-        ("gpubench_night_began", "Time at which the latest night began, Unix seconds"),
-    ):
-        lines += [f"# TYPE {family} gauge", f"# HELP {family} {text}."]
-        for one in found:
-            value = {
-                "gpubench_open_regressions": len(one.regressions),
-                "gpubench_open_improvements": len(one.improvements),
-                "gpubench_not_judged": len(one.unjudged),
-                "gpubench_night": one.night,
-                "gpubench_night_began": _unix(one.date),
-            }[family]
-            lines.append(f"{family}{_labels({'machine': one.machine}, store)} {value}")
-    write_atomically(out, ("\n".join([*lines, "# EOF"]) + "\n").encode())
+    write_atomically(out, metrics(store, index, settings).encode())
     return out
-
-
-def _labels(labels: dict[str, str], store: Store) -> str:
-    if store.rehearsal:
-        labels = labels | {"rehearsal": "true"}
-    escaped = (
-        (key, value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n"))
-        for key, value in labels.items()
-    )
-    return "{" + ",".join(f'{key}="{value}"' for key, value in escaped) + "}"
-
-
-def _unix(date: str) -> int:
-    try:
-        return int(datetime.fromisoformat(date).astimezone(UTC).timestamp())
-    except ValueError:
-        return 0
 
 
 def junit(store: Store, index: Index, settings: Settings, out: Path) -> Path:

@@ -1,0 +1,98 @@
+"""Tells a chat or another program where a machine stands, by a webhook that the user named."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpubench_reports.common.json_text import json_text
+from gpubench_reports.nightly.reporting.posting import is_url, send
+
+_LINES = 30  # of a message; Teams takes 28 KB
+_LINE = 300  # characters
+_SLACK_TEXT = 2900  # characters; a section takes 3000
+_SLACK_TITLE = 150
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is told: a title, lines, and for programs the document of `status --json`."""
+
+    title: str
+    lines: tuple[str, ...]
+    document: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """KIND:URL, or KIND:@FILE with the URL in a file: it is a secret."""
+
+    kind: str
+    url: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Webhook":
+        """Raises ValueError with what is wrong."""
+        kind, _, place = text.partition(":")
+        if kind not in _BODIES:
+            raise ValueError(f"'{kind}:': a webhook begins with {', '.join(_BODIES)} and a colon")
+        if place.startswith("@"):
+            try:
+                place = Path(place[1:]).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeError) as error:
+                why = getattr(error, "strerror", None) or "is no text"
+                raise ValueError(f"{place[1:]}: {why}") from None
+        if not is_url(place):  # which is not shown: an address is a secret
+            raise ValueError(f"{kind}: takes an address that begins with https:// or http://")
+        return cls(kind, place)
+
+    def post(self, message: Message) -> None:
+        """Raises ReportError if it does not arrive."""
+        body = _BODIES[self.kind](message)
+        send(self.url, body, "application/json; charset=utf-8")
+
+
+def _shortened(message: Message) -> list[str]:
+    lines = [line if len(line) <= _LINE else f"{line[:_LINE]}..." for line in message.lines]
+    more = len(lines) - _LINES
+    return [*lines[:_LINES], f"and {more} more lines"] if more > 0 else lines
+
+
+def _slack(message: Message) -> bytes:
+    """https://api.slack.com/messaging/webhooks: `text` is what a notification shows."""
+    text = "\n".join(_shortened(message))[:_SLACK_TEXT]
+    for character, escape in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(character, escape)
+    title = {"type": "plain_text", "text": message.title[:_SLACK_TITLE]}
+    section = {"type": "mrkdwn", "text": f"```{text.replace('```', '` ` `')[:_SLACK_TEXT]}```"}
+    blocks = [{"type": "header", "text": title}, {"type": "section", "text": section}]
+    return json.dumps({"text": message.title, "blocks": blocks}).encode()
+
+
+def _teams(message: Message) -> bytes:
+    """An Adaptive Card, as a Workflows webhook takes it."""
+    blocks = [
+        {"type": "TextBlock", "text": message.title, "weight": "Bolder", "size": "Medium"},
+        *(
+            {"type": "TextBlock", "text": line, "fontType": "Monospace", "spacing": "None"}
+            for line in _shortened(message)
+        ),
+    ]
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "msteams": {"width": "Full"},
+        "body": [block | {"wrap": True} for block in blocks],
+    }
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
+    return json.dumps({"type": "message", "attachments": [attachment]}).encode()
+
+
+def _json(message: Message) -> bytes:
+    text = {"title": message.title, "text": "\n".join(message.lines)}
+    return json_text(text | message.document).encode()
+
+
+_BODIES: dict[str, Callable[[Message], bytes]] = {"slack": _slack, "teams": _teams, "json": _json}
