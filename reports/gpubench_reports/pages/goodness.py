@@ -12,7 +12,7 @@ from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.health import Health
 from gpubench_reports.rules.verdicts.verdict import FINE, UNGRADED, Verdict
 
-_FEW_LOW = 0.02  # of the rows: so many may be low where nothing else speaks of a fault
+_FEW_LOW = 0.04  # of the rows: so many may be low where nothing else speaks of a fault
 _FIRST_ROOFS = ("dram", "l2", "fp32", "tensor_bf16")  # as far as the file has them
 _MOST_NAMED = 3
 _ROOF_LOW = 0.9  # of the expected roof: less is worth a colour
