@@ -124,8 +124,8 @@ static __global__ void __launch_bounds__(register_1d_tiles.threads)
 
 // --- eight by eight elements per thread ---
 
-// A thread's elements lie side by side, and a compiler that finds them so loads its columns of B by
-// 16 bytes. So does the source. A's rows come one by one.
+// A thread's columns lie side by side, and a compiler that finds them so loads them by 16 bytes. So
+// does the source. Its rows are a sixteenth of the tile apart, and come one by one.
 //
 // A's tiles lie by columns from here on: what a warp reads of one has one k. Four more elements a
 // column, so that a warp stores eight k of four rows each to 32 banks.
@@ -136,9 +136,9 @@ inline constexpr Tiles tiles_of_128{tile, tile, depth, tile_threads, false};
 
 static __global__ void __launch_bounds__(tile_threads, 2)
     register_2d(const float* a, const float* b, float* d, unsigned n, unsigned k) {
-  constexpr unsigned side_by_side = tile / each, rounds = tile * depth / tile_threads;
+  constexpr unsigned apart = tile / each, rounds = tile * depth / tile_threads;
   __shared__ __align__(16) float tile_a[depth][column_of_a], tile_b[depth][tile];
-  const unsigned t = threadIdx.x, x = t % side_by_side * each, y = t / side_by_side * each;
+  const unsigned t = threadIdx.x, x = t % apart * each, y = t / apart;
   const unsigned row = blockIdx.y * tile, column = blockIdx.x * tile;
   const float* from_a = a + std::size_t{row + t / depth} * k + t % depth;
   const float* from_b = b + std::size_t{t / tile} * n + column + t % tile;
@@ -163,7 +163,7 @@ static __global__ void __launch_bounds__(tile_threads, 2)
       float rows[each];
       __align__(16) float columns[each];
 #pragma unroll
-      for (unsigned r = 0; r < each; ++r) rows[r] = tile_a[i][y + r];
+      for (unsigned r = 0; r < each; ++r) rows[r] = tile_a[i][y + apart * r];
 #pragma unroll
       for (unsigned c = 0; c < each; c += 4) {
         const auto* const four = reinterpret_cast<const float4*>(&tile_b[i][x + c]);
@@ -177,7 +177,7 @@ static __global__ void __launch_bounds__(tile_threads, 2)
   for (unsigned r = 0; r < each; ++r) {
 #pragma unroll
     for (unsigned c = 0; c < each; ++c) {
-      d[std::size_t{row + y + r} * n + column + x + c] = sums[r][c];
+      d[std::size_t{row + y + apart * r} * n + column + x + c] = sums[r][c];
     }
   }
 }
