@@ -72,7 +72,9 @@ def boxed(
     if box is None or made == NONE:
         yield command, ()
         return
-    box = Box((*box.readable, *_home_of(command[0])), box.writable, box.devices)
+    # Each once: what is mounted read-only cannot be made again.
+    readable = tuple(dict.fromkeys((*box.readable, *_home_of(command[0]))))
+    box = Box(readable, box.writable, box.devices)
     if made != "bubblewrap":
         with tempfile.TemporaryDirectory(prefix="gpubench-box-") as root:
             yield _namespaces(command, directory, box, Path(root)), ()

@@ -77,3 +77,13 @@ def test_where_there_is_no_box_the_report_says_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(box, "kind", lambda: box.NONE)
     program = Program(Path("lab-01"), Path("solution.o"), is_guarded=True)
     assert isolation(program) == "in no sandbox, as this machine has none"
+
+
+def test_a_program_that_is_also_named_as_readable_runs(kind: str, tmp_path: Path) -> None:
+    """As a lab's program is: it is shown once, though it is asked for twice."""
+    program, here = tmp_path / "lab-01", tmp_path / "here"
+    program.write_text("#!/bin/sh\necho ran\n")
+    program.chmod(0o755)
+    here.mkdir()
+    ended = run([str(program)], here, Limits(seconds=20), box=Box((program,), (here,)))
+    assert (ended.stdout, ended.stderr) == ("ran\n", "")
