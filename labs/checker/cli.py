@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import expected, handout, show
+from . import expected, handout, notebook, progress, show
 from .build import prepare
 from .course import Lab, LabError, all_labs, find, read_toml
 from .device import CUDA, MODEL, device_for, is_model
@@ -31,13 +31,14 @@ def seed_of(options: argparse.Namespace) -> int:
 
 
 def check(lab: Lab, options: argparse.Namespace) -> Report:
+    """Grades, and tells what is worth and what is next."""
     submission = Submission(
         options.solution or lab.folder / "solution.cuh",
         options.answers or lab.folder / "answers.toml",
     )
     if not os.path.lexists(submission.solution):
         raise LabError(f"{submission.solution}: No such file or directory")
-    return grade(
+    report = grade(
         lab,
         submission,
         options.build,
@@ -45,6 +46,13 @@ def check(lab: Lab, options: argparse.Namespace) -> Report:
         seed=seed_of(options),
         predict_first=not options.no_predictions,
     )
+    told, known = progress.noted(report, submission.solution, options.build)
+    print(show.as_text(report, known and not options.predictions))
+    step = progress.next_step(ROOT, report, told)
+    if step:
+        print(f"\n{step}")
+    sys.stdout.flush()
+    return report
 
 
 def watch(lab: Lab, options: argparse.Namespace) -> int:
@@ -60,7 +68,7 @@ def watch(lab: Lab, options: argparse.Namespace) -> int:
             if now != seen:
                 seen = now
                 print("\n" + "=" * 80)
-                print(show.as_text(check(lab, options)), flush=True)
+                check(lab, options)
             time.sleep(0.3)
     except KeyboardInterrupt:
         return 0
@@ -70,8 +78,10 @@ def command_list(options: argparse.Namespace) -> int:
     labs = all_labs(ROOT)
     width = max((len(lab.title) for lab in labs), default=0)
     for lab in labs:
-        print(f"{lab.number}  {lab.title:<{width}}  {lab.question}")
+        effort = f"{lab.difficulty:<6}  {lab.minutes:3d} min"
+        print(f"{lab.number}  {lab.title:<{width}}  {effort}  {lab.question}")
     print("\nscripts/lab 01 checks labs/01-*/solution.cuh; its page is labs/01-*/README.md.")
+    print("Times are estimates, for somebody who writes CUDA for the first time.")
     return 0
 
 
@@ -84,9 +94,7 @@ def command_check(options: argparse.Namespace) -> int:
         return 0
     if options.watch:
         return watch(lab, options)
-    report = check(lab, options)
-    print(show.as_text(report))
-    return 0 if report.points > 100 - 1e-9 else 1
+    return 0 if check(lab, options).points > 100 - 1e-9 else 1
 
 
 def command_hint(options: argparse.Namespace) -> int:
@@ -95,6 +103,15 @@ def command_hint(options: argparse.Namespace) -> int:
     if not 1 <= options.step <= len(hints):
         raise LabError(f"lab {lab.number} has hints 1 to {len(hints)}, not {options.step}")
     print(f"Hint {options.step} of {len(hints)}: {hints[options.step - 1]}")
+    return 0
+
+
+def command_notebook(options: argparse.Namespace) -> int:
+    lab = find(ROOT, options.lab)
+    out = options.out or lab.folder / "notebook.ipynb"
+    if out.exists():
+        raise LabError(f"{out}: is there already; it may hold your work")
+    print(f"{out}: {notebook.write(ROOT, lab, out)} cells")
     return 0
 
 
@@ -166,6 +183,29 @@ def command_expected(options: argparse.Namespace) -> int:
     return 0
 
 
+def device_arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--device",
+        default="auto",
+        help=f"auto (this machine's GPU, else {MODEL}), cuda or model:NAME",
+    )
+    sub.add_argument(
+        "--seed", type=int, help="of inputs and shapes, to repeat a check; else a new one"
+    )
+
+
+def check_arguments(sub: argparse.ArgumentParser) -> None:
+    device_arguments(sub)
+    sub.add_argument("--watch", action="store_true", help="again whenever a file is saved")
+    sub.add_argument("--solution", type=Path, help="instead of the lab's solution.cuh")
+    sub.add_argument("--answers", type=Path, help="instead of the lab's answers.toml")
+    sub.add_argument(
+        "--predictions", action="store_true", help="show what was said of them before, too"
+    )
+    sub.add_argument("--no-predictions", action="store_true", help="run without them: no points")
+    sub.add_argument("--setup", action="store_true", help=argparse.SUPPRESS)
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="scripts/lab",
@@ -184,28 +224,18 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         return sub
 
-    def device(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "--device",
-            default="auto",
-            help=f"auto (this machine's GPU, else {MODEL}), cuda or model:NAME",
-        )
-        sub.add_argument(
-            "--seed", type=int, help="of inputs and shapes, to repeat a check; else a new one"
-        )
-
     add("list", command_list, "List the labs; also without any command.")
     sub = add("check", command_check, "Check a lab: 'scripts/lab 02' is short for it.")
-    sub.add_argument("lab", help="its number or folder")
-    device(sub)
-    sub.add_argument("--watch", action="store_true", help="again whenever a file is saved")
-    sub.add_argument("--solution", type=Path, help="instead of the lab's solution.cuh")
-    sub.add_argument("--answers", type=Path, help="instead of the lab's answers.toml")
-    sub.add_argument("--no-predictions", action="store_true", help="run without them: no points")
-    sub.add_argument("--setup", action="store_true", help=argparse.SUPPRESS)
+    sub.add_argument("lab", help="its number or name: 05 or reduction")
+    check_arguments(sub)
     sub = add("hint", command_hint, "A hint; there are three per lab, each says more.")
     sub.add_argument("lab")
     sub.add_argument("step", type=int, nargs="?", default=1)
+    sub = add("notebook", command_notebook, "Write a lab as a Jupyter notebook.")
+    sub.add_argument("lab")
+    sub.add_argument(
+        "--out", type=Path, metavar="FILE.ipynb", help="default: notebook.ipynb in the lab's folder"
+    )
     sub = add("export", command_export, "For instructors: the students' tree, or an autograder.")
     which = sub.add_mutually_exclusive_group(required=True)
     which.add_argument("--students", type=Path, metavar="DIR")
@@ -214,20 +244,20 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("lab")
     sub.add_argument("--submission", type=Path, required=True, metavar="DIR")
     sub.add_argument("--results", type=Path, required=True, metavar="FILE")
-    device(sub)
+    device_arguments(sub)
     sub = add(
         "class", command_class, "Grade a folder of submissions, one folder per student, into a CSV."
     )
     sub.add_argument("lab")
     sub.add_argument("folder", type=Path)
     sub.add_argument("--csv", type=Path, required=True, metavar="FILE")
-    device(sub)
+    device_arguments(sub)
     sub = add("expected", command_expected, "For instructors: expected.json and the page's table.")
     sub.add_argument("lab", nargs="?")
     return top
 
 
-COMMANDS = ("list", "check", "hint", "export", "gradescope", "class", "expected")
+COMMANDS = ("list", "check", "hint", "notebook", "export", "gradescope", "class", "expected")
 
 
 def with_command(words: list[str]) -> list[str]:

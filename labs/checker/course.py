@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+DIFFICULTIES = ("easy", "medium", "hard")
 PARTS = ("predictions", "correctness", "counters", "time")
 
 
@@ -38,6 +39,8 @@ class Lab:
     question: str
     concept: str
     kernels: tuple[str, ...]
+    minutes: int  # an estimate, for who writes CUDA for the first time
+    difficulty: str
     points: dict[str, int]
     limits: dict[str, float]
     requires: tuple[dict[str, Any], ...]
@@ -75,6 +78,8 @@ def load(folder: Path) -> Lab:
             question=raw["question"],
             concept=raw["concept"],
             kernels=tuple(raw["kernels"]),
+            minutes=int(raw["minutes"]),
+            difficulty=raw["difficulty"],
             points={part: int(raw["points"][part]) for part in PARTS},
             limits={k: float(v) for k, v in raw.get("limits", {}).items()},
             requires=tuple(raw.get("require", ())),
@@ -87,6 +92,8 @@ def load(folder: Path) -> Lab:
         raise LabError(f"{path}: {error}") from None
     if sum(lab.points.values()) != 100:
         raise LabError(f"{path}: the points of {', '.join(PARTS)} must add up to 100")
+    if lab.difficulty not in DIFFICULTIES or lab.minutes < 1:
+        raise LabError(f"{path}: needs minutes above 0 and a difficulty: {', '.join(DIFFICULTIES)}")
     unknown = set(lab.limits) - {"global_excess", "shared_excess", "loads_a_lane"}
     if unknown:
         raise LabError(f"{path}: [limits] has no {', '.join(sorted(unknown))}")
@@ -98,10 +105,15 @@ def all_labs(root: Path) -> list[Lab]:
 
 
 def find(root: Path, which: str) -> Lab:
+    """By its number, its name, or a part of that name that no other lab has. LabError."""
     labs = all_labs(root)
     for lab in labs:
-        if which in (lab.number, lab.folder.name, str(int(lab.number))):
+        if which in (lab.number, lab.folder.name, lab.folder.name[3:], str(int(lab.number))):
             return lab
+    part = which.lower().replace("_", "-").replace(" ", "-")
+    named = [lab for lab in labs if part.strip("-0123456789") and part in lab.folder.name[3:]]
+    if len(named) == 1:
+        return named[0]
     known = ", ".join(lab.folder.name for lab in labs)
     raise LabError(f"no lab {which!r}; there are: {known}")
 

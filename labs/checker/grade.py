@@ -45,6 +45,7 @@ def grade(
     open_questions = grade_predictions(lab, submission, report.part("predictions"))
     correctness = report.part("correctness")
     if open_questions and predict_first:
+        report.waits_for_predictions = True
         correctness.lines.append(
             "not run: predict first. Every question in answers.toml needs a number, right or wrong "
             "(--no-predictions does without, and without their points)"

@@ -26,11 +26,17 @@ class Report:
     seed: int
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)  # that were run, by name
+    waits_for_predictions: bool = False
     isolation: str = ""  # what kept it from the rest of the machine; nothing of it has run: ""
 
     @property
     def points(self) -> float:
         return sum(part.points for part in self.parts)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the solution was looked at: predictions come first."""
+        return not self.waits_for_predictions
 
     def part(self, name: str) -> Part:
         return next(part for part in self.parts if part.name == name)

@@ -10,7 +10,8 @@ from .device import is_model
 from .report import Report
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report, known_predictions: bool = False) -> str:
+    """`known_predictions`: what is said of them was said before, and is left out."""
     lab = report.lab
     modelled = (
         "modelled, not measured" if is_model(report.device) else "measured; counted on the model"
@@ -21,7 +22,10 @@ def as_text(report: Report) -> str:
     ]
     for part in report.parts:
         lines.append(f"{part.name:<12} {points(part.points):>5} of {part.of:g}")
-        lines += [f"    {plain(line)}" for line in part.lines]
+        if part.name == "predictions" and known_predictions and not report.waits_for_predictions:
+            lines.append("    as before: --predictions shows them again")
+        else:
+            lines += [f"    {plain(line)}" for line in part.lines]
     lines += ["", f"{'total':<12} {points(report.points):>5} of 100"]
     if report.isolation:
         lines.append(f"run {report.isolation}")
