@@ -14,6 +14,12 @@ die() {
   exit 1
 }
 
+# Of a script whose exit code 1 means something else: a mistake on its command line.
+mistake() {
+  say "$*"
+  exit 2
+}
+
 # answer_help ARGUMENT...: if one of them asks for help, prints the comment that the script begins
 # with, and ends.
 answer_help() {

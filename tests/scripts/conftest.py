@@ -25,6 +25,7 @@ has_gpu() { [[ -e "$root/gpu" ]]; }
 find_nvcc() { [[ -e "$root/nvcc" ]] && echo "$root/nvcc"; }
 say() { printf '%s: %s\\n' "$program" "$*" >&2; }
 die() { say "$*"; exit 1; }
+mistake() { say "$*"; exit 2; }
 """
 
 
