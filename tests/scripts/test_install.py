@@ -139,5 +139,6 @@ def test_all_say_the_same_version() -> None:
             "packaging/spack/spack_repo/gpubench/packages/gpubench/package.py",
             r'version\("([\d.]+)"\)',
         ),
+        ("CHANGELOG.md", r"(?ms)\A.*?^## \[([\d.]+)\]"),  # the latest
     ):
         assert re.findall(pattern, (ROOT / file).read_text()) == [project], file
