@@ -120,7 +120,7 @@ def test_programs_are_sent_what_status_json_prints(
 @pytest.mark.parametrize("kind", ["slack", "teams", "json"])
 def test_a_message_of_any_length_fits(kind: str, server: Server) -> None:
     """Slack takes 3000 characters in a section, Teams 28 KB."""
-    lines = tuple(f"<{'&' * 1000}``` {n}" for n in range(500))
+    lines = tuple(f"<&{'𝜇' * 1000}``` {n}" for n in range(500))
     Webhook.parse(server.webhook(kind)).post(Message("t" * 500, lines, {"exit_code": 1}))
     ((_, _, _, body),) = server.seen
     if kind == "slack":

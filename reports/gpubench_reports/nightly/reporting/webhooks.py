@@ -9,10 +9,10 @@ from typing import Any
 from gpubench_reports.common.json_text import json_text
 from gpubench_reports.nightly.reporting.posting import is_url, send
 
-_LINES = 30  # of a message; Teams takes 28 KB
-_LINE = 300  # characters
+_LINES = 30  # of a message; Teams takes 28 KB, of which a character may need four
+_LINE = 200  # characters
 _SLACK_TEXT = 2900  # characters; a section takes 3000
-_SLACK_TITLE = 150
+_TITLE = 150
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,25 @@ def _shortened(message: Message) -> list[str]:
     return [*lines[:_LINES], f"and {more} more lines"] if more > 0 else lines
 
 
+def _encoded(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def _slack(message: Message) -> bytes:
     """https://api.slack.com/messaging/webhooks: `text` is what a notification shows."""
     text = "\n".join(_shortened(message))[:_SLACK_TEXT]
     for character, escape in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, escape)
-    title = {"type": "plain_text", "text": message.title[:_SLACK_TITLE]}
+    title = {"type": "plain_text", "text": message.title[:_TITLE]}
     section = {"type": "mrkdwn", "text": f"```{text.replace('```', '` ` `')[:_SLACK_TEXT]}```"}
     blocks = [{"type": "header", "text": title}, {"type": "section", "text": section}]
-    return json.dumps({"text": message.title, "blocks": blocks}).encode()
+    return _encoded({"text": message.title, "blocks": blocks})
 
 
 def _teams(message: Message) -> bytes:
     """An Adaptive Card, as a Workflows webhook takes it."""
     blocks = [
-        {"type": "TextBlock", "text": message.title, "weight": "Bolder", "size": "Medium"},
+        {"type": "TextBlock", "text": message.title[:_TITLE], "weight": "Bolder", "size": "Medium"},
         *(
             {"type": "TextBlock", "text": line, "fontType": "Monospace", "spacing": "None"}
             for line in _shortened(message)
@@ -87,7 +91,7 @@ def _teams(message: Message) -> bytes:
         "body": [block | {"wrap": True} for block in blocks],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
-    return json.dumps({"type": "message", "attachments": [attachment]}).encode()
+    return _encoded({"type": "message", "attachments": [attachment]})
 
 
 def _json(message: Message) -> bytes:
