@@ -147,6 +147,11 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+def chance(seed: int, *names: str) -> random.Random:
+    """Of one thing by its names: other rows come and go without changing it."""
+    return random.Random("/".join((str(seed), *names)))
+
+
 def document(seed: int, fault: str = "", error: float = 1.0) -> dict[str, Any]:
     """A result file with the fault. `error` scales how far the prediction is off."""
     rng = random.Random(seed)
@@ -162,18 +167,19 @@ def document(seed: int, fault: str = "", error: float = 1.0) -> dict[str, Any]:
     seconds = {row["name"]: column[row["name"]] for row in rows}
     overall = 1 + rng.uniform(0, 0.06)
     own = {
-        (row["concept"], row["kernel"]): rng.gauss(
+        (row["concept"], row["kernel"]): chance(seed, row["concept"], row["kernel"]).gauss(
             0, 0.5 * error * sigma_of(row["concept"], row["kernel"])
         )
         for row in rows
     }
     for row in rows:
         row["spread"] = 0.003
-        row["converged"] = float(rng.random() > 0.005)
+        row["converged"] = float(chance(seed, "converged", row["name"]).random() > 0.005)
     if planted.change:
         planted.change(rows, seconds, context, rng)
     context |= {k: v for k, v in planted.evidence.items() if k == "device_state"}
     for row in rows:
+        rng = chance(seed, row["name"])
         off = own[(row["concept"], row["kernel"])] + rng.gauss(0, 0.02 * error)
         time = seconds[row["name"]] * overall * 2.718281828**off
         measure(row, time * rng.gauss(1, 0.004), rng)

@@ -46,6 +46,16 @@ FITTING = [
         ),
     ),
     (
+        "the data loader",
+        make_row("data_pipeline/load/threads:1", label="host"),
+        make_row("data_pipeline/load/threads:8", label="fp32"),
+    ),
+    (
+        "a grid of one block",
+        make_row("data_pipeline/busy/grid:block/host:queues", label="latency"),
+        make_row("data_pipeline/busy/grid:full/host:queues", label="fp32"),
+    ),
+    (
         "the kernels queued before it",
         make_row("stream_overlap/priority/urgent:high", label="fp32", urgent_seconds=5e-5),
         make_row("stream_overlap/pipeline/chunks:1", label="link"),

@@ -26,6 +26,7 @@ PARTS = (
     "nvlink",
     "hops",
     "network",
+    "work",  # of the host's threads
 )
 _COLUMN = {part: column for column, part in enumerate(PARTS)}
 _LAUNCH = _COLUMN["launch"]
@@ -110,6 +111,8 @@ def _of_program(row: dict[str, Any]) -> dict[str, float]:
         lost = number_of(row["raw"].get("lost_fraction"))
         lost = lost if lost >= 0 else 0.0
         return {"host": lost, "fp32": 1 - lost}
+    if concept == "data_pipeline" and kernel == "load":
+        return _of_loader(row)
     if concept == "stream_overlap" and label == "link":
         if row["arguments"].get("memory") == "pageable":
             return {"pageable": 1.0}
@@ -127,6 +130,13 @@ def _of_program(row: dict[str, Any]) -> dict[str, float]:
     if label == "launch":  # by a stream, the host's calls set the pace
         return {"calls" if row["arguments"].get("by") == "stream" else "launch": 1.0}
     return {}
+
+
+def _of_loader(row: dict[str, Any]) -> dict[str, float]:
+    """Of a loop whose slowest part decides; the first item goes through all of them."""
+    if row["label"] == "link":
+        return {"pageable": 0.9, "host": 0.1}
+    return {"work": 1.0} if row["label"] == "host" else {"fp32": 0.9, "work": 0.1}
 
 
 def _of_transfer(row: dict[str, Any], kernel: str) -> dict[str, float]:
