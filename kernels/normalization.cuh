@@ -25,9 +25,9 @@ inline constexpr float epsilon = 1e-5f;
 // --- rows ---
 
 // What a row's threads have, by `op`, for all of them. Every thread of the block must call it.
-template <class Op>
-__device__ inline float of_row(float value, Op op) {
-  __shared__ float partial[most_threads / warp];
+template <class Number, class Op>
+__device__ inline Number of_row(Number value, Op op) {
+  __shared__ Number partial[most_threads / warp];
   for (int offset = warp / 2; offset > 0; offset /= 2) {
     value = op(value, __shfl_xor_sync(0xffffffffu, value, offset));
   }
@@ -42,9 +42,13 @@ __device__ inline float of_row(float value, Op op) {
 }
 struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+  __device__ double operator()(double a, double b) const { return fmax(a, b); }
 };
 struct Plus {
-  __device__ float operator()(float a, float b) const { return a + b; }
+  template <class Number>
+  __device__ Number operator()(Number a, Number b) const {
+    return a + b;
+  }
 };
 
 // A row is asked for its packs, one after the other, each time it is looked at: once more from

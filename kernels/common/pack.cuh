@@ -1,4 +1,5 @@
-// 16 bytes of numbers: what a lane moves at once, whatever their type. Arithmetic is in fp32.
+// 16 bytes of numbers: what a lane moves at once, whatever their type. Arithmetic is in the type
+// that they are unpacked to, fp32 unless they are doubles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,13 +11,15 @@ struct Pack {
   static constexpr unsigned size = sizeof(uint4) / sizeof(T);
   uint4 bits;
 
-  __device__ void unpack(float (&numbers)[size]) const {
+  template <class Number>
+  __device__ void unpack(Number (&numbers)[size]) const {
     const T* const held = reinterpret_cast<const T*>(&bits);
 #pragma unroll
-    for (unsigned k = 0; k < size; ++k) numbers[k] = static_cast<float>(held[k]);
+    for (unsigned k = 0; k < size; ++k) numbers[k] = static_cast<Number>(held[k]);
   }
   // Each number is rounded once, to nearest even.
-  __device__ static Pack of(const float (&numbers)[size]) {
+  template <class Number>
+  __device__ static Pack of(const Number (&numbers)[size]) {
     Pack pack;
     T* const held = reinterpret_cast<T*>(&pack.bits);
 #pragma unroll

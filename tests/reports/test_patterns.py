@@ -60,6 +60,19 @@ FITTING = [
         make_row("stream_overlap/priority/urgent:high", label="fp32", urgent_seconds=5e-5),
         make_row("stream_overlap/pipeline/chunks:1", label="link"),
     ),
+    *(
+        (
+            binds,
+            make_row("training_step/step/with:a", label="tensor", step_seconds=1, **{part: 0.5}),
+            make_row("training_step/step/with:a", label="tensor", step_seconds=1, **{part: 0.05}),
+        )
+        for binds, part in {
+            "the data loader": "starved_seconds",
+            "the all-reduce": "communication_seconds",
+            "launches and the host": "overhead_seconds",
+            "the kernels between the products": "bandwidth_seconds",
+        }.items()
+    ),
     (
         "narrow loads into the Tensor Cores",
         make_row("a/b", label="tensor", penalty=2.4),

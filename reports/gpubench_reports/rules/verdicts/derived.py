@@ -8,7 +8,7 @@ import pandas as pd
 
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.rulebook import number_of
+from gpubench_reports.rules.verdicts.rulebook import SHARES_OF_STEP, number_of
 
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
 
@@ -42,6 +42,13 @@ def with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
     rows["wave_share"] = waves / np.ceil(waves)
     penalties = [number_of(raw.get("penalty")) for raw in rows["raw"]]
     rows["slowdown"] = 1 + pd.Series(penalties, index=rows.index)
+    for share, part in SHARES_OF_STEP.items():
+        rows[share] = [
+            number_of(raw.get(part)) / number_of(raw["step_seconds"])
+            if "step_seconds" in raw and part in raw
+            else nan
+            for raw in rows["raw"]
+        ]
     rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
 

@@ -12,7 +12,15 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
 from gpubench_reports.results.rows import COUNTERS
 
+# Parts of a training step, as shares of it, and the counters that they come from.
+SHARES_OF_STEP = {
+    "bandwidth_share": "bandwidth_seconds",
+    "communication_share": "communication_seconds",
+    "launching_share": "overhead_seconds",
+    "starved_share": "starved_seconds",
+}
 _DERIVED = (
+    *SHARES_OF_STEP,
     "clock_share",
     "interval_share",
     "dram_share",

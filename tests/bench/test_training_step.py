@@ -1,0 +1,124 @@
+"""Each switch of a training step moves the wall that it should, and no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import RowsOfConcept
+
+WALLS = ("compute", "bandwidth", "overhead", "communication", "starved")
+LARGE, SMALL = 2048, 256
+# What counts as a move: this share of the baseline's step.
+MOVED = 0.005
+UP, DOWN = 1, -1
+MOVES: dict[tuple[int, str], dict[str, int]] = {
+    (LARGE, "tiled"): {},
+    (LARGE, "fused_adamw"): {"bandwidth": DOWN},
+    (LARGE, "checkpointing"): {"compute": UP, "bandwidth": UP},
+    (LARGE, "starved"): {"starved": UP},
+    (LARGE, "odd_vocabulary"): {"compute": UP},
+    (LARGE, "all_reduce"): {"communication": UP},
+    (LARGE, "buckets"): {"communication": UP},
+    # A launch that is saved is no gap any more either.
+    (SMALL, "fused"): {"bandwidth": DOWN, "overhead": DOWN},
+    (SMALL, "graph"): {"overhead": DOWN},
+    (SMALL, "item"): {"overhead": UP},
+    (SMALL, "item_late"): {"overhead": UP},
+}
+
+
+@pytest.fixture(scope="module")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    return rows_of_concept("training_step")
+
+
+def step(rows: dict[str, dict], hidden: int, switch: str = "nothing") -> dict:
+    return rows[f"training_step/step/with:{switch}/hidden:{hidden}"]
+
+
+def change(rows: dict[str, dict], hidden: int, switch: str, wall: str) -> float:
+    """Of a wall's seconds, in steps of the baseline."""
+    base = step(rows, hidden)
+    key = f"{wall}_seconds"
+    # A wall of zero seconds is absent.
+    return (step(rows, hidden, switch).get(key, 0) - base.get(key, 0)) / base["step_seconds"]
+
+
+@pytest.mark.parametrize("wall", WALLS)
+@pytest.mark.parametrize(("hidden", "switch"), MOVES)
+def test_a_switch_moves_its_wall_and_no_other(
+    rows: dict[str, dict], hidden: int, switch: str, wall: str
+) -> None:
+    moved = change(rows, hidden, switch, wall)
+    direction = MOVES[hidden, switch].get(wall)
+    if direction is None:
+        assert abs(moved) < MOVED
+    else:
+        assert direction * moved > MOVED
+
+
+def test_the_walls_add_up_to_the_step(rows: dict[str, dict]) -> None:
+    for name, row in rows.items():
+        total = sum(row.get(f"{wall}_seconds", 0) for wall in WALLS)
+        assert total == pytest.approx(row["step_seconds"], rel=0.01), name
+
+
+def test_a_large_step_is_made_of_products_and_a_small_one_is_not(rows: dict[str, dict]) -> None:
+    large, small = step(rows, LARGE), step(rows, SMALL)
+    assert 0.35 < large["mfu"] < 0.5
+    assert small["mfu"] < 0.1
+    assert large["overhead_seconds"] < 0.02 * large["step_seconds"]
+    assert small["overhead_seconds"] > 0.2 * small["step_seconds"]
+    assert small["gpu_idle_fraction"] == pytest.approx(
+        small["overhead_seconds"] / small["step_seconds"], rel=0.01
+    )
+
+
+def test_hfu_is_above_mfu_where_something_is_computed_again(rows: dict[str, dict]) -> None:
+    base, again = step(rows, LARGE), step(rows, LARGE, "checkpointing")
+    assert base["hfu"] == pytest.approx(base["mfu"], rel=1e-3)
+    assert 1.1 < again["hfu"] / again["mfu"] < 4 / 3
+
+
+def test_memory_is_counted_by_kind(rows: dict[str, dict]) -> None:
+    base = step(rows, LARGE)
+    weights = 2 * 50304 * LARGE + 2 * 12 * LARGE**2
+    assert base["weight_bytes"] == weights * (4 + 2)  # fp32, and a copy in bf16
+    assert base["state_bytes"] == 2 * 4 * weights
+    assert base["gradient_bytes"] == 2 * weights + 2 * 50304 * LARGE  # the table's in fp32
+    for switch in ("tiled", "checkpointing"):
+        assert step(rows, LARGE, switch)["activation_bytes"] < 0.9 * base["activation_bytes"]
+
+
+def test_buckets_hide_most_of_what_comes_before_the_last(rows: dict[str, dict]) -> None:
+    end, buckets = (
+        step(rows, LARGE, switch)["communication_seconds"] for switch in ("all_reduce", "buckets")
+    )
+    table = 4 * 50304 * LARGE / step(rows, LARGE)["gradient_bytes"]
+    assert table * end * 0.9 < buckets < 0.8 * end
+
+
+def test_a_read_that_is_late_costs_less_than_one_that_is_waited_for(rows: dict[str, dict]) -> None:
+    assert (
+        0
+        < change(rows, SMALL, "item_late", "overhead")
+        < 0.5 * change(rows, SMALL, "item", "overhead")
+    )
+
+
+def test_switches_together_do_what_they_do_alone(rows: dict[str, dict]) -> None:
+    both = step(rows, SMALL, "fast_graph")
+    assert both.get("overhead_seconds", 0) < MOVED * both["step_seconds"]
+    assert both["bandwidth_seconds"] < step(rows, SMALL, "fused")["bandwidth_seconds"]
+    assert both["step_seconds"] < step(rows, SMALL, "graph")["step_seconds"]
+
+
+def test_parts_of_a_batch_need_half_of_the_activations(rows: dict[str, dict]) -> None:
+    base, parts = step(rows, SMALL), step(rows, SMALL, "accumulation")
+    assert parts["activation_bytes"] == pytest.approx(base["activation_bytes"] / 2, rel=0.01)
+    assert parts["gradient_bytes"] > base["gradient_bytes"]
+
+
+def test_a_real_models_layers_are_large_steps_too(rows: dict[str, dict]) -> None:
+    for hidden in (768, 4096):
+        assert 0.3 < step(rows, hidden)["mfu"] < step(rows, hidden, "fast")["mfu"] < 0.65

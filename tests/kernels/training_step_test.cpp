@@ -1,0 +1,107 @@
+#include "tests/kernels/training_step_runs.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "tests/kernels/training_step_losses.hpp"
+
+namespace gpubench {
+namespace {
+
+using namespace training_step;
+
+class TrainingStepKernels : public TrainingStepRuns {};
+
+// In each tensor of weights some, at places that have nothing to do with each other.
+TEST_F(TrainingStepKernels, GradientsAreTheSlopesOfTheLoss) {
+  Exact step(shape, {}, {});
+  const std::vector<double> gradients = gradients_of(step);
+  const Places places{shape};
+  std::vector<std::size_t> tensors{places.output(), places.embedding()};
+  for (unsigned l = 0; l < shape.layers; ++l) {
+    for (const std::size_t place :
+         {places.mlp_out(l), places.mlp_in(l), places.projection(l), places.qkv(l)}) {
+      tensors.push_back(place);
+    }
+  }
+  // A row of the embedding's table that some token names.
+  tensors[1] += tokens_.download()[5] * std::size_t{shape.hidden};
+  constexpr double h = 1e-5;
+  double* const weights = step.weights().master.data();
+  for (const std::size_t tensor : tensors) {
+    const std::size_t at = tensor + 7;
+    double weight = 0, slope = 0;
+    CUDA_CHECK(cudaMemcpy(&weight, weights + at, sizeof weight, cudaMemcpyDeviceToHost));
+    const auto set = [&](double to) {
+      CUDA_CHECK(cudaMemcpy(weights + at, &to, sizeof to, cudaMemcpyHostToDevice));
+    };
+    for (const double side : {1.0, -1.0}) {
+      set(weight + side * h);
+      slope += side * loss_of(step) / (2 * h);
+    }
+    set(weight);
+    EXPECT_NE(gradients[at], 0) << at;
+    EXPECT_NEAR(gradients[at], slope, 1e-4 * std::abs(slope) + 1e-9) << at;
+  }
+}
+
+TEST_F(TrainingStepKernels, SwitchesChangeNoGradient) {
+  Exact plain(shape, {}, {});
+  const std::vector<double> want = gradients_of(plain);
+  for (const Switches& switches :
+       {Switches{.fused = true}, Switches{.checkpointing = true},
+        Switches{.fused = true, .fused_adamw = true, .checkpointing = true}}) {
+    Exact step(shape, switches, {});
+    const std::vector<double> got = gradients_of(step);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      ASSERT_NEAR(got[i], want[i], 1e-12 + 1e-9 * std::abs(want[i])) << i;
+    }
+  }
+}
+
+TEST_F(TrainingStepKernels, PartsOfABatchAddUpToTheWhole) {
+  Shape both = shape;
+  both.batch = 2;
+  Exact whole(both, {}, {}), parts(shape, {.parts = 2}, {});
+  gradients_of(whole);
+  gradients_of(parts);
+  const std::vector<double> mean = whole.weights().gradient.download(),
+                            sum = parts.weights().sum.download();
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    ASSERT_NEAR(sum[i] / 2, mean[i], 1e-12 + 1e-9 * std::abs(mean[i])) << i;
+  }
+}
+
+TEST_F(TrainingStepKernels, TenStepsHaveNumpysLosses) {
+  namespace numpy = training_step_losses;
+  ASSERT_EQ(shape.seq * shape.batch, numpy::seq);
+  ASSERT_EQ(shape.hidden, numpy::hidden);
+  ASSERT_EQ(shape.heads, numpy::heads);
+  ASSERT_EQ(shape.layers, numpy::layers);
+  ASSERT_EQ(shape.vocabulary, numpy::vocabulary);
+  for (const bool fused : {false, true}) {
+    Exact step(shape, {.fused = fused, .fused_adamw = fused}, {});
+    for (std::size_t i = 0; i < std::size(numpy::of_steps); ++i) {
+      ASSERT_NEAR(loss_of(step), numpy::of_steps[i], 1e-9) << i;
+      step.update();
+    }
+  }
+}
+
+TEST(TrainingStepShape, CountsTheFlopsOfTheModel) {
+  // GPT-3, of Brown et al., table D.1: 3.14e23 FLOPs for 300e9 tokens, without attention's.
+  const Shape gpt3{1, 2048, 12288, 96, 96, 50257};
+  const double attention = 12.0 * gpt3.layers * gpt3.hidden * gpt3.seq;
+  const double per_token = gpt3.flops() / static_cast<double>(gpt3.tokens()) - attention;
+  EXPECT_NEAR(per_token * 300e9, 3.14e23, 0.02 * 3.14e23);
+}
+
+TEST(TrainingStepCosts, AddUp) {
+  const std::vector<Cost> costs{{8, 2}, {0, 3}, {2, 12}};
+  const auto rate = [](const Cost&) { return 2.0; };
+  EXPECT_DOUBLE_EQ(seconds_of(costs, rate, 3, 0.5, 0.25), (0.5 + 4) + (0.25 + 1) + (0.5 + 4));
+}
+
+}  // namespace
+}  // namespace gpubench
