@@ -19,6 +19,7 @@ from gpubench_reports.commands import (
     compare,
     counters,
     csv,
+    diagnose,
     fleet,
     gallery,
     goals,
@@ -57,6 +58,7 @@ examples:
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report agree 1.json 2.json 3.json       do repeated runs agree?
   gpubench-report claims run.json                  tests common claims about GPUs
+  gpubench-report diagnose run.json                which wall holds up a training step?
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               writes a device file from measured rows
   gpubench-report goals results/local/validate-... which goals does this GPU meet?
@@ -93,6 +95,7 @@ COMMANDS: tuple[Command, ...] = (
     validate,
     agree,
     claims,
+    diagnose,
     counters,
     goals,
     calibrate_device,

@@ -21,6 +21,7 @@ from gpubench_reports.pages.html.document import page_of
 from gpubench_reports.pages.html.drawing import draw
 from gpubench_reports.pages.html.facts import gather
 from gpubench_reports.pages.html.rows_section import links_to, listed_rows, raw_values, rows_section
+from gpubench_reports.pages.html.steps_section import steps
 from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.results.reader import ResultFile
 
@@ -52,6 +53,7 @@ def build(
         *how_to_read(charts),
         *concepts(facts, charts),
         *others_explained(charts),
+        *steps(result),
         *claims(facts.findings),
         rows,
     ]

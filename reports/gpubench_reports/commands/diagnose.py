@@ -1,0 +1,43 @@
+"""gpubench-report diagnose: which wall holds up a training step."""
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+
+NAME = "diagnose"
+SUMMARY = "say which wall holds up a training step, and what to change"
+HELP = """\
+Asks four questions about each training step in RESULT: is its time stable, is the GPU busy, is the
+busy time spent in products, and are products near their roof? Names the wall, the evidence, the
+switch to try, and what it should gain. Then prints a table "what if": how many times as fast a step
+is with each switch, on the device of RESULT and on those of the other files.
+
+RESULT must have rows of the concept training_step: gpubench --suite=full
+--benchmark_filter=^training_step/
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT.json", type=Path)
+    parser.add_argument(
+        "others", metavar="OTHER.json", type=Path, nargs="*", help="other devices, for the table"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> None:
+    from gpubench_reports.results.reader import read
+
+    result, *others = map(read, (options.result, *options.others))
+    if options.json:
+        from gpubench_reports.rules.steps import diagnose_steps
+
+        found = [dataclasses.asdict(one) for one in diagnose_steps(result)]
+        for one in found:
+            one["gain"] = one["gain"] if one["gain"] == one["gain"] else None
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    from gpubench_reports.pages.terminal.steps import print_steps
+
+    print_steps(result, others)

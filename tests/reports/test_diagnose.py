@@ -1,0 +1,133 @@
+"""The wall that holds up a training step, from rows made by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages.html.build import build
+from gpubench_reports.results.reader import read
+from gpubench_reports.rules.steps import diagnose_steps, gains, rules
+
+from .factory import make_document, make_row
+
+WALLS = ("compute", "bandwidth", "overhead", "communication", "starved")
+
+
+def step(switch="nothing", hidden=2048, hfu=0.5, **seconds):
+    """A row of `hidden` whose walls take so many seconds; a wall without any is absent."""
+    whole = sum(seconds.values())
+    parts = {f"{wall}_seconds": seconds[wall] for wall in WALLS if seconds.get(wall)}
+    idle = whole - seconds.get("compute", 0) - seconds.get("bandwidth", 0)
+    return make_row(
+        f"training_step/step/with:{switch}/hidden:{hidden}",
+        whole,
+        label="tensor",
+        step_seconds=whole,
+        gpu_idle_fraction=idle / whole,
+        mfu=hfu,
+        hfu=hfu,
+        **parts,
+    )
+
+
+FIVE = {
+    "starved": {"compute": 6.0, "bandwidth": 2.0, "starved": 3.0},
+    "communication": {"compute": 6.0, "bandwidth": 2.0, "communication": 3.0, "overhead": 1.0},
+    "overhead": {"compute": 1.0, "bandwidth": 0.5, "overhead": 1.0},
+    "bandwidth": {"compute": 6.0, "bandwidth": 5.0},
+    "compute": {"compute": 6.0, "bandwidth": 2.0},
+}
+
+
+def diagnosed(write, *rows):
+    return diagnose_steps(read(write(make_document(list(rows)))))
+
+
+@pytest.mark.parametrize("wall", FIVE)
+def test_each_wall_is_named(write, wall):
+    (found,) = diagnosed(write, step(**FIVE[wall]))
+    assert found.wall == wall
+    assert found.share == pytest.approx(FIVE[wall][wall] / sum(FIVE[wall].values()))
+
+
+def test_every_wall_has_a_rule():
+    assert [wall["name"] for wall in rules()["walls"]] == [*reversed(WALLS)]
+
+
+def test_the_gpu_is_not_busy_where_it_waits(write):
+    (found,) = diagnosed(write, step(**FIVE["starved"]))
+    _, busy, in_products, _ = found.answers
+    assert not busy.yes
+    assert in_products.yes
+    assert busy.evidence == "idle for 27.3% of the step"
+
+
+def test_slow_products_are_told(write):
+    good, bad = diagnosed(
+        write,
+        step(compute=8.0, hfu=0.7),
+        step("odd_vocabulary", compute=16.0, hfu=0.35),
+    )
+    assert good.answers[3].yes
+    assert not bad.answers[3].yes
+    assert (bad.switch, bad.gain) == ("nothing", pytest.approx(2))
+
+
+def test_the_switch_that_gains_most_is_named(write):
+    base, *_ = diagnosed(
+        write,
+        step(compute=6.0, bandwidth=4.0),
+        step("fused", compute=6.0, bandwidth=3.5),
+        step("fused_adamw", compute=6.0, bandwidth=2.0),
+        step("graph", compute=1.0),
+    )
+    assert base.wall == "bandwidth"
+    assert (base.switch, base.gain) == ("fused_adamw", pytest.approx(10 / 8))
+
+
+def test_a_fed_gpu_is_as_fast_as_without_the_wait(write):
+    (found,) = diagnosed(write, step("starved", **FIVE["starved"]))
+    assert (found.switch, found.gain) == ("", pytest.approx(11 / 8))
+
+
+def test_what_if_compares_steps_of_the_same_width(write):
+    rows = [
+        step(compute=2.0),
+        step("tf32", compute=4.0),
+        step("tf32", hidden=256, compute=1.0),
+    ]
+    result = read(write(make_document(rows)))
+    found = gains([result, result])
+    assert found["tf32", 2048] == pytest.approx([0.5, 0.5])
+    assert all(math.isnan(gain) for gain in found["tf32", 256]), "no baseline of that width"
+    assert ("nothing", 2048) not in found
+
+
+def test_the_command_prints_the_answers_and_the_table(write, capsys):
+    path = write(make_document([step(**FIVE["starved"]), step("fused", **FIVE["compute"])]))
+    assert main(["diagnose", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "NO   Is the GPU busy? idle for 27.3% of the step" in out
+    assert "wall: starved, 27% of the step: the GPU waits for the tokens of the next step" in out
+    assert "predicted: 1.38x as fast" in out
+    assert main(["diagnose", "--json", str(path)]) == 0
+    starved, fused = json.loads(capsys.readouterr().out)
+    assert starved["wall"] == "starved"
+    assert fused["gain"] is None
+
+
+def test_the_page_has_a_section_for_steps_only(write):
+    with_steps = build(read(write(make_document([step(**FIVE["starved"])])))).decode()
+    assert "What holds up a training step?" in with_steps
+    assert "idle for 27.3% of the step" in with_steps
+    assert "What holds up a training step?" not in build(read(write(make_document()))).decode()
+
+
+def test_a_file_without_steps_says_so(write, capsys):
+    path = write(make_document([make_row("stream/copy", 1e-3)]))
+    assert main(["diagnose", str(path)]) == 0
+    assert "no training steps in it" in capsys.readouterr().out
