@@ -89,6 +89,8 @@ configure() {
   else
     say "configuring without nvcc: model devices only"
   fi
+  # If this is broken off, what it leaves looks configured and cannot be built.
+  rm -f -- "$build/.configured"
   quietly cmake -S "$root" --fresh --preset "$preset" "${halves[@]}" "${folders[@]}" || return
   local library
   while read -r library; do

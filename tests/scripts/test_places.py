@@ -88,3 +88,40 @@ def test_a_missing_folder_for_temporary_files_is_named(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"test: TMPDIR={nowhere}: no folder that can be written to")
+
+
+def test_a_configuration_that_is_broken_off_is_begun_anew(tmp_path: Path) -> None:
+    """CMake takes away its cache before it has another; build.ninja stays."""
+    build, programs = tmp_path / "build", tmp_path / "programs"
+    build.mkdir()
+    programs.mkdir()
+    cmake = programs / "cmake"
+    cmake.write_text(
+        f"""#!/bin/sh
+if [ -n "$BREAKS" ]; then kill -INT $PPID; exit 130; fi
+echo configured >&2
+touch '{build}/build.ninja' '{build}/CMakeCache.txt'
+echo x >>'{tmp_path}/times'
+"""
+    )
+    cmake.chmod(0o755)
+    call = f'program=test; source "{LIBRARY}"; configure release "{build}"'
+
+    def times(folders: str, breaks: str = "") -> int:
+        subprocess.run(
+            ["bash", "-euc", call],
+            capture_output=True,
+            check=False,
+            timeout=60,
+            env={
+                "PATH": f"{programs}:/usr/bin:/bin",
+                "GPUBENCH_CONCEPT_FOLDERS": folders,
+                "BREAKS": breaks,
+            },
+        )
+        return len((tmp_path / "times").read_text().splitlines())
+
+    assert times("") == 1
+    assert times("") == 1  # nothing has changed
+    assert times("other", breaks="yes") == 1
+    assert times("") == 2
