@@ -16,10 +16,12 @@ namespace gpubench {
 // processes inherit it, and one at a time uses it.
 class Journal {
  public:
+  // Behind a symbolic link, beside the file that the link leads to: by whatever name two runs call
+  // one file, they meet here.
   static std::filesystem::path path_of(const std::filesystem::path& result_file);
 
-  // The one of this result file, made where there is none. UsageError: another run holds it, or it
-  // cannot be written.
+  // The one of this result file, made where there is none. UsageError: another run holds it, or one
+  // whose samples have the same name, or it cannot be written.
   static Journal open(const std::filesystem::path& result_file);
   // The one that a run has left. UsageError: there is none, or another run holds it.
   static Journal open_left(const std::filesystem::path& result_file);

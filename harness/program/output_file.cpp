@@ -38,16 +38,6 @@ void write_in_place(const fs::path& path, const std::string& text) {
   cannot_write(path);
 }
 
-// The file at the end of a chain of symbolic links.
-fs::path behind_links(fs::path path) {
-  constexpr int longest_chain = 40;  // as the kernel has it
-  std::error_code error;
-  for (int i = 0; i < longest_chain && fs::is_symlink(path, error); ++i) {
-    path = path.parent_path() / fs::read_symlink(path, error);
-  }
-  return path;
-}
-
 // Creates a file beside `path` that was not there before: nobody can have put a link in its place.
 // -1 and errno: it cannot be had.
 int create_beside(const fs::path& path, fs::path& partial) {
@@ -67,6 +57,15 @@ int create_beside(const fs::path& path, fs::path& partial) {
 
 void cannot_write(const fs::path& path) {
   throw UsageError("cannot write '" + path.string() + "': " + system_reason());
+}
+
+fs::path behind_links(fs::path path) {
+  constexpr int longest_chain = 40;  // as the kernel has it
+  std::error_code error;
+  for (int i = 0; i < longest_chain && fs::is_symlink(path, error); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
 }
 
 bool write_all(int file, const std::string& text) {

@@ -21,6 +21,9 @@ void check_writable(const std::filesystem::path& path);
 // UsageError with the path and errno in words.
 [[noreturn]] void cannot_write(const std::filesystem::path& path);
 
+// The file at the end of a chain of symbolic links, which need not be there.
+std::filesystem::path behind_links(std::filesystem::path path);
+
 // To a descriptor; false and errno when it fails.
 bool write_all(int file, const std::string& text);
 

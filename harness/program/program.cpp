@@ -87,6 +87,16 @@ void start_benchmark(const Options& options, const char* executable) {
   }
 }
 
+// A result file of such a name would be what another run writes beside its own.
+void check_is_no_companion(const std::string& out) {
+  for (const char* ending :
+       {".samples.jsonl", ".series.jsonl", ".explain.json", ".journal", ".journal.old"}) {
+    if (!behind_links(out).string().ends_with(ending)) continue;
+    throw UsageError("--benchmark_out='" + out + "': a name that ends in '" + ending +
+                     "' is for what lies beside another result file");
+  }
+}
+
 // Of several processes the first speaks and writes.
 void prepare_output(const Options& options) {
   if (ProcessGroup::all().index() != 0) {
@@ -96,6 +106,9 @@ void prepare_output(const Options& options) {
   } else {
     for (const std::string& file : {options.out, options.trace}) {
       if (!file.empty()) check_writable(file);
+    }
+    if (!options.out.empty() && !is_written_in_place(options.out)) {
+      check_is_no_companion(options.out);
     }
   }
   if (options.out.empty() || options.trace.empty() || is_written_in_place(options.trace)) return;

@@ -250,6 +250,44 @@ def test_of_two_runs_with_one_file_the_second_refuses(tmp_path: Path, whole: Pat
     assert content(out) == content(whole)
 
 
+def test_a_link_to_a_file_that_a_run_writes_is_refused(tmp_path: Path, whole: Path) -> None:
+    (tmp_path / "links").mkdir()
+    out, link = tmp_path / "run.json", tmp_path / "links" / "latest.json"
+    link.symlink_to("../run.json")
+    command = [str(BUILD / "gpubench"), MODEL, ROWS, f"--benchmark_out={out}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as first:
+        assert first.stdout is not None
+        for _ in range(4):
+            first.stdout.readline()  # it has begun
+        for flag in (f"--benchmark_out={link}", f"--resume={link}"):
+            second = run(MODEL, ROWS, flag)
+            assert second.returncode == 2
+            [complaint] = second.stderr.splitlines()
+            assert "another run is writing to this file" in complaint
+        # And those that would write the same samples.
+        for name in ("run", "run.csv"):
+            second = run(MODEL, ROWS, f"--benchmark_out={tmp_path / name}")
+            assert second.returncode == 2
+            [complaint] = second.stderr.splitlines()
+            assert "another run is writing samples of this name" in complaint
+        first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert content(out) == content(whole)
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == ["links", "run.json", "run.samples.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "ending", [".samples.jsonl", ".series.jsonl", ".explain.json", ".json.journal"]
+)
+def test_a_name_of_what_lies_beside_a_result_file_is_refused(tmp_path: Path, ending: str) -> None:
+    done = run(MODEL, ROWS, f"--benchmark_out={tmp_path / ('run' + ending)}")
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert "is for what lies beside another result file" in complaint
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rows_of_a_killed_run_are_set_aside_not_overwritten(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "run.json"
     ended_by(signal.SIGKILL, MODEL, ROWS, f"--benchmark_out={out}", rows=12)
