@@ -85,12 +85,14 @@ bool is_written_in_place(const fs::path& path) {
 }
 
 void check_writable(const fs::path& path) {
-  if (fs::is_directory(path)) {
+  struct stat there {};
+  const bool is_there = stat(path.c_str(), &there) == 0;
+  if (!is_there && errno != ENOENT) cannot_write(path);  // links in a circle, too long a name
+  if (is_there && S_ISDIR(there.st_mode)) {
     throw UsageError("cannot write '" + path.string() + "': it is a directory");
   }
   if (is_written_in_place(path)) {
-    struct stat there {};
-    const bool open = stat(path.c_str(), &there) == 0 && open_stream(there) >= 0;
+    const bool open = is_there && open_stream(there) >= 0;
     if (!open && access(path.c_str(), W_OK) != 0) cannot_write(path);
     return;
   }

@@ -114,6 +114,27 @@ def test_one_file_by_two_spellings_is_refused(tmp_path: Path) -> None:
     assert list((tmp_path / "folder").iterdir()) == []
 
 
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace", "--resume"])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("circle", "Too many levels of symbolic links"),
+        ("x" * 256, "File name too long"),
+        ("x" * 255, "File name too long"),
+        ("file/run.json", "Not a directory"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_one_clear_line(
+    tmp_path: Path, flag: str, name: str, why: str
+) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "file").write_text("")
+    done = run(MODEL, ROW, f"{flag}={tmp_path / name}")
+    assert done.returncode == 2
+    assert done.stderr == f"gpubench: cannot write '{tmp_path / name}': {why}\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["circle", "file"]
+
+
 @pytest.mark.parametrize("flag", ["benchmark_filter", "benchmark_context"])
 def test_text_that_is_not_utf8_is_refused_at_once(tmp_path: Path, flag: str) -> None:
     word = os.fsdecode(f"--{flag}=a=caf".encode() + b"\xe9")
