@@ -5,6 +5,7 @@
 #include "harness/bench/bench.hpp"
 #include "harness/bench/row_end.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/exception_text.hpp"
 
 namespace gpubench {
 
@@ -63,7 +64,7 @@ Row run_row(const Instance& instance, Platform& platform, const BenchSettings& s
   } catch (const std::bad_alloc&) {
     fail_as(error_kind::out_of_memory, "the host's memory ran out");
   } catch (const std::exception& error) {
-    fail_as(error_kind::exception, error.what());
+    fail_as(error_kind::exception, text_of(error));
   } catch (...) {
     fail_as(error_kind::exception, "the bench file threw what is no std::exception");
   }

@@ -17,6 +17,7 @@
 #include "harness/program/output_file.hpp"
 #include "harness/records/row_json.hpp"
 #include "harness/system/cores.hpp"
+#include "harness/system/exception_text.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/plain_text.hpp"
 #include "harness/system/process_group.hpp"
@@ -79,7 +80,7 @@ Predictions::Predictions(const Options& options, const Platform& platform,
       prepare(options, platform);
     } catch (const std::exception& error) {  // no reason not to measure
       command_.clear();
-      no_prediction(error.what());
+      no_prediction(text_of(error));
     }
   }
 }

@@ -22,6 +22,7 @@
 #include "harness/program/resume.hpp"
 #include "harness/program/suite_run.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/exception_text.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/own_files.hpp"
 #include "harness/system/plain_text.hpp"
@@ -146,7 +147,7 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
     platform = open_platform(selector_of(options), options.conditions);
   } catch (const std::exception& error) {
     if (turn == 0) throw;
-    std::cerr << "gpubench: no further row can be run: " << plain_text(error.what()) << '\n';
+    std::cerr << "gpubench: no further row can be run: " << plain_text(text_of(error)) << '\n';
     journal->read();
     std::cout << journal->otherwise();
     // What the last process could say of the run, if it could, ends with that command.
@@ -168,7 +169,7 @@ int exit_code_of(const std::function<int()>& run) {
     std::cerr << "gpubench: " << plain_text(error.what()) << '\n';
     return 2;
   } catch (const std::exception& error) {
-    std::cerr << "gpubench: " << plain_text(error.what()) << '\n';
+    std::cerr << "gpubench: " << plain_text(text_of(error)) << '\n';
     return 1;
   }
 }

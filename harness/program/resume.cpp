@@ -14,6 +14,7 @@
 #include "harness/program/roofs.hpp"
 #include "harness/records/row_json.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/exception_text.hpp"
 
 namespace gpubench {
 namespace {
@@ -182,8 +183,7 @@ KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instance
       if (is_lost_row(line)) kept.lost_last = key;
       kept.rows.insert_or_assign(key, std::move(row));
     } catch (const std::exception& error) {
-      throw UsageError("cannot resume: a row of the journal cannot be read: " +
-                       std::string(error.what()));
+      throw UsageError("cannot resume: a row of the journal cannot be read: " + text_of(error));
     }
   }
   return kept;

@@ -16,7 +16,9 @@
 #include "harness/system/child_processes.hpp"
 #include "harness/system/crash.hpp"
 #include "harness/system/error.hpp"
+#include "harness/system/exception_text.hpp"
 #include "harness/system/interrupt.hpp"
+#include "harness/system/plain_text.hpp"
 #include "harness/system/process_group.hpp"
 #include "harness/system/sibling_programs.hpp"
 
@@ -85,7 +87,7 @@ int SuiteRun::conclude() {
     settle_journal();
     return summarise();
   } catch (const std::exception& error) {
-    std::cerr << "gpubench: " << error.what();
+    std::cerr << "gpubench: " << plain_text(text_of(error));
     if (journal_ != nullptr && journal_->is_file()) {
       std::cerr << "; " << where_rows_are_kept(*journal_, options_.out);
     }

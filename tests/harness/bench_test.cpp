@@ -113,6 +113,11 @@ void tunes(Bench& bench) {
   });
 }
 
+struct SaysNothing : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+void throws_without_a_word(Bench&) { throw SaysNothing(); }
+
 class BenchTest : public testing::Test {
  protected:
   BenchTest() { program = {}; }
@@ -229,6 +234,14 @@ TEST_F(BenchTest, AFaultLosesTheDeviceUntilItIsOpenedAnew) {
   platform_.reset();
   platform_ = open_platform("h200-sxm");
   EXPECT_FALSE(is_device_lost());
+  EXPECT_EQ(row().outcome, Outcome::measured);
+}
+
+TEST_F(BenchTest, AnExceptionWithoutAWordCostsOnlyItsRow) {
+  const Row silent = row(throws_without_a_word);
+  EXPECT_EQ(silent.outcome, Outcome::failed);
+  EXPECT_EQ(silent.error_kind, error_kind::exception);
+  EXPECT_EQ(silent.reason, "an exception that says nothing");
   EXPECT_EQ(row().outcome, Outcome::measured);
 }
 

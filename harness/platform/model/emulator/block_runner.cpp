@@ -1,10 +1,12 @@
 #include "harness/platform/model/emulator/block_runner.hpp"
 
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/system/exception_text.hpp"
 
 __constinit thread_local uint3 threadIdx;
 __constinit thread_local uint3 blockIdx;
@@ -64,16 +66,16 @@ void BlockRunner::run_lanes() {
 }
 
 void BlockRunner::run_lane() {
-  std::string thrown;
+  std::optional<std::string> thrown;
   try {
     block_.launch().invoke(block_.launch().arguments.get());
   } catch (const std::exception& error) {
-    thrown = error.what();
+    thrown = text_of(error);
   } catch (...) {
     thrown = "of an unknown type";
   }
   // Device code has no exceptions: one comes from the host's code that a kernel called.
-  if (!thrown.empty()) block_.fault("exception (" + thrown + ") thrown");
+  if (thrown) block_.fault("exception (" + *thrown + ") thrown");
 }
 
 void BlockRunner::release_barrier() {

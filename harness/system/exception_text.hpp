@@ -1,0 +1,15 @@
+// What an exception says of itself.
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace gpubench {
+
+// Of an own concept's exception what() may be null, of which no text can be made.
+inline std::string text_of(const std::exception& error) {
+  const char* const text = error.what();
+  return text == nullptr ? "an exception that says nothing" : text;
+}
+
+}  // namespace gpubench
