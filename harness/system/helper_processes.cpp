@@ -19,6 +19,9 @@
 namespace gpubench {
 namespace {
 
+// Between two looks at whether a helper has ended that its socket says nothing of.
+constexpr int look_milliseconds = 250;
+
 // A helper has its next piece already when it has finished one.
 constexpr std::size_t most_given = 2;
 
@@ -123,11 +126,21 @@ void HelperProcesses::feed() {
   }
 }
 
+// Its socket may be open all the same: a process that its work has started may have it. What has
+// ended is left for lose() to take away.
+bool HelperProcesses::has_ended(const Helper& helper) {
+  siginfo_t end{};
+  const auto process = static_cast<id_t>(helper.process);
+  return waitid(P_PID, process, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid != 0;
+}
+
 // False: the helper has ended.
 bool HelperProcesses::read(Helper& helper) {
   std::array<char, 1 << 16> bytes;
-  const ssize_t got = recv(helper.socket, bytes.data(), bytes.size(), 0);
+  const bool ended = has_ended(helper);  // before what it may have said at last is looked for
+  const ssize_t got = recv(helper.socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0 && errno == EINTR) return true;
+  if (got < 0 && errno == EAGAIN) return !ended;
   if (got <= 0) return false;
   helper.unread.append(bytes.data(), static_cast<std::size_t>(got));
   for (std::size_t end; (end = helper.unread.find('\n')) != std::string::npos;) {
@@ -145,11 +158,13 @@ bool HelperProcesses::read(Helper& helper) {
 void HelperProcesses::listen() {
   std::vector<pollfd> sockets;
   for (const Helper& helper : helpers_) sockets.push_back({helper.socket, POLLIN, 0});
-  if (poll(sockets.data(), sockets.size(), -1) < 0) return;  // a signal: it is asked for again
+  const int heard = poll(sockets.data(), sockets.size(), look_milliseconds);
+  if (heard < 0) return;  // a signal: it is asked for again
   auto helper = helpers_.begin();
   for (const pollfd& socket : sockets) {
     const auto current = helper++;
-    if (socket.revents == 0 || read(*current)) continue;
+    const bool is_silent = socket.revents == 0 && !has_ended(*current);
+    if (is_silent || read(*current)) continue;
     lose(*current);
     helpers_.erase(current);
   }

@@ -47,6 +47,7 @@ class HelperProcesses {
   [[noreturn]] void serve(int socket, const Work& work) const;
   void feed();
   void listen();
+  static bool has_ended(const Helper& helper);
   bool read(Helper& helper);
   void lose(Helper& helper);
 

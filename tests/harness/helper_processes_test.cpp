@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <optional>
@@ -60,6 +61,25 @@ TEST(HelperProcesses, LoseOnlyThePieceInWhichOneEnds) {
       EXPECT_THAT(answer, Optional(std::to_string(piece)));
     }
   }
+}
+
+// A process that a piece has started has the helper's socket too, and may keep it for long.
+TEST(HelperProcesses, AreMissedWhenTheyEndThoughAChildOfTheirsLives) {
+  const auto started = std::chrono::steady_clock::now();
+  HelperProcesses helpers(2, 6, work([](std::size_t piece) {
+                            if (piece == 2) {
+                              if (fork() == 0) {
+                                sleep(20);
+                                _exit(0);
+                              }
+                              raise(SIGKILL);
+                            }
+                            return std::to_string(piece);
+                          }));
+  for (std::size_t piece = 0; piece < 6; ++piece) {
+    EXPECT_EQ(helpers.take(piece).has_value(), piece != 2) << piece;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
 }
 
 TEST(HelperProcesses, LeaveAllToTheCallerOnceTheLastHasEnded) {
