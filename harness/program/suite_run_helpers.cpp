@@ -18,6 +18,9 @@ constexpr double usual_bytes_of_rows = 2e9;
 // Of several processes of a run, the one that writes is not to be ended before it has.
 constexpr double patience_of_others_seconds = 30;
 
+// Of a helper, which ends itself beyond the limit, unless it is stopped.
+constexpr double patience_with_helpers_seconds = 10;
+
 unsigned most_helpers(std::size_t rows) {
   double helpers = std::min(static_cast<double>(rows), 1.0 * usable_cpus());
   if (const auto free = available_bytes()) helpers = std::min(helpers, *free / usual_bytes_of_rows);
@@ -51,7 +54,9 @@ void SuiteRun::start_helpers() {
     platform_.use_threads(usable_cpus() / helpers);
   };
   const auto piece = [this](std::size_t i) { return help_with(for_helpers_[i]); };
-  helpers_.emplace(helpers, for_helpers_.size(), HelperProcesses::Work{begin, piece});
+  const double limit = row_limit_seconds();
+  helpers_.emplace(helpers, for_helpers_.size(), HelperProcesses::Work{begin, piece},
+                   limit > 0 ? limit + patience_with_helpers_seconds : 0);
 }
 
 // In a helper. What breaks the device, and what needs more memory than a helper has, is run once

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -19,8 +20,12 @@
 namespace gpubench {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Between two looks at whether a helper has ended that its socket says nothing of.
 constexpr int look_milliseconds = 250;
+// A longer gap is not the helper's: this process was stopped, and its helpers perhaps too.
+constexpr double longest_gap_seconds = 1;
 
 // A helper has its next piece already when it has finished one.
 constexpr std::size_t most_given = 2;
@@ -65,8 +70,9 @@ std::optional<std::string> answer_of(const HelperProcesses::Work& work, std::siz
 
 }  // namespace
 
-HelperProcesses::HelperProcesses(unsigned helpers, std::size_t pieces, const Work& work)
-    : waiting_(pieces) {
+HelperProcesses::HelperProcesses(unsigned helpers, std::size_t pieces, const Work& work,
+                                 double limit_seconds)
+    : limit_seconds_(limit_seconds), waiting_(pieces) {
   std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
   for (std::ostream* stream : {&std::cout, &std::cerr}) stream->flush();
   std::fflush(nullptr);
@@ -142,6 +148,7 @@ bool HelperProcesses::read(Helper& helper) {
   if (got < 0 && errno == EINTR) return true;
   if (got < 0 && errno == EAGAIN) return !ended;
   if (got <= 0) return false;
+  helper.waited_seconds = 0;
   helper.unread.append(bytes.data(), static_cast<std::size_t>(got));
   for (std::size_t end; (end = helper.unread.find('\n')) != std::string::npos;) {
     const std::string line = helper.unread.substr(0, end);
@@ -154,17 +161,26 @@ bool HelperProcesses::read(Helper& helper) {
   return true;
 }
 
-// Waits until helpers say something or end.
+// Its own limit has not ended it: it is stopped, or hangs where it cannot be reached.
+bool HelperProcesses::is_given_up(Helper& helper, double waited_seconds) const {
+  if (!helper.given.empty()) helper.waited_seconds += waited_seconds;
+  return limit_seconds_ > 0 && helper.waited_seconds > limit_seconds_;
+}
+
+// Waits a while until helpers say something or end.
 void HelperProcesses::listen() {
   std::vector<pollfd> sockets;
   for (const Helper& helper : helpers_) sockets.push_back({helper.socket, POLLIN, 0});
+  const auto before = Clock::now();
   const int heard = poll(sockets.data(), sockets.size(), look_milliseconds);
   if (heard < 0) return;  // a signal: it is asked for again
+  const std::chrono::duration<double> gap = Clock::now() - before;
+  const double waited = std::min(gap.count(), longest_gap_seconds);
   auto helper = helpers_.begin();
   for (const pollfd& socket : sockets) {
     const auto current = helper++;
     const bool is_silent = socket.revents == 0 && !has_ended(*current);
-    if (is_silent || read(*current)) continue;
+    if (is_silent ? !is_given_up(*current, waited) : read(*current)) continue;
     lose(*current);
     helpers_.erase(current);
   }

@@ -26,7 +26,8 @@ class HelperProcesses {
   };
 
   // `pieces` are begun in order. Where a process cannot be had, there are fewer helpers or none.
-  HelperProcesses(unsigned helpers, std::size_t pieces, const Work& work);
+  // One that is waited for, and says nothing in `limit_seconds` of that (0: for ever), is given up.
+  HelperProcesses(unsigned helpers, std::size_t pieces, const Work& work, double limit_seconds = 0);
   ~HelperProcesses();
   HelperProcesses(const HelperProcesses&) = delete;
   HelperProcesses& operator=(const HelperProcesses&) = delete;
@@ -41,6 +42,7 @@ class HelperProcesses {
     int socket = -1;
     std::deque<std::size_t> given;  // pieces that it has not finished; the first is being done
     std::string unread;             // of its next answer
+    double waited_seconds = 0;      // for it, since it has last said something
   };
 
   bool add(const Work& work);
@@ -49,8 +51,10 @@ class HelperProcesses {
   void listen();
   static bool has_ended(const Helper& helper);
   bool read(Helper& helper);
+  bool is_given_up(Helper& helper, double waited_seconds) const;
   void lose(Helper& helper);
 
+  double limit_seconds_;
   std::deque<std::size_t> waiting_;  // pieces that no helper has
   std::list<Helper> helpers_;
   std::map<std::size_t, std::optional<std::string>> done_;

@@ -82,6 +82,18 @@ TEST(HelperProcesses, AreMissedWhenTheyEndThoughAChildOfTheirsLives) {
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
 }
 
+TEST(HelperProcesses, AreGivenUpWhenTheySayNothingForTooLong) {
+  constexpr double limit_seconds = 1;
+  HelperProcesses helpers(2, 6, work([](std::size_t piece) {
+                            if (piece == 2) raise(SIGSTOP);
+                            return std::to_string(piece);
+                          }),
+                          limit_seconds);
+  for (std::size_t piece = 0; piece < 6; ++piece) {
+    EXPECT_EQ(helpers.take(piece).has_value(), piece != 2) << piece;
+  }
+}
+
 TEST(HelperProcesses, LeaveAllToTheCallerOnceTheLastHasEnded) {
   HelperProcesses helpers(1, 5, work([](std::size_t piece) {
                             if (piece == 2) raise(SIGKILL);
