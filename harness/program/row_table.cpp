@@ -6,6 +6,8 @@
 #include <optional>
 #include <sstream>
 
+#include "harness/system/plain_text.hpp"
+
 namespace gpubench {
 namespace {
 
@@ -132,9 +134,10 @@ std::string RowTable::header() const {
 
 std::string RowTable::line(const Row& row) const {
   std::string text = row.name + padding(row.name, name_);
-  if (row.outcome == Outcome::skipped) return text + "  skipped: " + row.reason + '\n';
+  const std::string reason = plain_text(row.reason);  // an own concept may have thrown it
+  if (row.outcome == Outcome::skipped) return text + "  skipped: " + reason + '\n';
   if (row.outcome == Outcome::failed) {
-    return text + "  " + painted("FAILED", red) + ": " + row.reason + '\n';
+    return text + "  " + painted("FAILED", red) + ": " + reason + '\n';
   }
   for (const std::size_t i : columns_) {
     const Column& column = all_columns[i];

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "harness/system/error.hpp"
+#include "harness/system/plain_text.hpp"
 
 #ifdef GPUBENCH_MPI
 #include <mpi.h>
@@ -61,7 +62,7 @@ class MpiProcessGroup final : public ProcessGroup {
     return all;
   }
   void abort(const std::string& line) override {
-    std::cerr << "gpubench: process " << index_ << ": " << line << std::endl;
+    std::cerr << "gpubench: process " << index_ << ": " << plain_text(line) << std::endl;
     MPI_Abort(MPI_COMM_WORLD, 1);
     std::abort();  // not reached
   }
@@ -98,7 +99,7 @@ void ProcessGroup::start() {
 bool ProcessGroup::is_launched() { return was_launched; }
 
 void ProcessGroup::abort(const std::string& line) {
-  std::cerr << "gpubench: " << line << std::endl;
+  std::cerr << "gpubench: " << plain_text(line) << std::endl;
   std::exit(1);
 }
 
