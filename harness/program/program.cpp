@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -168,6 +169,11 @@ int exit_code_of(const std::function<int()>& run) {
   } catch (const UsageError& error) {
     std::cerr << "gpubench: " << plain_text(error.what()) << '\n';
     return 2;
+  } catch (const std::bad_alloc&) {
+    std::cerr
+        << "gpubench: not enough memory: the machine has too little left, or the limit of this "
+           "program's memory is too small (ulimit -v)\n";
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "gpubench: " << plain_text(text_of(error)) << '\n';
     return 1;

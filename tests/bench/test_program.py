@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import resource
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,22 @@ def test_what_runs_nothing_says_nothing_of_models(flag: str, status: int) -> Non
     done = run(flag)
     assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), done.stderr
     assert "MODELLED" not in done.stderr
+
+
+def test_too_small_a_limit_of_memory_is_one_clear_line() -> None:
+    limit = 2_000_000 * 1024  # as of ulimit -v
+    done = subprocess.run(
+        [str(BUILD / "gpubench"), "--device=model:h200-sxm", ONE_ROW],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert done.returncode == 1
+    [complaint] = done.stderr.splitlines()
+    assert complaint.startswith("gpubench: not enough memory: ")
+    assert "ulimit -v" in complaint
 
 
 def test_seconds_may_have_their_unit() -> None:
