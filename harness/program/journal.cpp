@@ -262,6 +262,10 @@ void Journal::append(const ordered_json& line) {
   if (ftruncate(file_, before) != 0) return;  // a line that is cut off is no harm
 }
 
+void Journal::leave() {
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
+}
+
 void Journal::remove() {
   if (is_file()) unlink(path_.c_str());
 }

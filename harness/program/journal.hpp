@@ -60,6 +60,9 @@ class Journal {
   // The result file holds all that there is in it.
   void close() { append({{"closed", true}}); }
   void remove();
+  // Of a copy of this process that writes no rows: should it live a moment longer than those who
+  // do, their file is not to look locked.
+  void leave();
 
   bool is_file() const { return !path_.empty(); }
   // The line that a crashing process may write without any of this, and where.

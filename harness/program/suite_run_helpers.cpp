@@ -51,6 +51,7 @@ void SuiteRun::start_helpers() {
   if (helpers < 2) return;
   const auto begin = [this, helpers] {
     helpers_beside_ = helpers;
+    if (journal_ != nullptr) journal_->leave();
     platform_.use_threads(usable_cpus() / helpers);
   };
   const auto piece = [this](std::size_t i) { return help_with(for_helpers_[i]); };

@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -65,6 +69,31 @@ TEST(DamagedJournal, NoLineIsNestedDeeperThanTheStack) {
     EXPECT_THAT(refusal([&] { Journal::open_left(out).read(); }),
                 HasSubstr("line 1: not written by this version"));
   }
+  std::filesystem::remove(Journal::path_of(out));
+}
+
+// As helpers do, which end a moment after the run that was killed.
+TEST(Journal, ACopyOfTheProcessThatHasLeftItHoldsNoLock) {
+  const std::filesystem::path out = std::filesystem::path(::testing::TempDir()) / "left.json";
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  pid_t copy = 0;
+  {
+    Journal journal = Journal::open(out);
+    journal.note_started("a/b", 0);
+    copy = fork();
+    if (copy == 0) {
+      journal.leave();
+      static_cast<void>(!write(ends[1], "x", 1));
+      pause();
+    }
+    char left = 0;
+    ASSERT_EQ(read(ends[0], &left, 1), 1);
+  }
+  EXPECT_EQ(refusal([&] { Journal::open_left(out); }), "no error");
+  kill(copy, SIGKILL);
+  waitpid(copy, nullptr, 0);
+  for (const int end : ends) close(end);
   std::filesystem::remove(Journal::path_of(out));
 }
 
