@@ -77,8 +77,7 @@ GPU_BENCHMARK(coalescing, misaligned_read)
 
 template <class Layout>
 void records(Bench& bench) {
-  const auto fields = bench.arg<unsigned>("fields");
-  const unsigned field = fields / 2;
+  const auto fields = bench.arg<unsigned>("fields"), field = fields / 2;
   const bool strides = std::is_same_v<Layout, ArrayOfStructs>;
   read(bench, n * fields, Field<Layout>{fields, field, n},
        strides ? strided_law(bench, fields) : law_of_roof("dram"), read_field<Layout>, fields,
