@@ -129,3 +129,14 @@ def test_the_store_may_stand_before_the_command(store: Store, capsys) -> None:
         assert "night 1 of" in capsys.readouterr().out
     assert main(["--rehearsal", f"--store={store.root}", "status"]) == 2
     assert "holds measured nights" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["store.json", "nights/lab/000001/done.json"])
+def test_a_report_replaces_nothing_of_its_store(store: Store, capsys, name: str) -> None:
+    put_nights(store, 1)
+    assert ends(store, capsys)[0] == 0
+    before = (store.root / name).read_bytes()
+    for words in (["report", "--out"], ["export", "openmetrics"], ["export", "junit"]):
+        assert main([words[0], f"--store={store.root}", *words[1:], str(store.root / name)]) == 2
+        assert "must not replace what the store holds" in capsys.readouterr().err
+    assert (store.root / name).read_bytes() == before

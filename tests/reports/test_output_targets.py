@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import write_atomically
+
+from .factory import make_document
+from .test_fleet import write_sweep
 
 
 def test_a_device_is_written_to_and_stays_one(tmp_path):
@@ -62,3 +66,45 @@ def test_what_standard_output_is_keeps_what_it_has(tmp_path):
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(ReportError, match="cannot write"):
         write_atomically(Path(tmp_path), b"x")
+
+
+def refused(capsys, words: list[str], out: Path) -> None:
+    """Nothing is written over `out`, which is read, and one line says so."""
+    before = out.read_bytes()
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gpubench-report: ")
+    assert said.endswith(": is read here: a report must not replace its input\n")
+    assert len(said.splitlines()) == 1
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_page_does_not_replace_what_it_is_about(write, tmp_path, capsys, link):
+    one, two = write(make_document(), "one.json"), write(make_document(), "two.json")
+    out = {path: path for path in (one, two)}
+    if link:
+        for path in out:
+            out[path] = tmp_path / f"{path.name}.link"
+            out[path].symlink_to(path)
+    for path in (one, two):
+        refused(capsys, ["html", str(one), str(two), "-o", str(out[path])], path)
+    refused(capsys, ["html", str(one), f"--against={two}", "-o", str(out[two])], two)
+
+
+def test_a_page_named_like_its_result_is_refused(write, capsys):
+    path = write(make_document(), "run.html")
+    refused(capsys, ["html", str(path)], path)
+
+
+def test_a_converted_file_does_not_replace_the_log(write, capsys):
+    log = write("a log", "log.txt")
+    refused(capsys, ["import", "--from=nccl-tests", str(log), "-o", str(log)], log)
+
+
+def test_a_fleets_page_does_not_replace_a_gpus_result(tmp_path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    (sweep / "n2-gpu0.log").write_text("no GPU\n")
+    (racks := tmp_path / "racks.csv").write_text("node,rack\nn1,r1\n")
+    for out in (sweep / "n1-gpu0.json", sweep / "n2-gpu0.log", racks):
+        refused(capsys, ["fleet", str(sweep), f"--inventory={racks}", "-o", str(out)], out)

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     if options.filter:
         print(by.pattern())
         return
-    from gpubench_reports.common.files import require_directory, write_atomically
+    from gpubench_reports.common.files import require_output, write_atomically
     from gpubench_reports.results.reader import read
 
     result = read(options.result)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     found = calibration.calibrate(result, base, options.from_model, by)
     from gpubench_reports.pages.terminal.rules import print_calibration
 
-    require_directory(out.parent)
+    require_output(out, [options.result])  # the base may be brought up to date in its place
     write_atomically(out, calibration.device_text(found, out.stem).encode())
     print_calibration(found, by.kept)
     print_paths([out])

@@ -71,10 +71,10 @@ def run(options: argparse.Namespace) -> int:
 def _judge(options: argparse.Namespace) -> int:
     if options.where is None:
         raise ReportError("fleet", "which folder? Name one, or --rehearse")
-    from gpubench_reports.common.files import require_directory, write_atomically
+    from gpubench_reports.common.files import require_output, write_atomically
 
     if options.out is not None:
-        require_directory(options.out.parent)
+        require_output(options.out, _inputs(options))
     fleet = _read(options)
     from gpubench_reports.fleet.findings import judge_fleet
     from gpubench_reports.fleet.summary import as_json, exit_code, text
@@ -94,6 +94,16 @@ def _judge(options: argparse.Namespace) -> int:
         if not options.json:
             print(line)
     return exit_code(verdict)
+
+
+def _inputs(options: argparse.Namespace) -> list[Path]:
+    from gpubench_reports.fleet.lake import is_lake
+    from gpubench_reports.fleet.result_files import files_in
+
+    inputs = [] if options.inventory is None else [options.inventory]
+    if is_lake(options.where):  # in the cloud perhaps: a page that is one of its files is not HTML
+        return [*inputs, *Path(options.where).rglob("*.parquet")]
+    return [*inputs, *files_in(Path(options.where))]
 
 
 def _read(options: argparse.Namespace) -> "Fleet":

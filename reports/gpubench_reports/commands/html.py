@@ -40,16 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.comparisons.ranges import ranges_for
+    from gpubench_reports.comparisons.ranges import files_in, ranges_for
     from gpubench_reports.results.reader import read
 
     result = read(options.result)
     others = [read(path) for path in options.others]
     recorded = ranges_for(result, options.against)
-    from gpubench_reports.common.files import require_directory, write_atomically
+    from gpubench_reports.common.files import require_output, write_atomically
     from gpubench_reports.pages.html import build as page_builder
 
     path = options.out or page_builder.default_path(options.result)
-    require_directory(path.parent)
+    read_too = [*options.others, *options.explained, *files_in(options.against)]
+    require_output(path, [options.result, *read_too])
     write_atomically(path, page_builder.build(result, others, recorded, options.explained))
     print_paths([path])

@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.common.files import require_directory, write_atomically
+    from gpubench_reports.common.files import require_output, write_atomically
     from gpubench_reports.results.importers import convert, to_bytes
 
+    require_output(options.out, [options.file])
     document = convert(options.file, options.program, options.device)
-    require_directory(options.out.parent)
     write_atomically(options.out, to_bytes(document))
     print_paths([options.out])

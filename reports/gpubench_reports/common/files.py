@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -45,6 +46,24 @@ def require_folder(path: Path, of: str = "") -> None:
         raise ReportError(path, f"{why}: expected a folder of {of}" if of else why)
 
 
+def require_output(path: Path, inputs: Iterable[Path]) -> None:
+    """Proves that a file that was named can be made, and is none of those that are read.
+
+    Raises ReportError when it cannot, or is.
+    """
+    require_directory(path.parent)
+    for read in inputs:
+        with contextlib.suppress(OSError, ValueError):
+            if path.samefile(read) and not _is_special(path):
+                raise ReportError(path, "is read here: a report must not replace its input")
+
+
+def _is_special(path: Path) -> bool:
+    """Whether what is there is a device or a pipe, which nothing replaces."""
+    mode = path.stat().st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes `content` under a temporary name beside `path`, then renames.
 
@@ -83,8 +102,7 @@ def _opened_in_place(path: Path) -> IO[bytes] | None:
             if os.path.samestat(there, os.fstat(number)):
                 sys.stdout.flush()
                 return os.fdopen(os.dup(number), "wb")
-    is_file = stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)
-    return None if is_file else path.open("wb")
+    return path.open("wb") if _is_special(path) else None
 
 
 def reason(error: OSError) -> str:

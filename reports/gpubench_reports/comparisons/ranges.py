@@ -63,6 +63,11 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
     return found
 
 
+def files_in(places: Iterable[Path]) -> list[Path]:
+    """Every file that `ranges_for` would look into."""
+    return [path for path, _ in _files(places)]
+
+
 def _files(places: Iterable[Path]) -> list[tuple[Path, bool]]:
     """Every file, and whether it was named itself."""
     found: list[tuple[Path, bool]] = []

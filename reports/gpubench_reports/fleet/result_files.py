@@ -65,6 +65,11 @@ def read_folder(folder: Path) -> Fleet:
     return _table(by_machine, tuple(absent), kinds == {"model"})
 
 
+def files_in(folder: Path) -> list[Path]:
+    """Every file that `read_folder` would look at."""
+    return [*folder.rglob("*.json"), *folder.rglob("*.log")]
+
+
 def _read_all(
     folder: Path, paths: list[Path]
 ) -> Iterable[tuple[str, ProcessFile] | _Unread | None]:

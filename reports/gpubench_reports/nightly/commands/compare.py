@@ -18,8 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.common.files import write_atomically
+    from gpubench_reports.common.files import require_output, write_atomically
 
+    if options.out is not None:
+        require_output(options.out, [options.a, options.b])
     result = gate_of(options).compare(options.a, options.b)
     text = result.markdown()
     print(text, end="")

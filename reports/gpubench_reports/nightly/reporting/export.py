@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import write_atomically
 from gpubench_reports.nightly.judging.history import Standing
 from gpubench_reports.nightly.judging.missing import missing_line
 from gpubench_reports.nightly.judging.status import status
@@ -17,6 +16,7 @@ from gpubench_reports.nightly.reporting.queries import NIGHTS
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.outputs import write_output
 from gpubench_reports.nightly.store.store import Store, folder_name
 
 
@@ -41,7 +41,7 @@ def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:
 
 def openmetrics(store: Store, index: Index, settings: Settings, out: Path) -> Path:
     """Writes the latest values and health as OpenMetrics text; returns the path."""
-    write_atomically(out, metrics(store, index, settings).encode())
+    write_output(store, out, metrics(store, index, settings).encode())
     return out
 
 
@@ -88,7 +88,7 @@ def junit(store: Store, index: Index, settings: Settings, out: Path) -> Path:
                     ET.SubElement(element, tag, message=group[case])
                     break
     ET.indent(root)
-    write_atomically(out, ET.tostring(root, encoding="utf-8", xml_declaration=True))
+    write_output(store, out, ET.tostring(root, encoding="utf-8", xml_declaration=True))
     return out
 
 

@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from gpubench_reports.common.files import write_atomically
 from gpubench_reports.nightly.judging.history import MachineHistory
 from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.reporting.axis import MARGIN, WIDTH, NightAxis
@@ -19,6 +18,7 @@ from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
 from gpubench_reports.nightly.reporting.trend_card import cards, data, difference, figure
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.outputs import write_output
 from gpubench_reports.nightly.store.store import Store, now
 from gpubench_reports.pages.html.frame import framed, script_and_policy
 from gpubench_reports.pages.html.markup import Markup, data_block, tag
@@ -65,7 +65,7 @@ def write_page(store: Store, index: Index, settings: Settings, path: Path) -> Pa
         script,
     )
     page = framed("Nights", _asset("nights.css"), body, allowed=policy)
-    write_atomically(path, page.encode("utf-8", "replace"))
+    write_output(store, path, page.encode("utf-8", "replace"))
     return path
 
 

@@ -1,0 +1,21 @@
+"""Files that are made from a store: never in the place of its own."""
+
+from pathlib import Path
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import write_atomically
+from gpubench_reports.nightly.store.store import Store
+
+_OWN = ("store.json", "settings.toml", "nights", "decisions", "quarantine")
+
+
+def write_output(store: Store, path: Path, content: bytes) -> None:
+    """Writes what was found of the store. Raises ReportError when it cannot, or must not there."""
+    try:
+        real = path.resolve()
+        own = [(store.root / name).resolve() for name in _OWN] + [store.index_path.resolve()]
+    except (OSError, RuntimeError):  # a loop of links, of which Python 3.13 knows no error
+        raise ReportError(path, "cannot write: it is a loop of links") from None
+    if any(real.is_relative_to(one) for one in own):
+        raise ReportError(path, "is read here: a report must not replace what the store holds")
+    write_atomically(path, content)
