@@ -12,6 +12,7 @@ import pytest
 
 from gpubench_reports.commands import fleet as command
 from gpubench_reports.commands.command_line import main
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause
 from gpubench_reports.fleet.findings import judge_fleet
@@ -324,6 +325,21 @@ def test_text_from_files_is_harmless(tmp_path: Path):
     parsed = Elements(build(verdict).decode())
     assert parsed.of("script") == parsed.of("img") == parsed.of("svg") == []
     assert "\x1b" not in text(verdict)
+
+
+def test_names_and_logs_of_gpus_are_harmless(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    (sweep / "n9\x1b[31m-gpu0.log").write_bytes(b"said \x1b]0;x\x07 \xff \x9b31m\n")
+    (sweep / "n8\x1b[31m-gpu0.json").write_text("{")
+    for words in ([], ["--json"], ["-o", str(tmp_path / "\x1b[31m.html")]):
+        code, out, err = ran(capsys, str(sweep), *words)
+        assert code == 1
+        assert "n9\ufffd[31m" in out
+        assert "n8\ufffd[31m" in out
+        assert [line for line in (out + err).split("\n") if clean(line) != line] == []
+    page = (tmp_path / "\x1b[31m.html").read_text()
+    assert "said \ufffd]0;x\ufffd" in page
+    assert not set("\x1b\x07\x9b") & set(page)
 
 
 @pytest.mark.release

@@ -13,7 +13,7 @@ import pytest
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.plain_text import clean
 
-from .factory import make_context, make_row, roof
+from .factory import make_context, make_document, make_row, roof
 from .html_pages import Elements
 
 ALONE = (
@@ -149,4 +149,21 @@ def test_json_for_other_programs_keeps_to_its_form(files, capsys, evil):
     for command in (("compare", one, two, "--json"), ("claims", one, "--json")):
         said = printed(capsys, *command)
         json.loads(said)
+        check_only_shown(said)
+
+
+def test_no_terminal_obeys_the_name_of_a_file(write, tmp_path, capsys):
+    one, two = (str(write(make_document(), f"{n}\x1b[31m\x9b.json")) for n in ("one", "two"))
+    for command in (
+        ("table", one),
+        ("compare", one, two),
+        ("claims", one),
+        ("diagnose", one),
+        ("agree", one, two),
+        ("markdown", one, two),
+        ("html", one),
+        ("calibrate", one),
+    ):
+        said = printed(capsys, *command)
+        assert said
         check_only_shown(said)

@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpubench_reports.charts import style
 from gpubench_reports.charts.points import name_points
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.compare import Comparison
 
 ROWS_A_PAGE = 80
@@ -195,7 +196,7 @@ def _head(
     )
     y = 0.42
     for letter, result in (("A", comparison.a), ("B", comparison.b)):
-        line = f"{letter}  {result.path.name} · {style.run_line(result.context)}"
+        line = f"{letter}  {clean(result.path.name)} · {style.run_line(result.context)}"
         style.small_print(figure, y, line, "subtitle")
         y += 0.17
     for warning in warnings:

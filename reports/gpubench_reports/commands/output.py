@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpubench_reports.common.plain_text import clean
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -12,7 +14,7 @@ PROGRAM = "gpubench-report"
 
 def print_paths(paths: Sequence[Path]) -> None:
     for path in paths:
-        print(path)
+        print(clean(str(path)))
 
 
 def save_charts(directory: Path, figures: "dict[str, Figure]", say: bool = True) -> None:

@@ -1,6 +1,8 @@
 """Files that appear whole or not at all."""
 
 import contextlib
+import errno
+import io
 import os
 import stat
 import sys
@@ -10,6 +12,48 @@ from pathlib import Path
 from typing import IO
 
 from gpubench_reports.common.errors import ReportError
+
+_MOST_OF_A_PIPE = 1 << 30  # bytes
+_OF_THE_SHELL = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # <(command) and - too
+
+
+def file_bytes(path: Path) -> bytes:
+    """What the file at `path` holds.
+
+    Raises OSError where it cannot be read; also for devices and pipes, which might never end or
+    never begin, but not for a pipe that the shell has opened. ValueError: `path` is no name.
+    """
+    with open_file(path) as file:
+        return file.read()
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """The file at `path`, opened to be read; raises what `file_bytes` does."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait here
+    try:
+        mode = os.fstat(handle).st_mode
+        is_pipe = stat.S_ISFIFO(mode) and str(path).startswith(_OF_THE_SHELL)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode) and not is_pipe:
+            raise OSError(errno.EINVAL, "it is a device or a pipe, no file", str(path))
+        os.set_blocking(handle, True)
+        if is_pipe:
+            return _of_pipe(path, handle)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.close(handle)
+        raise
+
+
+def _of_pipe(path: Path, handle: int) -> IO[bytes]:
+    """All that comes out of a pipe, unless it is more than any file that is read here."""
+    with os.fdopen(handle, "rb") as pipe:
+        content = pipe.read(_MOST_OF_A_PIPE + 1)
+    if len(content) > _MOST_OF_A_PIPE:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return io.BytesIO(content)
 
 
 def ensure_directory(path: Path) -> None:

@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import require_folder
+from gpubench_reports.common.files import file_bytes, require_folder
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
 VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
+_MOST = 400  # characters of a log's last line
 _AT_ONCE = 64  # files that are worth another process
 
 
@@ -92,7 +94,7 @@ def _read(folder: Path, path: Path) -> tuple[str, ProcessFile] | _Unread | None:
 def _is_verdict(path: Path) -> bool:
     """Whether the file is what this command printed, which may lie beside what it read."""
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(file_bytes(path))
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and VERDICT in document
@@ -101,7 +103,7 @@ def _is_verdict(path: Path) -> bool:
 def _machine_of(folder: Path, path: Path) -> str:
     """The GPU that a file is about, by its name: NODE-gpuN, as scripts/fleet writes, else all of
     it."""
-    name = str(path.relative_to(folder).with_suffix(""))
+    name = clean(str(path.relative_to(folder).with_suffix("")))
     node, separator, number = name.rpartition("-gpu")
     gpu = number.partition(".")[0]
     return machine_name(node, gpu) if separator and gpu else name
@@ -109,11 +111,11 @@ def _machine_of(folder: Path, path: Path) -> str:
 
 def _last_line(log: Path) -> str:
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+        lines = file_bytes(log).decode("utf-8", "replace").split("\n")
     except OSError:
         lines = []
     said = [line.strip() for line in lines if line.strip()]
-    return said[-1] if said else "it began and left no result"
+    return clean(said[-1])[:_MOST] if said else "it began and left no result"
 
 
 def _table(
@@ -131,7 +133,8 @@ def _table(
                 at = number, column[name]
                 if timing.seconds < np.nan_to_num(matrices["seconds"][at], nan=math.inf):
                     for field, matrix in matrices.items():
-                        matrix[at] = float(getattr(timing, field))
+                        value = getattr(timing, field)
+                        matrix[at] = math.nan if value is None else float(value)
         lines.append(_line(machine, runs))
     return Fleet(pd.DataFrame(lines), names, **matrices, absent=absent, modelled=modelled)
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gpubench_reports.charts import style
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import Comparison
 from gpubench_reports.comparisons.speedups import means
@@ -140,7 +141,7 @@ def _told(verdict: Verdict) -> str:
 
 
 def _comparison(comparison: Comparison) -> list[str]:
-    lines = [f"### Against {escape(comparison.a.path.name)}", ""]
+    lines = [f"### Against {escape(clean(comparison.a.path.name))}", ""]
     lines += [f"> {escape(warning)}" for warning in comparison.warnings]
     lines += ["", "| concept | rows | speed, this / other | 95 % interval |", "|---|---|---|---|"]
     for line in means(comparison.rows, "concept").to_dict("records"):

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
 from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, walls_of
 from gpubench_reports.pages.goodness import Reached, goodness, roofs_reached
@@ -153,9 +154,9 @@ def _changed_card(change: Change) -> Markup:
     words, name = counted(comparison)
     is_later = comparison.a.context.date > comparison.b.context.date
     return card(
-        f"What is different from {comparison.a.path.name}, which is the later run?"
+        f"What is different from {clean(comparison.a.path.name)}, which is the later run?"
         if is_later
-        else f"What changed since {comparison.a.path.name}?",
+        else f"What changed since {clean(comparison.a.path.name)}?",
         tag("p", words, class_=f"state {look}"),
         tag("p", tag("strong", "Most: "), row_name(name)) if name else None,
         *unlike,
@@ -177,7 +178,7 @@ def _moved(one: Moved) -> Markup:
 
 
 def _nothing_to_compare(facts: Facts) -> Markup:
-    name = facts.result.path.name
+    name = clean(facts.result.path.name)
     command = tag("code", f"gpubench-report html {name} EARLIER.json")
     return card(
         "What changed?",

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.compare import changed
 from gpubench_reports.pages import paragraphs
 from gpubench_reports.pages.html.concept_words import sections_of
@@ -57,10 +58,11 @@ def comparisons(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
         rows, off = len(comparison.rows), len(changed(comparison.rows))
         drawn = f"{off}" if off <= MOST_RATIOS else f"The {MOST_RATIOS} largest of {off}"
         words = (
-            f"B is this file, A is {comparison.a.path.name}. {paragraphs.how_to_read('compare')} "
+            f"B is this file, A is {clean(comparison.a.path.name)}. "
+            f"{paragraphs.how_to_read('compare')} "
             f"{drawn} changes are drawn; of {rows} rows in both, {rows - off} show none."
         )
-        parts.append(tag("h3", f"Against {comparison.a.path.name}"))
+        parts.append(tag("h3", f"Against {clean(comparison.a.path.name)}"))
         parts += [tag("p", warning, class_="banner") for warning in comparison.warnings]
         parts += [figure_of(chart, words) for chart in own]
         if not off:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.pages.html.answer_cards import answer_cards
 from gpubench_reports.pages.html.facts import Facts
 from gpubench_reports.pages.html.markup import Markup, tag
@@ -44,7 +45,7 @@ def _device_card(facts: Facts) -> Markup:
         ("Compiler", context.compiler),
         ("Commit", commit if context.git_commit else ""),
         ("Imported from", context.imported_from),
-        ("File", result.path.name),
+        ("File", clean(result.path.name)),
     )
     known = [(tag("dt", name), tag("dd", value)) for name, value in entries if value]
     return card("Device and run", tag("dl", known), _ungraded(facts.verdicts))

@@ -3,6 +3,7 @@
 import pandas as pd
 from rich.text import Text
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.agree import NARROW, Agreement, by_concept
 from gpubench_reports.comparisons.validate import (
     TARGET_FITTED,
@@ -31,7 +32,7 @@ def print_validation(validation: Validation) -> None:
     """Prints the errors by concept, of held-out and of fitted rows, and the worst rows."""
     console = new_console()
     for result in validation.results:
-        console.print(Text(f"{result.path}  {run_text(result.context)}"))
+        console.print(Text(f"{clean(str(result.path))}  {run_text(result.context)}"))
     rows = validation.rows
     for fitted, title in (
         (False, f"held out: predicted, target ± {TARGET_PREDICTED * 100:.0f} %"),
@@ -70,7 +71,7 @@ def print_agreement(found: Agreement) -> None:
     that are not in all files."""
     console = new_console()
     for result in found.results:
-        console.print(Text(f"{result.path}  {run_text(result.context)}"))
+        console.print(Text(f"{clean(str(result.path))}  {run_text(result.context)}"))
     lines = by_concept(found.rows)
     console.print(
         table_of(

@@ -8,6 +8,7 @@ import pandas as pd
 from rich.console import Console
 from rich.text import Text
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import (
     Comparison,
@@ -41,7 +42,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
     A's order, and all that one file lacks."""
     console = new_console()
     for letter, result in (("A", comparison.a), ("B", comparison.b)):
-        console.print(Text(f"{letter}  {result.path}  {run_text(result.context)}"))
+        console.print(Text(f"{letter}  {clean(str(result.path))}  {run_text(result.context)}"))
     for warning in comparison.warnings:
         console.print(bold(f"!  {warning}"))
     for versions in other_versions(comparison.a, comparison.b):

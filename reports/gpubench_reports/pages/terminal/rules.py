@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import (
@@ -30,7 +31,7 @@ def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
     """Prints every claim that was tested with our figures and its verdict, a line a case, then what
     to know; then a line for each of the others."""
     console = new_console()
-    console.print(bold(f"{result.path}  {run_text(result.context)}"))
+    console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
     tested, others = tested_and_not(findings)
     if tested:
         _print_tested(console, tested)

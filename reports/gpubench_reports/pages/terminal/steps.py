@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, run_text, table_of
@@ -13,7 +14,7 @@ from gpubench_reports.rules.steps import Diagnosis, diagnose_steps, gains
 def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     """Each step with its answers and its wall, then what each switch gains on each device."""
     console = new_console()
-    console.print(bold(f"{result.path}  {run_text(result.context)}"))
+    console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
     found = diagnose_steps(result)
     if not found:
         console.print(
