@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +21,7 @@ from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
+from .test_fleet import write_sweep
 
 COMMANDS = ("table", "csv", "markdown", "html", "render")
 NAMES = st.text(max_size=12) | st.sampled_from(["a/b/n:1", "a/b/n:2", "a/c/dtype:fp32", "λ/π/x:½"])
@@ -146,3 +150,50 @@ def test_types_cannot_be_compared_where_every_row_was_skipped(write, capsys):
     assert main(["compare", *paths, "--by", "dtype"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "no rows that differ in their dtype alone" in line
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A named pipe that nobody writes into: whoever opens it waits for ever."""
+    path = tmp_path / "pipe.json"
+    os.mkfifo(path)
+    return path
+
+
+def test_no_pipe_and_no_device_is_read(write, pipe, capsys):
+    good = str(write(make_document()))
+    for path in (str(pipe), "/dev/zero", "/dev/null"):
+        for words in (
+            ["table", path],
+            ["html", path],
+            ["compare", good, path],
+            ["import", "--from=nccl-tests", path, "-o", f"{good}.out"],
+            ["counters", good, path],
+            ["html", good, f"--against={path}"],
+        ):
+            assert main(words) == 2, words
+            (line,) = capsys.readouterr().err.splitlines()
+            assert (
+                line == f"gpubench-report: {path}: cannot read: it is a device or a pipe, no file"
+            )
+
+
+def test_a_pipe_in_a_fleet_costs_its_gpu_only(pipe, capsys):
+    sweep = write_sweep(pipe.parent / "sweep")
+    pipe.rename(sweep / "n2-gpu0.json")
+    os.mkfifo(sweep / "n3-gpu0.log")
+    assert main(["fleet", str(sweep)]) == 1
+    said = capsys.readouterr().out
+    assert "no result: n2/gpu0: its result file cannot be read: " in said
+    assert "no result: n3/gpu0: it began and left no result" in said
+    os.mkfifo(racks := sweep / "racks.csv")
+    assert main(["fleet", str(sweep), f"--inventory={racks}"]) == 2
+    assert "racks.csv: cannot read: it is a device or a pipe" in capsys.readouterr().err
+
+
+def test_what_the_shell_puts_into_a_pipe_is_read(write):
+    path = write(make_document())
+    program = f"'{sys.executable}' -m gpubench_reports table"
+    for command in (f"{program} <(cat '{path}')", f"cat '{path}' | {program} /dev/stdin"):
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+        assert "NVIDIA H200" in done.stdout

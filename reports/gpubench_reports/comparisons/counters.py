@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason
+from gpubench_reports.common.files import file_bytes, reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import Checker, is_in_range, numbers_of, shown, words_of
 from gpubench_reports.results.reader import ResultFile
@@ -175,7 +175,7 @@ def read_profile(path: Path) -> list[Profiled]:
     """The launches in a CSV of ncu's raw page, in order. Raises ReportError: no such file, or
     nothing was profiled, with ncu's own reason."""
     try:
-        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        lines = file_bytes(path).decode("utf-8-sig", "replace").splitlines()
     except OSError as error:
         raise ReportError(path, f"cannot read: {reason(error)}") from None
     begin = next((i for i, line in enumerate(lines) if re.match('"?ID"?,', line)), None)

@@ -24,7 +24,7 @@ import pandas as pd
 
 from gpubench_reports.common import programs
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason, require_folder, write_atomically
+from gpubench_reports.common.files import file_bytes, reason, require_folder, write_atomically
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
 from gpubench_reports.results.checking import number_of, parse
@@ -327,7 +327,7 @@ def _sigma(error: pd.Series) -> float:
 def rewrite_block(path: Path, text: str) -> None:
     """Puts `text` between the markers in the file at `path`. Raises ReportError."""
     try:
-        document = path.read_text(encoding="utf-8")
+        document = file_bytes(path).decode("utf-8")
     except OSError as error:
         raise ReportError(path, f"cannot be read: {reason(error)}") from None
     before, begin, rest = document.partition(BEGIN)

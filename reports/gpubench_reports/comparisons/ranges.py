@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import file_bytes
 from gpubench_reports.comparisons.published import points_of
 from gpubench_reports.results.reader import ResultFile, read
 
@@ -88,7 +89,7 @@ def _is_kept(path: Path) -> bool:
 def _is_points(path: Path) -> bool:
     """Whether a JSON file holds published points; whatever is wrong with it, read() says."""
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(file_bytes(path))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(document, dict) and "points" in document

@@ -5,6 +5,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from gpubench_reports.common.files import file_bytes
+
 _ENDING = ".journal"
 
 
@@ -15,7 +17,7 @@ def broken_off(path: Path) -> str | None:
     """
     journal = path if path.name.endswith(_ENDING) else path.with_name(path.name + _ENDING)
     try:
-        text = journal.read_text(encoding="utf-8", errors="replace")
+        text = file_bytes(journal).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
     # What follows the last line break was cut off by the kill.

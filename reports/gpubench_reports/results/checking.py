@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason
+from gpubench_reports.common.files import file_bytes, reason
 from gpubench_reports.common.plain_text import clean
 
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -40,7 +40,7 @@ def _refuse_constant(text: str) -> float:
 def text_of(path: Path) -> str:
     """The text of the file at `path`; ReportError where there is none to be had."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return file_bytes(path).decode("utf-8-sig")
     except OSError as error:
         raise ReportError(path, f"cannot read: {reason(error)}") from None
     except UnicodeDecodeError:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.files import file_bytes
 from gpubench_reports.results.checking import Checker
 from gpubench_reports.results.quantities import BY_COLUMN, Quantity
 from gpubench_reports.results.reader import ResultFile
@@ -40,7 +41,7 @@ def series_beside(result: ResultFile) -> list[WatchedRow]:
     if not path.exists():
         return []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = file_bytes(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         raise ReportError(path, "cannot read") from None
     found = []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpubench_reports.common.files import file_bytes
 from gpubench_reports.common.json_text import json_text
 from gpubench_reports.nightly.reporting.posting import is_url, send
 
@@ -39,7 +40,7 @@ class Webhook:
             raise ValueError(f"'{kind}:': a webhook begins with {', '.join(_BODIES)} and a colon")
         if place.startswith("@"):
             try:
-                place = Path(place[1:]).read_text(encoding="utf-8").strip()
+                place = file_bytes(Path(place[1:])).decode("utf-8").strip()
             except (OSError, UnicodeError) as error:
                 why = getattr(error, "strerror", None) or "is no text"
                 raise ValueError(f"{place[1:]}: {why}") from None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason
+from gpubench_reports.common.files import file_bytes, reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import is_in_range
 from gpubench_reports.results.quantities import BY_COLUMN
@@ -93,7 +93,7 @@ def lost(row: dict[str, Any], state: str, why: str) -> dict[str, Any]:
 
 def lines_of(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        return file_bytes(path).decode("utf-8-sig", "replace").splitlines()
     except OSError as error:
         raise ReportError(path, f"cannot read: {reason(error)}") from None
     except ValueError:
