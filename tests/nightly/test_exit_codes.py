@@ -140,3 +140,51 @@ def test_a_report_replaces_nothing_of_its_store(store: Store, capsys, name: str)
         assert main([words[0], f"--store={store.root}", *words[1:], str(store.root / name)]) == 2
         assert "must not replace what the store holds" in capsys.readouterr().err
     assert (store.root / name).read_bytes() == before
+
+
+def test_pipes_in_a_store_do_not_hold_it_up(store: Store, capsys) -> None:
+    put_nights(store, 3)
+    first, second, _ = (night.path for night in store.nights("lab"))
+    for path in (first / "first-1-all.json", second / "plan.json"):
+        path.unlink()
+        os.mkfifo(path)
+    assert ends(store, capsys) == (0, "")
+    aside = [str(path) for path, _ in store.quarantined()]
+    assert aside == ["lab/000001/first-1-all.json", "lab/000002/plan.json"]
+    os.mkfifo(store.root / "settings.toml")
+    code, err = ends(store, capsys)
+    assert code == 2
+    assert err.endswith("settings.toml: cannot read: it is a device or a pipe, no file\n")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "a\0b", "a/b", "x" * 300])
+def test_what_no_file_is_called_is_put_aside(store: Store, capsys, name: str) -> None:
+    put_nights(store, 3)
+    done = store.nights("lab")[1].path / "done.json"
+    done.write_text(json.dumps({"files": {name: {"sha256": "x"}}}))
+    assert ends(store, capsys) == (0, "")
+    assert [str(path) for path, _ in store.quarantined()] == ["lab/000002/done.json"]
+
+
+def test_what_is_no_file_in_a_files_place_is_put_aside(store: Store, capsys) -> None:
+    put_nights(store, 5)
+    nights = [night.path for night in store.nights("lab")]
+    for folder in (nights[0] / "first-1-all.json", nights[1] / "done.json"):
+        folder.unlink()
+        folder.mkdir()
+    for loop in (nights[0] / "first-2-all.json", nights[2] / "done.json"):
+        loop.unlink()
+        loop.symlink_to(loop)
+    (store.root / "nights/lab/000009").write_text("no folder")
+    for loop in ("nights/loop", "nights/lab/000010"):
+        (store.root / loop).symlink_to(store.root / loop)
+    assert ends(store, capsys) == (0, "")
+    assert [str(path) for path, _ in store.quarantined()] == [
+        "lab/000001/first-1-all.json",
+        "lab/000001/first-2-all.json",
+        "lab/000002/done.json",
+        "lab/000003/done.json",
+        "lab/000009",
+        "lab/000010",
+    ]
+    assert ends(store, capsys) == (0, "")

@@ -125,7 +125,7 @@ class Index:
         if anew:  # one transaction: the nights of others wait for it, and find it all done
             with _writing(self._database):
                 recreate(self._database)
-                for night in self._nights():
+                for night in self._nights(put_aside):
                     self._take(night, _fingerprint(night), settings, put_aside)
                     seen += 1
                 self._note_quarantine()
@@ -136,7 +136,7 @@ class Index:
                 "select machine, number, fingerprint from night"
             )
         }
-        for night in self._nights():
+        for night in self._nights(put_aside):
             seen += 1
             fingerprint = _fingerprint(night)
             if known.pop((night.machine, night.number), None) == fingerprint:
@@ -150,9 +150,13 @@ class Index:
             self._note_quarantine()
         return Update(read, seen, put_aside)
 
-    def _nights(self) -> Iterator[Night]:
+    def _nights(self, put_aside: list[str]) -> Iterator[Night]:
         for machine in self.store.machines():
-            yield from self.store.nights(machine)
+            for night in self.store.nights(machine):
+                if night.path.is_dir():
+                    yield night
+                else:
+                    put_aside.append(str(self.store.quarantine(night.path, "is no folder")))
 
     def _note_quarantine(self) -> None:
         self._database.execute("delete from quarantined")
@@ -249,6 +253,10 @@ class Index:
                     found.append(file)
             except FileNotFoundError:
                 missing += not self.store.was_quarantined(path)
+            except OSError as error:
+                if path.is_file():  # not allowed, or a broken disk
+                    raise
+                why = f"cannot read: {reason(error)}"
             except ReportError as error:
                 why = error.problem
             if why:
@@ -350,10 +358,16 @@ class Index:
 def _fingerprint(night: Night) -> str:
     """Changes when a file of the night comes, goes or has another size."""
     with os.scandir(night.path) as entries:
-        listed = sorted(
-            (entry.name, entry.stat().st_size) for entry in entries if entry.name.endswith(".json")
-        )
+        listed = sorted((e.name, _size(e)) for e in entries if e.name.endswith(".json"))
     return hashlib.sha256(repr(listed).encode()).hexdigest()[:32]
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """Of a file [bytes]; of a link that leads nowhere that of the link."""
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return entry.stat(follow_symlinks=False).st_size
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import reason
+from gpubench_reports.common.files import file_bytes, open_file, reason
 from gpubench_reports.results.checking import parse
 
 SCHEMA = 1
@@ -84,7 +84,7 @@ def _sync_folder(path: Path) -> None:
 
 def checksum(path: Path) -> str:
     """SHA-256 of the file's bytes, in hexadecimal."""
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -106,11 +106,17 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+def is_file_name(text: str) -> bool:
+    """Whether a file of a folder can be called that."""
+    is_one = is_utf8(text) and text not in ("", ".", "..") and not set(text) & {"/", "\0"}
+    return is_one and len(text.encode()) <= 255
+
+
 def is_done(document: dict[str, Any]) -> bool:
     """Whether a done.json lists files as `Night.close` does."""
     files = document.get("files", {})
     return isinstance(files, dict) and all(
-        is_utf8(name) and isinstance(file, dict) and isinstance(file.get("sha256"), str)
+        is_file_name(name) and isinstance(file, dict) and isinstance(file.get("sha256"), str)
         for name, file in files.items()
     )
 
@@ -172,7 +178,7 @@ class Night:
     def document(self, name: str) -> dict[str, Any] | None:
         """plan.json, done.json or verdict.json; None if it is not there. ReportError if corrupt."""
         path = self.path / name
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         found = parse(path)
         if not isinstance(found, dict):
@@ -240,9 +246,10 @@ class Store:
     def machines(self) -> list[str]:
         try:
             with os.scandir(self.root / "nights") as entries:
-                names = sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+                names = sorted(e.name for e in entries if not e.name.startswith("."))
         except FileNotFoundError:
             return []
+        names = [name for name in names if (self.root / "nights" / name).is_dir()]
         for name in names:
             if not is_utf8(name):
                 raise ReportError(self.root / "nights" / name, "its name is not UTF-8: rename it")
@@ -276,7 +283,7 @@ class Store:
             publish(made / "plan.json", as_json({"schema": SCHEMA, **plan}))
             for name, source in copies.items():
                 try:
-                    content = source.read_bytes()
+                    content = file_bytes(source)
                 except OSError as error:
                     raise ReportError(source, f"cannot read: {reason(error)}") from None
                 publish(made / name, content)
@@ -302,7 +309,7 @@ class Store:
         place = self.aside(path)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            while place.exists():
+            while os.path.lexists(place):
                 place = place.with_name(f"{place.name}.{secrets.token_hex(3)}")
             path.rename(place)
             publish(place.with_name(place.name + ".why"), f"{now()} {why}\n".encode())
@@ -323,12 +330,13 @@ class Store:
 
     def quarantined(self) -> list[tuple[Path, str]]:
         """Every file that is in quarantine (relative to it), and why it is there."""
-        folder = self.root / "quarantine"
-        return sorted(
-            (path.relative_to(folder).with_suffix(""), path.read_text(errors="replace").strip())
-            for path in folder.rglob("*.why")
-            if path.with_suffix("").exists()
-        )
+        folder, found = self.root / "quarantine", []
+        for path in folder.rglob("*.why"):
+            with contextlib.suppress(OSError):  # a folder of this name, perhaps
+                why = file_bytes(path).decode("utf-8", "replace").strip()
+                if os.path.lexists(path.with_suffix("")):
+                    found.append((path.relative_to(folder).with_suffix(""), why))
+        return sorted(found)
 
     def decide(self, decision: dict[str, Any]) -> Path:
         """Stores what somebody decided; returns the file."""
@@ -350,7 +358,7 @@ class Store:
                 found.append(document)
             except ReportError as error:
                 with contextlib.suppress(FileNotFoundError):  # another process was quicker
-                    if abs(time.time() - path.stat().st_mtime) >= SETTLED_SECONDS:
+                    if abs(time.time() - path.lstat().st_mtime) >= SETTLED_SECONDS:
                         self.quarantine(path, error.problem)
         return found
 
