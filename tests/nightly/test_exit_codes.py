@@ -188,3 +188,26 @@ def test_what_is_no_file_in_a_files_place_is_put_aside(store: Store, capsys) -> 
         "lab/000010",
     ]
     assert ends(store, capsys) == (0, "")
+
+
+def test_a_reason_that_is_no_text_is_one_line(store: Store, capsys) -> None:
+    put_nights(store, 1)
+    words = [f"--store={store.root}", "*", "--reason=\udcff"]
+    for command in (["accept", *words], ["acknowledge", *words, "--until=2999-01-01"]):
+        assert main(command) == 2
+        assert capsys.readouterr().err == f"nightly: {command[0]}: the reason is not UTF-8 text\n"
+
+
+def test_a_page_for_a_loop_of_links_is_one_line(store: Store, tmp_path: Path, capsys) -> None:
+    put_nights(store, 1)
+    (loop := tmp_path / "loop").symlink_to(loop)
+    assert main(["report", f"--store={store.root}", f"--out={loop}"]) == 2
+    said = capsys.readouterr().err
+    assert said == f"nightly: {loop}: cannot write: Too many levels of symbolic links\n"
+
+
+def test_a_seed_below_zero_is_refused(capsys) -> None:
+    for words in (["compare", "a", "b"], ["calibrate-judge"]):
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, "--seed=-1"])
+        assert "'-1' is no whole number from 0 on" in capsys.readouterr().err

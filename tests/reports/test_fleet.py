@@ -282,6 +282,7 @@ def test_a_wrong_inventory_is_one_line(tmp_path: Path, capsys, inventory: str | 
         (["--rehearse", "--rows=0"], "--rows: must be from 1"),
         (["--rehearse", "--gpus=40"], "--gpus: 40 are too few"),
         (["--rehearse", "--fleets=0"], "--fleets: must be >= 1"),
+        (["--rehearse", "--seed=-1"], "--seed: must be >= 0"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(tmp_path: Path, monkeypatch, capsys, words, said):

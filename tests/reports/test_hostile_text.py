@@ -152,7 +152,8 @@ def test_json_for_other_programs_keeps_to_its_form(files, capsys, evil):
         check_only_shown(said)
 
 
-def test_no_terminal_obeys_the_name_of_a_file(write, tmp_path, capsys):
+def test_no_terminal_obeys_the_name_of_a_file(write, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # where calibrate writes
     one, two = (str(write(make_document(), f"{n}\x1b[31m\x9b.json")) for n in ("one", "two"))
     for command in (
         ("table", one),

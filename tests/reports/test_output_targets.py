@@ -108,3 +108,16 @@ def test_a_fleets_page_does_not_replace_a_gpus_result(tmp_path, capsys):
     (racks := tmp_path / "racks.csv").write_text("node,rack\nn1,r1\n")
     for out in (sweep / "n1-gpu0.json", sweep / "n2-gpu0.log", racks):
         refused(capsys, ["fleet", str(sweep), f"--inventory={racks}", "-o", str(out)], out)
+
+
+def test_a_loop_of_links_is_one_line(write, tmp_path, capsys):
+    path, loop = write(make_document()), tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    why = "Too many levels of symbolic links"
+    for words, verb in (
+        (["html", str(path), "-o", str(loop)], "write"),
+        (["html", str(path), f"--against={loop}"], "read"),
+        (["calibrate", str(path), "-o", str(loop)], "write"),
+    ):
+        assert main(words) == 2
+        assert capsys.readouterr().err == f"gpubench-report: {loop}: cannot {verb}: {why}\n"

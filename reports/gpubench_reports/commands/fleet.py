@@ -124,6 +124,8 @@ def _read(options: argparse.Namespace) -> "Fleet":
 def _rehearse(options: argparse.Namespace) -> int:
     if options.fleets < 1:
         raise ReportError("--fleets", "must be >= 1")
+    if options.seed < 0:
+        raise ReportError("--seed", "must be >= 0")
     from gpubench_reports.fleet.rehearsal import rehearse
     from gpubench_reports.fleet.simulation import Plan
 

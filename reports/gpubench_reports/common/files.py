@@ -121,7 +121,9 @@ def write_atomically(path: Path, content: bytes) -> None:
             with in_place:
                 in_place.write(content)
             return
-        path = path.resolve() if path.is_symlink() else path
+        path = Path(os.path.realpath(path))
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.")
         temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:

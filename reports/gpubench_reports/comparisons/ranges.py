@@ -1,6 +1,7 @@
 """What others recorded for a row on the same device: result files, and published points."""
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
     measured: dict[tuple[str, str], list[float]] = {}
     files = 0
     for path, named in _files(places):
-        if path.resolve() == result.path.resolve():
+        if os.path.realpath(path) == os.path.realpath(result.path):
             continue
         try:
             if _is_points(path):

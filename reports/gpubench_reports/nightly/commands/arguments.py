@@ -106,7 +106,7 @@ def gate_arguments(parser: argparse.ArgumentParser) -> None:
         "--floor", type=float, metavar="FRACTION", help="smaller changes do not count (0.02)"
     )
     store_arguments(parser, "whose settings.toml holds, if any; ")
-    parser.add_argument("--seed", type=int, default=1, help="of the bootstrap")
+    parser.add_argument("--seed", type=seed, default=1, help="of the bootstrap")
     parser.add_argument("--rehearsal", action="store_true", help="compare modelled runs")
 
 
@@ -115,6 +115,12 @@ def day(text: str) -> str:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is no day like 2026-12-31") from None
+
+
+def seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 on")
+    return int(text)
 
 
 def positive_integer(text: str) -> int:

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
+from gpubench_reports.nightly.commands.arguments import rehearsal_argument, seed, store_arguments
 from gpubench_reports.nightly.commands.shared import say
 
 NAME = "calibrate-judge"
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FRACTION",
         help="share of outliers that a rerun meets again (the store's, else 0.5)",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the simulation")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the simulation")
     parser.add_argument(
         "--workers", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes"
     )

@@ -16,7 +16,7 @@ from gpubench_reports.nightly.judging.missing import is_retired, missing_line
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
-from gpubench_reports.nightly.store.store import Store
+from gpubench_reports.nightly.store.store import Store, is_utf8
 
 
 @dataclass
@@ -109,6 +109,8 @@ def decide(
     """
     if not reason.strip():
         raise ReportError(action, "a decision needs a reason")
+    if not is_utf8(reason):
+        raise ReportError(action, "the reason is not UTF-8 text")
     made: list[dict[str, Any]] = []
     decisions = store.decisions()
     for one in status(store, index, settings):

@@ -1,5 +1,6 @@
 """Files that are made from a store: never in the place of its own."""
 
+import os
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
@@ -11,11 +12,8 @@ _OWN = ("store.json", "settings.toml", "nights", "decisions", "quarantine")
 
 def write_output(store: Store, path: Path, content: bytes) -> None:
     """Writes what was found of the store. Raises ReportError when it cannot, or must not there."""
-    try:
-        real = path.resolve()
-        own = [(store.root / name).resolve() for name in _OWN] + [store.index_path.resolve()]
-    except (OSError, RuntimeError):  # a loop of links, of which Python 3.13 knows no error
-        raise ReportError(path, "cannot write: it is a loop of links") from None
+    real = Path(os.path.realpath(path))
+    own = [os.path.realpath(one) for one in (*map(store.root.joinpath, _OWN), store.index_path)]
     if any(real.is_relative_to(one) for one in own):
         raise ReportError(path, "is read here: a report must not replace what the store holds")
     write_atomically(path, content)

@@ -89,7 +89,10 @@ def checksum(path: Path) -> str:
 
 
 def as_json(document: dict[str, Any]) -> bytes:
-    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if not is_utf8(text):  # of the command line: what comes from files is cleaned
+        raise ReportError("the command line", "holds text that is not UTF-8")
+    return text.encode()
 
 
 def folder_name(text: str) -> str:
