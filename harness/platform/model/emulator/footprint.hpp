@@ -161,9 +161,8 @@ class Footprint {
   std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0},
       read_with_another_{0}, read_fetches_by_block_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
-      read_shared_{0},
-      read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0}, first_{~0ull},
-      last_{0};
+      read_shared_{0}, read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0},
+      first_{~0ull}, last_{0};
 };
 
 // The footprints of one kernel run, found by address.
