@@ -2,13 +2,12 @@
 
 import argparse
 
-from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.commands.arguments import (
     rehearsal_argument,
     store_arguments,
     webhook_argument,
 )
-from gpubench_reports.nightly.commands.shared import opened
+from gpubench_reports.nightly.commands.shared import judged
 
 NAME = "notify"
 SUMMARY = "tell a chat what is open now"
@@ -21,16 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.nightly.judging.judge import judge_new
-    from gpubench_reports.nightly.judging.status import status
     from gpubench_reports.nightly.reporting.telling import standing_message
 
-    store, index, settings = opened(options)
-    with index:
-        judge_new(store, index, settings)
-        found = status(store, index, settings)
-    if not found:
-        raise ReportError(options.store, "has no nights yet")
+    store, settings, found = judged(options)
     message = standing_message(store, found, settings)
     options.webhook.post(message)
     print(f"told: {message.title}")

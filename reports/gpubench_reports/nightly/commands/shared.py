@@ -11,6 +11,7 @@ from gpubench_reports.common.errors import ReportError
 
 if TYPE_CHECKING:
     from gpubench_reports.nightly.gate.gate import Gate
+    from gpubench_reports.nightly.judging.status import MachineStatus
     from gpubench_reports.nightly.nights.running import Program
     from gpubench_reports.nightly.reporting.webhooks import Message
     from gpubench_reports.nightly.rule.settings import Settings
@@ -34,6 +35,24 @@ def opened(options: argparse.Namespace, create: bool = False) -> "tuple[Store, I
         changes["min_processes"] = min(load(store.root).min_processes, changes["processes"])
     settings = load(store.root, **changes)
     return store, Index(store), settings
+
+
+def judged(options: argparse.Namespace) -> "tuple[Store, Settings, list[MachineStatus]]":
+    """Where every machine of the store stands, once all nights are judged.
+
+    Raises ReportError when it has no nights.
+    """
+    from gpubench_reports.nightly.judging.judge import judge_new
+    from gpubench_reports.nightly.judging.status import status
+
+    store, index, settings = opened(options)
+    with index:
+        judge_new(store, index, settings)
+        found = status(store, index, settings)
+    if not found:
+        print_quarantined(store.quarantined())
+        raise ReportError(options.store, "has no nights yet")
+    return store, settings, found
 
 
 def program_of(options: argparse.Namespace, path: Path, settings: "Settings") -> "Program":

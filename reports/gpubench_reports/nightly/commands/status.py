@@ -2,10 +2,9 @@
 
 import argparse
 
-from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
 from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
-from gpubench_reports.nightly.commands.shared import opened, print_quarantined
+from gpubench_reports.nightly.commands.shared import judged, print_quarantined
 
 NAME = "status"
 SUMMARY = "what is open now"
@@ -18,18 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.nightly.judging.judge import judge_new
-    from gpubench_reports.nightly.judging.status import status
     from gpubench_reports.nightly.reporting.status_document import overall, status_document
     from gpubench_reports.nightly.reporting.summary import lines
 
-    store, index, settings = opened(options)
-    with index:
-        judge_new(store, index, settings)
-        found = status(store, index, settings)
-    if not found:
-        print_quarantined(store.quarantined())
-        raise ReportError(options.store, "has no nights yet")
+    store, settings, found = judged(options)
     if options.json:
         print(json_text(status_document(store, found)))
     else:
