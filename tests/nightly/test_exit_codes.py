@@ -10,7 +10,7 @@ from gpubench_reports.nightly.commands import status
 from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.store.store import Store
 
-from .conftest import put_nights
+from .conftest import process_file, put_nights
 
 
 def ends(store: Store, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -211,3 +211,24 @@ def test_a_seed_below_zero_is_refused(capsys) -> None:
         with pytest.raises(SystemExit, match="2"):
             main([*words, "--seed=-1"])
         assert "'-1' is no whole number from 0 on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["工場", "研究室", "gpu 1", "a/b", "..", ".lab", "\udcff", "x" * 101]
+)
+def test_a_machine_shares_its_history_with_no_other_name(store, tmp_path, capsys, name) -> None:
+    (one := tmp_path / "one.json").write_bytes(process_file({"a/b/n:1": 1e-4}))
+    where = [f"--store={store.root}", f"--machine={name}"]
+    for words in (["add", *where, str(one)], ["run", *where, "--program=/bin/true"]):
+        assert main(words) == 2
+        said = capsys.readouterr().err
+        assert "is no machine's name" in said
+        assert len(said.splitlines()) == 1
+    assert store.machines() == []
+
+
+@pytest.mark.parametrize("name", ["gpu-1", "gpu_1+b.example", "x" * 100])
+def test_plain_names_of_machines_are_their_folders(store, tmp_path, capsys, name) -> None:
+    (one := tmp_path / "one.json").write_bytes(process_file({"a/b/n:1": 1e-4}))
+    main(["add", f"--store={store.root}", f"--machine={name}", str(one)])
+    assert store.machines() == [name]

@@ -27,7 +27,7 @@ def file_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def open_file(path: Path) -> io.BufferedIOBase:
+def open_file(path: Path) -> io.BufferedReader | io.BytesIO:
     """The file at `path`, opened to be read; raises what `file_bytes` does."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait here
     try:
@@ -47,7 +47,7 @@ def open_file(path: Path) -> io.BufferedIOBase:
         raise
 
 
-def _of_pipe(path: Path, handle: int) -> io.BufferedIOBase:
+def _of_pipe(path: Path, handle: int) -> io.BytesIO:
     """All that comes out of a pipe, unless it is more than any file that is read here."""
     with os.fdopen(handle, "rb") as pipe:
         content = pipe.read(_MOST_OF_A_PIPE + 1)

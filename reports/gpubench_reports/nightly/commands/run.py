@@ -72,15 +72,18 @@ def measured(options: argparse.Namespace, until: int) -> int:
     """Measures and judges one night, or as many as the machine needs to have `until` valid ones."""
     from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
-    from gpubench_reports.nightly.store.store import folder_name
+    from gpubench_reports.nightly.store.names import folder_name, machine_folder
 
     # Before a store is made for nights that are none.
     if options.device.startswith("model") and not options.rehearsal:
         raise CannotJudgeError(
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"
         )
+    if options.machine:
+        machine_folder(options.machine)
     store, index, settings = opened(options, create=True)
-    machine = folder_name(settings.machine or f"{socket.gethostname()}-{_short(options.device)}")
+    named = settings.machine and machine_folder(settings.machine)
+    machine = named or folder_name(f"{socket.gethostname()}-{_short(options.device)}")
     program = program_of(options, options.program, settings)
     aside = set(store.quarantined())
     with index:

@@ -16,7 +16,8 @@ from gpubench_reports.nightly.judging.missing import is_retired, missing_line
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
-from gpubench_reports.nightly.store.store import Store, is_utf8
+from gpubench_reports.nightly.store.names import is_utf8
+from gpubench_reports.nightly.store.store import Store
 
 
 @dataclass

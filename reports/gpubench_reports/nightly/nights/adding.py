@@ -5,8 +5,9 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.names import folder_name, machine_folder
 from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
-from gpubench_reports.nightly.store.store import Night, Store, checksum, folder_name, now
+from gpubench_reports.nightly.store.store import Night, Store, checksum, now
 
 
 def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Night:
@@ -19,7 +20,8 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
         refuse_other_kind(file.context, file.path, store.rehearsal)
     if len({file.environment for file in files}) > 1:
         raise ReportError(paths[0], "and the others differ in device, driver, CUDA or compiler")
-    machine = folder_name(machine or f"{files[0].host}-{files[0].environment.device}")
+    named = machine and machine_folder(machine)
+    machine = named or folder_name(f"{files[0].host}-{files[0].environment.device}")
     sums = [checksum(path) for path in paths]
     if len(set(sums)) < len(sums):
         raise ReportError(paths[0], "or another file is named twice")

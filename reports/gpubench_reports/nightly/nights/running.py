@@ -27,8 +27,9 @@ from gpubench_reports.nightly.nights import health
 from gpubench_reports.nightly.nights.rehearsal import varied_device
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.names import folder_name
 from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
-from gpubench_reports.nightly.store.store import Night, Store, checksum, folder_name, now
+from gpubench_reports.nightly.store.store import Night, Store, checksum, now
 
 _HOPELESS = 3  # processes in a row that give no result: the night is given up
 _LONG_FILTER = 8000  # characters; beyond that a concept is run whole

@@ -16,8 +16,9 @@ from gpubench_reports.nightly.reporting.queries import NIGHTS
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, standing_line
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.names import folder_name
 from gpubench_reports.nightly.store.outputs import write_output
-from gpubench_reports.nightly.store.store import Store, folder_name
+from gpubench_reports.nightly.store.store import Store
 
 
 def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:

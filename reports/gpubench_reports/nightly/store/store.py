@@ -34,6 +34,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, open_file, reason
+from gpubench_reports.nightly.store.names import is_file_name, is_utf8
 from gpubench_reports.results.checking import parse
 
 SCHEMA = 1
@@ -93,26 +94,6 @@ def as_json(document: dict[str, Any]) -> bytes:
     if not is_utf8(text):  # of the command line: what comes from files is cleaned
         raise ReportError("the command line", "holds text that is not UTF-8")
     return text.encode()
-
-
-def folder_name(text: str) -> str:
-    """`text` as a folder's name: a machine's, or a concept's in a file name."""
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip(".-")[:100] or "unnamed"
-
-
-def is_utf8(text: str) -> bool:
-    """Whether the text can be written down: names of files and of JSON may hold half characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def is_file_name(text: str) -> bool:
-    """Whether a file of a folder can be called that."""
-    is_one = is_utf8(text) and text not in ("", ".", "..") and not set(text) & {"/", "\0"}
-    return is_one and len(text.encode()) <= 255
 
 
 def is_done(document: dict[str, Any]) -> bool:
