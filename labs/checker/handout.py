@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import subprocess
+import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -45,34 +49,59 @@ def tracked_files(root: Path) -> list[Path]:
         check=False,
     )
     if done.returncode != 0:
-        raise LabError(f"{root} is not a git checkout: {done.stderr.decode().strip()}")
-    names = sorted(set(done.stdout.decode().split("\0")) - {""})
+        raise LabError(
+            f"{root} is not a git checkout: {done.stderr.decode('utf-8', 'replace').strip()}"
+        )
+    names = sorted(set(os.fsdecode(done.stdout).split("\0")) - {""})
     kept = [Path(name) for name in names]
     return [path for path in kept if (root / path).is_file() or (root / path).is_symlink()]
 
 
 def is_instructors(path: Path) -> bool:
     """Reference solutions, wrong answers and answers: labs/NN-name/reference/..."""
-    return len(path.parts) > 2 and path.parts[0] == "labs" and path.parts[2] == "reference"
+    return len(path.parts) > 2 and path.parts[0] == "labs" and path.parts[2].startswith("reference")
+
+
+def _git(root: Path, *words: str) -> bytes:
+    done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"{root}: {done.stderr.decode('utf-8', 'replace').strip()}")
+    return done.stdout
+
+
+def left_out(root: Path) -> list[str]:
+    """What the tree has and HEAD has not, or not so: solutions, copies, other people's folders."""
+    status = _git(root, "status", "--porcelain", "-z", "-uall", "--no-renames", "--", *TREE)
+    return sorted(os.fsdecode(entry)[3:] for entry in status.split(b"\0") if entry)
 
 
 def export_students(root: Path, to: Path) -> int:
-    """Writes the handout to `to`, which must not exist; returns how many files."""
+    """Writes the handout to `to`, which must not exist; returns how many files. They are those that
+    git has at HEAD: whoever solves a lab in this checkout hands out no answer."""
     if to.exists() and any(to.iterdir()):
         raise LabError(f"{to}: is not empty")
-    files = [path for path in tracked_files(root) if not is_instructors(path)]
-    for path in files:
-        target = to / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(root / path, target, follow_symlinks=False)
-    for lab in all_labs(root):
-        sealed = to / "labs" / lab.folder.name / "sealed.toml"
-        sealed.write_text(
-            "# Fingerprints of the answers: they confirm one and reveal none.\n"
-            + "".join(f'{name} = "{value}"\n' for name, value in seals(lab).items()),
-            encoding="utf-8",
-        )
-    return len(files)
+    count = 0
+    with tempfile.TemporaryDirectory() as name:
+        head = Path(name)
+        archive = io.BytesIO(_git(root, "archive", "--format=tar", "HEAD", "--", *TREE))
+        with tarfile.open(fileobj=archive) as tree:
+            tree.extractall(head, filter="fully_trusted")  # of this checkout
+        for path in sorted(head.rglob("*")):
+            within = path.relative_to(head)
+            if is_instructors(within) or (path.is_dir() and not path.is_symlink()):
+                continue
+            target = to / within
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target, follow_symlinks=False)
+            count += 1
+        for lab in all_labs(head):
+            sealed = to / "labs" / lab.folder.name / "sealed.toml"
+            sealed.write_text(
+                "# Fingerprints of the answers: they confirm one and reveal none.\n"
+                + "".join(f'{name} = "{value}"\n' for name, value in seals(lab).items()),
+                encoding="utf-8",
+            )
+    return count
 
 
 SETUP = """#!/usr/bin/env bash

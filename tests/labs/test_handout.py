@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -79,3 +82,24 @@ def test_the_autograder_has_what_gradescope_calls(tmp_path: Path) -> None:
             assert f" {LABS[0].number}" in files.read(script).decode()
     assert {f"labs/{LABS[0].folder.name}/reference/solution.cuh", "scripts/lab"} <= names
     assert not [n for n in names if n.startswith("labs/02") and "reference" in n]
+
+
+def test_the_handout_is_what_git_has(tmp_path: Path) -> None:
+    root = tmp_path / "checkout"
+    subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(root)], check=True)
+    lab = root / "labs/02-bank-conflicts"
+    shutil.copytree(lab / "reference", lab / "reference.bak")
+    shutil.copytree(lab, root / "labs/02-bank-conflicts-anna")
+    (root / os.fsdecode(b"labs/\xff")).write_text("x")
+    asked = (lab / "solution.cuh").read_text()
+    shutil.copy(lab / "reference/solution.cuh", lab / "solution.cuh")
+    to = tmp_path / "handout"
+    handout.export_students(root, to)
+    assert (to / "labs/02-bank-conflicts/solution.cuh").read_text() == asked
+    labs = [path.name for path in (to / "labs").iterdir()]
+    assert "02-bank-conflicts-anna" not in labs
+    assert all(name.isascii() for name in labs)
+    assert not list(to.glob("labs/*/reference*"))
+    others = handout.left_out(root)
+    assert "labs/02-bank-conflicts/solution.cuh" in others
+    assert "labs/02-bank-conflicts/reference.bak/solution.cuh" in others
