@@ -7,8 +7,8 @@
 //           read at L2's bandwidth, for any row size. Popular rows (Zipf) are fetched once and then
 //           found in L2. The law assumes that L2 keeps every row that is requested again, so DRAM
 //           delivers each distinct row once. (The model estimates how popular rows are from the few
-//           blocks that it runs, and comes within 16 % of this law.) Popular rows of a table inside
-//           L2 come mostly from L1, so they have no law.
+//           blocks that it runs, and comes within a quarter of this law.) Popular rows of a table
+//           inside L2 come mostly from L1, so they have no law.
 // Units     table [bytes], row [bytes]. Useful bytes are 2^28 bytes of table rows; eight table rows
 //           are added to make one result. law_per_request covers both loads, of the index and of
 //           the table row.

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/row_end.hpp"

@@ -98,7 +98,7 @@ struct Row {
   std::string bound;                                  // what binds the row; empty when not known
   std::string roof;                                   // of that; empty: called as the bound is
   std::string counts;                                 // what counters of accesses are worth
-  std::string assuming;                               // what occupancy takes for granted
+  std::string assuming;                               // what the prediction takes for granted
   std::string verified;                               // full, sampled or operation
   std::map<std::string, double> counters;             // SI units; absent when not known
   std::map<std::string, std::string> words;           // further keys of this row

@@ -20,8 +20,8 @@ class HelperProcesses {
   // What a helper does.
   struct Work {
     std::function<void()> begin;  // first
-    // Then piece by piece; describes what came of one, in one line. nullopt: nothing came of it.
-    // One that throws does, too.
+    // Then piece by piece; describes what came of one, in one line. nullopt: nothing came of it,
+    // as if it throws.
     std::function<std::optional<std::string>(std::size_t piece)> piece;
   };
 

@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(register_1d_tiles.threads)
 // --- eight by eight elements per thread ---
 
 // A thread's columns lie side by side, and a compiler that finds them so loads them by 16 bytes. So
-// does the source. Its rows are a sixteenth of the tile apart, and come one by one.
+// does the source. Its rows are sixteen apart, and come one by one.
 //
 // A's tiles lie by columns from here on: what a warp reads of one has one k. Four more elements a
 // column, so that a warp stores eight k of four rows each to 32 banks.

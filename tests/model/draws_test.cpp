@@ -70,9 +70,10 @@ struct Met {
 constexpr std::size_t of_block = 256, traced = 128, all_blocks = 8192;
 
 template <class Rank>
-std::optional<ZipfDraws> drawn(Rank rank, Met& met) {
-  for (std::size_t i = 0; i < traced; ++i) met.draw_block(rank, of_block);
-  return ZipfDraws::of(traced, met.of_blocks / traced, met.distinct(), met.single());
+std::optional<ZipfDraws> drawn(Rank rank, Met& met, std::size_t blocks = traced) {
+  for (std::size_t i = 0; i < blocks; ++i) met.draw_block(rank, of_block);
+  const auto count = static_cast<double>(blocks);
+  return ZipfDraws::of(count, met.of_blocks / count, met.distinct(), met.single());
 }
 
 // A sixty-fourth of the blocks tells what all of them meet.
@@ -97,11 +98,13 @@ TEST(Draws, ByZipfsLawAreExtrapolatedToTheGrid) {
 }
 
 TEST(Draws, OfWhatIsEquallyLikelyAreNotZipfs) {
-  for (const double population : {3e3, 3e4, 1e6}) {
-    std::mt19937_64 random(7);
-    Met met;
-    EXPECT_FALSE(drawn([&] { return random() % static_cast<std::uint64_t>(population); }, met))
-        << population;
+  for (const std::uint64_t population : {3'000, 30'000, 1'000'000}) {
+    for (const std::size_t blocks : {2, 4, 8, 16, 32, 128}) {
+      std::mt19937_64 random(7);
+      Met met;
+      EXPECT_FALSE(drawn([&] { return random() % population; }, met, blocks))
+          << population << ", " << blocks;
+    }
   }
 }
 

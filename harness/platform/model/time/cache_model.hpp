@@ -4,7 +4,8 @@
 // Both caches are taken to replace at random, which is what makes their edges soft: a line that is
 // swept over again after N others is still there with the probability h = exp(-(N/C)(1 - h)), where
 // C is the capacity and 1 - h of the N are misses that each evict one line out of C; of lines that
-// are picked at random it is C/N. L2 may consist of partitions: an SM asks its own, which keeps
+// are picked at random it is C/N. Of lines that are popular, those leave first that were not asked
+// for the longest (population.hpp). L2 may consist of partitions: an SM asks its own, which keeps
 // copies of what belongs to the others, so that what all SMs read takes its place in each.
 //
 // Blocks that run at once are neighbours in the grid. What they share, they read at about the same

@@ -50,7 +50,6 @@ double estimated_population(double draws, double distinct) {
   // Fewer repeats than this are taken for chance at the edges of blocks.
   constexpr double fewest_repeats = 1e-3;
   if (draws <= 0 || distinct <= 0 || draws - distinct < fewest_repeats * draws) return infinity;
-  if (expected_distinct(draws, distinct) > distinct) return distinct;
   return solve([&](double population) { return expected_distinct(draws, population); }, distinct,
                2 * distinct);
 }
@@ -78,10 +77,14 @@ ZipfDraws ZipfDraws::with(double first, double blocks, double distinct, double s
 
 std::optional<ZipfDraws> ZipfDraws::of(double blocks, double of_block, double distinct,
                                        double single) {
+  // Of fewer blocks, what a single one met is not what was drawn once.
+  constexpr double fewest_blocks = 16;
   constexpr double least = 1e-9, nearly_alike = 0.7;  // the first rank
   constexpr double beyond_chance = 0.2;               // of what was met again
   const double draws = blocks * of_block;
-  if (single <= 0 || single >= distinct || draws <= distinct) return std::nullopt;
+  if (blocks < fewest_blocks || single <= 0 || single >= distinct || draws <= distinct) {
+    return std::nullopt;
+  }
   const auto alone = [&](double first) {
     return with(first, blocks, distinct, single).met_by(1);  // the less, the more alike all are
   };
@@ -93,6 +96,7 @@ std::optional<ZipfDraws> ZipfDraws::of(double blocks, double of_block, double di
     const double middle = (low + high) / 2;
     (alone(std::exp(middle)) > of_block ? low : high) = middle;
   }
+  // Where no first rank explains it, that is the least.
   return with(std::exp(low), blocks, distinct, single);
 }
 
@@ -132,6 +136,7 @@ Population population_of(const FootprintSums& f, double traced_blocks, double sc
   p.of_block = by_block / traced_blocks;
   // Blocks that met sectors of other blocks draw from one population; else each has its own.
   p.drawn_from = estimated_population(by_block, distinct);
+  const bool have_met = !std::isinf(p.drawn_from);
   p.is_swept = 2 * by_block >= static_cast<double>(f.read_extents);
   // They have to share what the grid reads many times over, though those traced did not meet.
   const double drawn = by_block * scale;
@@ -145,7 +150,7 @@ Population population_of(const FootprintSums& f, double traced_blocks, double sc
     extent = swept_extent(f, traced_blocks);
     p.drawn_from = std::max(p.drawn_from, extent);
   }
-  if (!p.is_swept && !std::isinf(p.drawn_from)) {
+  if (!p.is_swept && have_met) {
     const auto single = static_cast<double>(f.read_distinct - f.read_shared);
     p.zipf = ZipfDraws::of(traced_blocks, p.of_block, distinct, single);
   }

@@ -30,7 +30,8 @@ double estimated_population(double draws, double distinct);
 class ZipfDraws {
  public:
   // Of the distinct sectors that `blocks` blocks met, `single` were met by one of them only, and
-  // one block meets `of_block` on average. nullopt: they are as good as equally likely.
+  // one block meets `of_block` on average. nullopt: they are as good as equally likely, or the
+  // blocks are too few to tell.
   static std::optional<ZipfDraws> of(double blocks, double of_block, double distinct,
                                      double single);
 
@@ -64,8 +65,8 @@ struct Population {
   bool is_swept = false;   // blocks read all of what they range over
 
   double met_by(double blocks) const;
-  // The share that a cache of so many sectors serves of what `blocks` blocks read and one of them
-  // has read before.
+  // The share that a cache of so many sectors, which popular ones leave the oldest first, serves of
+  // what `blocks` blocks read and one of them has read before.
   double hits(double capacity, double blocks) const;
 };
 
