@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import os
 import sys
@@ -277,16 +278,25 @@ def with_command(words: list[str]) -> list[str]:
 
 
 def main() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not what is closed
+            stream.reconfigure(errors="replace")  # a name need not be UTF-8
     options = parser().parse_args(with_command(sys.argv[1:]))
     try:
         if options.refuse_only:
             if getattr(options, "lab", None):
                 find(ROOT, options.lab)
             return 0
-        return int(options.run(options))
+        code = int(options.run(options))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except LabError as error:
         print(f"scripts/lab: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"scripts/lab: {error.filename}: {error.strerror}", file=sys.stderr)
+        if error.filename is None:  # standard output: what is left of it must not fail again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        where = os.fsdecode(error.filename or "standard output")
+        print(f"scripts/lab: {where}: {error.strerror}", file=sys.stderr)
         return 2

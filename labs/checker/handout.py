@@ -49,10 +49,12 @@ def tracked_files(root: Path) -> list[Path]:
         check=False,
     )
     if done.returncode != 0:
-        raise LabError(
-            f"{root} is not a git checkout: {done.stderr.decode('utf-8', 'replace').strip()}"
-        )
+        why = done.stderr.decode("utf-8", "replace").strip()
+        raise LabError(f"{root} is not a git checkout: {why}")
     names = sorted(set(os.fsdecode(done.stdout).split("\0")) - {""})
+    strange = [name for name in names if not name.isprintable()]
+    if strange:
+        raise LabError(f"{root}: a name in it is not plain text: {strange[0]!r}")
     kept = [Path(name) for name in names]
     return [path for path in kept if (root / path).is_file() or (root / path).is_symlink()]
 
