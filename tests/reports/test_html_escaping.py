@@ -90,3 +90,9 @@ def test_a_data_block_is_json_and_cannot_be_left(value):
     content = block.partition(">")[2].removesuffix("</script>")
     assert not set("<>&") & set(content)
     assert json.loads(content) == value
+
+
+def test_a_command_to_copy_is_quoted(write):
+    path = write(make_document(), "my run; id.json")
+    page = html.unescape(build_page(read(path)).decode())
+    assert "gpubench-report html 'my run; id.json' EARLIER.json" in page

@@ -1,6 +1,7 @@
 """The first screen: is it healthy, is it good, what binds it, what changed?"""
 
 import math
+import shlex
 from collections import Counter
 
 from gpubench_reports.common.plain_text import clean
@@ -179,7 +180,7 @@ def _moved(one: Moved) -> Markup:
 
 def _nothing_to_compare(facts: Facts) -> Markup:
     name = clean(facts.result.path.name)
-    command = tag("code", f"gpubench-report html {name} EARLIER.json")
+    command = tag("code", f"gpubench-report html {shlex.quote(name)} EARLIER.json")
     return card(
         "What changed?",
         tag("p", "no earlier run to compare with", class_="state"),
