@@ -156,7 +156,7 @@ class Index:
                 if night.path.is_dir():
                     yield night
                 else:
-                    put_aside.append(str(self.store.quarantine(night.path, "is no folder")))
+                    put_aside.append(str(self.store.quarantine(night.path, "not a folder")))
 
     def _note_quarantine(self) -> None:
         self._database.execute("delete from quarantined")
