@@ -43,7 +43,7 @@ class Settings:
     change_window: int = 50
     change_p: float = 1e-4
     change_floor: float = 0.015
-    change_sigmas: float = 5.1  # of the difference of two means
+    change_sigmas: float = 5.0  # of the difference of two means
     points_before: int = 5
     points_after: int = 2
     spike_sigmas: float = 3.0
