@@ -9,7 +9,8 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -233,18 +234,29 @@ def test_a_journal_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
         assert "journal" in complaint
 
 
+@contextmanager
+def begun(out: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run that writes its rows to `out`, and has shown the first of them."""
+    command = [str(BUILD / "gpubench"), MODEL, ROWS, f"--benchmark_out={out}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        assert process.stdout is not None
+        for _ in range(4):
+            process.stdout.readline()
+        yield process
+
+
+def refused_beside_another_run(out: Path) -> None:
+    for flag in (f"--benchmark_out={out}", f"--resume={out}"):
+        second = run(MODEL, ROWS, flag)
+        assert second.returncode == 2
+        [complaint] = second.stderr.splitlines()
+        assert "another run is writing to this file" in complaint
+
+
 def test_of_two_runs_with_one_file_the_second_refuses(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "run.json"
-    command = [str(BUILD / "gpubench"), MODEL, ROWS, f"--benchmark_out={out}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as first:
-        assert first.stdout is not None
-        for _ in range(4):
-            first.stdout.readline()  # it has begun
-        for flag in (f"--benchmark_out={out}", f"--resume={out}"):
-            second = run(MODEL, ROWS, flag)
-            assert second.returncode == 2
-            [complaint] = second.stderr.splitlines()
-            assert "another run is writing to this file" in complaint
+    with begun(out) as first:
+        refused_beside_another_run(out)
         first.communicate(timeout=60)
     assert first.returncode == 0
     assert content(out) == content(whole)
@@ -254,16 +266,8 @@ def test_a_link_to_a_file_that_a_run_writes_is_refused(tmp_path: Path, whole: Pa
     (tmp_path / "links").mkdir()
     out, link = tmp_path / "run.json", tmp_path / "links" / "latest.json"
     link.symlink_to("../run.json")
-    command = [str(BUILD / "gpubench"), MODEL, ROWS, f"--benchmark_out={out}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as first:
-        assert first.stdout is not None
-        for _ in range(4):
-            first.stdout.readline()  # it has begun
-        for flag in (f"--benchmark_out={link}", f"--resume={link}"):
-            second = run(MODEL, ROWS, flag)
-            assert second.returncode == 2
-            [complaint] = second.stderr.splitlines()
-            assert "another run is writing to this file" in complaint
+    with begun(out) as first:
+        refused_beside_another_run(link)
         # And those that would write the same samples.
         for name in ("run", "run.csv"):
             second = run(MODEL, ROWS, f"--benchmark_out={tmp_path / name}")
