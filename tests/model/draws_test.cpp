@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "harness/platform/model/time/population.hpp"
 
@@ -97,6 +98,29 @@ TEST(Draws, ByZipfsLawAreExtrapolatedToTheGrid) {
   }
 }
 
+// What few blocks met, each alone, is more than what was drawn once.
+TEST(Draws, OfAFewBlocksTellTheLaw) {
+  constexpr double population = 1e6;
+  for (const std::size_t blocks : {4, 8, 16}) {
+    double ratios = 0;
+    constexpr int trials = 20;
+    for (int trial = 0; trial < trials; ++trial) {
+      std::mt19937_64 random(static_cast<unsigned>(trial));
+      std::uniform_real_distribution<double> uniform;
+      const auto rank = [&] {
+        return static_cast<std::uint64_t>(std::exp(uniform(random) * std::log(population + 1)) - 1);
+      };
+      Met met;
+      const auto zipf = drawn(rank, met, blocks);
+      ASSERT_TRUE(zipf) << blocks;
+      const double predicted = zipf->met_by(512);
+      for (std::size_t i = blocks; i < 512; ++i) met.draw_block(rank, of_block);
+      ratios += std::log(predicted / met.distinct());
+    }
+    EXPECT_NEAR(ratios / trials, 0, 0.05) << blocks;
+  }
+}
+
 TEST(Draws, OfWhatIsEquallyLikelyAreNotZipfs) {
   for (const std::uint64_t population : {3'000, 30'000, 1'000'000}) {
     for (const std::size_t blocks : {2, 4, 8, 16, 32, 128}) {
@@ -109,6 +133,31 @@ TEST(Draws, OfWhatIsEquallyLikelyAreNotZipfs) {
 }
 
 // A cache that replaces the oldest, in front of draws by Zipf's law.
+class OldestOut {
+ public:
+  explicit OldestOut(std::size_t capacity) : capacity_(capacity) {}
+
+  bool holds_then_keeps(std::uint64_t sector) {
+    const auto place = places_.find(sector);
+    const bool held = place != places_.end();
+    if (held) {
+      order_.erase(place->second);
+    } else if (order_.size() == capacity_) {
+      places_.erase(order_.back());
+      order_.pop_back();
+    }
+    order_.push_front(sector);
+    places_[sector] = order_.begin();
+    return held;
+  }
+
+ private:
+  std::size_t capacity_;
+  std::list<std::uint64_t> order_;
+  std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places_;
+};
+
+// Just full, and long full: at first everything misses once.
 TEST(Draws, PopularSectorsStayInACache) {
   constexpr double population = 1e6, capacity = 20'000;
   std::mt19937_64 random(3);
@@ -121,28 +170,25 @@ TEST(Draws, PopularSectorsStayInACache) {
   p.zipf = drawn(rank, met);
   p.of_block = met.of_blocks / traced;
   p.working_set = p.met_by(all_blocks);
-  std::list<std::uint64_t> order;
-  std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> places;
+  const double kept_for = p.zipf->blocks_that_meet(capacity);
+  std::vector<std::size_t> asked{all_blocks};
+  for (const double fills : {1.5, 3.0, 10.0}) {
+    asked.push_back(static_cast<std::size_t>(fills * kept_for));
+  }
+  OldestOut cache(static_cast<std::size_t>(capacity));
   std::set<std::uint64_t> seen;
   double hits = 0, again = 0;
-  for (std::size_t block = 0; block < all_blocks; ++block) {
+  for (std::size_t block = 1; block <= std::ranges::max(asked); ++block) {
     std::set<std::uint64_t> mine;
     for (std::size_t i = 0; i < of_block; ++i) mine.insert(rank());
     for (const std::uint64_t sector : mine) {
       again += seen.insert(sector).second ? 0 : 1;
-      const auto place = places.find(sector);
-      if (place != places.end()) {
-        ++hits;
-        order.erase(place->second);
-      } else if (order.size() == static_cast<std::size_t>(capacity)) {
-        places.erase(order.back());
-        order.pop_back();
-      }
-      order.push_front(sector);
-      places[sector] = order.begin();
+      hits += cache.holds_then_keeps(sector) ? 1 : 0;
     }
+    if (std::ranges::find(asked, block) == asked.end()) continue;
+    const auto blocks = static_cast<double>(block);
+    EXPECT_NEAR(p.hits(capacity, blocks), hits / again, 0.02) << blocks / kept_for;
   }
-  EXPECT_NEAR(p.hits(capacity, all_blocks), hits / again, 0.05);
   EXPECT_LT(random_hits(p.working_set / capacity), 0.2);  // what it would be were all alike
 }
 

@@ -66,8 +66,12 @@ double ZipfDraws::slope(double x) const {
 ZipfDraws ZipfDraws::with(double first, double blocks, double distinct, double single) {
   ZipfDraws zipf;
   zipf.first_ = first;
-  // Falls from 1 to 0 as everything is met more and more often.
-  const auto single_share = [&](double x) { return x * zipf.slope(x) / zipf.growth(x); };
+  // The k-th is met by a certain one of B blocks and no other with exp(-u / k (B - 1) / B) -
+  // exp(-u / k). Falls from 1 to 0 as everything is met more and more often.
+  const auto single_share = [&](double x) {
+    const double but_for_one = zipf.growth(x * (blocks - 1) / blocks);
+    return blocks * (1 - but_for_one / zipf.growth(x));
+  };
   const double x =
       solve([&](double at) { return at > 0 ? 1 - single_share(at) : 0; }, 1 - single / distinct, 1);
   zipf.population_ = distinct / zipf.growth(x);
@@ -77,14 +81,10 @@ ZipfDraws ZipfDraws::with(double first, double blocks, double distinct, double s
 
 std::optional<ZipfDraws> ZipfDraws::of(double blocks, double of_block, double distinct,
                                        double single) {
-  // Of fewer blocks, what a single one met is not what was drawn once.
-  constexpr double fewest_blocks = 16;
   constexpr double least = 1e-9, nearly_alike = 0.7;  // the first rank
   constexpr double beyond_chance = 0.2;               // of what was met again
   const double draws = blocks * of_block;
-  if (blocks < fewest_blocks || single <= 0 || single >= distinct || draws <= distinct) {
-    return std::nullopt;
-  }
+  if (single <= 0 || single >= distinct || draws <= distinct) return std::nullopt;
   const auto alone = [&](double first) {
     return with(first, blocks, distinct, single).met_by(1);  // the less, the more alike all are
   };
@@ -113,19 +113,21 @@ double ZipfDraws::blocks_that_meet(double distinct) const {
 
 double Population::met_by(double blocks) const {
   const double draws = blocks * of_block;
-  if (zipf) return std::min(draws, zipf->met_by(blocks));
+  if (zipf) return std::min({draws, zipf->met_by(blocks), extent});
   return std::isinf(drawn_from) ? draws : std::min(draws, expected_distinct(draws, drawn_from));
 }
 
 double Population::hits(double capacity, double blocks) const {
   const double ratio = room * working_set / capacity;
   if (!zipf || ratio <= 1) return is_swept ? swept_hits(ratio) : random_hits(ratio);
-  // What has not come again before a cache's worth of others was met is gone.
+  // Until the cache is full, each misses once. From then on, what has not come again before a
+  // cache's worth of others was met is gone.
   const double kept_for = zipf->blocks_that_meet(capacity / room);
   if (blocks <= kept_for) return 1;
+  const double missed = met_by(kept_for) + (blocks - kept_for) * zipf->new_after(kept_for);
   const double first = met_by(blocks), again = blocks * of_block - first;
   if (again <= 0) return 1;
-  return std::clamp(1 - (blocks * zipf->new_after(kept_for) - first) / again, 0.0, 1.0);
+  return std::clamp(1 - (missed - first) / again, 0.0, 1.0);
 }
 
 Population population_of(const FootprintSums& f, double traced_blocks, double scale) {

@@ -30,8 +30,8 @@ double estimated_population(double draws, double distinct);
 class ZipfDraws {
  public:
   // Of the distinct sectors that `blocks` blocks met, `single` were met by one of them only, and
-  // one block meets `of_block` on average. nullopt: they are as good as equally likely, or the
-  // blocks are too few to tell.
+  // one block meets `of_block` on average. nullopt: they are as good as equally likely, or
+  // of two blocks, which do not tell.
   static std::optional<ZipfDraws> of(double blocks, double of_block, double distinct,
                                      double single);
 
@@ -58,8 +58,8 @@ struct Population {
   // That blocks share; infinite where each has its own.
   double drawn_from = std::numeric_limits<double>::infinity();
   std::optional<ZipfDraws> zipf;
-  double of_grid = 0;      // distinct
-  double extent = 0;       // from the first to the last
+  double of_grid = 0;                                       // distinct
+  double extent = std::numeric_limits<double>::infinity();  // from the first to the last
   double working_set = 0;  // between two uses of a sector by different blocks
   double room = 1;         // in a cache, whose lines are of four sectors, for each one
   bool is_swept = false;   // blocks read all of what they range over
