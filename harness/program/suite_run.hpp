@@ -51,6 +51,8 @@ class SuiteRun {
   const Row* take_row(const Instance& instance, int repetition);
   Row new_row(const Instance& instance, int repetition);
   Row row_of_helper_or_own(const Instance& instance, int repetition);
+  // By this process itself, within so much time and memory.
+  Row watched_row(const Instance& instance, Watchdog::Seconds limit, double bytes);
   void start_helpers();
   std::optional<std::string> help_with(const RowKey& key);
   void keep(const Row& row);

@@ -60,13 +60,17 @@ void SuiteRun::start_helpers() {
                    limit > 0 ? limit + patience_with_helpers_seconds : 0);
 }
 
+Row SuiteRun::watched_row(const Instance& instance, Watchdog::Seconds limit, double bytes) {
+  const Watchdog::Guard guard = watchdog_.guard(limit, bytes);
+  return run_row(instance, platform_, options_.bench);
+}
+
 // In a helper. What breaks the device, and what needs more memory than a helper has, is run once
 // more by who can tell of it.
 std::optional<std::string> SuiteRun::help_with(const RowKey& key) {
   const auto instance = std::ranges::find(rows_, key.first, &Instance::name);
-  watchdog_.begin(Watchdog::Seconds(row_limit_seconds()), row_memory_bytes(helpers_beside_));
-  Row row = run_row(*instance, platform_, options_.bench);
-  watchdog_.end();
+  Row row = watched_row(*instance, Watchdog::Seconds(row_limit_seconds()),
+                        row_memory_bytes(helpers_beside_));
   if (row.outcome != Outcome::measured && is_device_lost()) end_at_once(1);
   if (lacked_memory(row, platform_)) return std::nullopt;
   row.repetition = key.second;
@@ -83,9 +87,7 @@ Row SuiteRun::row_of_helper_or_own(const Instance& instance, int repetition) {
   }
   double limit = row_limit_seconds();
   if (limit > 0 && !is_first_) limit += patience_of_others_seconds;
-  watchdog_.begin(Watchdog::Seconds(limit), row_memory_bytes());
-  Row row = run_row(instance, platform_, options_.bench);
-  watchdog_.end();
+  Row row = watched_row(instance, Watchdog::Seconds(limit), row_memory_bytes());
   row.repetition = repetition;
   return row;
 }

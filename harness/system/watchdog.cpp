@@ -25,8 +25,8 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Watchdog::begin(Seconds limit, double bytes) {
-  if (limit.count() <= 0 && bytes <= 0) return;
+Watchdog::Guard Watchdog::guard(Seconds limit, double bytes) {
+  if (limit.count() <= 0 && bytes <= 0) return Guard(*this);
   {
     const std::lock_guard lock(mutex_);
     left_ = limit.count() > 0 ? limit : for_ever;
@@ -34,6 +34,7 @@ void Watchdog::begin(Seconds limit, double bytes) {
   }
   if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
   changed_.notify_one();
+  return Guard(*this);
 }
 
 void Watchdog::end() {

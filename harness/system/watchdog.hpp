@@ -25,13 +25,25 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
+  // Of the work that is done while it lives, also where that throws. Its end never returns once
+  // `overdue` is called.
+  class Guard {
+   public:
+    explicit Guard(Watchdog& watchdog) : watchdog_(watchdog) {}
+    ~Guard() { watchdog_.end(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+  };
+
   // Work begins that may take so long, and with which the process may occupy `bytes` of the host's
   // memory; 0: as much as it likes. Time in which the process is stopped (Ctrl-Z) does not count.
-  void begin(Seconds limit, double bytes);
-  // It is done. Never returns once `overdue` is called.
-  void end();
+  [[nodiscard]] Guard guard(Seconds limit, double bytes);
 
  private:
+  void end();
   void watch();
 
   const std::function<void(Over)> overdue_;
