@@ -173,7 +173,8 @@ TEST_F(ServedReads, ARowIsReadAgainFromWhereItFits) {
     f.reuses[std::bit_width(sectors) - 1] = {traced * sectors, traced * sectors * sectors};
     const std::vector<FootprintSums> all{f};
     const std::vector<Held> held{0.0};
-    const CachedGrid grid{rows / traced, traced, spec["sm_count"], blocks_at_once, l1_bytes};
+    CachedGrid grid{rows / traced, traced, spec["sm_count"], blocks_at_once, l1_bytes};
+    grid.warps = 8;
     const Reads reads = served_reads(all, held, grid, spec)[0];
     return std::pair{reads.leaving_l1 * sector_bytes / (rows * row_bytes),
                      reads.dram_bytes / (rows * row_bytes)};
@@ -209,6 +210,30 @@ TEST_F(ServedReads, WhatAnotherWarpHasJustAskedForComesWhenThatComes) {
   EXPECT_NEAR(waiting(), once, 0.01 * once);
   f.read_with_another = f.read_requests - f.read_by_block;
   EXPECT_NEAR(waiting(), 4 * once, 0.01 * once);
+}
+
+// Of several warps, the order changes from one time to the next, and as much as fits stays.
+TEST_F(ServedReads, OneWarpAloneLosesWhatItReadsInTheSameOrder) {
+  constexpr std::uint64_t lines = 1024, times = 10;
+  const auto lost = [&](double l1_bytes, double warps) {
+    FootprintSums f;
+    f.allocation_bytes = lines * line_bytes;
+    f.read_by_block = f.read_distinct = f.read_lines = f.read_fetches = lines;
+    f.read_requests = times * lines;
+    f.read_extents = f.extent = lines * line_bytes / sector_bytes;
+    const double again = (times - 1) * lines;
+    f.reuses[std::bit_width(lines) - 1] = {again, again * lines};
+    const std::vector<FootprintSums> all{f};
+    const std::vector<Held> held{1.0};
+    CachedGrid grid{1, 1, 1, 1, l1_bytes};
+    grid.warps = warps;
+    return (served_reads(all, held, grid, spec)[0].leaving_l1 - lines) / again;
+  };
+  constexpr double bytes = lines * line_bytes;
+  EXPECT_NEAR(lost(2 * bytes, 1), 0, 1e-4);
+  EXPECT_NEAR(lost(bytes / 0.96, 1), 0.5, 1e-6);
+  EXPECT_NEAR(lost(bytes / 1.25, 1), 1, 0.01);
+  EXPECT_LT(lost(bytes / 1.25, 8), 0.5);
 }
 
 TEST_F(ServedReads, ABlockThatReadsAWholeFetchMissesItOnce) {

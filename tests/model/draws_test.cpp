@@ -68,7 +68,7 @@ struct Met {
   }
 };
 
-constexpr std::size_t of_block = 256, traced = 128, all_blocks = 8192;
+constexpr std::size_t of_block = 256, traced = 128, all_blocks = 4096;
 
 template <class Rank>
 std::optional<ZipfDraws> drawn(Rank rank, Met& met, std::size_t blocks = traced) {
@@ -77,9 +77,9 @@ std::optional<ZipfDraws> drawn(Rank rank, Met& met, std::size_t blocks = traced)
   return ZipfDraws::of(count, met.of_blocks / count, met.distinct(), met.single());
 }
 
-// A sixty-fourth of the blocks tells what all of them meet.
+// A thirty-second of the blocks tells what all of them meet.
 TEST(Draws, ByZipfsLawAreExtrapolatedToTheGrid) {
-  for (const double population : {3e4, 1e6, 1e8}) {
+  for (const double population : {3e4, 1e8}) {
     std::mt19937_64 random(7);
     std::uniform_real_distribution<double> uniform;
     const auto rank = [&] {
@@ -103,7 +103,7 @@ TEST(Draws, OfAFewBlocksTellTheLaw) {
   constexpr double population = 1e6;
   for (const std::size_t blocks : {4, 8, 16}) {
     double ratios = 0;
-    constexpr int trials = 20;
+    constexpr int trials = 12;
     for (int trial = 0; trial < trials; ++trial) {
       std::mt19937_64 random(static_cast<unsigned>(trial));
       std::uniform_real_distribution<double> uniform;
@@ -113,8 +113,8 @@ TEST(Draws, OfAFewBlocksTellTheLaw) {
       Met met;
       const auto zipf = drawn(rank, met, blocks);
       ASSERT_TRUE(zipf) << blocks;
-      const double predicted = zipf->met_by(512);
-      for (std::size_t i = blocks; i < 512; ++i) met.draw_block(rank, of_block);
+      const double predicted = zipf->met_by(256);
+      for (std::size_t i = blocks; i < 256; ++i) met.draw_block(rank, of_block);
       ratios += std::log(predicted / met.distinct());
     }
     EXPECT_NEAR(ratios / trials, 0, 0.05) << blocks;
