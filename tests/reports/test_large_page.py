@@ -40,6 +40,7 @@ def test_a_thousand_rows_take_less_than_15_seconds(tmp_path: Path) -> None:
     assert seconds < 15
 
 
+@pytest.mark.release
 def test_more_rows_than_a_page_holds_leave_out_the_last_charts(tmp_path: Path) -> None:
     page, _ = page_of(2000, tmp_path)
     assert len(page) <= LARGEST

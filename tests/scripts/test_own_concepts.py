@@ -47,6 +47,7 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(EXAMPLE, tmp_path / "project"))
 
 
+@pytest.mark.release
 def test_a_project_of_ones_own_has_the_suite_and_its_own_rows(project: Path, prefix: Path) -> None:
     configured = configure(project, prefix)
     assert configured.returncode == 0, configured.stderr
