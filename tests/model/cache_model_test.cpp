@@ -230,9 +230,9 @@ TEST_F(ServedReads, OneWarpAloneLosesWhatItReadsInTheSameOrder) {
     return (served_reads(all, held, grid, spec)[0].leaving_l1 - lines) / again;
   };
   constexpr double bytes = lines * line_bytes;
-  EXPECT_NEAR(lost(2 * bytes, 1), 0, 1e-4);
-  EXPECT_NEAR(lost(bytes / 0.96, 1), 0.5, 1e-6);
-  EXPECT_NEAR(lost(bytes / 1.25, 1), 1, 0.01);
+  EXPECT_EQ(lost(bytes / 0.85, 1), 0);
+  EXPECT_NEAR(lost(bytes / 0.99, 1), 0.5, 1e-6);
+  EXPECT_EQ(lost(bytes / 1.25, 1), 1);
   EXPECT_LT(lost(bytes / 1.25, 8), 0.5);
 }
 
