@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from .constants import data_after_labels
 from .instructions import (
     Memory,
     access_of,
@@ -75,6 +76,7 @@ class Unit:
     functions: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     externals: set[str] = field(default_factory=set)  # that it calls
+    data_after: dict[str, int] = field(default_factory=dict)  # label -> bytes of constants from it
 
 
 @dataclass
@@ -98,6 +100,7 @@ def survey(text: str) -> Unit:
     for line in text.splitlines():
         if found := re.fullmatch(r"\s+call\s+([^\s*@]+)(@PLT)?", line):
             unit.externals |= {found[1]} - unit.labels
+    unit.data_after = data_after_labels(text)
     return unit
 
 
@@ -327,15 +330,16 @@ class Rewriter:
             if (at.text != "%fs:0" or stores) and not self._is_builtin(at, size, stores):
                 self._check(at, size, stores)
         elif at.base == "%rip":
-            self._access_of_unit(at, stores)
-        elif at.base == "%rsp" and not at.index and at.offset is not None:
-            inside = at.offset >= 0 and at.offset + size <= self._state.depth
-            if not inside and stores:
-                self._check(at, size, stores)
-        else:
+            self._access_of_unit(at, size, stores)
+        elif not self._is_in_frame(at, size):
             self._check(at, size, stores)
 
-    def _access_of_unit(self, at: Memory, stores: bool) -> None:
+    def _is_in_frame(self, at: Memory, size: int) -> bool:
+        if at.base != "%rsp" or at.index or at.offset is None:
+            return False
+        return at.offset >= 0 and at.offset + size <= self._state.depth
+
+    def _access_of_unit(self, at: Memory, size: int, stores: bool) -> None:
         if stores:
             self._fault("stores to a variable outside of its kernels")
         own = at.symbol in self._unit.labels
@@ -343,6 +347,15 @@ class Rewriter:
             own |= at.symbol in BUILTIN_VARIABLES
         if not own:
             self._fault(f"reads {at.symbol}, which this lab does not have")
+        elif at.relocation:
+            # The linker's table holds the addresses of others beside it.
+            if at.displacement != f"{at.symbol}@{at.relocation}":
+                self._fault(f"an address that no kernel needs: {at.text}")
+        else:
+            distance = at.distance
+            room = self._unit.data_after.get(at.symbol, 0)
+            if distance is None or distance < 0 or distance + size > room:
+                self._fault(f"reads beyond the constants of its own: {at.text}")
 
     def _check(self, at: Memory, size: int, stores: bool) -> None:
         if at.symbol and at.symbol not in self._unit.labels | BUILTIN_VARIABLES:

@@ -30,8 +30,8 @@ FLOAT_BYTES = {"ss": 4, "sd": 8, "d": 4, "lps": 8, "hps": 8, "lpd": 8, "hpd": 8}
 FLOAT_REGISTERS = re.compile(r"mov(?:hlps|lhps|mskps|mskpd)|pmovmskb")
 CONVERSION = re.compile(r"cvtt?(?P<source>si|ss|sd|ps|pd|dq)2(?:si|ss|sd|ps|pd|dq)(?P<size>[lq])?")
 PACKED = re.compile(
-    r"p(?:add|sub|mul|and|or|xor|andn|cmpeq|cmpgt|sll|srl|sra|shuf|unpck|ack|min|max|avg|sad|madd"
-    r"|insr|extr)[a-z]*|punpck[a-z]+|pack[a-z]+"
+    r"p(?:add|sub|mul|and|or|xor|andn|cmpeq|cmpgt|sll|srl|sra|shuf|unpck|ack|min|max|avg|sad|madd)"
+    r"[a-z]*|punpck[a-z]+|pack[a-z]+"
 )
 
 
@@ -66,7 +66,10 @@ def access_of(mnemonic: str, operands: list[str]) -> Access | None:
     if found := CONVERSION.fullmatch(mnemonic):
         if found["source"] == "si":
             return Access(SUFFIX_BYTES[found["size"] or "q"])
-        return Access(FLOAT_BYTES.get(found["source"], 16))
+        widens = mnemonic.endswith("2pd")  # two elements of four bytes
+        return Access(8 if widens else FLOAT_BYTES.get(found["source"], 16))
+    if found := re.fullmatch(r"p(?:insr|extr)([bwdq])", mnemonic):
+        return Access({**SUFFIX_BYTES, "d": 4}[found[1]], last_in_memory)
     if PACKED.fullmatch(mnemonic):
         return Access(16, last_in_memory)
     return None
@@ -100,6 +103,13 @@ class Memory:
             return int(self.displacement or "0")
         except ValueError:
             return None
+
+    @property
+    def distance(self) -> int | None:
+        """How far it is from the symbol; None: not known here."""
+        # The compiler writes "8+table", where we would write "table+8".
+        beyond = self.displacement.replace(self.symbol, "", 1).removesuffix("+")
+        return int(beyond or "0") if re.fullmatch(r"([+-]?\d+)?", beyond) else None
 
     def without_segment(self, pushed: int) -> str:
         """The same after so many bytes were pushed."""

@@ -39,6 +39,8 @@ def guards_in(text: str) -> int:
         "std",
         "movq\tstdout@GOTPCREL(%rip), %rax",
         "movq\t%rax, f(%rip)",
+        "movq\tf(%rip), %rax",
+        "movq\tthreadIdx@gottpoff+8(%rip), %rbx",
         "btsq\t%rax, (%rbx)",
         "lock addl\t$1, (%rax)",
         "movntps\t%xmm0, (%rax)",
@@ -64,6 +66,9 @@ def test_what_no_kernel_needs_is_refused(line: str) -> None:
         (["movl\t%eax, 8(%rsp,%rcx,4)"], 1),
         ([".cfi_def_cfa_offset\t32", "movl\t%eax, 8(%rsp)"], 0),
         ([".cfi_def_cfa_offset\t32", "movl\t%eax, 24(%rsp)"], 1),  # the return address
+        ([".cfi_def_cfa_offset\t32", "movl\t8(%rsp), %eax"], 0),
+        ([".cfi_def_cfa_offset\t32", "movl\t167936(%rsp), %eax"], 1),  # another thread's stack
+        ([".cfi_def_cfa_offset\t32", "addss\t-167936(%rsp), %xmm0"], 1),
         (["movl\t%fs:(%rbx), %eax"], 1),
         (["movq\t%fs:0, %rax"], 0),
         (["movq\t%rax, %fs:0"], 1),
@@ -76,6 +81,43 @@ def test_what_no_kernel_needs_is_refused(line: str) -> None:
 )
 def test_what_leaves_a_frame_is_checked(lines: list[str], guards: int) -> None:
     assert guards_in(function(*lines)) == guards
+
+
+CONSTANTS = (
+    '\t.section\t.rodata.cst4,"aM",@progbits,4\n.LC0:\n\t.long\t1065353216\n'
+    '\t.section\t.rodata.str1.1,"aMS",@progbits,1\n.LC1:\n\t.string\t"a\\0012\\n"\n'
+    "\t.section\t.rodata\ntable:\n\t.quad\t1\n\t.zero\t8\n"
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "movss\t.LC0(%rip), %xmm0",
+        "movl\t1+.LC1(%rip), %eax",  # five bytes: a \001 2 \n and the end
+        "movdqa\ttable(%rip), %xmm0",
+        "movq\ttable+8(%rip), %rax",
+        "cvtps2pd\ttable+8(%rip), %xmm0",
+        "leaq\t4096+table(%rip), %rax",  # reads nothing: whoever uses it is checked
+    ],
+)
+def test_a_unit_reads_its_constants(line: str) -> None:
+    assert guards_in(CONSTANTS + function(line)) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "movsd\t.LC0(%rip), %xmm0",
+        "movl\t2+.LC1(%rip), %eax",
+        "movq\ttable+12(%rip), %rax",
+        "movq\t-4+table(%rip), %rax",
+        "movq\ttable+4096-8(%rip), %rax",
+    ],
+)
+def test_nobody_reads_beyond_a_units_constants(line: str) -> None:
+    with pytest.raises(UnguardedError, match="beyond the constants"):
+        guarded(CONSTANTS + function(line))
 
 
 def test_symbols_of_a_unit_are_its_own() -> None:
