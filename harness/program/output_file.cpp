@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "harness/system/error.hpp"
@@ -26,10 +27,21 @@ int open_stream(const struct stat& file) {
   return -1;
 }
 
+// A named pipe opens only once somebody reads it, which may never happen: says what it waits for.
+int open_in_place(const fs::path& path, mode_t mode) {
+  constexpr int flags = O_WRONLY | O_CLOEXEC;
+  if (!S_ISFIFO(mode)) return open(path.c_str(), flags);
+  const int pipe = open(path.c_str(), flags | O_NONBLOCK);
+  if (pipe >= 0) fcntl(pipe, F_SETFL, O_WRONLY);
+  if (pipe >= 0 || errno != ENXIO) return pipe;
+  std::cerr << "gpubench: waiting until somebody reads the pipe '" << path.string() << "'\n";
+  return open(path.c_str(), flags);
+}
+
 void write_in_place(const fs::path& path, const std::string& text) {
   struct stat there {};
   const int stream = stat(path.c_str(), &there) == 0 ? open_stream(there) : -1;
-  const int file = stream >= 0 ? stream : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const int file = stream >= 0 ? stream : open_in_place(path, there.st_mode);
   const bool written = file >= 0 && write_all(file, text);
   const int why = errno;
   const bool closed = stream >= 0 || file < 0 || close(file) == 0;

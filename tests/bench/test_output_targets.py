@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import select
 import stat
 import subprocess
 import threading
@@ -44,6 +45,25 @@ def test_a_pipe_gets_the_file(tmp_path: Path, flag: str) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert isinstance(json.loads(got[0]), dict)
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_a_pipe_that_nobody_reads_is_waited_for_aloud(tmp_path: Path, flag: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [str(BUILD / "gpubench"), MODEL, ROW, f"{flag}={pipe}"]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        ready, _, _ = select.select([process.stderr], [], [], 60)
+        if not ready:
+            process.kill()
+        assert process.stderr.readline() == (
+            f"gpubench: waiting until somebody reads the pipe '{pipe}'\n"
+        )
+        assert isinstance(json.loads(pipe.read_text()), dict)
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_link_to_standard_output_stays_one(tmp_path: Path) -> None:
