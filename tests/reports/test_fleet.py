@@ -19,6 +19,7 @@ from gpubench_reports.fleet.findings import judge_fleet
 from gpubench_reports.fleet.inventory import Place, read_inventory, with_places
 from gpubench_reports.fleet.lake import read_lake, write_lake
 from gpubench_reports.fleet.page import build
+from gpubench_reports.fleet.result_files import read_folder
 from gpubench_reports.fleet.simulation import Noise, Plan, simulate
 from gpubench_reports.fleet.summary import as_json, text
 from gpubench_reports.results.baselines import baseline
@@ -208,6 +209,31 @@ def test_of_several_runs_the_shortest_time_counts(tmp_path: Path, capsys):
     write_sweep(tmp_path / "again")
     (tmp_path / "again/n1-gpu3.json").rename(sweep / "n1-gpu3.2.json")
     assert ran(capsys, str(sweep))[0] == 0
+
+
+def write_unnamed(path: Path, uuid: str, **changes) -> None:
+    """A result that does not say which GPU of its host it is of."""
+    rows = [make_row(name) for name in ROWS]
+    state = {"uuid": uuid}
+    document = make_document(rows, device="h100-sxm", device_state=state, **changes)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(document))
+
+
+def test_files_of_one_gpu_are_not_its_peers(tmp_path: Path, capsys):
+    for number in range(3):
+        write_unnamed(tmp_path / f"host-gpu{number}.json", f"GPU-{number}")
+    later = "2026-11-22T04:40:00+00:00"
+    write_unnamed(tmp_path / "monday.json", "GPU-2", date=later)
+    write_unnamed(tmp_path / "copy.json", "GPU-2", date=later)
+    code, out, _ = ran(capsys, str(tmp_path))
+    assert code == 2
+    assert "only 3 GPUs of this kind" in out
+    gpus = read_folder(tmp_path).gpus
+    assert list(gpus["machine"]) == ["copy", "host/gpu0", "host/gpu1"]
+    assert list(gpus["runs"]) == [2, 1, 1]  # a copy confirms nothing
+    write_unnamed(tmp_path / "elsewhere.json", "GPU-2", host_name="other")
+    assert len(read_folder(tmp_path).gpus) == 4
 
 
 def test_what_has_failed_or_cannot_be_read_costs_its_gpu_only(tmp_path: Path, capsys):

@@ -35,7 +35,8 @@ class _Unread:
 def read_folder(folder: Path) -> Fleet:
     """The fleet whose result files lie in `folder`, at any depth.
 
-    A GPU's times are the shortest of its runs. A file that cannot be read costs its GPU only:
+    A GPU's times are the shortest of its runs, and files of one host and UUID are of one GPU.
+    A file that cannot be read costs its GPU only:
     it becomes absent, as does a GPU of which there is only a log (NODE-gpuN.log). Raises
     ReportError where there is no result at all, or modelled and measured ones are mixed.
     """
@@ -50,9 +51,7 @@ def read_folder(folder: Path) -> Fleet:
     kinds = {process.context.device_kind for _, process in runs}
     if len(kinds) > 1:
         raise ReportError(folder, "mixes modelled and measured results; judge them apart")
-    by_machine: dict[str, list[ProcessFile]] = {}
-    for machine, process in runs:
-        by_machine.setdefault(machine, []).append(process)
+    by_machine = _by_gpu(runs)
     absent = [
         (_machine_of(folder, one.path), f"its result file cannot be read: {one.why}")
         for one in read
@@ -63,8 +62,41 @@ def read_folder(folder: Path) -> Fleet:
         for log in sorted(folder.rglob("*.log"))
         if not log.with_suffix(".json").exists()
     ]
-    absent = [(machine, why) for machine, why in absent if machine not in by_machine]
+    present = {machine for machine, _ in runs}
+    absent = [(machine, why) for machine, why in absent if machine not in present]
     return _table(by_machine, tuple(absent), kinds == {"model"})
+
+
+def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]:
+    """Each GPU's runs, by the machine's name in the latest of them.
+
+    Files of one host and UUID are of one GPU, whatever their names say: a copy under another name
+    would be its own peer, and a second copy of a run confirms nothing.
+    """
+    of_gpu: dict[tuple[str, str], list[tuple[str, ProcessFile]]] = {}
+    for machine, process in runs:
+        uuid = _uuid(process)
+        key = (process.host, uuid) if uuid else ("", machine)
+        others = of_gpu.setdefault(key, [])
+        if not any(_is_copy(process, other) for _, other in others):
+            others.append((machine, process))
+    found: dict[str, list[ProcessFile]] = {}
+    for own in of_gpu.values():
+        machine, _ = max(own, key=lambda run: run[1].context.date)
+        found.setdefault(machine, []).extend(process for _, process in own)
+    return found
+
+
+def _is_copy(one: ProcessFile, other: ProcessFile) -> bool:
+    return one.context.date == other.context.date and _seconds(one) == _seconds(other)
+
+
+def _seconds(process: ProcessFile) -> dict[str, float]:
+    return {name: timing.seconds for name, timing in process.timings.items()}
+
+
+def _uuid(process: ProcessFile) -> str:
+    return str(process.context.device_state.get("uuid", ""))
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -157,7 +189,7 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
         "driver": latest.environment.driver,
         "cuda": latest.environment.cuda,
         "vbios": str(state.get("vbios", "")),
-        "uuid": str(state.get("uuid", "")),
+        "uuid": _uuid(latest),
     }
     date = latest.context.date[:10]
     place = {"date": date, "machine": machine, "node": node, "gpu": gpu, "rack": "", "slot": ""}
