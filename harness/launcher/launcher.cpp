@@ -11,6 +11,7 @@
 #include "harness/system/error.hpp"
 #include "harness/system/plain_text.hpp"
 #include "harness/system/sibling_programs.hpp"
+#include "harness/system/standard_streams.hpp"
 
 namespace {
 
@@ -77,6 +78,7 @@ int become(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gpubench::open_standard_streams();
   try {
     return become(argc, argv);
   } catch (const gpubench::UsageError& error) {

@@ -80,6 +80,23 @@ def test_a_link_to_standard_output_stays_one(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "printed"]
 
 
+@pytest.mark.parametrize("program", ["gpubench", "gpubench-model"])
+@pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2), (1,)])
+def test_no_file_takes_the_place_of_a_closed_stream(
+    tmp_path: Path, program: str, closed: tuple[int, ...]
+) -> None:
+    out = tmp_path / "run.json"
+    closing = " ".join(f"{stream}>&-" for stream in closed)
+    script = f"exec '{BUILD}/{program}' '{MODEL}' '{ROW}' '--benchmark_out={out}' {closing}"
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(out.read_text())["benchmarks"]) == 1
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["run.json", "run.samples.jsonl"]
+
+
 def test_a_link_to_a_file_stays_and_the_file_is_replaced(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
