@@ -81,33 +81,6 @@ bool is_run(const ordered_json& line) {
                              [](const ordered_json& word) { return word.is_string(); });
 }
 
-// Whether a run has locked it.
-bool is_held(const std::filesystem::path& journal) {
-  const int file = open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool held = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  close(file);
-  return held;
-}
-
-// `run.json`, `run.csv` and `run` have one `run.samples.jsonl`. To be asked while the own journal
-// is locked: of two runs that begin together, at least one sees the other.
-void check_samples_are_own(const std::filesystem::path& result_file,
-                           const std::filesystem::path& own_journal) {
-  namespace fs = std::filesystem;
-  const auto samples = [](fs::path file) { return file.replace_extension().filename(); };
-  std::error_code error;
-  const fs::path folder = own_journal.parent_path();
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    const fs::path journal = entry.path().filename();
-    if (journal.extension() != ".journal" || journal == own_journal.filename()) continue;
-    if (samples(journal.stem()) != samples(behind_links(result_file))) continue;
-    if (!is_held(entry.path())) continue;
-    throw UsageError("another run is writing samples of this name: it has locked '" +
-                     (folder / journal).string() + "'");
-  }
-}
-
 std::string whole(int file) {
   std::string text;
   std::array<char, 1 << 16> piece{};
@@ -126,9 +99,7 @@ std::filesystem::path Journal::path_of(const std::filesystem::path& result_file)
 
 Journal Journal::open(const std::filesystem::path& result_file) {
   const std::filesystem::path path = path_of(result_file);
-  Journal journal(path, opened(path, O_CREAT));
-  check_samples_are_own(result_file, path);
-  return journal;
+  return {path, opened(path, O_CREAT)};
 }
 
 Journal Journal::open_left(const std::filesystem::path& result_file) {
@@ -138,7 +109,6 @@ Journal Journal::open_left(const std::filesystem::path& result_file) {
     throw UsageError("--resume='" + result_file.string() + "': nothing to resume: there is no '" +
                      path.string() + "'");
   }
-  check_samples_are_own(result_file, path);
   return journal;
 }
 

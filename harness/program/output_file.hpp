@@ -18,6 +18,14 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 // UsageError when write_file() could not succeed: asked before hours of measuring.
 void check_writable(const std::filesystem::path& path);
 
+// What lies beside a result file: `run.samples.jsonl` beside `run.json`. A name that does not end
+// in .json is kept whole (`run-samples.jsonl`, `run.csv-samples.jsonl`), so no two results share
+// one.
+std::filesystem::path companion_of(const std::filesystem::path& result_file, const char* what);
+inline constexpr const char* samples_file = "samples.jsonl";
+inline constexpr const char* series_file = "series.jsonl";
+inline constexpr const char* explain_file = "explain.json";
+
 // UsageError with the path and errno in words.
 [[noreturn]] void cannot_write(const std::filesystem::path& path);
 

@@ -91,8 +91,12 @@ void start_benchmark(const Options& options, const char* executable) {
 
 // A result file of such a name would be what another run writes beside its own.
 void check_is_no_companion(const std::string& out) {
-  for (const char* ending :
-       {".samples.jsonl", ".series.jsonl", ".explain.json", ".journal", ".journal.old"}) {
+  std::vector<std::string> endings{".journal", ".journal.old"};
+  for (const char* what : {samples_file, series_file, explain_file}) {
+    endings.push_back(std::string(".") + what);
+    endings.push_back(std::string("-") + what);
+  }
+  for (const std::string& ending : endings) {
     if (!behind_links(out).string().ends_with(ending)) continue;
     throw UsageError("--benchmark_out='" + out + "': a name that ends in '" + ending +
                      "' is for what lies beside another result file");
@@ -115,8 +119,8 @@ void prepare_output(const Options& options) {
   }
   if (options.out.empty() || options.trace.empty() || is_written_in_place(options.trace)) return;
   std::vector<std::filesystem::path> written{options.out, Journal::path_of(options.out)};
-  for (const char* ending : {".samples.jsonl", ".series.jsonl", ".explain.json"}) {
-    written.push_back(std::filesystem::path(options.out).replace_extension(ending));
+  for (const char* what : {samples_file, series_file, explain_file}) {
+    written.push_back(companion_of(options.out, what));
   }
   for (const std::filesystem::path& file : written) {
     if (!are_same_file(file, options.trace)) continue;

@@ -35,10 +35,6 @@ ordered_json explanations_json(const std::string& row, const std::vector<Explana
   return json;
 }
 
-std::filesystem::path beside(const std::string& file, const char* ending) {
-  return std::filesystem::path(file).replace_extension(ending);
-}
-
 // How to get the report of a result file; empty where there is none.
 std::string report_of(const Options& options) {
   if (const char* page = std::getenv(report_follows); page != nullptr) return page;
@@ -109,20 +105,20 @@ void SuiteRun::write_files() {
   if (!options_.out.empty() && is_written_in_place(options_.out)) {
     write_file(options_.out, text_in(options_.out_format));
   } else if (!options_.out.empty()) {
-    const std::filesystem::path samples = beside(options_.out, ".samples.jsonl");
+    const std::filesystem::path samples = companion_of(options_.out, samples_file);
     write_file(samples, samples_lines(results_));
     write_file(options_.out, text_in(options_.out_format));
     info_ << "wrote " << options_.out << " and " << samples.string() << '\n';
-    const auto write_beside = [&](const char* ending, const std::string& text) {
-      const std::filesystem::path path = beside(options_.out, ending);
+    const auto write_beside = [&](const char* what, const std::string& text) {
+      const std::filesystem::path path = companion_of(options_.out, what);
       write_file(path, text);
       info_ << "wrote " << path.string() << '\n';
     };
     const std::string series = series_lines(results_);
-    if (!series.empty()) write_beside(".series.jsonl", series);
+    if (!series.empty()) write_beside(series_file, series);
     if (!explanations_.empty()) {
       write_beside(
-          ".explain.json",
+          explain_file,
           json_text(explanations_json(options_.explain, explanations_, results_.context), 1));
     }
   }

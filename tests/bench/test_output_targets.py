@@ -135,6 +135,15 @@ exec '{BUILD}/gpubench' '{MODEL}' '{ROW}' '--benchmark_out={out}'
     assert precious.read_text() == "precious"
 
 
+def test_no_two_results_share_their_samples(tmp_path: Path) -> None:
+    for name in ("run.json", "run", "run.csv", "run.1"):
+        assert run(MODEL, ROW, f"--benchmark_out={tmp_path / name}").returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("run", "run.1", "run.csv", "run.json"),
+        *("run-samples.jsonl", "run.1-samples.jsonl", "run.csv-samples.jsonl", "run.samples.jsonl"),
+    }
+
+
 def test_one_file_by_two_spellings_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")

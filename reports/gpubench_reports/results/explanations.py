@@ -7,6 +7,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.checking import Checker
+from gpubench_reports.results.companions import companion_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import ResultFile, open_document
 
@@ -70,7 +71,7 @@ def explanations_beside(result: ResultFile) -> list[Explanation]:
 
     Raises ReportError when the file beside the result is damaged.
     """
-    path = result.path.with_suffix(".explain.json")
+    path = companion_of(result.path, "explain.json")
     if not path.exists():
         return []
     context, explanations = read(path)

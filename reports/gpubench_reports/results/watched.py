@@ -13,6 +13,7 @@ import numpy as np
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes
 from gpubench_reports.results.checking import Checker
+from gpubench_reports.results.companions import companion_of
 from gpubench_reports.results.quantities import BY_COLUMN, Quantity
 from gpubench_reports.results.reader import ResultFile
 
@@ -37,7 +38,7 @@ def series_beside(result: ResultFile) -> list[WatchedRow]:
 
     Raises ReportError when the file beside the result is damaged.
     """
-    path = result.path.with_suffix(".series.jsonl")
+    path = companion_of(result.path, "series.jsonl")
     if not path.exists():
         return []
     try:
