@@ -15,6 +15,7 @@
 #include "harness/records/row_json.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/exception_text.hpp"
+#include "harness/system/shell_word.hpp"
 
 namespace gpubench {
 namespace {
@@ -44,16 +45,6 @@ std::string program_hash() {
     }
   }
   return std::to_string(hash);
-}
-
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789@%+=:,./-_") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\"'\"'" : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string shown(const ordered_json& run, const std::string& key) {

@@ -16,6 +16,7 @@
 #include "harness/records/explanation.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/own_files.hpp"
+#include "harness/system/shell_word.hpp"
 #include "harness/system/sibling_programs.hpp"
 
 namespace gpubench {
@@ -39,7 +40,9 @@ ordered_json explanations_json(const std::string& row, const std::vector<Explana
 std::string report_of(const Options& options) {
   if (const char* page = std::getenv(report_follows); page != nullptr) return page;
   const bool is_file = !options.out.empty() && !is_written_in_place(options.out);
-  return is_file && options.out_format == Format::json ? "gpubench-report html " + options.out : "";
+  return is_file && options.out_format == Format::json
+             ? "gpubench-report html " + shell_word(options.out)
+             : "";
 }
 
 }  // namespace

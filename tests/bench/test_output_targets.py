@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import select
+import shlex
 import stat
 import subprocess
 import threading
@@ -133,6 +134,13 @@ exec '{BUILD}/gpubench' '{MODEL}' '{ROW}' '--benchmark_out={out}'
     [complaint] = done.stderr.splitlines()
     assert str(journal) in complaint
     assert precious.read_text() == "precious"
+
+
+def test_the_command_for_a_report_is_one_for_a_shell(tmp_path: Path) -> None:
+    out = tmp_path / "it's a run.json"
+    done = run(MODEL, ROW, f"--benchmark_out={out}")
+    [command] = re.findall(r"report: (gpubench-report .*)", done.stdout)
+    assert shlex.split(command) == ["gpubench-report", "html", str(out)]
 
 
 def test_no_two_results_share_their_samples(tmp_path: Path) -> None:

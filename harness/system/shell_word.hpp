@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace gpubench {
+
+// As a shell takes it for one word: quoted where it has to be.
+std::string shell_word(const std::string& word);
+
+}  // namespace gpubench
