@@ -9,7 +9,7 @@
 #include <string>
 
 #include "harness/system/error.hpp"
-#include "harness/system/plain_text.hpp"
+#include "harness/system/exit_code.hpp"
 #include "harness/system/sibling_programs.hpp"
 #include "harness/system/standard_streams.hpp"
 
@@ -79,10 +79,5 @@ int become(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   gpubench::open_standard_streams();
-  try {
-    return become(argc, argv);
-  } catch (const gpubench::UsageError& error) {
-    std::cerr << "gpubench: " << gpubench::plain_text(error.what()) << '\n';
-    return 2;
-  }
+  return gpubench::exit_code_of([&] { return become(argc, argv); });
 }

@@ -1,5 +1,6 @@
 #include "harness/program/program.hpp"
 #include "harness/system/cuda_environment.hpp"
+#include "harness/system/exit_code.hpp"
 #include "harness/system/standard_streams.hpp"
 
 int main(int argc, char** argv) {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,6 +23,7 @@
 #include "harness/program/suite_run.hpp"
 #include "harness/system/error.hpp"
 #include "harness/system/exception_text.hpp"
+#include "harness/system/exit_code.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/own_files.hpp"
 #include "harness/system/plain_text.hpp"
@@ -166,23 +166,6 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
 }
 
 }  // namespace
-
-int exit_code_of(const std::function<int()>& run) {
-  try {
-    return run();
-  } catch (const UsageError& error) {
-    std::cerr << "gpubench: " << plain_text(error.what()) << '\n';
-    return 2;
-  } catch (const std::bad_alloc&) {
-    std::cerr
-        << "gpubench: not enough memory: the machine has too little left, or the limit of this "
-           "program's memory is too small (ulimit -v)\n";
-    return 1;
-  } catch (const std::exception& error) {
-    std::cerr << "gpubench: " << plain_text(text_of(error)) << '\n';
-    return 1;
-  }
-}
 
 int run_program(int argc, char** argv) {
   ProcessGroup::start();

@@ -8,6 +8,7 @@ import re
 import resource
 import select
 import shlex
+import shutil
 import stat
 import subprocess
 import threading
@@ -141,6 +142,35 @@ def test_the_command_for_a_report_is_one_for_a_shell(tmp_path: Path) -> None:
     done = run(MODEL, ROW, f"--benchmark_out={out}")
     [command] = re.findall(r"report: (gpubench-report .*)", done.stdout)
     assert shlex.split(command) == ["gpubench-report", "html", str(out)]
+
+
+# What no call of the program's own asks for, and a flag of that length does.
+NO_MEMORY = """
+#include <stddef.h>
+extern void* __libc_malloc(size_t);
+void* malloc(size_t bytes) {
+  return bytes >= 54321 && bytes < 54400 ? NULL : __libc_malloc(bytes);
+}
+"""
+
+
+def test_a_launcher_without_memory_is_one_clear_line(tmp_path: Path) -> None:
+    source, library = tmp_path / "no_memory.c", tmp_path / "no_memory.so"
+    source.write_text(NO_MEMORY)
+    command = ["cc", "-shared", "-fPIC", "-fno-builtin", str(source), "-o", str(library)]
+    if shutil.which("cc") is None or subprocess.run(command, check=False).returncode != 0:
+        pytest.skip("no C compiler")
+    done = subprocess.run(
+        [str(BUILD / "gpubench"), "--device=" + "x" * 54321],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"LD_PRELOAD": str(library)},
+    )
+    assert done.returncode == 1
+    [complaint] = done.stderr.splitlines()
+    assert complaint.startswith("gpubench: not enough memory")
 
 
 def test_no_two_results_share_their_samples(tmp_path: Path) -> None:
