@@ -14,8 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <new>
+#include <sstream>
+#include <system_error>
+#include <vector>
 
 #include "harness/system/error.hpp"
 #include "harness/system/interrupt.hpp"
@@ -63,6 +68,43 @@ void volunteer_for_memory() {
   close(file);
 }
 
+bool has_children() {
+  siginfo_t end{};
+  return waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// The parent of a process; 0: it has just ended.
+pid_t parent_of(const std::string& process) {
+  std::string text, state;
+  std::getline(std::ifstream("/proc/" + process + "/stat"), text);
+  pid_t parent = 0;
+  // Its name stands in brackets, and may hold some.
+  std::istringstream(text.substr(text.rfind(')') + 1)) >> state >> parent;
+  return parent;
+}
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (parent_of(name) == getpid()) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+// What a row has started and not ended would disturb the rows after it, and keep the journal locked
+// and whoever reads standard output waiting. Children of what is ended here become this process's.
+void end_what_is_left() {
+  while (has_children()) {
+    const std::vector<pid_t> left = children();
+    for (const pid_t process : left) kill(process, SIGKILL);
+    for (const pid_t process : left) waitpid(process, nullptr, 0);
+    if (left.empty()) return;
+  }
+}
+
 }  // namespace
 
 bool ChildEnd::was_asked_for() const {
@@ -84,6 +126,9 @@ ChildProcesses::ChildProcesses() {
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) throw UsageError("cannot share memory: " + system_reason());
   shared_ = new (page) Shared;
+  // Of the first process of a container, orphans are anybody's; and a shell may have started others
+  // before it became this program.
+  adopts_ = getpid() != 1 && !has_children() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
 ChildProcesses::~ChildProcesses() { munmap(shared_, sizeof(Shared)); }
@@ -121,6 +166,7 @@ ChildEnd ChildProcesses::run(const std::function<int()>& work) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   child = 0;
+  if (adopts_) end_what_is_left();
   ChildEnd end;
   const int state = shared_->state;
   end.handed_over = state == ChildState::handed_over;

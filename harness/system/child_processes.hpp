@@ -30,7 +30,8 @@ class ChildProcesses {
   ChildProcesses& operator=(const ChildProcesses&) = delete;
 
   // Forks, calls `work` in the new process and waits for its end. Signals that ask this process to
-  // end are passed on to it; it ends when this process does. To be called before there are threads.
+  // end are passed on to it; it ends when this process does, and what it has started ends with it.
+  // To be called before there are threads.
   // UsageError: no process can be started.
   ChildEnd run(const std::function<int()>& work);
   // The first signal that asked this process to end; 0: none.
@@ -41,6 +42,7 @@ class ChildProcesses {
  private:
   struct Shared;
   Shared* shared_;
+  bool adopts_ = false;  // whether what a child leaves behind becomes a child of this process
 };
 
 // Whether this process is one.

@@ -1,9 +1,11 @@
 // What runs beside a measurement: on which cores, how, and until when.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -13,6 +15,7 @@
 #include <thread>
 
 #include "harness/system/background_program.hpp"
+#include "harness/system/child_processes.hpp"
 #include "harness/system/cores.hpp"
 
 namespace gpubench {
@@ -79,6 +82,24 @@ TEST_F(Background, IsEndedWithItsObject) {
 
 // Four CPUs, two a core, as Linux numbers them.
 Core two_threads(int cpu) { return {0, cpu % 2}; }
+
+// Whoever reads what they print waits for as long as one of them has it open.
+TEST(Children, LeaveNoProcessBehind) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ChildProcesses children;
+  const ChildEnd end = children.run([] {
+    if (fork() != 0) return 0;
+    if (fork() == 0) setsid();
+    sleep(60);
+    _exit(0);
+  });
+  close(ends[1]);
+  EXPECT_EQ(end.exit_code, 0);
+  pollfd reader{ends[0], POLLIN, 0};
+  EXPECT_EQ(poll(&reader, 1, 10'000), 1);
+  close(ends[0]);
+}
 
 TEST(Cores, AreSharedWhole) {
   const auto shares = share({0, 1, 2, 3}, two_threads);
