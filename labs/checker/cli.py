@@ -117,11 +117,11 @@ def command_notebook(options: argparse.Namespace) -> int:
 
 
 def command_export(options: argparse.Namespace) -> int:
+    if others := handout.left_out(ROOT):
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        text = show.plain(f"not handed out as it is here, but as at HEAD: {others[0]}{more}")
+        print(f"scripts/lab: {text}", file=sys.stderr)
     if options.students:
-        if others := handout.left_out(ROOT):
-            more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-            text = show.plain(f"not handed out as it is here, but as at HEAD: {others[0]}{more}")
-            print(f"scripts/lab: {text}", file=sys.stderr)
         count = handout.export_students(ROOT, options.students)
         print(f"{options.students}: {count} files, without references and answers")
     else:

@@ -9,6 +9,8 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .course import Lab, LabError, all_labs, seals
@@ -30,35 +32,6 @@ TREE = (
 )
 
 
-def tracked_files(root: Path) -> list[Path]:
-    """Files of the tree as git knows them: no build folders, nobody's half-done work elsewhere."""
-    done = subprocess.run(
-        [
-            "git",
-            "-C",
-            str(root),
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "--",
-            *TREE,
-        ],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        why = done.stderr.decode("utf-8", "replace").strip()
-        raise LabError(f"{root} is not a git checkout: {why}")
-    names = sorted(set(os.fsdecode(done.stdout).split("\0")) - {""})
-    strange = [name for name in names if not name.isprintable()]
-    if strange:
-        raise LabError(f"{root}: a name in it is not plain text: {strange[0]!r}")
-    kept = [Path(name) for name in names]
-    return [path for path in kept if (root / path).is_file() or (root / path).is_symlink()]
-
-
 def is_instructors(path: Path) -> bool:
     """Reference solutions, wrong answers and answers: labs/NN-name/reference/..."""
     return len(path.parts) > 2 and path.parts[0] == "labs" and path.parts[2].startswith("reference")
@@ -77,17 +50,24 @@ def left_out(root: Path) -> list[str]:
     return sorted(os.fsdecode(entry)[3:] for entry in status.split(b"\0") if entry)
 
 
-def export_students(root: Path, to: Path) -> int:
-    """Writes the handout to `to`, which must not exist; returns how many files. They are those that
-    git has at HEAD: whoever solves a lab in this checkout hands out no answer."""
-    if to.exists() and any(to.iterdir()):
-        raise LabError(f"{to}: is not empty")
-    count = 0
+@contextmanager
+def tree_at_head(root: Path) -> Iterator[Path]:
+    """A copy of the tree as git has it at HEAD: whoever solves a lab in this checkout hands out no
+    answer."""
     with tempfile.TemporaryDirectory() as name:
         head = Path(name)
         archive = io.BytesIO(_git(root, "archive", "--format=tar", "HEAD", "--", *TREE))
         with tarfile.open(fileobj=archive) as tree:
             tree.extractall(head, filter="fully_trusted")  # of this checkout
+        yield head
+
+
+def export_students(root: Path, to: Path) -> int:
+    """Writes the handout to `to`, which must not exist; returns how many files."""
+    if to.exists() and any(to.iterdir()):
+        raise LabError(f"{to}: is not empty")
+    count = 0
+    with tree_at_head(root) as head:
         for path in sorted(head.rglob("*")):
             within = path.relative_to(head)
             if is_instructors(within) or (path.is_dir() and not path.is_symlink()):
@@ -128,18 +108,22 @@ def export_autograder(root: Path, lab: Lab, to: Path) -> int:
     if not lab.reference.exists():
         raise LabError(f"{lab.reference}: an autograder needs the reference; this is a handout")
     to.parent.mkdir(parents=True, exist_ok=True)
-    others = {other.folder.name for other in all_labs(root)} - {lab.folder.name}
-    files = [
-        path
-        for path in tracked_files(root)
-        if not (is_instructors(path) and path.parts[1] in others)
-        and (root / path).is_file()  # a zip holds no links, and grading needs none
-    ]
-    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
-            entry = zipfile.ZipInfo(name)
-            entry.external_attr = 0o755 << 16
-            bundle.writestr(entry, text.format(number=lab.number))
-        for path in files:
-            bundle.write(root / path, path)
+    with tree_at_head(root) as head:
+        others = {other.folder.name for other in all_labs(head)} - {lab.folder.name}
+        files = [
+            path
+            for path in sorted(head.rglob("*"))
+            if path.is_file()  # a zip holds no links, and grading needs none
+            and not (is_instructors(within := path.relative_to(head)) and within.parts[1] in others)
+        ]
+        names = [str(path.relative_to(head)) for path in files]
+        if strange := [name for name in names if not name.isprintable()]:
+            raise LabError(f"{root}: a name in it is not plain text: {strange[0]!r}")
+        with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as bundle:
+            for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
+                entry = zipfile.ZipInfo(name)
+                entry.external_attr = 0o755 << 16
+                bundle.writestr(entry, text.format(number=lab.number))
+            for path, name in zip(files, names, strict=True):
+                bundle.write(path, name)
     return len(files) + 2

@@ -100,6 +100,13 @@ def test_the_handout_is_what_git_has(tmp_path: Path) -> None:
     assert "02-bank-conflicts-anna" not in labs
     assert all(name.isascii() for name in labs)
     assert not list(to.glob("labs/*/reference*"))
+    bundle = tmp_path / "grader.zip"
+    handout.export_autograder(root, course.find(root, "01"), bundle)
+    with zipfile.ZipFile(bundle) as files:
+        name = "labs/02-bank-conflicts/solution.cuh"
+        assert files.read(name).decode() == asked
+        assert not [n for n in files.namelist() if "reference.bak" in n or "anna" in n]
+        assert files.getinfo("scripts/lab").external_attr >> 16 & 0o111
     others = handout.left_out(root)
     assert "labs/02-bank-conflicts/solution.cuh" in others
     assert "labs/02-bank-conflicts/reference.bak/solution.cuh" in others
