@@ -1,6 +1,7 @@
 #include "harness/program/program.hpp"
 
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <exception>
@@ -165,12 +166,24 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
   return SuiteRun(options, *platform, rows, executable, journal, turn).run();
 }
 
+// Too little stack would end the run by a signal, in whatever row needs the most.
+void check_stack() {
+  constexpr rlim_t kibibyte = 1024,
+                   needed = 256 * kibibyte;  // half of it has sufficed for all rows
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) return;
+  throw UsageError("the stack may take only " + std::to_string(limit.rlim_cur / kibibyte) +
+                   " KiB, and " + std::to_string(needed / kibibyte) +
+                   " are needed: ulimit -s 8192 raises the limit");
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv) {
   ProcessGroup::start();
   const Options options = parse_options(argc, argv);
   if (answer_at_once(options)) return 0;
+  check_stack();
   const std::vector<Instance> rows = choose_rows(options);
   if (options.list_tests) {
     for (const Instance& i : rows) std::cout << i.name << '\n';

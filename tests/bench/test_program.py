@@ -60,6 +60,20 @@ def test_too_small_a_limit_of_memory_is_one_clear_line() -> None:
     assert "ulimit -v" in complaint
 
 
+def test_too_little_stack_is_one_clear_line() -> None:
+    command = [str(BUILD / "gpubench"), "--device=model:h200-sxm", ONE_ROW]
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -s 64; exec "$@"', "bash", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert "the stack may take only 64 KiB" in complaint
+
+
 def test_seconds_may_have_their_unit() -> None:
     done = run("--device=model:h200-sxm", ONE_ROW, "--benchmark_min_time=0.25s")
     assert done.returncode == 0
