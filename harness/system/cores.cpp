@@ -39,14 +39,28 @@ std::optional<unsigned> granted_cpus(const std::string& cpu_max) {
   return static_cast<unsigned>(std::min(std::ceil(quota / period), 1.0 * CPU_SETSIZE));
 }
 
+std::vector<std::string> control_groups(const std::string& proc_cgroup) {
+  std::vector<std::string> folders{""};
+  std::istringstream text(proc_cgroup);
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("0::/")) continue;  // of the first version
+    std::string group = line.substr(3);
+    for (; group.size() > 1; group.resize(group.rfind('/'))) folders.push_back(group);
+  }
+  return folders;
+}
+
 unsigned usable_cpus() {
-  const std::size_t allowed = std::max<std::size_t>(allowed_cpus().size(), 1);
-  std::string line;
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::getline(file, line);
-  const auto count = static_cast<unsigned>(allowed);
-  const auto granted = granted_cpus(line);
-  return granted ? std::min(count, *granted) : count;
+  auto count = static_cast<unsigned>(std::max<std::size_t>(allowed_cpus().size(), 1));
+  std::ostringstream own;
+  own << std::ifstream("/proc/self/cgroup").rdbuf();
+  for (const std::string& group : control_groups(own.str())) {
+    std::string line;
+    std::ifstream file("/sys/fs/cgroup" + group + "/cpu.max");
+    std::getline(file, line);
+    count = std::min(count, granted_cpus(line).value_or(count));
+  }
+  return count;
 }
 
 Core core_of(int cpu) {

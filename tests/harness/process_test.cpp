@@ -126,6 +126,10 @@ TEST(Cores, AreThoseThatAControlGroupGrants) {
   EXPECT_EQ(granted_cpus("5000 100000"), 1u);
   EXPECT_EQ(granted_cpus("max 100000"), std::nullopt);
   EXPECT_EQ(granted_cpus(""), std::nullopt);
+  // A quota may be that of any group around this process's own.
+  EXPECT_THAT(control_groups("4:memory:/x\n0::/user.slice/build.service\n"),
+              ElementsAre("", "/user.slice/build.service", "/user.slice"));
+  EXPECT_THAT(control_groups("0::/\n"), ElementsAre(""));
   EXPECT_GE(usable_cpus(), 1u);
   EXPECT_LE(usable_cpus(), allowed_cpus().size());
 }
