@@ -217,7 +217,12 @@ def parser() -> argparse.ArgumentParser:
         description="Labs: predict, write, check, measure, explain. On the model device, and where "
         "there is a GPU on that as well.",
     )
-    top.add_argument("--build", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    top.add_argument(
+        "--build",
+        type=lambda words: Path(words).absolute(),
+        default=ROOT / "build",
+        help=argparse.SUPPRESS,
+    )
     # What scripts/lab asks before it builds: is there something wrong with these words?
     top.add_argument("--refuse-only", action="store_true", help=argparse.SUPPRESS)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
