@@ -215,14 +215,15 @@ TEST_F(ServedReads, WhatAnotherWarpHasJustAskedForComesWhenThatComes) {
 // Of several warps, the order changes from one time to the next, and as much as fits stays.
 TEST_F(ServedReads, OneWarpAloneLosesWhatItReadsInTheSameOrder) {
   constexpr std::uint64_t lines = 1024, times = 10;
-  const auto lost = [&](double l1_bytes, double warps) {
+  const auto lost = [&](double l1_bytes, double warps, std::uint64_t reads_a_line = 1) {
     FootprintSums f;
     f.allocation_bytes = lines * line_bytes;
     f.read_by_block = f.read_distinct = f.read_lines = f.read_fetches = lines;
-    f.read_requests = times * lines;
+    f.read_requests = times * reads_a_line * lines;
     f.read_extents = f.extent = lines * line_bytes / sector_bytes;
     const double again = (times - 1) * lines;
-    f.reuses[std::bit_width(lines) - 1] = {again, again * lines};
+    const auto distance = static_cast<double>(reads_a_line * lines);
+    f.reuses[std::bit_width(reads_a_line * lines) - 1] = {again, again * distance};
     const std::vector<FootprintSums> all{f};
     const std::vector<Held> held{1.0};
     CachedGrid grid{1, 1, 1, 1, l1_bytes};
@@ -233,6 +234,7 @@ TEST_F(ServedReads, OneWarpAloneLosesWhatItReadsInTheSameOrder) {
   EXPECT_EQ(lost(bytes / 0.85, 1), 0);
   EXPECT_NEAR(lost(bytes / 0.99, 1), 0.5, 1e-6);
   EXPECT_EQ(lost(bytes / 1.25, 1), 1);
+  EXPECT_EQ(lost(2 * bytes, 1, 8), 0) << "read eight times, a line takes no more room";
   EXPECT_LT(lost(bytes / 1.25, 8), 0.5);
 }
 

@@ -98,7 +98,7 @@ TEST(Draws, ByZipfsLawAreExtrapolatedToTheGrid) {
   }
 }
 
-// What few blocks met, each alone, is more than what was drawn once.
+// With few blocks, what one of them alone has met may have been drawn by it more than once.
 TEST(Draws, OfAFewBlocksTellTheLaw) {
   constexpr double population = 1e6;
   for (const std::size_t blocks : {4, 8, 16}) {

@@ -57,9 +57,9 @@ double miss_rate(std::span<const FootprintSums> footprints, double stretch, doub
   return rate;
 }
 
-// The share that L1 has lost of what one warp alone reads once more. Its order is the same each
-// time, so that of a set that it overfills nothing is there when it comes round, and the sets are
-// not filled alike. `ratio`: what it read since, over the capacity.
+// The share that L1 has lost of what one warp alone reads once more. Its order is taken to be the
+// same each time, so that of a set that it overfills nothing is there when it comes round, and the
+// sets are not filled alike. `ratio`: what it read since, over the capacity.
 double lost_in_order(double ratio) {
   // A V100, A40, A100, L40 and GH200 begin to lose it at 0.69 to 0.95, and have lost nine tenths at
   // 1.07 to 1.20 (gpu-latency/*.txt of RRZE-HPC/gpu-benches).
@@ -73,6 +73,7 @@ struct Caches {
   double partitions = 1;
   double fetch_bytes = 0;
   double of_block = 0, of_wave = 0;  // what a block reads, and a wave of them
+  double at_once = 0;                // what all blocks of an SM read
   double stretch = 1;     // reads of all blocks of an SM for each of one block that are new to it
   double l1_misses = 0;   // a rate, of what blocks read again themselves
   bool in_order = false;  // one warp alone reads on each SM
@@ -80,7 +81,8 @@ struct Caches {
 
   // Of what a block reads again itself, what L1 has no longer, and what neither has.
   double leaving_l1(const Reuse& reuse) const {
-    if (in_order) return reuse.count * lost_in_order(reuse.mean() * stretch / l1);
+    if (in_order)
+      return reuse.count * lost_in_order(std::min(reuse.mean() * stretch, at_once) / l1);
     return reuse.count * -std::expm1(-reuse.mean() * stretch * l1_misses / l1);
   }
   double leaving_l2(const Reuse& reuse) const {
@@ -122,15 +124,15 @@ Caches caches_of(std::span<const FootprintSums> footprints, std::span<const Popu
   caches.partitions = device.find("l2_partitions").value_or(1);
   caches.l1 = grid.l1_bytes / sector_bytes;
   caches.l2 = device["l2_bytes"] / caches.partitions / sector_bytes;
-  double at_once = 0;
   for (std::size_t i = 0; i < footprints.size(); ++i) {
     caches.of_block += populations[i].of_block;
-    at_once += populations[i].room * populations[i].met_by(grid.blocks_at_once);
+    caches.at_once += populations[i].room * populations[i].met_by(grid.blocks_at_once);
     caches.of_wave += read_by_wave(footprints[i], populations[i].of_block, grid);
   }
-  caches.stretch = caches.of_block > 0 ? at_once / caches.of_block : 1;
+  caches.stretch = caches.of_block > 0 ? caches.at_once / caches.of_block : 1;
   caches.in_order = grid.warps == 1 && grid.blocks_at_once == 1;
-  caches.l1_misses = at_once <= caches.l1 ? 0 : miss_rate(footprints, caches.stretch, caches.l1);
+  caches.l1_misses =
+      caches.at_once <= caches.l1 ? 0 : miss_rate(footprints, caches.stretch, caches.l1);
   caches.l2_new = new_to_l2(footprints, grid, caches);
   return caches;
 }

@@ -6,9 +6,9 @@
 // C is the capacity and 1 - h of the N are misses that each evict one line out of C; of lines that
 // are picked at random it is C/N. Of lines that are popular, those leave first that were not asked
 // for the longest (population.hpp). What one warp alone reads again, as a chase through pointers
-// does, comes in the same order each time, and is lost from L1 a little before that is full. L2 may
-// consist of partitions: an SM asks its own, which keeps copies of what belongs to the others, so
-// that what all SMs read takes its place in each.
+// does, is taken to come in the same order each time, and is lost from L1 from a little before it
+// is full until a little after. L2 may consist of partitions: an SM asks its own, which keeps
+// copies of what belongs to the others, so that what all SMs read takes its place in each.
 //
 // Blocks that run at once are neighbours in the grid. What they share, they read at about the same
 // time, so that it is in L2 for all but the first of them, however large the whole is; what is
