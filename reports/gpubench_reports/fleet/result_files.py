@@ -82,8 +82,10 @@ def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]
             others.append((machine, process))
     found: dict[str, list[ProcessFile]] = {}
     for own in of_gpu.values():
-        machine, _ = max(own, key=lambda run: run[1].context.date)
-        found.setdefault(machine, []).extend(process for _, process in own)
+        machine, latest = max(own, key=lambda run: run[1].context.date)
+        if machine in found:  # another GPU, which has taken its place there
+            machine = f"{machine} ({_uuid(latest)})"
+        found[machine] = [process for _, process in own]
     return found
 
 
@@ -96,7 +98,9 @@ def _seconds(process: ProcessFile) -> dict[str, float]:
 
 
 def _uuid(process: ProcessFile) -> str:
-    return str(process.context.device_state.get("uuid", ""))
+    """Empty where it is not known, or stands for several: a slice's (MIG) is that of the whole."""
+    state = process.context.device_state
+    return "" if state.get("mig") else str(state.get("uuid", ""))
 
 
 def files_in(folder: Path) -> list[Path]:
