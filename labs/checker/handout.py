@@ -109,11 +109,15 @@ def export_autograder(root: Path, lab: Lab, to: Path) -> int:
         raise LabError(f"{lab.reference}: an autograder needs the reference; this is a handout")
     to.parent.mkdir(parents=True, exist_ok=True)
     with tree_at_head(root) as head:
+        if not (head / lab.reference.relative_to(root)).exists():
+            raise LabError(
+                f"{lab.reference}: is not at HEAD, which the bundle is made of: commit it"
+            )
         others = {other.folder.name for other in all_labs(head)} - {lab.folder.name}
         files = [
             path
             for path in sorted(head.rglob("*"))
-            if path.is_file()  # a zip holds no links, and grading needs none
+            if path.is_file()
             and not (is_instructors(within := path.relative_to(head)) and within.parts[1] in others)
         ]
         names = [str(path.relative_to(head)) for path in files]
