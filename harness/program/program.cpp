@@ -172,9 +172,10 @@ void check_stack() {
                    needed = 256 * kibibyte;  // half of it has sufficed for all rows
   struct rlimit limit {};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) return;
+  const char* const mend = limit.rlim_max < needed ? "start it where the hard limit is higher"
+                                                   : "ulimit -s 8192 raises the limit";
   throw UsageError("the stack may take only " + std::to_string(limit.rlim_cur / kibibyte) +
-                   " KiB, and " + std::to_string(needed / kibibyte) +
-                   " are needed: ulimit -s 8192 raises the limit");
+                   " KiB, and " + std::to_string(needed / kibibyte) + " are needed: " + mend);
 }
 
 }  // namespace
@@ -183,12 +184,12 @@ int run_program(int argc, char** argv) {
   ProcessGroup::start();
   const Options options = parse_options(argc, argv);
   if (answer_at_once(options)) return 0;
-  check_stack();
   const std::vector<Instance> rows = choose_rows(options);
   if (options.list_tests) {
     for (const Instance& i : rows) std::cout << i.name << '\n';
     return 0;
   }
+  check_stack();
   start_benchmark(options, argv[0]);
   prepare_output(options);
   const bool is_isolated = gpubench::is_isolated(options);

@@ -96,12 +96,15 @@ std::vector<pid_t> children() {
 
 // What a row has started and not ended would disturb the rows after it, and keep the journal locked
 // and whoever reads standard output waiting. Children of what is ended here become this process's.
+// One that may not be ended, or hangs in a driver, is left: the run goes on.
 void end_what_is_left() {
-  while (has_children()) {
-    const std::vector<pid_t> left = children();
-    for (const pid_t process : left) kill(process, SIGKILL);
-    for (const pid_t process : left) waitpid(process, nullptr, 0);
-    if (left.empty()) return;
+  constexpr int most_looks = 200;
+  constexpr useconds_t between_looks = 10'000;  // [us]
+  for (int i = 0; i < most_looks && has_children(); ++i) {
+    for (const pid_t process : children()) kill(process, SIGKILL);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (has_children()) usleep(between_looks);
   }
 }
 

@@ -30,8 +30,9 @@ class ChildProcesses {
   ChildProcesses& operator=(const ChildProcesses&) = delete;
 
   // Forks, calls `work` in the new process and waits for its end. Signals that ask this process to
-  // end are passed on to it; it ends when this process does, and what it has started ends with it.
-  // To be called before there are threads.
+  // end are passed on to it; it ends when this process does, and what it has started ends with it,
+  // unless this process is the system's first or had children before. To be called before there are
+  // threads.
   // UsageError: no process can be started.
   ChildEnd run(const std::function<int()>& work);
   // The first signal that asked this process to end; 0: none.

@@ -17,8 +17,8 @@ std::vector<int> allowed_cpus();
 // How many threads can make progress at once: that many CPUs, or the processor time that the
 // control group of a container grants it, in CPUs, rounded up. At least 1.
 unsigned usable_cpus();
-// From /proc/self/cgroup, the groups whose limits hold for this process, outermost and innermost
-// first: "", "/a/b", "/a".
+// From /proc/self/cgroup, the groups whose limits hold for this process: the root, then from the
+// innermost outwards ("", "/a/b", "/a").
 std::vector<std::string> control_groups(const std::string& proc_cgroup);
 // From the two numbers of cgroup's cpu.max ("200000 100000", or "max 100000"). nullopt: no limit.
 std::optional<unsigned> granted_cpus(const std::string& cpu_max);

@@ -52,7 +52,7 @@ class Watchdog {
   std::optional<Seconds> left_;  // of the work that is being done
   double most_bytes_ = 0;
   bool ending_ = false;
-  std::thread thread_;  // started by the first begin()
+  std::thread thread_;  // started by the first guard()
 };
 
 }  // namespace gpubench
