@@ -18,6 +18,7 @@
 #include "harness/system/own_files.hpp"
 #include "harness/system/shell_word.hpp"
 #include "harness/system/sibling_programs.hpp"
+#include "harness/system/standard_streams.hpp"
 
 namespace gpubench {
 namespace {
@@ -99,8 +100,10 @@ void SuiteRun::show() {
   if (!explanations_.empty()) {
     if (const auto files = own_files()) info_ << "\nkernels: " << files->kernels.string() << '\n';
   }
-  // Somebody who has closed the pipe has seen enough; files are written all the same.
-  if (!std::cout.flush() && !gpubench::interrupted())
+  // Somebody who has closed the pipe has seen enough, and who started this with a closed output
+  // wants the file alone; files are written all the same.
+  const bool wants_file_alone = !options_.out.empty() && is_standard_output_closed();
+  if (!std::cout.flush() && !gpubench::interrupted() && !wants_file_alone)
     throw std::runtime_error("cannot write to standard output");
 }
 

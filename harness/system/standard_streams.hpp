@@ -6,5 +6,7 @@ namespace gpubench {
 // get their descriptors, and what it prints written to them. To be called before any file is
 // opened.
 void open_standard_streams();
+// Whether this program was started with its standard output closed.
+bool is_standard_output_closed();
 
 }  // namespace gpubench

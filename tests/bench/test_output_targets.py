@@ -59,11 +59,10 @@ def test_a_pipe_that_nobody_reads_is_waited_for_aloud(tmp_path: Path, flag: str)
     ) as process:
         assert process.stderr is not None
         ready, _, _ = select.select([process.stderr], [], [], 60)
-        if not ready:
-            process.kill()
-        assert process.stderr.readline() == (
-            f"gpubench: waiting until somebody reads the pipe '{pipe}'\n"
-        )
+        said = process.stderr.readline() if ready else ""
+        if said != f"gpubench: waiting until somebody reads the pipe '{pipe}'\n":
+            process.kill()  # it may wait for ever
+            pytest.fail(said)
         assert isinstance(json.loads(pipe.read_text()), dict)
         assert process.wait(timeout=60) == 0
 
@@ -97,6 +96,18 @@ def test_no_file_takes_the_place_of_a_closed_stream(
     assert len(json.loads(out.read_text())["benchmarks"]) == 1
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["run.json", "run.samples.jsonl"]
+
+
+def test_what_cannot_be_printed_is_an_error() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec '{BUILD}/gpubench' '{MODEL}' '{ROW}' >&-"],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "cannot write to standard output" in done.stderr
 
 
 def test_a_link_to_a_file_stays_and_the_file_is_replaced(tmp_path: Path) -> None:
