@@ -211,10 +211,10 @@ def test_of_several_runs_the_shortest_time_counts(tmp_path: Path, capsys):
     assert ran(capsys, str(sweep))[0] == 0
 
 
-def write_unnamed(path: Path, uuid: str, **changes) -> None:
+def write_unnamed(path: Path, uuid: str, mig: bool = False, **changes) -> None:
     """A result that does not say which GPU of its host it is of."""
     rows = [make_row(name) for name in ROWS]
-    state = {"uuid": uuid}
+    state = {"uuid": uuid, "mig": mig}
     document = make_document(rows, device="h100-sxm", device_state=state, **changes)
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(document))
@@ -234,6 +234,25 @@ def test_files_of_one_gpu_are_not_its_peers(tmp_path: Path, capsys):
     assert list(gpus["runs"]) == [2, 1, 1]  # a copy confirms nothing
     write_unnamed(tmp_path / "elsewhere.json", "GPU-2", host_name="other")
     assert len(read_folder(tmp_path).gpus) == 4
+
+
+def test_a_gpu_that_took_anothers_place_is_told_from_it(tmp_path: Path):
+    later = "2026-11-22T04:40:00+00:00"
+    write_unnamed(tmp_path / "before.json", "GPU-0", machine="host/gpu0")
+    write_unnamed(tmp_path / "now.json", "GPU-1", machine="host/gpu0", date=later)
+    gpus = read_folder(tmp_path).gpus
+    assert dict(zip(gpus["machine"], gpus["uuid"], strict=True)) == {
+        "host/gpu0": "GPU-1",
+        "host/gpu0 (GPU-0)": "GPU-0",
+    }
+
+
+def test_slices_of_one_gpu_are_judged_apart(tmp_path: Path):
+    for number in range(3):
+        write_unnamed(tmp_path / f"host-gpu{number}.json", "GPU-0", mig=True)
+    gpus = read_folder(tmp_path).gpus
+    assert list(gpus["machine"]) == ["host/gpu0", "host/gpu1", "host/gpu2"]
+    assert set(gpus["uuid"]) == {"GPU-0"}
 
 
 def test_what_has_failed_or_cannot_be_read_costs_its_gpu_only(tmp_path: Path, capsys):

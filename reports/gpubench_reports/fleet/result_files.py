@@ -35,10 +35,10 @@ class _Unread:
 def read_folder(folder: Path) -> Fleet:
     """The fleet whose result files lie in `folder`, at any depth.
 
-    A GPU's times are the shortest of its runs, and files of one host and UUID are of one GPU.
-    A file that cannot be read costs its GPU only:
-    it becomes absent, as does a GPU of which there is only a log (NODE-gpuN.log). Raises
-    ReportError where there is no result at all, or modelled and measured ones are mixed.
+    A GPU's times are the shortest of its runs, and files of one host and UUID are of one GPU. A
+    file that cannot be read costs its GPU only: it becomes absent, as does a GPU of which there is
+    only a log (NODE-gpuN.log). Raises ReportError where there is no result at all, or modelled and
+    measured ones are mixed.
     """
     require_folder(folder, "result files, one per GPU")
     paths = sorted(folder.rglob("*.json"))
@@ -81,11 +81,13 @@ def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]
         if not any(_is_copy(process, other) for _, other in others):
             others.append((machine, process))
     found: dict[str, list[ProcessFile]] = {}
-    for own in of_gpu.values():
-        machine, latest = max(own, key=lambda run: run[1].context.date)
-        if machine in found:  # another GPU, which has taken its place there
-            machine = f"{machine} ({_uuid(latest)})"
-        found[machine] = [process for _, process in own]
+    latest = {key: max(own, key=lambda run: run[1].context.date) for key, own in of_gpu.items()}
+    for key in sorted(of_gpu, key=lambda key: latest[key][1].context.date, reverse=True):
+        machine, process = latest[key]
+        uuid = _uuid(process)
+        if uuid and machine in found:  # it was there before another GPU took its place
+            machine = f"{machine} ({uuid})"
+        found.setdefault(machine, []).extend(process for _, process in of_gpu[key])
     return found
 
 
@@ -193,7 +195,7 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
         "driver": latest.environment.driver,
         "cuda": latest.environment.cuda,
         "vbios": str(state.get("vbios", "")),
-        "uuid": _uuid(latest),
+        "uuid": str(state.get("uuid", "")),
     }
     date = latest.context.date[:10]
     place = {"date": date, "machine": machine, "node": node, "gpu": gpu, "rack": "", "slot": ""}
