@@ -279,6 +279,8 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
     put("hot.json", 6.0e12, mode="hot")
     put("model.json", 7.0e12, device_kind="model")
     put("local/mine.json", 8.0e12)
+    for beside in ("same.trace", "same.explain", "same.csv-explain"):
+        put(f"{beside}.json", 8.0e12)
     (places / "points.json").write_text(
         json.dumps(
             {

@@ -84,7 +84,9 @@ def _files(places: Iterable[Path]) -> list[tuple[Path, bool]]:
 
 def _is_kept(path: Path) -> bool:
     """Not one's own runs under local/, and not what lies beside a result file."""
-    return path.parts[0] != "local" and not path.name.endswith((".trace.json", ".explain.json"))
+    return path.parts[0] != "local" and not path.name.endswith(
+        (".trace.json", ".explain.json", "-explain.json")
+    )
 
 
 def _is_points(path: Path) -> bool:
