@@ -349,7 +349,7 @@ class Rewriter:
             self._fault(f"reads {at.symbol}, which this lab does not have")
         elif at.relocation:
             # The linker's table holds the addresses of others beside it.
-            if at.displacement != f"{at.symbol}@{at.relocation}":
+            if at.displacement != f"{at.symbol}@{at.relocation}" or size > 8:
                 self._fault(f"an address that no kernel needs: {at.text}")
         else:
             distance = at.distance

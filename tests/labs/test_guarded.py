@@ -41,6 +41,7 @@ def guards_in(text: str) -> int:
         "movq\t%rax, f(%rip)",
         "movq\tf(%rip), %rax",
         "movq\tthreadIdx@gottpoff+8(%rip), %rbx",
+        "movdqu\tthreadIdx@gottpoff(%rip), %xmm0",
         "btsq\t%rax, (%rbx)",
         "lock addl\t$1, (%rax)",
         "movntps\t%xmm0, (%rax)",
