@@ -111,7 +111,7 @@ def export_autograder(root: Path, lab: Lab, to: Path) -> int:
     with tree_at_head(root) as head:
         if not (head / lab.reference.relative_to(root)).exists():
             raise LabError(
-                f"{lab.reference}: is not at HEAD, which the bundle is made of: commit it"
+                f"{lab.reference}: is not at HEAD, from which the bundle is made; commit it first"
             )
         others = {other.folder.name for other in all_labs(head)} - {lab.folder.name}
         files = [

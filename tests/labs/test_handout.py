@@ -107,6 +107,8 @@ def test_the_handout_is_what_git_has(tmp_path: Path) -> None:
         assert files.read(name).decode() == asked
         assert not [n for n in files.namelist() if "reference.bak" in n or "anna" in n]
         assert files.getinfo("scripts/lab").external_attr >> 16 & 0o111
+    with pytest.raises(course.LabError, match="not at HEAD"):
+        handout.export_autograder(root, course.find(root, "02-bank-conflicts-anna"), bundle)
     others = handout.left_out(root)
     assert "labs/02-bank-conflicts/solution.cuh" in others
     assert "labs/02-bank-conflicts/reference.bak/solution.cuh" in others
