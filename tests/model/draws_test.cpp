@@ -55,7 +55,7 @@ struct Met {
   double of_blocks = 0;                    // sectors of each block, summed
 
   template <class Rank>
-  void draw_block(Rank rank, std::size_t draws) {
+  void draw_block(Rank&& rank, std::size_t draws) {
     std::set<std::uint64_t> mine;
     for (std::size_t i = 0; i < draws; ++i) mine.insert(rank());
     of_blocks += static_cast<double>(mine.size());
@@ -68,10 +68,24 @@ struct Met {
   }
 };
 
+// Ranks that are asked for as Zipf's law has it.
+class ByZipf {
+ public:
+  ByZipf(double population, unsigned seed) : population_(population), random_(seed) {}
+  std::uint64_t operator()() {
+    return static_cast<std::uint64_t>(std::exp(uniform_(random_) * std::log(population_ + 1)) - 1);
+  }
+
+ private:
+  double population_;
+  std::mt19937_64 random_;
+  std::uniform_real_distribution<double> uniform_;
+};
+
 constexpr std::size_t of_block = 256, traced = 128, all_blocks = 4096;
 
 template <class Rank>
-std::optional<ZipfDraws> drawn(Rank rank, Met& met, std::size_t blocks = traced) {
+std::optional<ZipfDraws> drawn(Rank&& rank, Met& met, std::size_t blocks = traced) {
   for (std::size_t i = 0; i < blocks; ++i) met.draw_block(rank, of_block);
   const auto count = static_cast<double>(blocks);
   return ZipfDraws::of(count, met.of_blocks / count, met.distinct(), met.single());
@@ -80,11 +94,7 @@ std::optional<ZipfDraws> drawn(Rank rank, Met& met, std::size_t blocks = traced)
 // A thirty-second of the blocks tells what all of them meet.
 TEST(Draws, ByZipfsLawAreExtrapolatedToTheGrid) {
   for (const double population : {3e4, 1e8}) {
-    std::mt19937_64 random(7);
-    std::uniform_real_distribution<double> uniform;
-    const auto rank = [&] {
-      return static_cast<std::uint64_t>(std::exp(uniform(random) * std::log(population + 1)) - 1);
-    };
+    ByZipf rank(population, 7);
     Met met;
     const auto zipf = drawn(rank, met);
     ASSERT_TRUE(zipf) << population;
@@ -105,11 +115,7 @@ TEST(Draws, OfAFewBlocksTellTheLaw) {
     double ratios = 0;
     constexpr int trials = 12;
     for (int trial = 0; trial < trials; ++trial) {
-      std::mt19937_64 random(static_cast<unsigned>(trial));
-      std::uniform_real_distribution<double> uniform;
-      const auto rank = [&] {
-        return static_cast<std::uint64_t>(std::exp(uniform(random) * std::log(population + 1)) - 1);
-      };
+      ByZipf rank(population, static_cast<unsigned>(trial));
       Met met;
       const auto zipf = drawn(rank, met, blocks);
       ASSERT_TRUE(zipf) << blocks;
@@ -160,11 +166,7 @@ class OldestOut {
 // Just full, and long full: at first everything misses once.
 TEST(Draws, PopularSectorsStayInACache) {
   constexpr double population = 1e6, capacity = 20'000;
-  std::mt19937_64 random(3);
-  std::uniform_real_distribution<double> uniform;
-  const auto rank = [&] {
-    return static_cast<std::uint64_t>(std::exp(uniform(random) * std::log(population + 1)) - 1);
-  };
+  ByZipf rank(population, 3);
   Met met;
   Population p;
   p.zipf = drawn(rank, met);
