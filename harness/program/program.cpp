@@ -166,10 +166,10 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
   return SuiteRun(options, *platform, rows, executable, journal, turn).run();
 }
 
-// Too little stack would end the run by a signal, in whatever row needs the most.
+// Too little stack would end the run by a signal, in whatever row needs the most. (The default
+// suite runs with as much as is asked for here.)
 void check_stack() {
-  constexpr rlim_t kibibyte = 1024,
-                   needed = 256 * kibibyte;  // half of it has sufficed for all rows
+  constexpr rlim_t kibibyte = 1024, needed = 256 * kibibyte;
   struct rlimit limit {};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) return;
   const char* const mend = limit.rlim_max < needed ? "start it where the hard limit is higher"

@@ -104,7 +104,7 @@ void end_what_is_left() {
     for (const pid_t process : children()) kill(process, SIGKILL);
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    if (has_children()) usleep(between_looks);
+    usleep(between_looks);
   }
 }
 
@@ -129,8 +129,8 @@ ChildProcesses::ChildProcesses() {
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) throw UsageError("cannot share memory: " + system_reason());
   shared_ = new (page) Shared;
-  // Of the first process of a container, orphans are anybody's; and a shell may have started others
-  // before it became this program.
+  // A container's first process has everybody's orphans for children; and a shell may have started
+  // others before it became this program.
   adopts_ = getpid() != 1 && !has_children() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 

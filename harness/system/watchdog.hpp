@@ -25,7 +25,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Of the work that is done while it lives, also where that throws. Its end never returns once
+  // The work lasts as long as this lives, also where it throws. The destructor never returns once
   // `overdue` is called.
   class Guard {
    public:

@@ -73,7 +73,7 @@ struct Caches {
   double partitions = 1;
   double fetch_bytes = 0;
   double of_block = 0, of_wave = 0;  // what a block reads, and a wave of them
-  double at_once = 0;                // what all blocks of an SM read
+  double at_once = 0;                // what the blocks of an SM read
   double stretch = 1;     // reads of all blocks of an SM for each of one block that are new to it
   double l1_misses = 0;   // a rate, of what blocks read again themselves
   bool in_order = false;  // one warp alone reads on each SM
