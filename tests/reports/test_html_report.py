@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.html.build import build as build_page
@@ -253,6 +254,17 @@ def test_html_goes_beside_the_file_and_is_named(write, capsys):
     assert main(["html", str(path)]) == 0
     assert capsys.readouterr().out == f"{path.with_suffix('.html')}\n"
     assert path.with_suffix(".html").read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_results_that_differ_in_the_suffix_alone_have_pages_of_their_own(write, capsys):
+    path = write(make_document(few_rows()[:1]))
+    other = path.with_suffix("")
+    other.write_bytes(path.read_bytes())
+    pages = []
+    for one in (path, other):
+        assert main(["html", str(one)]) == 0
+        pages.append(Path(capsys.readouterr().out.strip()))
+    assert pages == [path.with_suffix(".html"), path.with_name(f"{path.stem}-report.html")]
 
 
 def test_what_others_recorded_decides_the_grade(write, capsys, tmp_path):
