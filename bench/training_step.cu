@@ -4,10 +4,12 @@
 //           kernels that move bytes: fusing them, AdamW above all, moves fewer. A small step waits
 //           for launches and for the host: a CUDA graph helps, and reading the loss after each step
 //           hurts. A slow data loader, or an all-reduce after the backward pass, adds time in which
-//           nothing computes; in buckets, the all-reduce hides behind the backward pass. An odd
-//           vocabulary makes the largest products slow. Checkpointing saves activations and
-//           computes a third of the products again. Tiled attention saves memory, but no time here:
-//           its backward pass computes the scores again. Each switch moves its own wall.
+//           nothing computes; in buckets, the all-reduce hides behind the backward pass. Sharded
+//           states send about as many bytes, but each GPU steps only its share of the weights. An
+//           odd vocabulary makes the largest products slow. Checkpointing saves activations and
+//           computes a third of the products again. Clipping reads all gradients once more, and
+//           writes them. Tiled attention saves memory, but no time here: its backward pass computes
+//           the scores again. Each switch moves its own wall.
 // Units     with [what differs from the baseline: bf16, separate kernels, standard attention,
 //           launches in a stream], hidden [width of the model]. FLOPs are those of the model, so
 //           that mfu is FLOP/s over the data sheet's peak; hfu counts what is computed again too.
@@ -28,12 +30,13 @@ namespace {
 using namespace training_step;
 
 template <class T>
-void run_row(Bench& bench, const Setting& setting) {
+void run_row(Bench& bench, Setting setting) {
   constexpr unsigned steps = Loop<T>::steps;
   const Shape whole = shape_of(bench.arg<unsigned>("hidden"), setting.odd_vocabulary);
   Shape shape = whole;
   shape.batch = std::max(1u, whole.batch / setting.switches.parts);
-  const gpubench::GpuRanks* const ranks = setting.all_reduce ? &bench.ranks(8, 1e-3) : nullptr;
+  const gpubench::GpuRanks* const ranks = setting.exchanges ? &bench.ranks(gpus, 1e-3) : nullptr;
+  if (setting.switches.shards > 1) setting.switches.shard = unsigned(ranks->rank(0));
   Loop<T> loop(shape, setting, ranks);
   const double flops = shape.flops() * setting.switches.parts;
   if (setting.starved) loop.set_loading_seconds(loading_seconds(bench, setting, flops));
@@ -69,14 +72,18 @@ void step(Bench& bench) {
   }
 }
 GPU_BENCHMARK(training_step, step)
-    ->In(Suite::full)
-    ->Axis("with", {"nothing", "tiled", "fused_adamw", "checkpointing", "starved", "odd_vocabulary",
-                    "all_reduce", "buckets"})
+    ->Axis("with", {"nothing", "fused", "graph", "item"})
     ->ArgName("hidden [elements]")
+    ->Arg(256)
+    ->Rest(Suite::standard)
+    ->Axis("with", {"nothing", "fused_adamw", "starved", "odd_vocabulary", "all_reduce", "buckets"})
     ->Arg(2048)
     ->Rest(Suite::full)
-    ->Axis("with", {"nothing", "fused", "graph", "item", "item_every_4", "item_late", "fast_graph",
-                    "fast_item", "fast_starved", "accumulation", "fp32", "tf32"})
+    ->Axis("with", {"tiled", "checkpointing", "clipping", "sharded"})
+    ->Arg(2048)
+    ->Rest(Suite::full)
+    ->Axis("with", {"item_every_4", "item_late", "fast_graph", "fast_item", "fast_starved",
+                    "accumulation", "fp32", "tf32"})
     ->Arg(256)
     ->Rest(Suite::full)
     ->Axis("with", {"nothing", "fast"})

@@ -40,6 +40,9 @@ struct Switches {
   bool fused_adamw = false;
   bool checkpointing = false;  // a layer's activations are computed again for its backward pass
   unsigned parts = 1;          // of the batch, whose gradients are added up
+  double clip_at = 0;          // the norm that gradients are clipped to; 0: they are not
+  // A GPU has shard `shard` of AdamW's states, and steps its weights.
+  unsigned shards = 1, shard = 0;
 };
 
 // D = A B, of `count` matrices that follow each other.

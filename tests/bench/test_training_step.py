@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import RowsOfConcept
+from .conftest import rows_of
 
 WALLS = ("compute", "bandwidth", "overhead", "communication", "starved")
 LARGE, SMALL = 2048, 256
@@ -15,6 +15,9 @@ MOVES: dict[tuple[int, str], dict[str, int]] = {
     (LARGE, "tiled"): {},
     (LARGE, "fused_adamw"): {"bandwidth": DOWN},
     (LARGE, "checkpointing"): {"compute": UP, "bandwidth": UP},
+    (LARGE, "clipping"): {"bandwidth": UP},
+    # Each GPU steps an eighth of the weights, by fewer launches.
+    (LARGE, "sharded"): {"communication": UP, "bandwidth": DOWN},
     (LARGE, "starved"): {"starved": UP},
     (LARGE, "odd_vocabulary"): {"compute": UP},
     (LARGE, "all_reduce"): {"communication": UP},
@@ -28,8 +31,9 @@ MOVES: dict[tuple[int, str], dict[str, int]] = {
 
 
 @pytest.fixture(scope="module")
-def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
-    return rows_of_concept("training_step")
+def rows() -> dict[str, dict]:
+    """With those of the full suite."""
+    return rows_of("--suite=full", "--device=model:h200-sxm", "--benchmark_filter=^training_step/")
 
 
 def step(rows: dict[str, dict], hidden: int, switch: str = "nothing") -> dict:
@@ -96,6 +100,22 @@ def test_buckets_hide_most_of_what_comes_before_the_last(rows: dict[str, dict]) 
     )
     table = 4 * 50304 * LARGE / step(rows, LARGE)["gradient_bytes"]
     assert table * end * 0.9 < buckets < 0.8 * end
+
+
+def test_sharded_states_take_an_eighth_and_cost_the_all_reduce_again(
+    rows: dict[str, dict],
+) -> None:
+    base, reduced, sharded = (
+        step(rows, LARGE, switch) for switch in ("nothing", "all_reduce", "sharded")
+    )
+    assert sharded["state_bytes"] == base["state_bytes"] / 8
+    assert sharded["weight_bytes"] == pytest.approx(base["weight_bytes"] * (4 / 8 + 2) / 6)
+    # Gradients are scattered, and the weights in bf16 gathered: the table's gradient is in fp32.
+    weights = 2 * 50304 * LARGE + 2 * 12 * LARGE**2
+    share = (base["gradient_bytes"] + 2 * weights) / 2 / base["gradient_bytes"]
+    assert sharded["communication_seconds"] == pytest.approx(
+        share * reduced["communication_seconds"], rel=0.25
+    )
 
 
 def test_a_read_that_is_late_costs_less_than_one_that_is_waited_for(rows: dict[str, dict]) -> None:

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "harness/bench/training/host_products.hpp"
-#include "harness/bench/training/step.hpp"
+#include "harness/bench/training/row.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {

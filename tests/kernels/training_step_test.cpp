@@ -73,6 +73,59 @@ TEST_F(TrainingStepKernels, PartsOfABatchAddUpToTheWhole) {
   }
 }
 
+TEST_F(TrainingStepKernels, ClippedGradientsAreAsLongAsTheLimitAndShorterOnesStay) {
+  for (const bool parts : {false, true}) {
+    for (const double limit : {0.25, 1e3}) {
+      Exact step(shape, {.parts = parts ? 2u : 1u, .clip_at = limit}, {});
+      const auto all = [&] {
+        const auto& weights = step.weights();
+        std::vector<double> found = (parts ? weights.sum : weights.gradient).download();
+        for (const double one : weights.table_gradient.download()) found.push_back(one);
+        return found;
+      };
+      loss_of(step);
+      const std::vector<double> before = all();
+      step.clip_gradients();
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+      const std::vector<double> after = all();
+      const double share = parts ? 0.5 : 1, length = share * length_of(before);
+      EXPECT_GT(length, 0.5);
+      for (std::size_t i = 0; i < before.size(); ++i) {
+        ASSERT_NEAR(after[i], before[i] * std::min(1.0, limit / length), 1e-15) << i;
+      }
+    }
+  }
+}
+
+// GPUs with a shard of the states each step the weights as one with all of them does.
+TEST_F(TrainingStepKernels, ShardsStepTheWeightsThatAreTheirs) {
+  constexpr unsigned shards = 4;
+  Exact whole(shape, {}, {});
+  loss_of(whole);
+  whole.update();
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  const std::vector<double> before = Exact(shape, {}, {}).weights().master.download(),
+                            want = whole.weights().master.download();
+  std::vector<double> got = before;
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    Exact step(shape, {.shards = shards, .shard = shard}, {});
+    EXPECT_EQ(step.weights().state_bytes() * shards, whole.weights().state_bytes());
+    loss_of(step);
+    step.update();
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    const std::vector<double> mine = step.weights().master.download();
+    std::size_t stepped = 0;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      if (mine[i] == before[i]) continue;
+      EXPECT_EQ(got[i], before[i]) << "two shards have " << i;
+      got[i] = mine[i];
+      ++stepped;
+    }
+    EXPECT_EQ(stepped, mine.size() / shards);
+  }
+  EXPECT_EQ(got, want);
+}
+
 TEST_F(TrainingStepKernels, TenStepsHaveNumpysLosses) {
   namespace numpy = training_step_losses;
   ASSERT_EQ(shape.seq * shape.batch, numpy::seq);

@@ -12,16 +12,21 @@
 #include "harness/cuda/buffer.hpp"
 #include "kernels/training_step.cuh"
 #include "kernels/training_step/adamw.cuh"
+#include "kernels/training_step/clipping.cuh"
 
 namespace training_step {
 
 using gpubench::DeviceBuffer;
 
-// What weights begin with: uniform, with the standard deviation of GPT-2's, 0.02.
+// What weights begin with: uniform, with the standard deviation of GPT-2's, 0.02. A shard's are
+// those of all weights from `products` on, and, from its own weight `split` on, those from `table`
+// on.
 template <class T>
 struct InitialWeight {
+  std::size_t split = 0, products = 0, table = 0;
   __host__ __device__ T operator()(std::size_t i) const {
-    const auto bits = static_cast<double>(gpubench::random_bits(1, i) >> 40);
+    const std::size_t at = i < split ? products + i : table + (i - split);
+    const auto bits = static_cast<double>(gpubench::random_bits(1, at) >> 40);
     return static_cast<T>((bits / 0x1p23 - 1) * 0.034641016151377546);
   }
 };
@@ -55,23 +60,33 @@ struct Places {
   std::size_t square(std::size_t n) const { return n * s.hidden * s.hidden; }
 };
 
-// Weights with their gradients and the optimizer's states. The embedding's gradient is a sum of
-// atomic additions, and so in full precision.
+// Weights with their gradients and the optimizer's states: of sharded ones this GPU's shard, in
+// which the weights of products come before those of the table. (Weights in full precision are
+// among the states if products multiply a copy.) The embedding's gradient is a sum of atomic
+// additions, and so in full precision.
 template <class T>
 struct Weights {
   using Number = Wide<T>;
   static constexpr bool has_copy = !std::is_same_v<T, Number>;
 
-  Weights(const Shape& s, bool accumulates)
-      : master(s.weights()),
-        m(s.weights()),
-        v(s.weights()),
+  Weights(const Shape& s, const Switches& switches)
+      : master(s.weights() / (has_copy ? switches.shards : 1)),
+        m(s.weights() / switches.shards),
+        v(m.size()),
         copy(has_copy ? s.weights() : 0),
         gradient(s.product_weights()),
         table_gradient(s.table()),
-        sum(accumulates ? s.product_weights() : 0),
-        powers(1) {
-    gpubench::fill_random(master.data(), master.size(), InitialWeight<Number>{});
+        sum(switches.parts > 1 ? s.product_weights() : 0),
+        powers(1),
+        square_sums(switches.clip_at > 0 ? 2 * most_square_sums : 0),
+        clip(switches.clip_at > 0 ? 1 : 0) {
+    const unsigned shards = static_cast<unsigned>(s.weights() / master.size());
+    const std::size_t of_table = s.table() / shards, of_products = master.size() - of_table,
+                      shard = shards > 1 ? switches.shard : 0;
+    gpubench::fill_random(master.data(), master.size(),
+                          InitialWeight<Number>{.split = of_products,
+                                                .products = shard * of_products,
+                                                .table = s.product_weights() + shard * of_table});
     if (has_copy) gpubench::fill_random(copy.data(), copy.size(), InitialWeight<T>{});
     gpubench::fill_random(m.data(), m.size(), Zero<Number>{});
     gpubench::fill_random(v.data(), v.size(), Zero<Number>{});
@@ -95,6 +110,7 @@ struct Weights {
   DeviceBuffer<T> copy, gradient;
   DeviceBuffer<Number> table_gradient, sum;
   DeviceBuffer<Powers<Number>> powers;
+  DeviceBuffer<Number> square_sums, clip;  // of all gradients, and what they are multiplied by
 };
 
 // What a layer's forward pass leaves for its backward pass.

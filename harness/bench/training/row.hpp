@@ -58,7 +58,7 @@ class Loop {
       on_host_[batch_ + i] = targets(i);
     }
     if (setting.starved) loader_.emplace(1);
-    if (setting.all_reduce) exchange_.emplace(*ranks, step_.weights(), setting.in_buckets);
+    if (setting.exchanges) exchange_.emplace(*ranks, step_.weights(), setting.way);
   }
 
   // How long the loader takes for the tokens of a step.
@@ -101,6 +101,7 @@ class Loop {
                     });
     if (sends) exchange_->finish(s);
     step_.update();
+    if (sends) exchange_->gather(s);
   }
   const gpubench::ExecutableGraph& graph(What what) {
     auto& made = graphs_[what];
@@ -154,19 +155,27 @@ inline Shape small_shape(const Setting& setting, unsigned batch, unsigned parts)
   return {batch, small_tokens / (batch * parts), 64, 1, 2, setting.odd_vocabulary ? 73u : 72u};
 }
 
-// The gradients of products' weights, of which `share` is the mean's.
+// The gradients of all weights, of which `share` is the mean's; clipped if `clips`.
 template <class T, class Products>
 std::vector<double> gradients_of(Step<T, Products>& step, const unsigned* tokens,
-                                 const unsigned* targets, double share) {
+                                 const unsigned* targets, double share, bool clips) {
   step.costs();
   step.gradients(nullptr, tokens, targets, What::all);
+  if (clips) step.clip_gradients();
   CUDA_CHECK(cudaDeviceSynchronize());
   std::vector<double> found;
   const auto append = [&](const auto& all) {
     for (const auto& one : all) found.push_back(share * static_cast<double>(one));
   };
   share < 1 ? append(step.weights().sum.download()) : append(step.weights().gradient.download());
+  append(step.weights().table_gradient.download());
   return found;
+}
+
+inline double length_of(const std::vector<double>& numbers) {
+  double squares = 0;
+  for (const double number : numbers) squares += number * number;
+  return std::sqrt(squares);
 }
 
 // "" or what is wrong. Gradients are judged as a whole: single ones may cancel out to nearly
@@ -174,12 +183,18 @@ std::vector<double> gradients_of(Step<T, Products>& step, const unsigned* tokens
 template <class T>
 std::string check_in_small(const Setting& setting) {
   Setting plain = setting;
-  plain.all_reduce = plain.starved = false;
+  plain.exchanges = plain.starved = false;
+  plain.switches.shards = 1;
   const unsigned parts = plain.switches.parts;
   Loop<T> loop(small_shape(setting, 1, parts), plain, nullptr);
-  const auto got = gradients_of(loop.step(), loop.tokens(), loop.targets(), 1.0 / parts);
+  const double limit = plain.switches.clip_at;
+  auto got = gradients_of(loop.step(), loop.tokens(), loop.targets(), 1.0 / parts, limit > 0);
   Step<double, HostProducts<double>> exact(small_shape(setting, parts, 1), {}, {});
-  const auto want = gradients_of(exact, loop.tokens(), loop.targets(), 1);
+  auto want = gradients_of(exact, loop.tokens(), loop.targets(), 1, false);
+  const double length = length_of(want);
+  if (limit > 0) {
+    for (double& one : want) one *= std::min(1.0, limit / length);
+  }
   const double tolerance = setting.type == GemmType::bf16   ? 0.03
                            : setting.type == GemmType::tf32 ? 3e-3
                                                             : 1e-4;
@@ -188,14 +203,10 @@ std::string check_in_small(const Setting& setting) {
       parts == 1 && !(std::abs(loss - exact_loss) <= tolerance * exact_loss)) {
     return "the loss is " + std::to_string(loss) + " instead of " + std::to_string(exact_loss);
   }
-  double apart = 0, all = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    apart += (got[i] - want[i]) * (got[i] - want[i]);
-    all += want[i] * want[i];
-  }
-  if (!(apart <= tolerance * tolerance * all)) {
-    return "the gradients are off by " + std::to_string(std::sqrt(apart / all)) +
-           " of their length";
+  const double all = length_of(want);
+  for (std::size_t i = 0; i < want.size(); ++i) got[i] -= want[i];
+  if (const double off = length_of(got) / all; !(off <= tolerance)) {
+    return "the gradients are off by " + std::to_string(off) + " of their length";
   }
   return "";
 }
@@ -209,11 +220,20 @@ inline double loading_seconds(const Bench& bench, const Setting& setting, double
   return 2 * flops / *peak;
 }
 
-// What the all-reduce adds to a step that sends `last` bytes when the backward pass has ended, on
-// eight GPUs.
-inline double exchange_seconds(const gpubench::DeviceSpec& device, double last) {
+// What the exchange adds to a step: the time of what is sent once the backward pass has ended. A
+// reduce-scatter or an all-gather sends half as much as an all-reduce of the same bytes.
+template <class T>
+double exchange_seconds(const gpubench::DeviceSpec& device, const Setting& setting,
+                        const Weights<T>& weights) {
   const auto link = device.find("nvlink_bytes_per_second");
-  return link ? last * all_reduce::all_reduce_factor(8) / *link : 0;
+  if (!setting.exchanges || !link) return 0;
+  const auto table = static_cast<double>(weights.table_gradient.bytes()),
+             all = table + static_cast<double>(weights.gradient.bytes()),
+             copies = static_cast<double>(weights.copy.bytes());
+  const double bytes = setting.way == Way::in_buckets ? table
+                       : setting.way == Way::sharded  ? (all + copies) / 2
+                                                      : all;
+  return bytes * all_reduce::all_reduce_factor(gpus) / *link;
 }
 
 template <class T>
@@ -231,10 +251,7 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
   const double idle = reads * (device["pcie_latency_seconds"] + device["sync_host_seconds"] +
                                device["launch_latency_seconds"]);
   const double loading = setting.starved ? loading_seconds(bench, setting, flops) : 0;
-  const auto& weights = loop.step().weights();
-  const double last = static_cast<double>(weights.table_gradient.bytes() +
-                                          (setting.in_buckets ? 0 : weights.gradient.bytes()));
-  const double sending = setting.all_reduce ? exchange_seconds(device, last) : 0;
+  const double sending = exchange_seconds(device, setting, loop.step().weights());
   return [=, costs = loop.costs(), roof = gemm_roof(setting.type), best = *best, narrow = *narrow,
           launch = *launch, floor = *floor](const Roofs& roofs) {
     const auto rate = [&](const Cost& cost) {
@@ -267,7 +284,7 @@ void say_walls(Bench& bench, Loop<T>& loop, const Setting& setting) {
   };
   const double whole = bench.seconds() / n;
   const double unstarved = setting.starved ? timed({.loader = true}) : whole;
-  const double silent = setting.all_reduce ? timed({.exchange = true}) : unstarved;
+  const double silent = setting.exchanges ? timed({.exchange = true}) : unstarved;
   const double products = alone(What::products), kernels = alone(What::all);
   bench.counter("step_seconds", whole);
   bench.counter("compute_seconds", products);

@@ -4,12 +4,15 @@
 #include <map>
 #include <string>
 
+#include "harness/bench/training/exchange.hpp"
 #include "harness/platform/gemm.hpp"
 #include "kernels/training_step.cuh"
 
 namespace training_step {
 
 enum class Read { never, each_step, each_fourth_step, one_step_late };
+
+inline constexpr unsigned gpus = 8;  // that exchange gradients
 
 struct Setting {
   gpubench::GemmType type = gpubench::GemmType::bf16;
@@ -18,7 +21,8 @@ struct Setting {
   Read read = Read::never;
   bool starved = false;
   bool odd_vocabulary = false;
-  bool all_reduce = false, in_buckets = false;
+  bool exchanges = false;
+  Way way = Way::at_end;
 };
 
 inline Setting setting_of(const std::string& with) {
@@ -32,14 +36,16 @@ inline Setting setting_of(const std::string& with) {
       {"fused_adamw", {.switches = {.fused_adamw = true}}},
       {"checkpointing", {.switches = {.checkpointing = true}}},
       {"accumulation", {.switches = {.parts = 2}}},
+      {"clipping", {.switches = {.clip_at = 1}}},
       {"graph", {.graph = true}},
       {"item", {.read = Read::each_step}},
       {"item_every_4", {.read = Read::each_fourth_step}},
       {"item_late", {.read = Read::one_step_late}},
       {"starved", {.starved = true}},
       {"odd_vocabulary", {.odd_vocabulary = true}},
-      {"all_reduce", {.all_reduce = true}},
-      {"buckets", {.all_reduce = true, .in_buckets = true}},
+      {"all_reduce", {.exchanges = true}},
+      {"buckets", {.exchanges = true, .way = Way::in_buckets}},
+      {"sharded", {.switches = {.shards = gpus}, .exchanges = true, .way = Way::sharded}},
       {"fast", {.switches = fast}},
       {"fast_graph", {.switches = fast, .graph = true}},
       {"fast_item", {.switches = fast, .read = Read::each_step}},

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/bench/training/memory.hpp"
+#include "harness/bench/training/optimizer.hpp"
 #include "harness/bench/training/queue.hpp"
 #include "kernels/attention.cuh"
 #include "kernels/training_step/pointwise.cuh"
@@ -31,9 +32,13 @@ class Step {
       : s_(s),
         places_{s},
         switches_(switches),
-        weights_(s, switches.parts > 1),
+        weights_(s, switches),
         activations_(s, switches),
-        queue_(std::move(products)) {}
+        queue_(std::move(products)),
+        optimizer_(s, switches, weights_, queue_) {}
+
+  Step(const Step&) = delete;  // its optimizer knows where it is
+  Step& operator=(const Step&) = delete;
 
   // Called when the gradients [begin, end) of all weights are complete, in this order.
   using OnReady = std::function<void(cudaStream_t s, std::size_t begin, std::size_t end)>;
@@ -51,22 +56,9 @@ class Step {
       backward(tokens + first);
     }
   }
-  // Then: the weights' step, in the same stream.
-  void update() {
-    queue_.kernel(0, adamw_begin<Number>, 1, 1, weights_.powers.data());
-    if (switches_.fused_adamw) {
-      step_weights(0, s_.product_weights());
-    } else {  // tensor by tensor, as a loop over them does
-      step_weights(places_.output(), s_.table());
-      for (unsigned l = s_.layers; l-- > 0;) {
-        step_weights(places_.mlp_out(l), places_.square(4));
-        step_weights(places_.mlp_in(l), places_.square(4));
-        step_weights(places_.projection(l), places_.square(1));
-        step_weights(places_.qkv(l), places_.square(3));
-      }
-    }
-    step_by(weights_.table_gradient.data(), places_.embedding(), s_.table());
-  }
+  // Then, in the same stream: what AdamW makes of the gradients, and of a part of it.
+  void update() { optimizer_.update(); }
+  void clip_gradients() { optimizer_.clip_gradients(); }
   // The operations of one step and what they cost. To be called first: it prepares the products.
   std::vector<Cost> costs() {
     gradients(nullptr, nullptr, nullptr, What::costs);
@@ -327,51 +319,13 @@ class Step {
     backward_norm(a.between[l]);
   }
 
-  // --- AdamW ---
-
-  void step_weights(std::size_t begin, std::size_t n) {
-    if (switches_.parts > 1) {
-      step_by(weights_.sum.data() + begin, begin, n);
-    } else {
-      step_by(static_cast<const T*>(gradient(begin)), begin, n);
-    }
-  }
-  template <class Gradient>
-  void step_by(const Gradient* gradients, std::size_t begin, std::size_t n) {
-    auto& w = weights_;
-    const Update<Number, std::remove_const_t<Gradient>> update{
-        gradients,
-        w.master.data() + begin,
-        w.m.data() + begin,
-        w.v.data() + begin,
-        w.powers.data(),
-        static_cast<Number>(1.0 / switches_.parts),
-        n};
-    using Of = std::remove_const_t<Gradient>;
-    T* const copy = w.has_copy ? w.data() + begin : nullptr;
-    const auto blocks = static_cast<unsigned>((n + threads - 1) / threads);
-    const double of_gradient = sizeof(Of), wide = sizeof(Number),
-                 of_copy = w.has_copy ? sizeof(T) : 0, count = static_cast<double>(n);
-    if (switches_.fused_adamw) {
-      queue_.kernel(count * (of_gradient + 6 * wide + of_copy), adamw<T, Number, Of>, blocks,
-                    threads, update, copy);
-      return;
-    }
-    queue_.kernel(count * 2 * wide, adamw_decay<Number, Of>, blocks, threads, update);
-    queue_.kernel(count * (of_gradient + 2 * wide), adamw_moment<Number, Of>, blocks, threads,
-                  update);
-    queue_.kernel(count * (of_gradient + 2 * wide), adamw_square<Number, Of>, blocks, threads,
-                  update);
-    queue_.kernel(count * (4 * wide + of_copy), adamw_step<T, Number, Of>, blocks, threads, update,
-                  copy);
-  }
-
   Shape s_;
   Places places_;
   Switches switches_;
   Weights<T> weights_;
   Activations<T> activations_;
   Queue<T, Products> queue_;
+  Optimizer<T, Products> optimizer_;
   OnReady on_ready_;
 };
 

@@ -13,8 +13,8 @@ busy time spent in products, and are products near their roof? Names the wall, t
 switch to try, and what it should gain. Then prints a table "what if": how many times as fast a step
 is with each switch, on the device of RESULT and on those of the other files.
 
-RESULT must have rows of the concept training_step: gpubench --suite=full
---benchmark_filter=^training_step/
+RESULT must have rows of the concept training_step. The default suite has some of them, and
+--suite=full all.
 """
 
 

@@ -18,7 +18,7 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     found = diagnose_steps(result)
     if not found:
         console.print(
-            "no training steps in it: run gpubench --suite=full with training_step's rows"
+            "no training steps in it: run gpubench with training_step's rows"
         )
         return
     for diagnosis in found:
