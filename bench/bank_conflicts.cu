@@ -49,7 +49,7 @@ void strided(Bench& bench) {
 }
 GPU_BENCHMARK(bank_conflicts, strided)
     ->ArgNames({"bytes [per lane]", "stride [elements]"})
-    ->ArgsProduct({{4}, {1, 0, 2, 4, 16, 33, 32}})
+    ->ArgsProduct({{4}, {1, 2, 4, 16, 33, 32}})
     ->Rest(Suite::standard)
     ->ArgsProduct({{8, 16}, {1, 2, 4}})
     ->Rest(Suite::full)

@@ -14,7 +14,11 @@ STEPS, LAYERS = 8, 3
 
 @pytest.fixture(scope="module")
 def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
-    return rows_of_concept("host_sync")
+    return rows_of_concept("host_sync") | rows_of(
+        "--suite=full",
+        f"--device=model:{DEVICE}",
+        "--benchmark_filter=^host_sync/read_every/by:(memcpy|mapped|event)/us:20/every:8$",
+    )
 
 
 @pytest.fixture(scope="module")

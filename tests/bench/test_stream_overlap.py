@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import RowsOfConcept
+from .conftest import RowsOfConcept, rows_of
 
-CHUNKS = (1, 4, 8, 16, 32)
+CHUNKS = (1, 8, 16, 32)
 FEW_CHUNKS = (1, 8, 32)
 
 
 @pytest.fixture(scope="module")
 def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
-    return rows_of_concept("stream_overlap")
+    return rows_of_concept("stream_overlap") | rows_of(
+        "--suite=full",
+        "--device=model:h200-sxm",
+        "--benchmark_filter=^stream_overlap/(pipeline|both_directions)/memory:pageable/"
+        "(chunks:8/streams:8|direction:)",
+    )
 
 
 def seconds(rows: dict[str, dict], rest: str) -> float:

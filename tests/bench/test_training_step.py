@@ -113,9 +113,9 @@ def test_sharded_states_take_an_eighth_and_cost_the_all_reduce_again(
     # Gradients are scattered, and the weights in bf16 gathered: the table's gradient is in fp32.
     weights = 2 * 50304 * LARGE + 2 * 12 * LARGE**2
     share = (base["gradient_bytes"] + 2 * weights) / 2 / base["gradient_bytes"]
-    assert sharded["communication_seconds"] == pytest.approx(
-        share * reduced["communication_seconds"], rel=0.25
-    )
+    # The all-reduce may add up in the switch, where a byte goes once instead of 2 x 7/8 times.
+    longer = sharded["communication_seconds"] / reduced["communication_seconds"] / share
+    assert 0.95 < longer < 2 * 7 / 8
 
 
 def test_a_read_that_is_late_costs_less_than_one_that_is_waited_for(rows: dict[str, dict]) -> None:
