@@ -27,7 +27,8 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
 def more(rows: dict[str, dict]) -> dict[str, dict]:
     """The default suite's and, of the full one, further sizes, numbers of ranks and buckets."""
     sizes = "ranks:8/|ranks:(2|4|16|64)/size:(8|536870912)$"
-    wanted = f"^({WHOLE}/({sizes})|all_reduce/overlap/)"
+    shares = f"all_reduce/(reduce_scatter|all_gather)/dtype:fp32/place:out/ranks:64/size:{512 * MIB}$"
+    wanted = f"^({WHOLE}/({sizes})|all_reduce/overlap/|{shares})"
     return rows | rows_of("--device=model:h200-sxm", "--suite=full", f"--benchmark_filter={wanted}")
 
 
@@ -102,6 +103,9 @@ def test_latency_grows_with_the_ranks_and_bus_bandwidth_does_not_fall_within_a_n
 def test_small_rows_have_results_and_large_ones_a_price(more: dict[str, dict]) -> None:
     assert more[f"{WHOLE}/ranks:8/size:2048"]["verified"] == "full"
     assert more[f"{WHOLE}/ranks:64/size:{512 * MIB}"]["verified"] == "operation"
+    for shares in ("reduce_scatter", "all_gather"):
+        row = more[f"all_reduce/{shares}/dtype:fp32/place:out/ranks:64/size:{512 * MIB}"]
+        assert row["verified"] == "operation"
     two_step = {r["arguments"]["size"]: r for r in more.values() if r["kernel"] == "two_step"}
     assert two_step[2048]["verified"] == "full"
     assert two_step[512 * MIB]["verified"] == "sampled"
