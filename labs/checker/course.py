@@ -19,15 +19,21 @@ class LabError(Exception):
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question with a numeric answer, asked before any code is run."""
+    """A question that is asked before any code is run; the answer is a number or one of a few
+    words."""
 
     id: str
     question: str
-    digits: int  # significant digits that are asked for
     hint: str
+    digits: int = 0  # significant digits that are asked for
+    choices: tuple[str, ...] = ()  # the words; none where a number is asked for
     rounded: bool = False  # one more or less in the last digit will do
     row: str = ""  # of the reference's run, where the answer stands as `key`: tested
     key: str = ""
+
+    @property
+    def words(self) -> str:
+        return ", ".join(self.choices)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Lab:
     points: dict[str, int]
     limits: dict[str, float]
     requires: tuple[dict[str, Any], ...]
+    figures: dict[str, str]  # counters of the skeleton's timed rows that the page shows, and titles
     predictions: tuple[Prediction, ...]
     host_code: tuple[str, ...]  # functions of the host that this lab's solution may call
     devices: tuple[str, ...]
@@ -52,6 +59,11 @@ class Lab:
     @property
     def number(self) -> str:
         return self.folder.name[:2]
+
+    @property
+    def starts_right(self) -> bool:
+        """Whether the skeleton is right, and only slow: then its time is worth nothing."""
+        return bool(self.figures)
 
     @property
     def reference(self) -> Path:
@@ -66,6 +78,14 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise LabError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LabError(f"{path}: {error}") from None
+
+
+def read_prediction(raw: dict[str, Any]) -> Prediction:
+    """ValueError unless it asks for a number of some digits or for one of some words."""
+    asked = Prediction(**raw | {"choices": tuple(raw.get("choices", ()))})
+    if bool(asked.choices) == (asked.digits > 0):
+        raise ValueError(f"{asked.id}: needs digits or choices")
+    return asked
 
 
 def load(folder: Path) -> Lab:
@@ -83,7 +103,8 @@ def load(folder: Path) -> Lab:
             points={part: int(raw["points"][part]) for part in PARTS},
             limits={k: float(v) for k, v in raw.get("limits", {}).items()},
             requires=tuple(raw.get("require", ())),
-            predictions=tuple(Prediction(**one) for one in raw["predict"]),
+            figures=dict(raw.get("figures", {})),
+            predictions=tuple(read_prediction(one) for one in raw["predict"]),
             host_code=tuple(raw.get("host_code", ())),
             devices=tuple(raw.get("devices", ("h200-sxm", "h100-sxm", "a100-80-sxm"))),
             gpus=int(raw.get("gpus", 1)),
@@ -149,13 +170,18 @@ def seals(lab: Lab) -> dict[str, str]:
     missing = [p.id for p in lab.predictions if p.id not in known]
     if missing:
         raise LabError(f"{answers}: no answer to {', '.join(missing)}")
-    return {p.id: seal(lab, p, rounded(float(known[p.id]), p.digits)) for p in lab.predictions}
+    return {p.id: seal(lab, p, spellings(p, known[p.id])[0]) for p in lab.predictions}
 
 
-def is_right(lab: Lab, prediction: Prediction, value: float, sealed: str) -> bool:
-    texts = (
-        neighbours(value, prediction.digits)
-        if prediction.rounded
-        else [rounded(value, prediction.digits)]
-    )
+def spellings(prediction: Prediction, value: float | str) -> list[str]:
+    """What may be sealed if `value` is right; its own spelling first."""
+    if isinstance(value, str):
+        return [value]
+    if prediction.rounded:
+        return neighbours(value, prediction.digits)
+    return [rounded(value, prediction.digits)]
+
+
+def is_right(lab: Lab, prediction: Prediction, value: float | str, sealed: str) -> bool:
+    texts = spellings(prediction, value)
     return any(seal(lab, prediction, text) == sealed for text in texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from .build import compile_solution, prepare
 from .course import Lab, LabError
@@ -13,16 +14,38 @@ from .sandbox import Limits
 from .timing import FULL_MARKS_RATIO
 
 BEGIN, END = "<!-- expected: begin -->", "<!-- expected: end -->"
+FIGURES_BEGIN, FIGURES_END = "<!-- figures: begin -->", "<!-- figures: end -->"
+
+Expected = dict[str, dict[str, dict[str, float]]]  # device -> row -> what is known of it
 
 
-def expected(lab: Lab, build: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """device -> row -> seconds and useful bytes/s of the reference."""
+def expected(lab: Lab, build: Path) -> Expected:
+    """The reference's seconds; of a skeleton that is right its own, and its figures."""
     if not lab.reference.exists():
         raise LabError(f"{lab.reference}: no reference here; this is a handout")
     prepare(lab, build)
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found: Expected = {
+        device: {name: {"seconds": _six_digits(seconds_of(row))} for name, row in rows.items()}
+        for device, rows in _timed_rows(lab, build, lab.reference).items()
+    }
+    if lab.starts_right:
+        for device, rows in _timed_rows(lab, build, lab.folder / "solution.cuh").items():
+            for name, row in rows.items():
+                found[device][name]["start_seconds"] = _six_digits(seconds_of(row))
+                found[device][name] |= {key: _six_digits(row[key]) for key in lab.figures}
+    return found
+
+
+def _six_digits(value: float) -> float:
+    """The rest would change with every rounding in the model."""
+    return float(f"{value:.6g}")
+
+
+def _timed_rows(lab: Lab, build: Path, solution: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """By device and name. LabError."""
+    found = {}
     with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
-        program = compile_solution(lab, build, lab.reference, Path(folder))
+        program = compile_solution(lab, build, solution, Path(folder))
         for device in lab.devices:
             ran = run_rows(
                 program,
@@ -33,39 +56,57 @@ def expected(lab: Lab, build: Path) -> dict[str, dict[str, dict[str, float]]]:
                 limits=Limits(seconds=100),  # a reference ends, on a busy machine too
             )
             if ran.why:
-                raise LabError(f"{lab.reference} on {device}: {ran.why}")
-            # Six digits: the rest would change with every rounding in the model.
-            found[device] = {
-                name: {"seconds": float(f"{seconds_of(row):.6g}")} for name, row in ran.rows.items()
-            }
+                raise LabError(f"{solution} on {device}: {ran.why}")
+            found[device] = ran.rows
     return found
 
 
-def table(found: dict[str, dict[str, dict[str, float]]]) -> str:
+def figures(lab: Lab, found: Expected) -> str:
+    """What a diagnosis of the skeleton is made of, on the lab's first device."""
+    rows = found[lab.devices[0]]
+    heads = [name.rpartition(":")[2].upper() for name in rows]
+    lines = ["| " + " | ".join(["", *heads]).lstrip() + " |", "|---" * (1 + len(heads)) + "|"]
+    for key, title in lab.figures.items():
+        cells = [f"{row[key] * 1e6:.3g} µs" for row in rows.values()]
+        lines.append(f"| {' | '.join([title, *cells])} |")
+    return "\n".join(lines)
+
+
+def table(found: Expected) -> str:
+    has_start = any("start_seconds" in row for rows in found.values() for row in rows.values())
     lines = [
-        "| device | row | reference, modelled | full marks up to |",
-        "|---|---|---|---|",
+        "| device | row | reference, modelled | full marks up to |"
+        + (" no marks from |" if has_start else ""),
+        "|---|---|---|---|" + ("---|" if has_start else ""),
     ]
     for device, rows in found.items():
         for name, row in rows.items():
             us = row["seconds"] * 1e6
-            lines.append(f"| {device} | `{name}` | {us:.3g} µs | {us * FULL_MARKS_RATIO:.3g} µs |")
+            worst = f" {row['start_seconds'] * 1e6:.3g} µs |" if has_start else ""
+            lines.append(
+                f"| {device} | `{name}` | {us:.3g} µs | {us * FULL_MARKS_RATIO:.3g} µs |{worst}"
+            )
     return "\n".join(lines)
 
 
-def page_with(page: str, found: dict[str, dict[str, dict[str, float]]]) -> str:
-    """The lab's page with the table between its marks."""
-    if BEGIN not in page or END not in page:
-        raise LabError(f"the page has no place for the table: {BEGIN} and {END}")
-    before, rest = page.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    return f"{before}{BEGIN}\n{table(found)}\n{END}{after}"
+def page_with(lab: Lab, page: str, found: Expected) -> str:
+    """The lab's page with its tables between their marks."""
+    page = _between(page, BEGIN, END, table(found))
+    return _between(page, FIGURES_BEGIN, FIGURES_END, figures(lab, found)) if lab.figures else page
+
+
+def _between(page: str, begin: str, end: str, text: str) -> str:
+    if begin not in page or end not in page:
+        raise LabError(f"the page has no place for the table: {begin} and {end}")
+    before, rest = page.split(begin, 1)
+    after = rest.split(end, 1)[1]
+    return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def write(lab: Lab, build: Path) -> None:
     found = expected(lab, build)
     page = lab.folder / "README.md"
-    changed = page_with(page.read_text(encoding="utf-8"), found)
+    changed = page_with(lab, page.read_text(encoding="utf-8"), found)
     (lab.folder / "expected.json").write_text(
         json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )

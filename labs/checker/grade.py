@@ -16,12 +16,12 @@ from typing import Any
 from . import box, policy
 from .build import CompileError, Look, Program, compile_solution, prepare
 from .counters import grade_counters
-from .course import Lab, LabError, is_right, seals
+from .course import Lab, LabError, Prediction, is_right, seals
 from .device import CUDA, MODEL, is_model
 from .report import Part, Report, Submission
 from .running import run_rows
 from .sandbox import Limits
-from .timing import grade_time, modelled_reference, run_reference
+from .timing import grade_time, modelled_reference, no_marks_ratios, run_reference
 
 
 def fresh_seed() -> int:
@@ -47,8 +47,8 @@ def grade(
     if open_questions and predict_first:
         report.waits_for_predictions = True
         correctness.lines.append(
-            "not run: predict first. Every question in answers.toml needs a number, right or wrong "
-            "(--no-predictions does without, and without their points)"
+            "not run: predict first. Every question in answers.toml needs an answer, right or "
+            "wrong (--no-predictions does without, and without their points)"
         )
         return report
     text, faults = policy.source_faults(lab, submission.solution)
@@ -72,22 +72,22 @@ def grade(
         # The model sees what a GPU does not: races, what is out of bounds, what each line costs.
         # The GPU has the last word on results, and on time.
         measured: dict[str, dict[str, Any]] = {}
-        if correctness.points == correctness.of and model != device:
+        if correctness.is_right and model != device:
             measured = run_on_gpu(lab, build, submission, here, device, seed, correctness, limits)
-        if correctness.points < correctness.of:
+        if not correctness.is_right:
             return report
         counters = report.part("counters")
         try:
             grade_counters(lab, program, here, model, seed, report.rows, counters)
         except LabError as error:
             counters.lines.append(str(error))
-        time = report.part("time")
+        time, worst = report.part("time"), no_marks_ratios(lab, model)
         if measured and lab.reference.exists():
             reference = run_reference(lab, build, here, device, seed, CUDA)
-            grade_time(measured, reference, "the reference, measured here", time)
+            grade_time(measured, reference, "the reference, measured here", time, worst)
         else:
             known, source = modelled_reference(lab, build, here, model, seed)
-            grade_time(report.rows, known, source, time)
+            grade_time(report.rows, known, source, time, worst)
     return report
 
 
@@ -135,7 +135,7 @@ def run_on_gpu(
     prepare(lab, build, CUDA)
     folder = here / "cuda"
     folder.mkdir()
-    part.points = 0
+    part.points, part.is_right = 0, False
     program = compiled(lab, build, submission, folder, part, CUDA, None)
     if program is None:
         return {}
@@ -168,6 +168,14 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def answer_to(prediction: Prediction, value: object) -> tuple[float | str | None, str]:
+    """What was answered; where that is no answer, None and what it is not."""
+    if not prediction.choices:
+        return finite(value), "not a number"
+    word = value.strip().lower() if isinstance(value, str) else None
+    return word if word in prediction.choices else None, f"not one of {prediction.words}"
+
+
 def shortened(value: object) -> str:
     try:
         text = repr(value)
@@ -177,7 +185,7 @@ def shortened(value: object) -> str:
 
 
 def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]:
-    """The questions that have no number yet."""
+    """The questions that have no answer yet."""
     given = submitted_answers(lab, submission, part)
     sealed = seals(lab)
     unanswered = []
@@ -190,13 +198,13 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
             part.lines.append(f"no question is called {key}: {instead}")
     for prediction in lab.predictions:
         value = given.get(prediction.id)
-        number = finite(value)
-        if number is None:
+        answer, not_this = answer_to(prediction, value)
+        if answer is None:
             unanswered.append(prediction.id)
             part.lines.append(f"open   {prediction.id}: {prediction.question}")
             if value not in (None, "?"):
-                part.lines[-1] += f" ({shortened(value)} is not a number)"
-        elif is_right(lab, prediction, number, sealed[prediction.id]):
+                part.lines[-1] += f" ({shortened(value)} is {not_this})"
+        elif is_right(lab, prediction, answer, sealed[prediction.id]):
             right += 1
             part.lines.append(f"right  {prediction.id} = {value}")
         else:
@@ -228,7 +236,7 @@ def grade_correctness(
         if wrong:
             part.lines += alike(wrong)
             return rows
-    part.points = part.of
+    part.points, part.is_right = part.of, True
     part.lines.append(f"right at all {len(rows)} shapes, with the seed {seed}, on {device}")
     return rows
 

@@ -12,14 +12,14 @@ from typing import Any
 from .course import Lab, LabError, read_toml
 
 _CHECK = """\
-import pathlib, subprocess, tempfile
+import json, pathlib, subprocess, tempfile
 
 here = pathlib.Path.cwd()
 root = next(folder for folder in (here, *here.parents) if (folder / "scripts/lab").exists())
 with tempfile.TemporaryDirectory() as folder:
     files = pathlib.Path(folder)
     (files / "solution.cuh").write_text(solution)
-    known = {{name: value for name, value in answers.items() if value is not None}}
+    known = {{name: json.dumps(value) for name, value in answers.items() if value is not None}}
     (files / "answers.toml").write_text("".join(f"{{n}} = {{v}}\\n" for n, v in known.items()))
     command = [root / "scripts/lab", "check", "{number}"]
     given = [f"--solution={{files / 'solution.cuh'}}", f"--answers={{files / 'answers.toml'}}"]
@@ -48,7 +48,7 @@ def _cells(root: Path, lab: Lab) -> Iterator[dict[str, Any]]:
     yield _text(parts["head"])
     yield _picture(root, lab)
     questions = [f"- **{one.id}**: {one.question}" for one in lab.predictions]
-    yield _text("## Predict\n\nPut a number in place of each `None`.\n\n" + "\n".join(questions))
+    yield _text("## Predict\n\nPut an answer in place of each `None`.\n\n" + "\n".join(questions))
     names = "".join(f'    "{one.id}": None,\n' for one in lab.predictions)
     yield _code(f"answers = {{\n{names}}}")
     yield _text(parts["Write"])

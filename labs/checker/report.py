@@ -17,6 +17,12 @@ class Part:
     of: float
     points: float = 0.0
     lines: list[str] = field(default_factory=list)
+    is_right: bool = False  # all results were, which alone may be worth no points
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is missing here, in a part without points as well."""
+        return self.points == self.of if self.of else self.is_right or not self.lines
 
 
 @dataclass

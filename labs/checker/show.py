@@ -7,7 +7,7 @@ from typing import Any
 
 from .course import PARTS
 from .device import is_model
-from .report import Report
+from .report import Part, Report
 
 
 def as_text(report: Report, known_predictions: bool = False) -> str:
@@ -21,7 +21,9 @@ def as_text(report: Report, known_predictions: bool = False) -> str:
         "",
     ]
     for part in report.parts:
-        lines.append(f"{part.name:<12} {points(part.points):>5} of {part.of:g}")
+        if part.of == 0 and not part.lines:
+            continue
+        lines.append(f"{part.name:<12} {worth(part)}")
         if part.name == "predictions" and known_predictions and not report.waits_for_predictions:
             lines.append("    as before: --predictions shows them again")
         else:
@@ -30,6 +32,13 @@ def as_text(report: Report, known_predictions: bool = False) -> str:
     if report.isolation:
         lines.append(f"run {report.isolation}")
     return "\n".join(lines)
+
+
+def worth(part: Part) -> str:
+    """The points of a part; where it has none, whether it lets others have theirs."""
+    if part.of > 0:
+        return f"{points(part.points):>5} of {part.of:g}"
+    return "right" if part.is_full else "no points for the code yet"
 
 
 def plain(text: str) -> str:
@@ -63,7 +72,7 @@ def as_gradescope(report: Report) -> dict[str, Any]:
                 "name": part.name,
                 "score": round(part.points, 2),
                 "max_score": part.of,
-                "status": "passed" if part.points == part.of else "failed",
+                "status": "passed" if part.is_full else "failed",
                 "output": plain("\n".join(part.lines)),
             }
             for part in report.parts
@@ -75,7 +84,7 @@ SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "run", "
 
 
 def as_summary(student: str, report: Report) -> dict[str, Any]:
-    remark = next((p.lines[0] for p in report.parts if p.points < p.of and p.lines), "")
+    remark = next((p.lines[0] for p in report.parts if p.lines and not p.is_full), "")
     return {
         "student": cell(student),
         "lab": report.lab.folder.name,

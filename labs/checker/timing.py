@@ -17,13 +17,25 @@ FULL_MARKS_RATIO = 1.2
 NO_MARKS_RATIO = 10.0
 
 
-def share_of_points(ratio: float) -> float:
-    """1 up to FULL_MARKS_RATIO, 0 from NO_MARKS_RATIO on, between them linear in its logarithm."""
+def share_of_points(ratio: float, worst: float = NO_MARKS_RATIO) -> float:
+    """1 up to FULL_MARKS_RATIO, 0 from `worst` on, between them linear in its logarithm."""
     if ratio <= FULL_MARKS_RATIO:
         return 1.0
-    if ratio >= NO_MARKS_RATIO:
+    if ratio >= worst:
         return 0.0
-    return math.log(NO_MARKS_RATIO / ratio) / math.log(NO_MARKS_RATIO / FULL_MARKS_RATIO)
+    return math.log(worst / ratio) / math.log(worst / FULL_MARKS_RATIO)
+
+
+def no_marks_ratios(lab: Lab, model: str) -> dict[str, float]:
+    """By row, the ratio that a skeleton has which is right and slow: nobody has made it faster.
+
+    On a device that the lab does not list it is that of the first one listed.
+    """
+    if not lab.starts_right:
+        return {}
+    known = json.loads((lab.folder / "expected.json").read_text())
+    rows = known.get(model.removeprefix("model:"), known[lab.devices[0]])
+    return {name: row["start_seconds"] / row["seconds"] for name, row in rows.items()}
 
 
 def run_reference(
@@ -57,16 +69,21 @@ def modelled_reference(
 
 
 def grade_time(
-    rows: dict[str, dict[str, Any]], reference: dict[str, float], source: str, part: Part
+    rows: dict[str, dict[str, Any]],
+    reference: dict[str, float],
+    source: str,
+    part: Part,
+    worst: dict[str, float],
 ) -> None:
-    """Points for the rows' times, as ratios to the reference's; `source`: where those are from."""
+    """Points for the rows' times, as ratios to the reference's; `source`: where those are from;
+    `worst`: the ratios that get none, where these are not the usual ones."""
     if not reference:
         part.lines.append(source)
         return
     shares = []
     for name, seconds in reference.items():
         ratio = seconds_of(rows[name]) / seconds
-        shares.append(share_of_points(ratio))
+        shares.append(share_of_points(ratio, worst.get(name, NO_MARKS_RATIO)))
         bound = rows[name].get("label", "")
         part.lines.append(
             f"{name}: {seconds_of(rows[name]) * 1e6:.3g} us, {ratio:.2f} x {source}"

@@ -32,7 +32,7 @@ def test_every_timed_row_has_its_share_of_the_points_by_its_ratio() -> None:
         "lab/timed/b": {"real_time": 3.0, "time_unit": "us", "label": "dram"},
     }
     part = Part("time", 20)
-    grade_time(rows, {"lab/timed/a": 2e-6, "lab/timed/b": 0.3e-6}, "the other", part)
+    grade_time(rows, {"lab/timed/a": 2e-6, "lab/timed/b": 0.3e-6}, "the other", part, {})
     assert part.points == pytest.approx(10)
     assert part.lines == [
         "lab/timed/a: 2.4 us, 1.20 x the other",
