@@ -1,0 +1,362 @@
+// Checks lab 13: right losses, weights and moments at every length, all of the work in every run,
+// how fast, and the figures that a diagnosis is made of.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/event.hpp"
+#include "harness/cuda/graph.hpp"
+#include "harness/cuda/lanes.hpp"
+#include "harness/platform/host_threads.hpp"
+#include "labs/13-which-wall/given.cuh"
+#include "labs/13-which-wall/interface.cuh"
+#include "labs/13-which-wall/models.cuh"
+#include "labs/host_calls.hpp"
+
+namespace {
+
+using namespace which_wall;
+using gpubench::Bench;
+using gpubench::Event;
+using gpubench::HostBuffer;
+
+constexpr unsigned workers = 4;  // of the loader
+constexpr double loading_seconds = 120e-6;
+
+// --- a row, while a solution runs ---
+
+class Row {
+ public:
+  Row() { running = this; }
+  ~Row() { running = nullptr; }
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  static inline Row* running = nullptr;  // that the functions of given.cuh are about
+
+  float *weights = nullptr, *gradient = nullptr;  // of the small model
+  Generator<float> initial;
+  Target target;  // of the large one
+  Wide wide{};
+  const float* product_in = nullptr;
+  float* product_out = nullptr;
+  double batch_seconds = loading_seconds;
+
+  // `solve(stream)`, in the stream that is the same in every run.
+  template <class Solve>
+  void run(cudaStream_t s, const Solve& solve) {
+    learned_ = learned_wide_ = updated_ = asked_ = taken_ = 0;
+    kernels_.clear();
+    lanes_.fork(s);
+    const lab::HostCalls counted;
+    solve(lanes_[0]);
+    thrown_.rethrow();
+    copied_bytes_ = counted.copied_bytes();
+    lanes_.join(s);
+  }
+  // What a run has to have queued, of each kind.
+  struct Amount {
+    std::size_t passes = 0, wide_passes = 0, batches = 0, tensors = 0, copied_bytes = 0;
+  };
+  void expect(const Amount& least) {
+    runs_.expect("passes were queued by learn()", learned_, least.passes);
+    runs_.expect("passes were queued by learn_wide()", learned_wide_, least.wide_passes);
+    runs_.expect("batches were taken", taken_, least.batches);
+    runs_.expect("tensors were updated", updated_, least.tensors);
+    runs_.expect("bytes were copied", copied_bytes_, least.copied_bytes);
+    runs_.end_run();
+  }
+
+  template <class F>
+  void call(cudaStream_t s, const F& f) {
+    thrown_.call([&] {
+      if (s != lanes_[0]) fail("something is queued in a stream that is not the step's");
+      f();
+    });
+  }
+
+  void learn(unsigned step, float* loss, cudaStream_t s) {
+    expect_next("learn()", step, learned_++);
+    pass(step == 0, nullptr, loss, s);
+  }
+  void update(unsigned first, unsigned count, cudaStream_t s) {
+    if (first >= tensors) fail("update() of tensor ", first, ", of ", tensors);
+    updated_ += count;
+    kernel(false, s, [this, first, count](cudaStream_t in) {
+      const std::size_t word = std::size_t{first} * tensor_words;
+      launch(small_update, count, tensor_words, 0, in, weights + word, gradient + word);
+    });
+  }
+
+  void learn_wide(unsigned step, cudaStream_t s) {
+    expect_next("learn_wide()", step, learned_wide_++);
+    kernel(true, s, [this](cudaStream_t in) {
+      launch(wide_product, 1, tensor_words, 0, in, product_in, product_out);
+    });
+    kernel(false, s, [this, step](cudaStream_t in) {
+      launch(wide_gradient, blocks(wide.n / 4, map_threads), map_threads, 0, in, wide, initial,
+             target.of_step(step), step == 0);
+    });
+  }
+  void run_pass(Pass pass, cudaStream_t s) {
+    float* const none = nullptr;
+    const auto [to, a, b] = [&]() -> std::array<float*, 3> {
+      switch (pass) {
+        case Pass::decay:
+          return {wide.weight, wide.weight, none};
+        case Pass::average:
+          return {wide.mean, wide.mean, wide.gradient};
+        case Pass::square:
+          return {wide.scratch, wide.gradient, none};
+        case Pass::average_squares:
+          return {wide.power, wide.power, wide.scratch};
+        case Pass::root:
+          return {wide.scratch, wide.power, none};
+        case Pass::ratio:
+          return {wide.scratch, wide.mean, wide.scratch};
+      }
+      fail("run_pass() of a pass that there is not");
+    }();
+    kernel(false, s, [packs = wide.n / 4, pass, to = to, a = a, b = b](cudaStream_t in) {
+      launch(map, blocks(packs, map_threads), map_threads, 0, in, pass,
+             reinterpret_cast<float4*>(to), reinterpret_cast<const float4*>(a),
+             reinterpret_cast<const float4*>(b), packs);
+    });
+  }
+  void run_finish(cudaStream_t s) {
+    kernel(false, s, [this](cudaStream_t in) {
+      launch(lab::finish, blocks(wide.n, lab::finish_elements), lab::finish_threads, 0, in,
+             wide.weight, wide.gradient, wide.mean, wide.power, wide.scratch, wide.n);
+    });
+  }
+
+  void ask(unsigned batch) {
+    thrown_.call([&] {
+      expect_next("ask()", batch, asked_);
+      if (asked_ - taken_ == most_asked) fail("ask() for more than ", most_asked, " batches ahead");
+      Slot& slot = slots_[asked_++ % most_asked];
+      slot.copied.synchronize();  // what it held may still be on its way
+      slot.job = loader_.start(
+          [to = slot.samples.data(), batch] {
+            for (unsigned i = 0; i < words; ++i) to[i] = Batch{batch}(i);
+          },
+          batch_seconds);
+    });
+  }
+  void learn_from(unsigned batch, cudaStream_t s) {
+    if (batch >= asked_) fail("learn_from() of batch ", batch, ", which nobody has asked for");
+    expect_next("learn_from()", batch, taken_++);
+    Slot& slot = slots_[batch % most_asked];
+    loader_.wait(slot.job);
+    CUDA_CHECK(cudaMemcpyAsync(batch_.data(), slot.samples.data(), words * sizeof(float),
+                               cudaMemcpyHostToDevice, s));
+    slot.copied.record(s);
+    pass(batch == 0, batch_.data(), nullptr, s);
+  }
+
+  // What the last run's kernels, or its products, take with nothing between them but what a graph
+  // leaves.
+  double kernel_seconds(Bench& bench, bool products_only) const {
+    const gpubench::ExecutableGraph graph([&](cudaStream_t s) {
+      for (const Kernel& kernel : kernels_) {
+        if (kernel.is_product || !products_only) kernel.queue(s);
+      }
+    });
+    return bench.time([&](cudaStream_t s) { graph.launch(s); });
+  }
+
+ private:
+  struct Kernel {
+    bool is_product;
+    std::function<void(cudaStream_t)> queue;
+  };
+  struct Slot {
+    HostBuffer<float> samples{words, true};
+    Event copied{cudaEventDisableTiming};
+    std::size_t job = 0;
+  };
+
+  template <class... Parts>
+  [[noreturn]] static void fail(const Parts&... parts) {
+    const auto text = [](const auto& part) {
+      if constexpr (std::is_arithmetic_v<std::decay_t<decltype(part)>>) {
+        return std::to_string(part);
+      } else {
+        return std::string(part);
+      }
+    };
+    throw std::runtime_error((text(parts) + ...));
+  }
+  static void expect_next(const char* call, unsigned number, std::size_t next) {
+    if (number != next) fail(call, " of number ", number, " where ", next, " comes next");
+  }
+  static unsigned blocks(unsigned n, unsigned a_block) { return (n + a_block - 1) / a_block; }
+
+  template <class Queue>
+  void kernel(bool is_product, cudaStream_t s, const Queue& queue) {
+    queue(s);
+    kernels_.push_back({is_product, queue});
+  }
+  void pass(bool first, const float* batch, float* loss, cudaStream_t s) {
+    kernel(true, s, [=, this](cudaStream_t in) {
+      launch(small_pass, tensors, tensor_words, 0, in, weights, gradient, initial, first, batch,
+             loss);
+    });
+  }
+
+  gpubench::Lanes lanes_{1};
+  lab::ThrownLater thrown_;
+  lab::WholeRuns runs_;
+  std::vector<Kernel> kernels_;  // of the present run
+  std::size_t learned_ = 0, learned_wide_ = 0, updated_ = 0, asked_ = 0, taken_ = 0;
+  std::size_t copied_bytes_ = 0;
+  std::array<Slot, most_asked> slots_;
+  gpubench::DeviceBuffer<float> batch_{words};
+  gpubench::HostThreads loader_{workers};
+};
+
+// A step, and what is left of it if first the loader, then launches and waits, then all kernels but
+// the products cost nothing: the differences are its walls, as bench/training_step.cu has them.
+template <class Body>
+void note_figures(Bench& bench, Row& row, unsigned steps, const Body& body) {
+  const std::string& step = bench.axis("step");
+  const double run = bench.seconds();
+  row.batch_seconds = 0;
+  const double fed = step == "c" ? bench.time(body) : run;
+  const double kernels = step == "b" ? run : row.kernel_seconds(bench, false);  // B is a graph
+  bench.counter("step_seconds", run / steps);
+  bench.counter("fed_seconds", fed / steps);
+  bench.counter("kernel_seconds", kernels / steps);
+  bench.counter("product_seconds", row.kernel_seconds(bench, true) / steps);
+}
+
+template <class Body>
+void run_row(Bench& bench, Row& row, unsigned steps, bool timed, const Body& body) {
+  bench.work({.items = 1.0 * steps});
+  if (bench.axis("step") != "b") bench.blocks_host();
+  bench.run(body);
+  if (timed) note_figures(bench, row, steps, body);
+}
+
+void check_small(Bench& bench, unsigned steps, bool timed) {
+  const bool has_batches = bench.axis("step") == "c";
+  Row row;
+  const auto weights = bench.output<float>(words), gradient = bench.output<float>(words),
+             on_device = bench.output<float>(steps);
+  row.initial = bench.input<float>(1).values();
+  HostBuffer<float> losses(steps, true);
+  bench.verify(weights, SmallWeight{row.initial, steps, has_batches}, {.absolute = 1e-5});
+  if (!has_batches) {
+    bench.verify_host(losses.span(), SmallLoss{row.initial}, {.absolute = 1e-5}, true);
+  }
+  run_row(bench, row, steps, timed, [&](cudaStream_t s) {
+    row.weights = weights.data();
+    row.gradient = gradient.data();
+    std::fill_n(losses.data(), steps, std::numeric_limits<float>::quiet_NaN());
+    row.run(s, [&](cudaStream_t stream) {
+      has_batches ? lab::step_c(steps, stream)
+                  : lab::step_a(on_device.data(), losses.data(), steps, stream);
+    });
+    const std::size_t n = steps, updates = n * tensors;
+    row.expect(
+        has_batches
+            ? Row::Amount{.batches = n, .tensors = updates}
+            : Row::Amount{.passes = n, .tensors = updates, .copied_bytes = n * sizeof(float)});
+  });
+}
+
+template <class Body>
+void capture(std::optional<gpubench::ExecutableGraph>& graph, const Body& body) {
+  try {
+    graph.emplace(body);
+  } catch (const gpubench::CudaError& error) {
+    if (!error.is_capture_failure()) throw;
+    throw std::runtime_error("step_b does what no CUDA graph can hold, such as a wait of the host");
+  }
+}
+
+void check_wide(Bench& bench, unsigned steps, unsigned n, bool timed) {
+  Row row;
+  const auto weight = bench.output<float>(n), mean = bench.output<float>(n),
+             power = bench.output<float>(n), gradient = bench.output<float>(n),
+             scratch = bench.output<float>(n), product = bench.output<float>(tensor_words);
+  const auto in = bench.input<float>(tensor_words), other = bench.input<float>(1);
+  row.initial = in.values();
+  row.target = {other.values()};
+  const auto state = [&](Kept which) { return WideState{row.initial, row.target, steps, which}; };
+  const gpubench::Tolerance near{.relative = 1e-5, .absolute = 1e-6};
+  bench.verify(weight, state(Kept::weight), near);
+  bench.verify(mean, state(Kept::mean), near);
+  bench.verify(power, state(Kept::power), near);
+  // One for each set of buffers. In a graph, single launches are no wall of B's.
+  std::map<const float*, std::optional<gpubench::ExecutableGraph>> graphs;
+  run_row(bench, row, steps, timed, [&](cudaStream_t s) {
+    auto& graph = graphs[weight.data()];
+    if (!graph) {
+      row.wide = {weight.data(), gradient.data(), mean.data(), power.data(), scratch.data(), n};
+      row.product_in = in.data();
+      row.product_out = product.data();
+      capture(graph, [&](cudaStream_t captured) {
+        row.run(captured, [&](cudaStream_t stream) { lab::step_b(steps, stream); });
+        row.expect({.wide_passes = steps});
+      });
+    }
+    graph->launch(s);
+  });
+}
+
+// B's `n` counts elements, the others' steps.
+void check(Bench& bench, unsigned n, bool timed = false) {
+  if (bench.axis("step") == "b") return check_wide(bench, timed ? 2 : 3, n, timed);
+  check_small(bench, n, timed);
+}
+
+void correct(Bench& bench) { check(bench, bench.arg<unsigned>("n")); }
+GPU_BENCHMARK(lab, correct)->Axis("step", {"a", "c"})->ArgName("n")->Arg(1)->Arg(11);
+GPU_BENCHMARK(lab, correct)->Axis("step", {"b"})->ArgName("n")->Arg(4)->Arg(1020)->Arg(4100);
+
+// What nobody knows beforehand: it comes from the seed.
+void fresh(Bench& bench) {
+  const auto size = bench.input<unsigned>(2).values();
+  check(bench, bench.axis("step") == "b" ? 4 * (700 + size(0) % 2000) : 3 + size(1) % 12);
+}
+GPU_BENCHMARK(lab, fresh)->Axis("step", {"a", "b", "c"});
+
+void timed(Bench& bench) {
+  const std::string& step = bench.axis("step");
+  check(bench, step == "a" ? 16 : step == "b" ? 1u << 21 : 6, true);
+}
+GPU_BENCHMARK(lab, timed)->Axis("step", {"a", "b", "c"});
+
+}  // namespace
+
+void learn(unsigned step, float* loss, cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->learn(step, loss, stream); });
+}
+void update(unsigned tensor, cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->update(tensor, 1, stream); });
+}
+void update_all(cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->update(0, tensors, stream); });
+}
+void ask(unsigned batch) { Row::running->ask(batch); }
+void learn_from(unsigned batch, cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->learn_from(batch, stream); });
+}
+void learn_wide(unsigned step, cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->learn_wide(step, stream); });
+}
+void run_pass(Pass pass, cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->run_pass(pass, stream); });
+}
+void run_finish(cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->run_finish(stream); });
+}

@@ -1,0 +1,54 @@
+// What lab 13's three steps queue. What it computes is the checker's business.
+//
+// All of these return as soon as their work is queued, unless they say that they wait.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+// --- steps A and C: a small model of 16 tensors ---
+
+inline constexpr unsigned tensors = 16;
+
+// Step A: the forward and backward pass of step number `step`. It leaves the step's loss in *loss,
+// on the device, and the gradient of every tensor where update() looks for it.
+void learn(unsigned step, float* loss, cudaStream_t stream);
+
+// Steps A and C: the optimizer, for one tensor or for all of them in one kernel. Each tensor has to
+// be updated once after each pass.
+void update(unsigned tensor, cudaStream_t stream);
+void update_all(cudaStream_t stream);
+
+// --- step C: the same model, with batches that a data loader makes ---
+
+inline constexpr unsigned most_asked = 8;
+
+// Has the loader make batch number `batch`. It has four workers, and each takes 120 us for a batch.
+// Ask for batches in order, each once, and for at most `most_asked` that learn_from() has not taken
+// yet.
+void ask(unsigned batch);
+// Waits on the host until the batch has been made, then queues its copy to the device and its
+// forward and backward pass. Take batches in order.
+void learn_from(unsigned batch, cudaStream_t stream);
+
+// --- step B: a model with one large tensor, and an optimizer of seven passes over it ---
+
+// Each pass is a kernel that handles all n elements i. `scratch` is an array that only they use.
+enum class Pass {
+  decay,            // weight[i] *= kept
+  average,          // mean[i] = mean_kept * mean[i] + (1 - mean_kept) * gradient[i]
+  square,           // scratch[i] = gradient[i] * gradient[i]
+  average_squares,  // power[i] = power_kept * power[i] + (1 - power_kept) * scratch[i]
+  root,             // scratch[i] = sqrtf(power[i])
+  ratio,            // scratch[i] = mean[i] / (scratch[i] + smallest)
+};
+inline constexpr float kept = 0.9995f, mean_kept = 0.9f, power_kept = 0.99f, smallest = 1e-3f,
+                       rate = 0.01f;
+
+// The forward and backward pass of step number `step`: it leaves gradient[i], which depends on
+// weight[i].
+void learn_wide(unsigned step, cudaStream_t stream);
+void run_pass(Pass pass, cudaStream_t stream);
+// The seventh pass is your own kernel `finish`: blocks of 256 threads, one for every 1024 elements.
+void run_finish(cudaStream_t stream);
