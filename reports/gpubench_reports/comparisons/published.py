@@ -31,7 +31,8 @@ from gpubench_reports.results.checking import number_of, parse
 from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.results.rows import COUNTERS
 
-BEGIN, END = "<!-- published: begin -->", "<!-- published: end -->"
+_MARKERS = "<!-- {}: begin -->", "<!-- {}: end -->"
+BEGIN, END = (marker.format("published") for marker in _MARKERS)
 _UNITS = {
     "useful_bytes_per_second": "B/s",
     "bus_bytes_per_second": "B/s",
@@ -246,7 +247,7 @@ def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
             si(row["published"], row["unit"]),
             si(row["modelled"], row["unit"]),
             row["label"],
-            _percent(row["error"]),
+            signed_percent(row["error"]),
             "fitted" if row["fitted"] else "predicted",
         )
         lines.append(f"| {' | '.join(cells)} |")
@@ -261,8 +262,8 @@ def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
     ]
     for _, line in summary(rows, "fitted").sort_values("fitted").iterrows():
         lines.append(
-            f"| {words[line['fitted']]} | {line['rows']} | {_percent(line['mean'])} |"
-            f" {line['mape'] * 100:.1f} % | {_percent(line['worst'])} |"
+            f"| {words[line['fitted']]} | {line['rows']} | {signed_percent(line['mean'])} |"
+            f" {line['mape'] * 100:.1f} % | {signed_percent(line['worst'])} |"
             f" {line['met']} of {line['rows']} |"
         )
     lines += _by_class(rows[~rows["fitted"]])
@@ -295,9 +296,9 @@ def _by_class(held_out: pd.DataFrame) -> list[str]:
             name,
             len(group),
             f"{error.abs().mean() * 100:.1f} %",
-            _percent(error.mean()),
+            signed_percent(error.mean()),
             f"{int((error.abs() <= TARGET_PREDICTED).sum())}",
-            _percent(error[error.abs().idxmax()]),
+            signed_percent(error[error.abs().idxmax()]),
             f"{_sigma(error):.2f}",
         )
         lines.append(f"| {' | '.join(map(str, cells))} |")
@@ -324,18 +325,19 @@ def _sigma(error: pd.Series) -> float:
     return float(np.sqrt((np.log1p(error) ** 2).mean()))
 
 
-def rewrite_block(path: Path, text: str) -> None:
-    """Puts `text` between the markers in the file at `path`. Raises ReportError."""
+def rewrite_block(path: Path, text: str, name: str = "published") -> None:
+    """Puts `text` between the markers of this name in the file at `path`. Raises ReportError."""
+    begin_marker, end_marker = (marker.format(name) for marker in _MARKERS)
     try:
         document = file_bytes(path).decode("utf-8")
     except OSError as error:
         raise ReportError(path, f"cannot be read: {reason(error)}") from None
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = document.partition(begin_marker)
+    _, end, after = rest.partition(end_marker)
     if not begin or not end:
-        raise ReportError(path, f"has no block between {BEGIN} and {END}")
+        raise ReportError(path, f"has no block between {begin_marker} and {end_marker}")
     write_atomically(path, f"{before}{begin}\n{text}{end}{after}".encode())
 
 
-def _percent(value: float) -> str:
+def signed_percent(value: float) -> str:
     return f"{round(value * 100, 1) + 0:+.1f} %"  # + 0: no "-0.0"
