@@ -18,6 +18,7 @@ LAYERS = {
         "results",
         "comparisons",
         "rules",
+        "jobs",
         "charts",
         "pages",
         "nightly",

@@ -1,0 +1,80 @@
+"""A job: a model, how many GPUs train it, and how its work is split over them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpubench_reports.jobs.model import Model
+
+GPUS = (1, 8, 64, 1024)
+BATCH = 1 << 22  # tokens of a step
+Recompute = Literal["none", "selective", "full"]
+Attention = Literal["tiled", "standard"]
+Sharding = Literal["none", "optimizer", "full"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """`batch` and `microbatch` are in sequences; `batch` is that of all GPUs together.
+
+    Sharding over the data-parallel GPUs: of nothing, of the optimizer's state (ZeRO 1), or of all
+    parameters, which every microbatch gathers again (FSDP, ZeRO 3). `overlap` names the kinds of
+    communication (data, tensor, pipeline) that run while products do.
+    """
+
+    model: Model
+    gpus: int
+    sequence: int
+    batch: int
+    microbatch: int = 1
+    tensor: int = 1
+    pipeline: int = 1
+    interleave: int = 1  # parts of the model per pipeline stage
+    recompute: Recompute = "none"
+    attention: Attention = "tiled"
+    sharding: Sharding = "none"
+    overlap: frozenset[str] = frozenset({"data"})
+    sequence_parallel: bool = False
+    gradient_bytes: int = 4
+
+    @property
+    def data(self) -> int:
+        return self.gpus // (self.tensor * self.pipeline)
+
+    @property
+    def microbatches(self) -> int:
+        """Of each pipeline, in one step."""
+        return self.batch // (self.data * self.microbatch)
+
+    @property
+    def tokens(self) -> int:
+        """Of one step, on all GPUs."""
+        return self.batch * self.sequence
+
+    @property
+    def possible(self) -> bool:
+        """Whether everything that is split splits evenly."""
+        model = self.model
+        return (
+            self.data >= 1
+            and self.gpus == self.data * self.tensor * self.pipeline
+            and self.batch == self.microbatches * self.data * self.microbatch
+            and self.microbatches >= 1
+            and model.heads % self.tensor == 0
+            and self.pipeline * self.interleave <= model.layers
+            and (self.interleave == 1 or self.microbatches % self.pipeline == 0)
+        )
+
+    @property
+    def stage_layers(self) -> float:
+        """Of the fullest pipeline stage."""
+        return -(-self.model.layers // self.pipeline)
+
+    @property
+    def stage_parameters(self) -> float:
+        """Of the fullest stage, on one of its GPUs: the last also has the output layer."""
+        model = self.model
+        table = model.hidden * model.vocabulary
+        rest = (
+            table if self.pipeline > 1 else model.parameters - model.layers * model.layer_parameters
+        )
+        return (self.stage_layers * model.layer_parameters + rest) / self.tensor

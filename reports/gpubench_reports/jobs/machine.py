@@ -1,0 +1,126 @@
+"""What a result file says of the GPU that a job runs on: how fast its rows are."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.jobs.collectives import Collectives, collectives_of
+from gpubench_reports.results.checking import number_of
+from gpubench_reports.results.device_files import read_device, shipped_devices
+from gpubench_reports.results.reader import ResultFile
+
+# Of its rate on its own, what a product or an attention kernel reaches within a long training:
+# power and heat hold the clock down, and the library chooses an algorithm without trying any.
+# Fitted on the trainings that are marked so: docs/jobs.md.
+SUSTAINED = 0.78
+PEAK = "tensor_bf16_flops_per_second"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One GPU, its node and its network."""
+
+    peak: float  # FLOP/s, by the data sheet
+    memory_bytes: float
+    products: tuple[np.ndarray, np.ndarray]  # logarithms of FLOPs, ascending, and of FLOP/s
+    attention: dict[tuple[str, float], tuple[np.ndarray, np.ndarray]]  # by way and head: FLOP/s
+    bandwidth: float  # B/s
+    collectives: Collectives
+    network: float | None  # B/s of each GPU, by the device file
+
+    def with_network(self, rate: float) -> "Machine":
+        """The same GPU on a network from which each GPU gets `rate` [B/s]."""
+        slower = self.network / rate if self.network else 1.0
+        return replace(self, collectives=replace(self.collectives, slower=slower))
+
+    def product_seconds(self, flops: float, moved: float) -> float:
+        """A product of so many FLOPs that moves at least so many bytes."""
+        sizes, rates = self.products
+        rate = float(np.exp(np.interp(np.log(flops), sizes, rates)))
+        return max(flops / (SUSTAINED * rate), moved / self.bandwidth)
+
+    def attention_rate(self, way: str, head_size: float, sequence: int) -> float:
+        """FLOP/s of causal attention, from the rows whose heads are nearest in size."""
+        heads = [head for name, head in self.attention if name == way]
+        nearest = min(heads, key=lambda head: abs(head - head_size))
+        lengths, rates = self.attention[way, nearest]
+        return SUSTAINED * float(np.interp(sequence, lengths, rates))
+
+
+def machine_of(result: ResultFile) -> Machine:
+    """Raises ReportError, which names the rows that the file lacks."""
+    name = result.context.device
+    if name not in shipped_devices():
+        raise ReportError(result.path, f"a job needs a device file, and none is called '{name}'")
+    device = read_device(name)
+    memory, peak = device.value("dram_bytes"), device.value(PEAK)
+    if memory is None or peak is None:
+        lacking = PEAK if peak is None else "dram_bytes"
+        raise ReportError(result.path, f"the file of device {name} has no {lacking}")
+    rows = result.ok.to_dict("records")
+    return Machine(
+        peak=peak,
+        memory_bytes=memory,
+        products=_products(result, rows),
+        attention=_attention(result, rows),
+        bandwidth=_bandwidth(result, rows),
+        collectives=collectives_of(rows, int(device.value("node_gpus") or 1)),
+        network=device.value("network_bytes_per_second"),
+    )
+
+
+def _products(result: ResultFile, rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """The library's products in bf16, whose sides are whole rows of 16 bytes. Rows of equal work
+    count once, with their mean time."""
+    wanted = (("gemm_ladder", "library"), ("tile_alignment", "waves"))
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if (row["concept"], row["kernel"]) not in wanted or row["arguments"].get("dtype") != "bf16":
+            continue
+        flops = row["flops_per_second"] * row["seconds"]
+        if flops > 0:
+            found.setdefault(f"{flops:.3g}", []).append((flops, row["seconds"]))
+    if len(found) < 2:
+        raise _missing(result, "gemm_ladder", "two or more rows of kernel library in bf16")
+    means = np.array(sorted(tuple(np.mean(group, axis=0)) for group in found.values()))
+    sizes, seconds = means.T
+    return np.log(sizes), np.log(sizes / seconds)
+
+
+def _attention(
+    result: ResultFile, rows: list[dict[str, Any]]
+) -> dict[tuple[str, float], tuple[np.ndarray, np.ndarray]]:
+    found: dict[tuple[str, float], dict[float, float]] = {}
+    for row in rows:
+        if row["concept"] != "attention" or not row["flops_per_second"] > 0:
+            continue
+        length, head, causal = (
+            number_of(row["arguments"].get(name)) for name in ("seq", "head_dim", "causal")
+        )
+        if causal == 1 and length > 0 and head > 0:
+            found.setdefault((row["kernel"], head), {})[length] = row["flops_per_second"]
+    for way in ("tiled", "standard"):
+        if not any(name == way for name, _ in found):
+            raise _missing(result, "attention", f"a causal row of kernel {way}")
+    return {
+        key: (np.array(sorted(rates)), np.array([rates[length] for length in sorted(rates)]))
+        for key, rates in found.items()
+    }
+
+
+def _bandwidth(result: ResultFile, rows: list[dict[str, Any]]) -> float:
+    found = [
+        row["useful_bytes_per_second"]
+        for row in rows
+        if row["concept"] == "stream" and row["kernel"] == "copy"
+        if row["useful_bytes_per_second"] > 0
+    ]
+    if not found:
+        raise _missing(result, "stream", "a row of kernel copy")
+    return float(max(found))
+
+
+def _missing(result: ResultFile, concept: str, what: str) -> ReportError:
+    return ReportError(result.path, f"a job needs rows of the concept {concept}: {what}")
