@@ -215,6 +215,30 @@ def read_pictures(path: Path) -> None:
     read_list(path.parent)
 
 
+def read_and_plan(path: Path) -> None:
+    """What job does, all but the printing."""
+    from gpubench_reports.jobs.forecast import Forecast
+    from gpubench_reports.jobs.machine import machine_of
+    from gpubench_reports.jobs.search import plans
+    from gpubench_reports.pages.job_report import plans_json, plans_markdown
+    from gpubench_reports.results.reader import read
+
+    result = read(path)
+    forecast = Forecast(result.context, plans(machine_of(result), (1, 64), 1 << 16))
+    json.loads(plans_json([forecast]))
+    plans_markdown([forecast])
+
+
+def read_trainings(path: Path) -> None:
+    from gpubench_reports.jobs.machine import machine_of
+    from gpubench_reports.jobs.trainings import compare_trainings, trainings_of
+    from gpubench_reports.pages.job_report import trainings_markdown
+
+    machine = machine_of(_result("job.json", seeds.job))
+    known = {"h100-sxm": machine, "a100-80-sxm": machine}
+    trainings_markdown(compare_trainings(trainings_of(path), known))
+
+
 def check_line(error: Exception) -> None:
     """That an error is one line, which a terminal prints as it is."""
     from gpubench_reports.common.plain_text import clean
@@ -246,6 +270,8 @@ READERS: dict[str, Reader] = {
     "profile": Reader(seeds.profiles, read_profile, "profile-1.csv"),
     "counted": Reader(lambda: [seeds.counted()], read_counted),
     "seconds": Reader(seeds.seconds, read_seconds, "seconds.json"),
+    "job": Reader(lambda: [seeds.job()], read_and_plan),
+    "trainings": Reader(seeds.trainings, read_trainings),
     "pictures": Reader(seeds.pictures, read_pictures, "pictures.toml"),
     **dict(
         _numbered(

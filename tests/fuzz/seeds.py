@@ -141,6 +141,24 @@ def seconds() -> list[bytes]:
     return [to_bytes({"nvbandwidth-1": 12.5, "gpubench-bandwidth-1": 3, "nvbandwidth-2": 12})]
 
 
+@cache
+def job() -> bytes:
+    """A result file with a few rows of each concept that a job needs."""
+    document = json.loads((ROOT / "reports/gallery/h100-sxm-job.json").read_bytes())
+    few: dict[tuple[Any, ...], list[Any]] = {}
+    for row in document["benchmarks"]:
+        ranks = row["arguments"].get("ranks")
+        few.setdefault((row["concept"], row["kernel"], ranks), []).append(row)
+    rows = [row for group in few.values() for row in (group[0], group[-1])]
+    context = document["context"] | {"roofs": document["context"]["roofs"][:3]}
+    return to_bytes({"context": context, "benchmarks": rows})
+
+
+def trainings() -> list[bytes]:
+    names = ("bloom", "llama-3", "pytorch-fsdp-2024")
+    return [(DATA / f"trainings/{name}.json").read_bytes() for name in names]
+
+
 def pictures() -> list[bytes]:
     return [(ROOT / "reports/gallery/pictures.toml").read_bytes()]
 

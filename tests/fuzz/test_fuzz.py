@@ -14,7 +14,7 @@ from .trial import MOST_MEMORY, Outcome, damaged, try_inputs
 
 KEPT = DATA / "fuzz"  # inputs that once were too much for a reader
 # Inputs of the dearest readers take milliseconds each.
-FEW = {"reports": 12, "rules": 25, "seconds": 25}
+FEW = {"reports": 12, "rules": 25, "job": 25, "seconds": 25}
 
 
 def check(found: Outcome) -> None:

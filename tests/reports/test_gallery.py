@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.charts import gallery
-from gpubench_reports.charts.render import charts_of
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.reader import read
@@ -25,7 +24,7 @@ def test_every_picture_can_be_drawn_from_a_committed_result():
         assert (COMMITTED / source.file).is_file()
     for picture in pictures:
         result = read(COMMITTED / picture.result)
-        assert picture.chart in charts_of(result)
+        assert picture.chart in gallery.builders_of(result)
         # Nobody's machine is in a committed file.
         assert "host_name" not in json.loads((COMMITTED / picture.result).read_text())["context"]
 

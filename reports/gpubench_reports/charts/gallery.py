@@ -9,13 +9,13 @@ from typing import Any
 
 from PIL import Image
 
-from gpubench_reports.charts import style
-from gpubench_reports.charts.render import charts_of
+from gpubench_reports.charts import job_chart, style
+from gpubench_reports.charts.render import Builder, charts_of
 from gpubench_reports.common import programs
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import write_atomically
 from gpubench_reports.results.checking import parse, parse_toml
-from gpubench_reports.results.reader import read
+from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.results.traces import path_beside
 
 LIST = "pictures.toml"
@@ -88,12 +88,17 @@ def run_model(directory: Path, sources: list[Source], program: Path) -> list[Pat
     return written
 
 
+def builders_of(result: ResultFile) -> dict[str, Builder]:
+    """What may be drawn: as `gpubench-report render` does, and the chart of `job`."""
+    return charts_of(result) | {"job": job_chart.of_result}
+
+
 def draw(directory: Path, pictures: list[Picture]) -> list[Path]:
     """Draws the pictures; returns the paths. Raises ReportError when a file does not have one."""
     written = []
     for picture in pictures:
         result = read(directory / picture.result)
-        build = charts_of(result).get(picture.chart)
+        build = builders_of(result).get(picture.chart)
         figure = build(result) if build else None
         if figure is None:
             raise ReportError(result.path, f"gives no chart called {picture.chart}")

@@ -25,6 +25,7 @@ from gpubench_reports.commands import (
     goals,
     html,
     import_results,
+    job,
     markdown,
     peers,
     published,
@@ -59,6 +60,7 @@ examples:
   gpubench-report agree 1.json 2.json 3.json       do repeated runs agree?
   gpubench-report claims run.json                  tests common claims about GPUs
   gpubench-report diagnose run.json                which wall holds up a training step?
+  gpubench-report job run.json                     tokens per second and MFU on many GPUs
   gpubench-report counters run.json profile.csv    does the profiler count what the model counts?
   gpubench-report calibrate run.json               writes a device file from measured rows
   gpubench-report goals results/local/validate-... which goals does this GPU meet?
@@ -96,6 +98,7 @@ COMMANDS: tuple[Command, ...] = (
     agree,
     claims,
     diagnose,
+    job,
     counters,
     goals,
     calibrate_device,

@@ -1,0 +1,15 @@
+"""Jobs on many GPUs, in the terminal."""
+
+from collections.abc import Sequence
+
+from gpubench_reports.jobs.forecast import Forecast
+from gpubench_reports.pages.job_report import columns_of
+from gpubench_reports.pages.terminal.console import bold, new_console, run_text, table_of
+
+
+def print_forecasts(forecasts: Sequence[Forecast]) -> None:
+    """A table per device."""
+    console = new_console()
+    for forecast in forecasts:
+        console.print(bold(run_text(forecast.context)))
+        console.print(table_of(columns_of(forecast.plans)))

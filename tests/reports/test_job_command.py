@@ -1,0 +1,122 @@
+"""gpubench-report job as a user meets it: tables, chart, JSON, one line for what is wrong."""
+
+import json
+
+import pytest
+
+from gpubench_reports.charts import job_chart
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.jobs.forecast import PARTS, Forecast
+from gpubench_reports.jobs.machine import SUSTAINED, machine_of
+from gpubench_reports.jobs.search import plans
+
+from .factory import make_document
+from .jobs import rows
+
+
+@pytest.fixture
+def path(write):
+    return write(make_document(rows(), device="h100-sxm", device_kind="model"))
+
+
+def test_it_prints_a_line_per_model_and_number_of_gpus(path, capsys):
+    assert main(["job", str(path), "--gpus", "1,64"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if " B " in line]
+    assert [(line[0], line[2]) for line in lines] == [
+        (name, gpus) for name in ("1.3", "7", "70") for gpus in ("1", "64")
+    ]
+    for line in (lines[2], lines[4]):  # 7 and 70 B on one GPU
+        assert " ".join(line).endswith("GiB does not fit into 75 GiB")
+    assert "dp 64 x tp 1 x pp 1" in " ".join(lines[1])
+
+
+def test_json_has_the_same_figures(path, capsys):
+    assert main(["job", str(path), "--gpus", "8", "--batch", "1048576", "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)
+    assert found["device"] == "h100-sxm"
+    assert found["modelled"] is True
+    first, _, last = found["plans"]
+    assert first["batch"] * 2048 == 1048576
+    assert first["data"] * first["tensor"] * first["pipeline"] == 8
+    seconds = sum(first[f"{part}_seconds"] for part in PARTS)
+    assert first["step_seconds"] == pytest.approx(seconds)
+    assert first["tokens_per_second"] == pytest.approx(1048576 / seconds)
+    assert last["why"].startswith("does not fit")
+    assert "mfu" not in last
+
+
+def test_the_bars_are_the_shares_of_the_step(load):
+    result = load(rows(), device="h100-sxm", device_kind="model")
+    forecast = Forecast(result.context, plans(machine_of(result), (1, 8), 1 << 20))
+    figure = job_chart.build([forecast, forecast])
+    assert len(figure.axes) == 2
+    bars = figure.axes[0].patches
+    drawn = [plan for plan in forecast.plans if plan.choice]
+    assert len(bars) == len(PARTS) * len(drawn)
+    first = drawn[0].choice.step
+    widths = [getattr(first, part) / first.seconds for part in PARTS]
+    assert [bar.get_width() for bar in bars[:4]] == pytest.approx(widths)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "does not fit into 75 GiB" in texts
+    assert f"{first.mfu * 100:.1f} %" in texts
+    assert any(text.get_gid() == "watermark" for text in figure.texts)
+
+
+def test_the_chart_is_written_where_it_is_asked_for(path, tmp_path, capsys):
+    assert main(["job", str(path), "--gpus=1", "--out", str(tmp_path / "charts")]) == 0
+    assert sorted(p.name for p in (tmp_path / "charts").iterdir()) == ["job.png", "job.svg"]
+
+
+def test_rates_are_those_of_the_rows(load):
+    machine = machine_of(load(rows(), device="h100-sxm"))
+    assert machine.product_seconds(2e12, 1) == pytest.approx(2e12 / (SUSTAINED * 7e14))
+    assert machine.product_seconds(2e6, 3e12) == pytest.approx(1.0)
+    assert machine.attention_rate("tiled", 96, 4096) == pytest.approx(SUSTAINED * 3e14)
+    assert machine.attention_rate("standard", 64, 2048) == pytest.approx(SUSTAINED * 1e14)
+    assert machine.peak == 989.4e12
+
+
+def test_a_rate_between_two_rows_is_between_theirs(load):
+    found = rows()
+    small = found[0]
+    small["flops_per_second"], small["real_time"] = 3.5e14, 2 * small["real_time"]
+    machine = machine_of(load(found, device="h100-sxm"))
+    flops = 2 * 4096**3  # half-way between 2048 and 8192, by its logarithm
+    rate = flops / machine.product_seconds(flops, 1) / SUSTAINED
+    assert rate == pytest.approx((3.5e14 * 7e14) ** 0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("concept", ["gemm_ladder", "attention", "stream"])
+def test_what_a_file_lacks_is_named(write, capsys, concept):
+    kept = [row for row in rows() if row["concept"] != concept]
+    path = write(make_document(kept, device="h100-sxm"))
+    assert main(["job", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert f"needs rows of the concept {concept}" in error
+
+
+def test_without_all_reduce_only_one_gpu_has_figures(write, capsys):
+    kept = [row for row in rows() if row["concept"] != "all_reduce"]
+    path = write(make_document(kept, device="h100-sxm"))
+    assert main(["job", str(path), "--gpus", "1,8"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if " B " in line]
+    assert [line.rstrip().endswith("no all_reduce rows") for line in lines] == [False, True] * 3
+
+
+@pytest.mark.parametrize("device", ["rtx-9090", "../h100-sxm", "mi300x"])
+def test_a_device_that_nobody_describes_is_one_line(write, capsys, device):
+    path = write(make_document(rows(), device=device))
+    assert main(["job", str(path)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--gpus=0"], ["--gpus=1,"], ["--gpus=1e3"], ["--batch=-1"], ["--batch=99999999999999"]],
+    ids=" ".join,
+)
+def test_wrong_options_are_two(path, wrong):
+    with pytest.raises(SystemExit) as ended:
+        main(["job", str(path), *wrong])
+    assert ended.value.code == 2
