@@ -67,6 +67,32 @@ def test_a_step_computed_by_hand():
     )
 
 
+def test_gradients_of_several_microbatches_are_added_up():
+    once, twice = (simulate(job(batch=batch), machine()).bandwidth for batch in (1, 2))
+    parameters = job().stage_parameters
+    optimizer, added = (count * parameters / BANDWIDTH for count in (34, 2 * 8))
+    assert twice - optimizer - added == pytest.approx(2 * (once - optimizer))
+
+
+@pytest.mark.parametrize(
+    ("sharding", "updated", "added"), [("optimizer", 34 / 4, 8), ("full", 34 / 4, 2)]
+)
+def test_shards_are_updated_by_their_owners(sharding, updated, added):
+    alone = simulate(job(batch=2), machine()).bandwidth
+    split = simulate(job(gpus=4, batch=8, sharding=sharding), machine()).bandwidth
+    saved = (34 - updated + 2 * (8 - added)) * job().stage_parameters / BANDWIDTH
+    assert alone - split == pytest.approx(saved)
+
+
+def test_sequence_parallelism_splits_norms_and_additions():
+    split = job(gpus=4, tensor=4, batch=1)
+    both = [simulate(replace(split, sequence_parallel=on), machine()) for on in (False, True)]
+    whole = 2 * 128 * 4 * (10 + 12) * 64 / BANDWIDTH
+    assert both[0].bandwidth - both[1].bandwidth == pytest.approx(whole * 3 / 4)
+    kept = [needed_bytes(replace(split, sequence_parallel=on)) for on in (False, True)]
+    assert kept[0] - kept[1] == pytest.approx(2 * 128 * 4 * 4 * 64 * 3 / 4)
+
+
 def test_mfu_is_model_flops_over_the_peak():
     step = simulate(job(), machine(**FREE))
     flops = 8 * 128 * MODEL.flops_per_token(128)
@@ -284,7 +310,13 @@ def test_the_fastest_split_that_fits_is_chosen():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"gpus": 7}, {"batch": 7}, {"tensor": 3}, {"pipeline": 8}, {"interleave": 2, "batch": 3}],
+    [
+        {"gpus": 7},
+        {"batch": 7},
+        {"gpus": 6, "tensor": 3, "pipeline": 1, "batch": 6},  # 4 heads
+        {"pipeline": 8, "gpus": 16},
+        {"interleave": 2, "batch": 6},  # 3 microbatches
+    ],
 )
 def test_what_does_not_split_evenly_is_not_tried(wrong):
     split = {"gpus": 8, "tensor": 2, "pipeline": 2, "batch": 8}
