@@ -123,3 +123,13 @@ def test_wrong_options_are_two(path, wrong):
     with pytest.raises(SystemExit) as ended:
         main(["job", str(path), *wrong])
     assert ended.value.code == 2
+
+
+def test_a_page_needs_trainings(path, tmp_path, capsys):
+    assert main(["job", str(path), "--page", str(tmp_path / "page.md")]) == 2
+    assert capsys.readouterr().err.startswith("gpubench-report: --page: needs --published")
+
+
+def test_a_number_of_gpus_that_splits_nothing_is_said(path, capsys):
+    assert main(["job", str(path), "--gpus=3"]) == 0
+    assert capsys.readouterr().out.count("cannot be split evenly") == 3

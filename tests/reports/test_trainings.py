@@ -65,6 +65,14 @@ def test_the_page_says_how_much_memory_is_usable_and_what_adamw_moves():
     assert f"with clipping | {traffic.OPTIMIZER} bytes |" in text
 
 
+def test_errors_come_as_json_too(capsys):
+    command = ["job", *map(str, FILES), "--gpus=1", "--published", str(POINTS), "--json"]
+    assert main(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == len(read_trainings(POINTS))
+    assert {"name", "what", "device", "fitted", "error", "published_mfu"} <= set(found[0])
+
+
 def training_file(tmp_path, **changes):
     point = {
         "what": "one",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench_reports.commands.output import save_charts
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.jobs.job import BATCH, GPUS
 
 if TYPE_CHECKING:
@@ -30,12 +31,11 @@ fastest that fits into memory:
 
 RESULT needs library products, attention, stream/copy and collectives:
 
-  gpubench --suite=full --benchmark_out=RESULT.json --benchmark_filter='^(gemm_ladder/library/|
-  attention/.*/seq:(2048|4096)/|stream/copy/|all_reduce/all_reduce/dtype:fp32/place:out/)'
-  (in one line)
+  gpubench --suite=full --benchmark_out=RESULT.json \\
+    --benchmark_filter='^(gemm_ladder/library|stream/copy|attention/.*q:[24]|all_reduce/all_r.*out)'
 
 With --published, compares the simulation with trainings that others published, and prints the
-errors as Markdown.
+errors as Markdown, or with --json as JSON.
 """
 
 
@@ -77,6 +77,8 @@ def run(options: argparse.Namespace) -> None:
     from gpubench_reports.pages.job_report import plans_json
     from gpubench_reports.results.reader import read
 
+    if options.page and not options.published:
+        raise ReportError("--page", "needs --published: it holds both tables")
     results = [read(path) for path in options.results]
     machines = [machine_of(result) for result in results]
     forecasts = [
@@ -103,15 +105,17 @@ def _compare(
     forecasts: "Sequence[Forecast]",
     machines: "dict[str, Machine]",
 ) -> None:
+    from gpubench_reports.common.json_text import json_text
     from gpubench_reports.comparisons.published import rewrite_block
     from gpubench_reports.jobs.trainings import compare_trainings, read_trainings
     from gpubench_reports.pages.job_report import plans_markdown, trainings_markdown
 
-    text = trainings_markdown(compare_trainings(read_trainings(options.published), machines))
+    compared = compare_trainings(read_trainings(options.published), machines)
+    text = trainings_markdown(compared)
     if options.page:
         rewrite_block(options.page, plans_markdown(forecasts), "plans")
         rewrite_block(options.page, text, "trainings")
-    print(text, end="")
+    print(json_text(compared.drop(columns="job")) + "\n" if options.json else text, end="")
 
 
 def _count(text: str) -> int:

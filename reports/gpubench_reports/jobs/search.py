@@ -70,7 +70,7 @@ def best_plan(machine: Machine, job: Job) -> Plan:
         return Plan(job.model, job.gpus, why=f"no all_reduce rows of more than {node} GPUs")
     possible = list(_splits(job, node))
     if not possible:
-        return Plan(job.model, job.gpus, why="the batch or the model cannot be split so")
+        return Plan(job.model, job.gpus, why="cannot be split evenly")
     fitting = [one for one in possible if fits(one, machine)]
     if not fitting:
         least = min(map(needed_bytes, possible))
