@@ -27,7 +27,9 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
 def more(rows: dict[str, dict]) -> dict[str, dict]:
     """The default suite's and, of the full one, further sizes, numbers of ranks and buckets."""
     sizes = "ranks:8/|ranks:(2|4|16|64)/size:(8|536870912)$"
-    shares = f"all_reduce/(reduce_scatter|all_gather)/dtype:fp32/place:out/ranks:64/size:{512 * MIB}$"
+    shares = (
+        f"all_reduce/(reduce_scatter|all_gather)/dtype:fp32/place:out/ranks:64/size:{512 * MIB}$"
+    )
     wanted = f"^({WHOLE}/({sizes})|all_reduce/overlap/|{shares})"
     return rows | rows_of("--device=model:h200-sxm", "--suite=full", f"--benchmark_filter={wanted}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import rows_of
+from .conftest import RowsOfConcept, rows_of
 
 WALLS = ("compute", "bandwidth", "overhead", "communication", "starved")
 LARGE, SMALL = 2048, 256
@@ -31,9 +31,17 @@ MOVES: dict[tuple[int, str], dict[str, int]] = {
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, dict]:
-    """With those of the full suite."""
-    return rows_of("--suite=full", "--device=model:h200-sxm", "--benchmark_filter=^training_step/")
+def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
+    """The default suite's, and what else the tests compare."""
+    large, small = "tiled|checkpointing|clipping|sharded", "item_late|fast_graph|accumulation"
+    return rows_of_concept("training_step") | of_the_full_suite(
+        f"({large})/hidden:{LARGE}|({small})/hidden:{SMALL}"
+    )
+
+
+def of_the_full_suite(pattern: str) -> dict[str, dict]:
+    wanted = f"--benchmark_filter=^training_step/step/with:({pattern})$"
+    return rows_of("--suite=full", "--device=model:h200-sxm", wanted)
 
 
 def step(rows: dict[str, dict], hidden: int, switch: str = "nothing") -> dict:
@@ -139,6 +147,8 @@ def test_parts_of_a_batch_need_half_of_the_activations(rows: dict[str, dict]) ->
     assert parts["gradient_bytes"] > base["gradient_bytes"]
 
 
-def test_a_real_models_layers_are_large_steps_too(rows: dict[str, dict]) -> None:
+@pytest.mark.release
+def test_a_real_models_layers_are_large_steps_too() -> None:
+    rows = of_the_full_suite("(nothing|fast)/hidden:(768|4096)")
     for hidden in (768, 4096):
         assert 0.3 < step(rows, hidden)["mfu"] < step(rows, hidden, "fast")["mfu"] < 0.65
