@@ -11,8 +11,8 @@
 //           writes them. Tiled attention saves memory, but no time here: its backward pass computes
 //           the scores again. Each switch moves its own wall.
 // Units     with [what differs from the baseline: bf16, separate kernels, standard attention,
-//           launches in a stream], hidden [width of the model]. FLOPs are those of the model, so
-//           that mfu is FLOP/s over the data sheet's peak; hfu counts what is computed again too.
+//           launches in a stream], hidden [width of the model]. A row's time is that of four steps,
+//           step_seconds one's. FLOPs are those of the model, so that mfu is FLOP/s over the data sheet's peak; hfu counts what is computed again too.
 //           compute_seconds are the products alone, bandwidth_seconds the other kernels,
 //           communication_seconds and starved_seconds what all-reduce and loader add, and
 //           overhead_seconds the rest of a step.
@@ -49,6 +49,7 @@ void run_row(Bench& bench, Setting setting) {
   bench.work({.flops = steps * flops, .law = law, .law_tolerance = 0.25});
   bool is_checked = false;
   bench.run([&](cudaStream_t s) { loop.run(s, std::exchange(is_checked, true) ? steps : 1); });
+  note_model(bench, shape, setting);
   note_memory(bench, loop.step());
   say_walls(bench, loop, setting);
   const double seconds = bench.seconds() / steps;

@@ -11,6 +11,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.html.build import build
 from gpubench_reports.results.reader import read
 from gpubench_reports.rules.steps import diagnose_steps, gains, rules
+from gpubench_reports.rules.verdicts.rulebook import HELD_BY
 
 from .factory import make_document, make_row
 
@@ -34,11 +35,12 @@ def step(switch="nothing", hidden=2048, hfu=0.5, **seconds):
     )
 
 
-FIVE = {
+SIX = {
     "starved": {"compute": 6.0, "bandwidth": 2.0, "starved": 3.0},
     "communication": {"compute": 6.0, "bandwidth": 2.0, "communication": 3.0, "overhead": 1.0},
     "overhead": {"compute": 1.0, "bandwidth": 0.5, "overhead": 1.0},
     "bandwidth": {"compute": 6.0, "bandwidth": 5.0},
+    "slow products": {"compute": 12.0, "bandwidth": 2.0},
     "compute": {"compute": 6.0, "bandwidth": 2.0},
 }
 
@@ -47,23 +49,52 @@ def diagnosed(write, *rows):
     return diagnose_steps(read(write(make_document(list(rows)))))
 
 
-@pytest.mark.parametrize("wall", FIVE)
+@pytest.mark.parametrize("wall", SIX)
 def test_each_wall_is_named(write, wall):
-    (found,) = diagnosed(write, step(**FIVE[wall]))
+    hfu = 0.3 if wall == "slow products" else 0.5
+    (found,) = diagnosed(write, step(hfu=hfu, **SIX[wall]))
+    part = "compute" if wall == "slow products" else wall
     assert found.wall == wall
-    assert found.share == pytest.approx(FIVE[wall][wall] / sum(FIVE[wall].values()))
+    assert found.share == pytest.approx(SIX[wall][part] / sum(SIX[wall].values()))
+    assert found.parts == {one: SIX[wall].get(one, 0) for one in WALLS}
+    if "products" in wall or wall == "compute":
+        assert math.isnan(found.at_most), "a step has products"
+    else:
+        assert found.at_most == pytest.approx(1 / (1 - found.share))
 
 
-def test_every_wall_has_a_rule():
-    assert [wall["name"] for wall in rules()["walls"]] == [*reversed(WALLS)]
+def test_every_wall_has_a_rule_and_a_pattern_of_verdicts():
+    walls = [wall["name"] for wall in rules()["walls"]]
+    assert walls == [*SIX]
+    assert walls == [*HELD_BY.values()]
+    assert {wall["seconds"] for wall in rules()["walls"]} == {f"{part}_seconds" for part in WALLS}
+
+
+def test_a_row_says_what_is_trained(write):
+    row = step(compute=1.0) | {"layers": 2, "vocabulary": 50304, "tokens_per_step": 8192, "gpus": 8}
+    (found,) = diagnosed(write, row)
+    assert found.model == "2 layers, a vocabulary of 50304, 8192 tokens a step, 8 GPUs"
+
+
+@pytest.mark.parametrize(("high", "stable"), [(1.02, True), (1.2, False)])
+def test_an_interval_tells_whether_a_step_is_stable(write, high, stable):
+    row = step(compute=1.0) | {"ci_low_seconds": 1.0, "ci_high_seconds": high}
+    (found,) = diagnose_steps(read(write(make_document([row], device_kind="cuda"))))
+    assert found.answers[0].yes is stable
+
+
+def test_the_stability_of_a_modelled_step_is_not_observed(write):
+    row = step(compute=1.0) | {"ci_low_seconds": 1.0, "ci_high_seconds": 1.0}
+    (found,) = diagnose_steps(read(write(make_document([row], device_kind="model"))))
+    assert found.answers[0].yes is None
 
 
 def test_the_gpu_is_not_busy_where_it_waits(write):
-    (found,) = diagnosed(write, step(**FIVE["starved"]))
+    (found,) = diagnosed(write, step(**SIX["starved"]))
     _, busy, in_products, _ = found.answers
     assert not busy.yes
     assert in_products.yes
-    assert busy.evidence == "idle for 27.3% of the step"
+    assert busy.evidence == "idle for 27.3% of the step (at most 10%)"
 
 
 def test_slow_products_are_told(write):
@@ -90,7 +121,7 @@ def test_the_switch_that_gains_most_is_named(write):
 
 
 def test_a_fed_gpu_is_as_fast_as_without_the_wait(write):
-    (found,) = diagnosed(write, step("starved", **FIVE["starved"]))
+    (found,) = diagnosed(write, step("starved", **SIX["starved"]))
     assert (found.switch, found.gain) == ("", pytest.approx(11 / 8))
 
 
@@ -108,12 +139,13 @@ def test_what_if_compares_steps_of_the_same_width(write):
 
 
 def test_the_command_prints_the_answers_and_the_table(write, capsys):
-    path = write(make_document([step(**FIVE["starved"]), step("fused", **FIVE["compute"])]))
+    path = write(make_document([step(**SIX["starved"]), step("fused", **SIX["compute"])]))
     assert main(["diagnose", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "NO   Is the GPU busy? idle for 27.3% of the step" in out
+    assert "no   Is the GPU busy? idle for 27.3% of the step (at most 10%)" in out
+    assert "54.5% products, 18.2% other kernels" in out
     assert "wall: starved, 27% of the step: the GPU waits for the tokens of the next step" in out
-    assert "predicted: 1.38x as fast" in out
+    assert "without being starved: 1.38x as fast" in out
     assert main(["diagnose", "--json", str(path)]) == 0
     starved, fused = json.loads(capsys.readouterr().out)
     assert starved["wall"] == "starved"
@@ -121,7 +153,7 @@ def test_the_command_prints_the_answers_and_the_table(write, capsys):
 
 
 def test_the_page_has_a_section_for_steps_only(write):
-    with_steps = build(read(write(make_document([step(**FIVE["starved"])])))).decode()
+    with_steps = build(read(write(make_document([step(**SIX["starved"])])))).decode()
     assert "What holds up a training step?" in with_steps
     assert "idle for 27.3% of the step" in with_steps
     assert "What holds up a training step?" not in build(read(write(make_document()))).decode()

@@ -94,7 +94,7 @@ def test_a_page_does_not_replace_what_it_is_about(write, tmp_path, capsys, link)
 
 def test_a_page_named_like_its_result_is_refused(write, capsys):
     path = write(make_document(), "run.html")
-    refused(capsys, ["html", str(path)], path)
+    refused(capsys, ["html", str(path), "-o", str(path)], path)
 
 
 def test_a_converted_file_does_not_replace_the_log(write, capsys):

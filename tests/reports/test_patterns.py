@@ -9,6 +9,20 @@ from gpubench_reports.rules.verdicts.verdict import LOW
 from .factory import DRAM, bandwidth_row, make_row
 from .judging import one
 
+
+def training_step(**figures):
+    """A step of a second; its idle part is what neither products nor other kernels take."""
+    parts = {"compute_seconds": 0.5, "hfu": 0.5, **figures}
+    busy = parts["compute_seconds"] + parts.get("bandwidth_seconds", 0)
+    waits = any(
+        key in parts for key in ("starved_seconds", "communication_seconds", "overhead_seconds")
+    )
+    idle = 1 - busy if waits else 0.0
+    return make_row(
+        "training_step/step/with:a", label="tensor", step_seconds=1, gpu_idle_fraction=idle, **parts
+    )
+
+
 FITTING = [
     (
         "branch paths",
@@ -63,15 +77,17 @@ FITTING = [
     *(
         (
             binds,
-            make_row("training_step/step/with:a", label="tensor", step_seconds=1, **{part: 0.5}),
-            make_row("training_step/step/with:a", label="tensor", step_seconds=1, **{part: 0.05}),
+            training_step(**parts),
+            training_step(compute_seconds=0.7, bandwidth_seconds=0.2, **other),
         )
-        for binds, part in {
-            "the data loader": "starved_seconds",
-            "the all-reduce": "communication_seconds",
-            "launches and the host": "overhead_seconds",
-            "the kernels between the products": "bandwidth_seconds",
-        }.items()
+        for binds, parts, other in (
+            ("the data loader", {"starved_seconds": 0.5}, {}),
+            ("the exchange of gradients", {"communication_seconds": 0.5}, {}),
+            ("launches and the host", {"overhead_seconds": 0.5}, {}),
+            ("kernels other than products", {"bandwidth_seconds": 0.5}, {}),
+            ("products far from their peak", {"hfu": 0.2}, {}),
+            ("the products", {"hfu": 0.5}, {"hfu": 0.2}),
+        )
     ),
     (
         "narrow loads into the Tensor Cores",

@@ -262,7 +262,14 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
   };
 }
 
-// --- where its time and its memory go ---
+// --- what is trained, and where its time and its memory go ---
+
+inline void note_model(Bench& bench, const Shape& shape, const Setting& setting) {
+  bench.note("layers", shape.layers);
+  bench.note("vocabulary", shape.vocabulary);
+  bench.note("tokens_per_step", static_cast<double>(shape.tokens()) * setting.switches.parts);
+  bench.note("gpus", setting.exchanges ? gpus : 1);
+}
 
 template <class T>
 void note_memory(Bench& bench, Step<T, Library>& step) {

@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> None:
 
         found = [dataclasses.asdict(one) for one in diagnose_steps(result)]
         for one in found:
-            one["gain"] = one["gain"] if one["gain"] == one["gain"] else None
+            for key in ("gain", "at_most"):
+                one[key] = one[key] if one[key] == one[key] else None
         print(json.dumps(found, indent=1, ensure_ascii=False))
         return
     from gpubench_reports.pages.terminal.steps import print_steps

@@ -12,6 +12,8 @@ from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.rulebook import number_of
 
 CONCEPT = "training_step"
+# Each has its seconds in a row.
+PARTS = ("compute", "bandwidth", "overhead", "communication", "starved")
 _BASELINE = "nothing"
 _WORTH_IT = 1.01  # times as fast
 
@@ -21,7 +23,7 @@ class Answer:
     """One of the four questions about a step."""
 
     question: str
-    yes: bool
+    yes: bool | None  # None: not observed
     evidence: str
 
 
@@ -30,6 +32,8 @@ class Diagnosis:
     row: str
     seconds: float
     mfu: float
+    model: str  # what is trained, and on how many GPUs
+    parts: dict[str, float]  # seconds by kind of wall
     answers: tuple[Answer, ...]
     wall: str
     share: float  # of the step
@@ -37,6 +41,7 @@ class Diagnosis:
     change: str
     switch: str  # that gains most of those that move the wall; empty: none is in the file
     gain: float  # how many times as fast a step then is; NaN: not known
+    at_most: float  # how many times as fast it is without this wall; NaN: nobody can say
 
 
 @cache
@@ -48,7 +53,13 @@ def rules() -> dict[str, Any]:
 def diagnose_steps(result: ResultFile) -> list[Diagnosis]:
     """Of every training step in the file, in its order."""
     steps = _steps(result)
-    return [_diagnosis(name, row, steps) for name, row in steps.items()]
+    modelled = result.context.modelled
+    return [_diagnosis(name, row, steps, modelled) for name, row in steps.items()]
+
+
+def wall_of(raw: dict[str, Any]) -> str:
+    """The name of the wall that holds up the step of a row; empty for a row that is none."""
+    return str(_wall(raw)["name"]) if "step_seconds" in raw else ""
 
 
 def gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[float]]:
@@ -89,71 +100,104 @@ def _seconds(steps: dict[str, dict[str, Any]], switch: str, hidden: int) -> floa
     return math.nan
 
 
-def _part(row: dict[str, Any], key: str) -> float:
+def _part(raw: dict[str, Any], key: str) -> float:
     """Of a step; a part of no seconds is absent."""
-    return max(number_of(row["raw"].get(key)), 0.0) if key in row["raw"] else 0.0
+    return max(number_of(raw.get(key)), 0.0) if key in raw else 0.0
 
 
-def _diagnosis(name: str, row: dict[str, Any], steps: dict[str, dict[str, Any]]) -> Diagnosis:
-    step = _part(row, "step_seconds")
-    answers = _answers(row, step)
-    wall = _wall(row, answers)
+def _diagnosis(
+    name: str, row: dict[str, Any], steps: dict[str, dict[str, Any]], modelled: bool
+) -> Diagnosis:
+    raw = row["raw"]
+    step = _part(raw, "step_seconds")
+    wall = _wall(raw)
+    held = _part(raw, wall["seconds"])
     switch, gain = _best_switch(wall, row, steps)
     return Diagnosis(
         row=name,
         seconds=step,
-        mfu=number_of(row["raw"].get("mfu")),
-        answers=answers,
+        mfu=number_of(raw.get("mfu")),
+        model=_model(raw),
+        parts={key: _part(raw, f"{key}_seconds") for key in PARTS},
+        answers=(_is_stable(row, modelled), *_answers(raw)),
         wall=wall["name"],
-        share=_part(row, wall["seconds"]) / step,
+        share=held / step,
         means=wall["means"],
         change=wall["change"],
         switch=switch,
         gain=gain,
+        at_most=step / (step - held) if wall["can_go"] and held < step else math.nan,
     )
 
 
-def _answers(row: dict[str, Any], step: float) -> tuple[Answer, ...]:
-    limits = rules()["limits"]
+def _model(raw: dict[str, Any]) -> str:
+    """What a file of an earlier version does not say is left out."""
+    words = {
+        "layers": "{:.0f} layers",
+        "vocabulary": "a vocabulary of {:.0f}",
+        "tokens_per_step": "{:.0f} tokens a step",
+        "gpus": "{:.0f} GPUs",
+    }
+    numbers = {key: number_of(raw.get(key)) for key in words}
+    return ", ".join(words[key].format(n) for key, n in numbers.items() if not math.isnan(n))
+
+
+def _is_stable(row: dict[str, Any], modelled: bool) -> Answer:
+    question, limit = "Is the step time stable?", rules()["limits"]["interval"]
+    if modelled:
+        return Answer(question, None, "modelled: not observed")
     width = (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"]
-    idle = _part(row, "gpu_idle_fraction")
-    compute, other = _part(row, "compute_seconds"), _part(row, "bandwidth_seconds")
+    if math.isnan(width):
+        return Answer(question, None, "not observed: too few samples")
+    evidence = f"its interval is {width:.1%} of it wide (at most {limit:.0%})"
+    return Answer(question, width <= limit, evidence)
+
+
+def _answers(raw: dict[str, Any]) -> tuple[Answer, Answer, Answer]:
+    limits = rules()["limits"]
+    compute, other = _part(raw, "compute_seconds"), _part(raw, "bandwidth_seconds")
+    idle = _part(raw, "gpu_idle_fraction")
     others = other / (compute + other)
-    products = number_of(row["raw"].get("hfu")) * step / compute
-    interval = "no interval: modelled" if math.isnan(width) else f"interval {width:.1%} of it"
+    products = number_of(raw.get("hfu")) * _part(raw, "step_seconds") / compute
     return (
-        Answer("Is the step time stable?", not width > limits["interval"], interval),
-        Answer("Is the GPU busy?", idle <= limits["idle"], f"idle for {idle:.1%} of the step"),
+        Answer(
+            "Is the GPU busy?",
+            idle <= limits["idle"],
+            f"idle for {idle:.1%} of the step (at most {limits['idle']:.0%})",
+        ),
         Answer(
             "Is the busy time spent in products?",
             others <= limits["other_kernels"],
-            f"other kernels take {others:.1%} of it",
+            f"other kernels take {others:.1%} of the busy time (at most "
+            f"{limits['other_kernels']:.0%})",
         ),
         Answer(
             "Are products near their roof?",
             products >= limits["products"],
-            f"they reach {products:.1%} of the peak",
+            f"they reach {products:.1%} of the peak (at least {limits['products']:.0%})",
         ),
     )
 
 
-def _wall(row: dict[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+def _wall(raw: dict[str, Any]) -> dict[str, Any]:
     """The first question that is answered by no names it; if none is, products take the time."""
     walls: dict[str, dict[str, Any]] = {wall["name"]: wall for wall in rules()["walls"]}
-    _, busy, in_products, _ = answers
+    busy, in_products, near_roof = _answers(raw)
     if not busy.yes:
         waits = [walls[name] for name in ("starved", "communication", "overhead")]
-        return max(waits, key=lambda wall: _part(row, wall["seconds"]))
-    return walls["compute" if in_products.yes else "bandwidth"]
+        return max(waits, key=lambda wall: _part(raw, wall["seconds"]))
+    if not in_products.yes:
+        return walls["bandwidth"]
+    return walls["compute" if near_roof.yes else "slow products"]
 
 
 def _best_switch(
     wall: dict[str, Any], row: dict[str, Any], steps: dict[str, dict[str, Any]]
 ) -> tuple[str, float]:
     switch, hidden = _setting(row)
-    own = _part(row, "step_seconds")
+    own = _part(row["raw"], "step_seconds")
     if wall["name"] == "starved":
-        return "", own / (own - _part(row, wall["seconds"]))
+        return "", own / (own - _part(row["raw"], wall["seconds"]))
     known = {other: own / _seconds(steps, other, hidden) for other in wall["switches"]}
     better = {other: gain for other, gain in known.items() if gain > _WORTH_IT and other != switch}
     best = max(better, key=lambda other: better[other], default="")

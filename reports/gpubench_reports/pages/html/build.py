@@ -51,10 +51,10 @@ def build(
         summary(facts),
         rooflines(charts),
         *comparisons(facts, charts),
+        *steps(result),
         *how_to_read(charts),
         *concepts(facts, charts),
         *others_explained(charts),
-        *steps(result),
         *claims(facts.findings),
         rows,
     ]

@@ -15,6 +15,7 @@ _TAGS = {
     "list_item": "li",
     "em": "em",
     "strong": "strong",
+    **{name: name for name in ("table", "thead", "tbody", "tr", "th", "td")},
 }
 
 
@@ -27,7 +28,8 @@ def sections_of(concept: str) -> dict[str, Markup]:
         return {}
     found: dict[str, list[Markup]] = {}
     title = ""
-    for node in SyntaxTreeNode(MarkdownIt().parse(page.read_text(encoding="utf-8"))).children:
+    parser = MarkdownIt().enable("table")
+    for node in SyntaxTreeNode(parser.parse(page.read_text(encoding="utf-8"))).children:
         if node.type == "heading":
             title = node.children[0].content if node.tag == "h2" else ""
         elif title:
@@ -45,6 +47,7 @@ def _element(node: SyntaxTreeNode) -> Markup:
     if node.type in ("image", "html_block"):
         return joined()
     inside = joined([_element(child) for child in node.children])
-    if not inside:
+    if node.type not in _TAGS or not (inside or node.type in ("th", "td")):
         return inside
-    return tag(_TAGS[node.type], inside) if node.type in _TAGS else inside
+    element = tag(_TAGS[node.type], inside)
+    return tag("div", element, class_="scroll") if node.type == "table" else element

@@ -17,6 +17,7 @@ _PLACES = {
     "summary": "Summary",
     "rooflines": "Rooflines",
     "comparison": "Comparison",
+    "steps": "Training steps",
     "how": "How to read",
     "explained": "Explained",
     "claims": "Claims",

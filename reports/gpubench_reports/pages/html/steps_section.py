@@ -1,69 +1,87 @@
 """Which wall holds up the training steps of a file, and what each switch gains."""
 
+from collections.abc import Iterable, Sequence
+
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import row_name
-from gpubench_reports.pages.terminal.steps import times
+from gpubench_reports.pages.terminal.steps import (
+    PARTS_IN_WORDS,
+    YES_OR_NO,
+    gain_of,
+    known_gains,
+    times,
+)
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.steps import Diagnosis, diagnose_steps, gains
+from gpubench_reports.rules.steps import Answer, Diagnosis, diagnose_steps
+
+_STATES = {True: "good", False: "bad", None: "none"}
 
 
 def steps(result: ResultFile) -> list[Markup]:
-    """The four questions about each training step and their answers; nothing without a step."""
+    """Where the time of each training step goes, and the answers to the four questions about it;
+    nothing without a step."""
     found = diagnose_steps(result)
     if not found:
         return []
     words = (
         "Four questions, asked in this order, find the wall that holds up a training step: the "
-        "first that is answered by no names it."
+        "first that is answered by no names it. A wall is what the step would have to lose to be "
+        "faster; products are the matrix products of the model."
     )
     questions = [answer.question for answer in found[0].answers]
-    titles = ("row", "step", "MFU", *questions, "wall", "try")
     return [
         tag(
             "section",
             tag("h2", "What holds up a training step?"),
             tag("p", words),
-            _table(titles, [_line(one) for one in found], "Training steps"),
-            tag("p", "What if: how many times as fast a step is with each switch."),
-            _table(("with", "hidden", "times as fast"), _gains(result), "What if"),
+            _table(("row", *questions, "wall", "try"), map(_answers, found), "Training steps"),
+            tag("p", "Where the time of a step goes:"),
+            _table(("row", "step", "MFU", *PARTS_IN_WORDS.values()), map(_parts, found), "Walls"),
+            *_what_if(result),
             id="steps",
         )
     ]
 
 
-def _line(found: Diagnosis) -> Markup:
-    answers = [
-        tag(
-            "td",
-            tag("span", "yes" if one.yes else "no", class_=f"state {'good' if one.yes else 'bad'}"),
-            tag("div", tag("small", one.evidence)),
-            class_="text",
-        )
-        for one in found.answers
-    ]
+def _answers(found: Diagnosis) -> Markup:
     wall = (tag("strong", found.wall), tag("div", tag("small", f"{found.share:.0%} of the step")))
-    gain = times(found.gain)
-    switch = f"with:{found.switch}, {gain}" if found.switch else gain
     return tag(
         "tr",
-        tag("td", row_name(found.row), class_="text"),
-        tag("td", si(found.seconds, "s")),
-        tag("td", f"{found.mfu:.1%}"),
-        *answers,
+        tag("td", row_name(found.row), tag("div", tag("small", found.model)), class_="text"),
+        *(_answer(one) for one in found.answers),
         tag("td", *wall, class_="text"),
-        tag("td", found.change, tag("div", tag("small", switch)), class_="text"),
+        tag("td", found.change, tag("div", tag("small", gain_of(found))), class_="text"),
     )
 
 
-def _gains(result: ResultFile) -> list[Markup]:
-    return [
+def _answer(one: Answer) -> Markup:
+    answer = tag("span", YES_OR_NO[one.yes], class_=f"state {_STATES[one.yes]}")
+    return tag("td", answer, tag("div", tag("small", one.evidence)), class_="text")
+
+
+def _parts(found: Diagnosis) -> Markup:
+    shares = [f"{found.parts[key] / found.seconds:.1%}" for key in PARTS_IN_WORDS]
+    return tag(
+        "tr",
+        tag("td", row_name(found.row), class_="text"),
+        *(tag("td", cell) for cell in (si(found.seconds, "s"), f"{found.mfu:.1%}", *shares)),
+    )
+
+
+def _what_if(result: ResultFile) -> list[Markup]:
+    known = known_gains([result])
+    lines = [
         tag("tr", *(tag("td", cell) for cell in (switch, hidden, times(gain))))
-        for (switch, hidden), (gain,) in gains([result]).items()
+        for (switch, hidden), (gain,) in known.items()
     ]
+    if not lines:
+        return []
+    words = "What if: how many times as fast as without it a step is with each switch."
+    return [tag("p", words), _table(("with", "hidden", "times as fast"), lines, "What if")]
 
 
-def _table(titles: tuple[str, ...], lines: list[Markup], label: str) -> Markup:
+def _table(titles: Sequence[str], lines: Iterable[Markup], label: str) -> Markup:
     head = tag("tr", [tag("th", title, scope="col", class_="text") for title in titles])
-    table = tag("table", tag("thead", head), tag("tbody", lines))
+    table = tag("table", tag("thead", head), tag("tbody", list(lines)))
     return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label=label)

@@ -10,6 +10,15 @@ from gpubench_reports.pages.terminal.console import bold, new_console, run_text,
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.steps import Diagnosis, diagnose_steps, gains
 
+YES_OR_NO = {True: "yes", False: "no", None: "-"}
+PARTS_IN_WORDS = {
+    "compute": "products",
+    "bandwidth": "other kernels",
+    "overhead": "launches and host",
+    "communication": "waiting for gradients",
+    "starved": "waiting for tokens",
+}
+
 
 def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     """Each step with its answers and its wall, then what each switch gains on each device."""
@@ -17,32 +26,49 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
     found = diagnose_steps(result)
     if not found:
-        console.print(
-            "no training steps in it: run gpubench with training_step's rows"
-        )
+        console.print("no training steps in it: run gpubench with training_step's rows")
         return
     for diagnosis in found:
         for line in lines_of(diagnosis):
             console.print(line)
     results = [result, *others]
-    devices = [one.context.device for one in results]
-    known = gains(results)
+    known = known_gains(results)
+    if not known:
+        return
     columns = [("what if", [switch for switch, _ in known])]
     columns.append(("hidden", [str(hidden) for _, hidden in known]))
-    for number, device in enumerate(devices):
-        columns.append((device, [times(column[number]) for column in known.values()]))
+    for number, one in enumerate(results):
+        columns.append((one.context.device, [times(column[number]) for column in known.values()]))
     console.print(table_of(columns))
 
 
+def known_gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[float]]:
+    """The switches of which at least one file says what they gain."""
+    found = gains(results)
+    return {key: column for key, column in found.items() if not all(map(math.isnan, column))}
+
+
 def lines_of(found: Diagnosis) -> list[str]:
-    head = f"{found.row}: {si(found.seconds, 's')} per step, {found.mfu:.1%} MFU"
-    answers = [
-        f"  {'yes' if one.yes else 'NO':4} {one.question} {one.evidence}" for one in found.answers
-    ]
+    model = f" ({found.model})" if found.model else ""
+    head = f"{found.row}{model}: {si(found.seconds, 's')} per step, {found.mfu:.1%} MFU"
+    parts = ", ".join(
+        f"{found.parts[key] / found.seconds:.1%} {words}" for key, words in PARTS_IN_WORDS.items()
+    )
+    answers = [f"  {YES_OR_NO[one.yes]:4} {one.question} {one.evidence}" for one in found.answers]
     wall = f"  wall: {found.wall}, {found.share:.0%} of the step: {found.means}"
-    switch = f" (with:{found.switch})" if found.switch else ""
-    gain = f"; predicted: {times(found.gain)} as fast" if not math.isnan(found.gain) else ""
-    return [head, *answers, wall, f"  try: {found.change}{switch}{gain}"]
+    gain = gain_of(found)
+    change = f"  try: {found.change}" + (f" ({gain})" if gain else "")
+    return [head, f"  time: {parts}", *answers, wall, change]
+
+
+def gain_of(found: Diagnosis) -> str:
+    """What the change gains, as far as the file's rows tell."""
+    if not math.isnan(found.gain):
+        by = f"with:{found.switch}" if found.switch else f"without being {found.wall}"
+        return f"{by}: {times(found.gain)} as fast"
+    if not math.isnan(found.at_most):
+        return f"without this wall: {times(found.at_most)} as fast"
+    return ""
 
 
 def times(gain: float) -> str:

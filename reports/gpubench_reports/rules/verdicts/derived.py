@@ -8,7 +8,8 @@ import pandas as pd
 
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.rulebook import SHARES_OF_STEP, number_of
+from gpubench_reports.rules.steps import wall_of
+from gpubench_reports.rules.verdicts.rulebook import HELD_BY, SHARES_OF_STEP, number_of
 
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
 
@@ -49,6 +50,9 @@ def with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
             else nan
             for raw in rows["raw"]
         ]
+    held = [wall_of(raw) for raw in rows["raw"]]
+    for key, wall in HELD_BY.items():
+        rows[key] = [float(one == wall) if one else nan for one in held]
     rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
     return rows
 

@@ -19,8 +19,14 @@ SHARES_OF_STEP = {
     "launching_share": "overhead_seconds",
     "starved_share": "starved_seconds",
 }
+# One for each wall of steps.toml.
+HELD_BY = {
+    f"held_by_{wall.replace(' ', '_')}": wall
+    for wall in ("starved", "communication", "overhead", "bandwidth", "slow products", "compute")
+}
 _DERIVED = (
     *SHARES_OF_STEP,
+    *HELD_BY,
     "clock_share",
     "interval_share",
     "dram_share",
