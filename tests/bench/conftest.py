@@ -17,6 +17,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 
+# Rows that take next to no time, and how many they are: for runs that are broken off.
+SHORT_ROWS = "--benchmark_filter=^(coalescing|bank_conflicts)/strided"
+SHORT_ROWS_COUNT = 24
+
 RowsOfConcept = Callable[..., dict[str, dict]]
 
 

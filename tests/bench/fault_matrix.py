@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .conftest import BUILD, ROOT, run
+from .conftest import BUILD, ROOT, SHORT_ROWS, SHORT_ROWS_COUNT, run
 from .faulty import DEVICE, PROGRAM, outcome, rows_in, run_faulty
 
 PAGE = ROOT / "docs" / "reliability.md"
@@ -112,11 +112,10 @@ def planted_errors(folder: Path) -> Iterator[Line]:
 
 
 def signals(folder: Path) -> Iterator[Line]:
-    rows = "--benchmark_filter=^(coalescing/strided_read|bank_conflicts/strided)/"
     for name in ("KILL", "TERM", "INT", "HUP", "XCPU", "PIPE"):
         out = folder / f"{name}.json"
         number = int(getattr(signal, f"SIG{name}"))
-        command = [str(BUILD / "gpubench"), DEVICE, rows, f"--benchmark_out={out}"]
+        command = [str(BUILD / "gpubench"), DEVICE, SHORT_ROWS, f"--benchmark_out={out}"]
         # Not as nohup, or a shell's &, would have it.
         usual = lambda number=number: signal.signal(number, signal.SIG_DFL)  # noqa: E731
         with subprocess.Popen(
@@ -128,8 +127,8 @@ def signals(folder: Path) -> Iterator[Line]:
             process.send_signal(number)
             process.communicate(timeout=60)
         code = process.returncode
-        again = run(DEVICE, rows, f"--resume={out}")
-        missing = 28 - len(json.loads(out.read_text())["benchmarks"])
+        again = run(DEVICE, SHORT_ROWS, f"--resume={out}")
+        missing = SHORT_ROWS_COUNT - len(json.loads(out.read_text())["benchmarks"])
         ended = "ended by it" if code < 0 else f"exit code {code}"
         said = f"{ended}; resumed with exit code {again.returncode}, {missing} rows missing"
         yield Line("a signal in mid run", f"SIG{name}", said)

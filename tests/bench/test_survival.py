@@ -17,11 +17,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from .conftest import BUILD, ROOT, run
+from .conftest import BUILD, ROOT, SHORT_ROWS, SHORT_ROWS_COUNT, run
 
 MODEL = "--device=model:h200-sxm"
-ROWS = "--benchmark_filter=^(coalescing/strided_read|bank_conflicts/strided)/"
-COUNT = 28  # of them
 CONDITIONS = ROOT / "tests" / "data" / "conditions"
 SCHEMA = json.loads((ROOT / "docs/result-file.schema.json").read_text())
 
@@ -56,7 +54,7 @@ def content(path: Path) -> tuple[dict, list, str]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbs."""
     out = tmp_path_factory.mktemp("whole") / "run.json"
-    done = run(MODEL, ROWS, f"--benchmark_out={out}")
+    done = run(MODEL, SHORT_ROWS, f"--benchmark_out={out}")
     assert done.returncode == 0, done.stderr
     assert sorted(p.name for p in out.parent.iterdir()) == ["run.json", "run.samples.jsonl"]
     return out
@@ -99,8 +97,8 @@ def one_trial(folder: Path, chance: random.Random, sent: int, whole: Path) -> st
     out = folder / "run.json"
     done = ended_by(
         sent,
-        *(MODEL, ROWS, f"--benchmark_out={out}"),
-        rows=chance.randrange(COUNT),
+        *(MODEL, SHORT_ROWS, f"--benchmark_out={out}"),
+        rows=chance.randrange(SHORT_ROWS_COUNT),
         delay=chance.uniform(0, 0.1),
     )
     printed = re.findall(r"^((?:coalescing|bank_conflicts)/\S+)", done.stdout, re.MULTILINE)
@@ -118,7 +116,7 @@ def one_trial(folder: Path, chance: random.Random, sent: int, whole: Path) -> st
         assert done.returncode == 128 + sent
         assert [row["name"] for row in valid(out)["benchmarks"]] == names
         assert valid(out)["context"]["interrupted"] is True
-    again = run(MODEL, ROWS, f"--resume={out}")
+    again = run(MODEL, SHORT_ROWS, f"--resume={out}")
     if "has no run to resume" in again.stderr or "nothing to resume" in again.stderr:
         assert names == []
         return "nothing"
@@ -154,11 +152,11 @@ def test_a_thousand_runs_ended_lose_nothing_and_double_nothing(tmp_path: Path, w
 
 def test_a_line_that_a_kill_has_cut_off_is_done_again(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "run.json"
-    ended_by(signal.SIGTERM, MODEL, ROWS, f"--benchmark_out={out}", rows=12)
+    ended_by(signal.SIGTERM, MODEL, SHORT_ROWS, f"--benchmark_out={out}", rows=12)
     journal = tmp_path / "run.json.journal"
     lines = journal.read_bytes().splitlines(keepends=True)[:-1]  # without the last: "closed"
     journal.write_bytes(b"".join(lines)[:-7])
-    done = run(MODEL, ROWS, f"--resume={out}")
+    done = run(MODEL, SHORT_ROWS, f"--resume={out}")
     assert done.returncode == 0, done.stderr
     assert content(out) == content(whole)
 
@@ -181,7 +179,9 @@ def broken_off(folder: Path) -> Path:
     """A result file whose run has lost its device, with a journal of what was done."""
     out = folder / "run.json"
     faulty = f"--conditions={CONDITIONS / 'faulty.json'}"
-    assert run(MODEL, ROWS, faulty, "--isolate=none", f"--benchmark_out={out}").returncode == 1
+    assert (
+        run(MODEL, SHORT_ROWS, faulty, "--isolate=none", f"--benchmark_out={out}").returncode == 1
+    )
     return out
 
 
@@ -190,12 +190,12 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
     faulty = f"--conditions={CONDITIONS / 'faulty.json'}"
     before = (tmp_path / "run.json.journal").read_bytes()
     for flags, named in [
-        ((MODEL, ROWS), 'conditions differs: "faulty" in the interrupted run, absent here'),
-        (("--device=model:h100-sxm", ROWS, faulty), "device differs"),
+        ((MODEL, SHORT_ROWS), 'conditions differs: "faulty" in the interrupted run, absent here'),
+        (("--device=model:h100-sxm", SHORT_ROWS, faulty), "device differs"),
         ((MODEL, faulty, "--benchmark_filter=^coalescing/"), "filter differs"),
-        ((MODEL, ROWS, faulty, "--seed=7"), "seed differs: 42 in the interrupted run, 7"),
-        ((MODEL, ROWS, faulty, "--mode=hot"), "mode differs"),
-        ((MODEL, ROWS, faulty, "--benchmark_repetitions=2"), "benchmark_repetitions differs"),
+        ((MODEL, SHORT_ROWS, faulty, "--seed=7"), "seed differs: 42 in the interrupted run, 7"),
+        ((MODEL, SHORT_ROWS, faulty, "--mode=hot"), "mode differs"),
+        ((MODEL, SHORT_ROWS, faulty, "--benchmark_repetitions=2"), "benchmark_repetitions differs"),
     ]:
         done = run(*flags, f"--resume={out}")
         assert done.returncode == 2
@@ -207,7 +207,7 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
         ("--resume", "needs the name of a result file"),
         ("--resume=/dev/null", "not a regular file"),
     ]:
-        done = run(MODEL, ROWS, flag)
+        done = run(MODEL, SHORT_ROWS, flag)
         assert done.returncode == 2
         [complaint] = done.stderr.splitlines()
         assert named in complaint
@@ -227,7 +227,7 @@ def test_a_journal_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
         "half",
     ):
         journal.write_text(text)
-        done = run(MODEL, ROWS, faulty, f"--resume={out}")
+        done = run(MODEL, SHORT_ROWS, faulty, f"--resume={out}")
         assert done.returncode == 2, text
         [complaint] = done.stderr.splitlines()
         assert complaint.startswith("gpubench: "), complaint
@@ -237,7 +237,7 @@ def test_a_journal_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
 @contextmanager
 def begun(out: Path) -> Iterator[subprocess.Popen[str]]:
     """A run that writes its rows to `out`, and has shown the first of them."""
-    command = [str(BUILD / "gpubench"), MODEL, ROWS, f"--benchmark_out={out}"]
+    command = [str(BUILD / "gpubench"), MODEL, SHORT_ROWS, f"--benchmark_out={out}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
         assert process.stdout is not None
         for _ in range(4):
@@ -247,7 +247,7 @@ def begun(out: Path) -> Iterator[subprocess.Popen[str]]:
 
 def refused_beside_another_run(out: Path) -> None:
     for flag in (f"--benchmark_out={out}", f"--resume={out}"):
-        second = run(MODEL, ROWS, flag)
+        second = run(MODEL, SHORT_ROWS, flag)
         assert second.returncode == 2
         [complaint] = second.stderr.splitlines()
         assert "another run is writing to this file" in complaint
@@ -280,7 +280,7 @@ def test_a_link_to_a_file_that_a_run_writes_is_refused(tmp_path: Path, whole: Pa
     [".samples.jsonl", "-samples.jsonl", ".series.jsonl", ".explain.json", ".json.journal"],
 )
 def test_a_name_of_what_lies_beside_a_result_file_is_refused(tmp_path: Path, ending: str) -> None:
-    done = run(MODEL, ROWS, f"--benchmark_out={tmp_path / ('run' + ending)}")
+    done = run(MODEL, SHORT_ROWS, f"--benchmark_out={tmp_path / ('run' + ending)}")
     assert done.returncode == 2
     [complaint] = done.stderr.splitlines()
     assert "is for what lies beside another result file" in complaint
@@ -289,9 +289,9 @@ def test_a_name_of_what_lies_beside_a_result_file_is_refused(tmp_path: Path, end
 
 def test_rows_of_a_killed_run_are_set_aside_not_overwritten(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "run.json"
-    ended_by(signal.SIGKILL, MODEL, ROWS, f"--benchmark_out={out}", rows=12)
+    ended_by(signal.SIGKILL, MODEL, SHORT_ROWS, f"--benchmark_out={out}", rows=12)
     left = (tmp_path / "run.json.journal").read_bytes()
-    done = run(MODEL, ROWS, f"--benchmark_out={out}")
+    done = run(MODEL, SHORT_ROWS, f"--benchmark_out={out}")
     assert done.returncode == 0
     assert "run.json.journal.old" in done.stderr
     assert (tmp_path / "run.json.journal.old").read_bytes() == left
@@ -302,7 +302,7 @@ def lost(folder: Path, profile: str, *flags: str) -> tuple[list[dict], Sequence[
     """The rows of a run in one process that loses its device, and what it says of that."""
     out = folder / "run.json"
     conditions = f"--conditions={CONDITIONS / profile}.json"
-    done = run(MODEL, ROWS, "--isolate=none", conditions, *flags, f"--benchmark_out={out}")
+    done = run(MODEL, SHORT_ROWS, "--isolate=none", conditions, *flags, f"--benchmark_out={out}")
     assert done.returncode == 1
     said = [line for line in done.stderr.splitlines() if line.startswith("gpubench: ")]
     rows = valid(out)["benchmarks"]
@@ -331,7 +331,7 @@ def test_a_kernel_without_end_or_with_a_fault_costs_its_row(
     assert why in failed["error_message"]
     at = rows.index(failed)
     assert all(row["real_time"] > 0 for row in rows[:at])
-    assert len(rows) == COUNT
+    assert len(rows) == SHORT_ROWS_COUNT
     after = rows[at + 1 :]
     assert after
     assert all(row["skip_reason"] == f"not run: {failed['name']} {said}" for row in after)
@@ -345,7 +345,7 @@ def test_after_a_fault_the_rest_is_run_by_another_process(tmp_path: Path) -> Non
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     del lines[0]["same"]["conditions"]
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = run(MODEL, ROWS, f"--resume={out}")
+    done = run(MODEL, SHORT_ROWS, f"--resume={out}")
     assert done.returncode == 1  # one row has failed
     rows = valid(out)["benchmarks"]
     assert [row.get("error_occurred") for row in rows].count(True) == 1
@@ -355,6 +355,6 @@ def test_after_a_fault_the_rest_is_run_by_another_process(tmp_path: Path) -> Non
 
 def test_a_limit_that_is_no_number_is_refused() -> None:
     for value in ("soon", "-1", ""):
-        done = run(MODEL, ROWS, f"--row_limit={value}")
+        done = run(MODEL, SHORT_ROWS, f"--row_limit={value}")
         assert done.returncode == 2
         assert f"--row_limit='{value}': must be a number >= 0" in done.stderr
