@@ -12,20 +12,24 @@ Sweep = tuple[np.ndarray, np.ndarray]  # bytes, ascending, and seconds
 
 @dataclass(frozen=True)
 class Collectives:
-    """`sweeps` has the rows by kernel and by number of GPUs."""
+    """`sweeps` has the rows by kernel and by number of GPUs. A node has `node` GPUs.
+
+    `slower` is for a network unlike the one of the rows: how many times as long as theirs it needs
+    for a byte.
+    """
 
     sweeps: dict[str, dict[int, Sweep]]
-    node: int  # GPUs
-    slower: float = 1.0  # how many times as long the network needs for a byte as in the rows
+    node: int
+    slower: float = 1.0
 
     @property
     def inside(self) -> bool:
-        """Whether there are rows of more than one GPU."""
+        """Whether a job may have several GPUs: there are rows of more than one."""
         return bool(self.sweeps.get("all_reduce"))
 
     @property
     def across(self) -> bool:
-        """Whether there are rows of more than one node."""
+        """Whether a job may have several nodes: there are rows of more GPUs than a node has."""
         return max(self.sweeps.get("all_reduce", {}), default=0) > self.node
 
     def seconds(self, kernel: str, ranks: int, size: float, per_node: int) -> float:
@@ -44,14 +48,14 @@ class Collectives:
             return self._lookup("all_reduce", ranks, size) / half
         spanned = ranks * self.node // per_node
         cards = self.node / per_node * self.slower
-        moved = size * cards * _passes(ranks) / _passes(spanned)
+        moved = size * cards * ring_factor(ranks) / ring_factor(spanned)
         return self._lookup("all_reduce", spanned, moved) / half
 
     def send_seconds(self, size: float, same_node: bool) -> float:
         """From one GPU to one other, through its own network card or NVLink."""
         ranks = self.node if same_node else max(self.sweeps["all_reduce"])
         sizes, seconds = self.sweeps["all_reduce"][self._nearest("all_reduce", ranks)]
-        rate = sizes[-1] * _passes(ranks) / seconds[-1]
+        rate = sizes[-1] * ring_factor(ranks) / seconds[-1]
         if not same_node:
             rate /= self.node * self.slower
         # The least row's latency is that of all steps of a ring.
@@ -78,8 +82,8 @@ class Collectives:
         return seconds + slope * (ranks - known[-1])
 
 
-def _passes(ranks: int) -> float:
-    """How often each byte of an all-reduce crosses the narrowest link."""
+def ring_factor(ranks: int) -> float:
+    """How often each byte of an all-reduce in a ring crosses the narrowest link."""
     return 2 * (ranks - 1) / ranks
 
 

@@ -39,8 +39,8 @@ class Step:
 
 
 @dataclass(frozen=True)
-class _Pass:
-    """Seconds that one microbatch takes, one way, in a part of the model."""
+class _Phase:
+    """Seconds that one microbatch takes forward or backward in a part of the model."""
 
     products: float
     attention: float
@@ -55,16 +55,16 @@ class _Pass:
     def seconds(self) -> float:
         return self.compute + self.bandwidth + self.communication
 
-    def __add__(self, other: "_Pass") -> "_Pass":
-        return _Pass(
+    def __add__(self, other: "_Phase") -> "_Phase":
+        return _Phase(
             self.products + other.products,
             self.attention + other.attention,
             self.bandwidth + other.bandwidth,
             self.communication + other.communication,
         )
 
-    def times(self, count: float) -> "_Pass":
-        return _Pass(
+    def times(self, count: float) -> "_Phase":
+        return _Phase(
             self.products * count,
             self.attention * count,
             self.bandwidth * count,
@@ -99,7 +99,7 @@ def simulate(job: Job, machine: Machine) -> Step:
     )
 
 
-def _stage(job: Job, machine: Machine) -> tuple[_Pass, _Pass]:
+def _stage(job: Job, machine: Machine) -> tuple[_Phase, _Phase]:
     """One microbatch, forward and backward, in the pipeline stage that takes longest: the last,
     which has the output layer, or one with a layer more."""
     forward, backward = _layer(job, machine)
@@ -113,7 +113,7 @@ def _stage(job: Job, machine: Machine) -> tuple[_Pass, _Pass]:
     return max(stages, key=lambda stage: stage[0].seconds + stage[1].seconds)
 
 
-def _layer(job: Job, machine: Machine) -> tuple[_Pass, _Pass]:
+def _layer(job: Job, machine: Machine) -> tuple[_Phase, _Phase]:
     model = job.model
     tokens = job.microbatch * job.sequence
     products = sum(
@@ -123,10 +123,10 @@ def _layer(job: Job, machine: Machine) -> tuple[_Pass, _Pass]:
     rate = machine.attention_rate(job.attention, model.head_size, job.sequence)
     attention = model.attention_flops(tokens, job.sequence, job.tensor) / rate
     there, back = _tensor_seconds(job, machine, tokens, products)
-    forward = _Pass(
+    forward = _Phase(
         products, attention, tokens * layer_bytes(job, FORWARD) / machine.bandwidth, there
     )
-    backward = _Pass(
+    backward = _Phase(
         2 * products,
         _BACKWARD_ATTENTION[job.attention] * attention,
         tokens * layer_bytes(job, BACKWARD) / machine.bandwidth,
@@ -135,7 +135,7 @@ def _layer(job: Job, machine: Machine) -> tuple[_Pass, _Pass]:
     if job.recompute == "full":
         backward += forward
     elif job.recompute == "selective":
-        backward += _Pass(0, attention, 0, 0)
+        backward += _Phase(0, attention, 0, 0)
     return forward, backward
 
 
@@ -156,13 +156,13 @@ def _tensor_seconds(
     return both, max(both - products, 0.0) if "weights" in job.overlap else both
 
 
-def _output(job: Job, machine: Machine) -> tuple[_Pass, _Pass]:
+def _output(job: Job, machine: Machine) -> tuple[_Phase, _Phase]:
     """The output layer and the loss."""
     tokens = job.microbatch * job.sequence
     product = job.model.output_product(tokens, job.tensor)
     seconds = machine.product_seconds(product.flops, product.bytes)
     loss = LOSS * tokens * job.model.vocabulary / job.tensor / machine.bandwidth
-    return _Pass(seconds, 0, loss / 2, 0), _Pass(2 * seconds, 0, loss / 2, 0)
+    return _Phase(seconds, 0, loss / 2, 0), _Phase(2 * seconds, 0, loss / 2, 0)
 
 
 def _sends(job: Job, machine: Machine) -> float:
@@ -180,7 +180,7 @@ def _group_per_node(job: Job, machine: Machine) -> int:
     return max(machine.collectives.node // job.tensor, 1)
 
 
-def _gradients(job: Job, machine: Machine, forward: _Pass, backward: _Pass) -> float:
+def _gradients(job: Job, machine: Machine, forward: _Phase, backward: _Phase) -> float:
     """What is left of the all-reduce of gradients, once per step. With a sharded optimizer it is a
     reduce-scatter, and an all-gather of the new parameters. Overlapped, each hides behind one
     microbatch, but for the share of one layer."""
@@ -202,7 +202,7 @@ def _gradients(job: Job, machine: Machine, forward: _Pass, backward: _Pass) -> f
     return total
 
 
-def _sharded(job: Job, machine: Machine, forward: _Pass, backward: _Pass) -> float:
+def _sharded(job: Job, machine: Machine, forward: _Phase, backward: _Phase) -> float:
     """What is left of gathering parameters twice and scattering gradients, of every microbatch,
     one layer at a time."""
     per_node = _group_per_node(job, machine)

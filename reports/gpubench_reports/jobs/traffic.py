@@ -13,7 +13,7 @@ _ELEMENT = 2  # bytes
 
 
 @dataclass(frozen=True)
-class Passes:
+class Traffic:
     """Elements read and written per token in one layer, in multiples of each width."""
 
     hidden: int  # two norms, two residual additions
@@ -22,8 +22,8 @@ class Passes:
     heads: int  # rotation of queries and keys, in multiples of their width
 
 
-FORWARD = Passes(hidden=2 * 2 + 2 * 3, feed_forward=2, gated=3, heads=2)
-BACKWARD = Passes(hidden=2 * 3 + 2 * 3, feed_forward=3, gated=5, heads=2)
+FORWARD = Traffic(hidden=2 * 2 + 2 * 3, feed_forward=2, gated=3, heads=2)
+BACKWARD = Traffic(hidden=2 * 3 + 2 * 3, feed_forward=3, gated=5, heads=2)
 
 # Per element of the logits: to fp32 and back, softmax and its gradient.
 LOSS = (2 + 4) + 4 + (4 + 4) + (4 + 2)
@@ -34,14 +34,14 @@ OPTIMIZER = 4 * 4 + 3 * 4 + 2 + 4
 ACCUMULATE = 2 * 4
 
 
-def layer_bytes(job: Job, passes: Passes) -> float:
+def layer_bytes(job: Job, traffic: Traffic) -> float:
     """Per token, in one layer on one GPU."""
     model, tensor = job.model, job.tensor
     shared = tensor if job.sequence_parallel else 1
-    activation = passes.gated if model.gated else passes.feed_forward
+    activation = traffic.gated if model.gated else traffic.feed_forward
     elements = (
-        passes.hidden * model.hidden / shared
+        traffic.hidden * model.hidden / shared
         + activation * model.feed_forward / tensor
-        + passes.heads * (model.hidden + model.kv_hidden) / tensor
+        + traffic.heads * (model.hidden + model.kv_hidden) / tensor
     )
     return _ELEMENT * elements
