@@ -28,10 +28,12 @@ def _state_bytes(job: Job) -> float:
         return parameters * (whole + sharded)
     if job.sharding == "optimizer":
         return parameters * (whole + sharded / job.data)
-    # Two layers are whole while one is computed and the next one is gathered.
+    # Two layers are whole while one is computed and the next one is gathered. Backward, the
+    # gradient of one is whole until it is scattered.
     model = job.model
     largest = max(model.layer_parameters, model.hidden * model.vocabulary) / job.tensor
-    return parameters * (whole + sharded) / job.data + 2 * _PARAMETER * largest
+    passing = (2 * _PARAMETER + job.gradient_bytes) * largest
+    return parameters * (whole + sharded) / job.data + passing
 
 
 def _activation_bytes(job: Job) -> float:
