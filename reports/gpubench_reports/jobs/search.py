@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import get_args
 
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.jobs.job import Job, Recompute, Sharding
 from gpubench_reports.jobs.machine import Machine
 from gpubench_reports.jobs.memory import fits, needed_bytes, usable_bytes
@@ -20,8 +21,11 @@ _TENSOR = (1, 2, 4, 8)
 _PIPELINE = (1, 2, 4, 8, 16)
 _INTERLEAVE = (1, 2, 4)
 _MICROBATCH = (1, 2, 4, 8, 16)
-# What Megatron-LM overlaps by default.
+# A choice: what a Megatron-LM that was tuned for a large job overlaps. Of gradients and parameters
+# it must be told (--overlap-grad-reduce, --overlap-param-gather).
 _OVERLAP = frozenset({"data", "weights"})
+# Sends between stages it overlaps unless told otherwise, but only between interleaved parts.
+_OVERLAP_INTERLEAVED = _OVERLAP | {"pipeline"}
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,13 @@ def models() -> tuple[tuple[Model, int], ...]:
 
 
 def plans(machine: Machine, gpus: Sequence[int], batch: int) -> list[Plan]:
-    """For each model, for each number of GPUs. `batch` is in tokens."""
+    """For each model, for each number of GPUs. `batch` is in tokens: whole sequences of each model,
+    or ReportError."""
+    longest = max(sequence for _, sequence in models())
+    if any(batch % sequence for _, sequence in models()):
+        raise ReportError("--batch", f"must be a multiple of {longest} tokens: whole sequences")
     return [
-        best_plan(machine, Job(model, count, sequence, max(batch // sequence, 1)))
+        best_plan(machine, Job(model, count, sequence, batch // sequence))
         for model, sequence in models()
         for count in gpus
     ]
@@ -97,7 +105,7 @@ def _splits(job: Job, node: int) -> Iterator[Job]:
             interleave=interleave,
             microbatch=microbatch,
             sequence_parallel=tensor > 1,
-            overlap=_OVERLAP,
+            overlap=_OVERLAP_INTERLEAVED if interleave > 1 else _OVERLAP,
         )
         if not split.possible or job.model.kv_heads % tensor:
             continue
