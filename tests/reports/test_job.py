@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.jobs.collectives import Collectives, collectives_of
 from gpubench_reports.jobs.job import BATCH, Job
 from gpubench_reports.jobs.memory import fits, needed_bytes
 from gpubench_reports.jobs.model import Model, Product
-from gpubench_reports.jobs.search import best_plan, fastest, models, plans
+from gpubench_reports.jobs.search import _splits, best_plan, fastest, models, plans
 from gpubench_reports.jobs.step import simulate
 
 from .jobs import ALPHA, BANDWIDTH, BETA, FREE, MODEL, RATE, collectives, job, line, machine
@@ -315,6 +316,8 @@ def test_the_fastest_split_that_fits_is_chosen():
         {"batch": 7},
         {"gpus": 6, "tensor": 3, "pipeline": 1, "batch": 6},  # 4 heads
         {"pipeline": 8, "gpus": 16},
+        {"pipeline": 3, "gpus": 12},  # 4 layers
+        {"interleave": 4},  # 8 parts of 4 layers
         {"interleave": 2, "batch": 6},  # 3 microbatches
     ],
 )
@@ -331,3 +334,45 @@ def test_there_is_a_plan_for_each_model_and_number_of_gpus():
     ]
     assert all(plan.choice for plan in found)
     assert all(0 < plan.choice.step.mfu < 0.5 for plan in found)  # the peak is twice RATE
+
+
+def test_parts_have_whole_layers_but_the_ends_may_have_one_less():
+    model = replace(MODEL, layers=14)
+    uneven = job(model=model, gpus=8, pipeline=8, batch=8)
+    assert not uneven.possible
+    ends = replace(uneven, short_ends=True)
+    assert ends.possible
+    assert ends.stage_layers == 2
+    assert replace(ends, interleave=2).possible
+    assert not replace(ends, interleave=4).possible
+    # The last stage has one layer and the output layer, which takes less than another layer.
+    layer = sum(p.flops for p in model.layer_products(128, 1))
+    stage = 2 * (3 * layer + 3.5 * model.attention_flops(128, 128, 1))
+    assert simulate(ends, machine(**FREE)).compute == pytest.approx(8 * stage / RATE)
+
+
+def test_every_split_that_is_tried_has_whole_layers():
+    for model, sequence in models():
+        tried = list(_splits(Job(model, 1024, sequence, BATCH // sequence), 8))
+        assert tried
+        assert all(one.model.layers % (one.pipeline * one.interleave) == 0 for one in tried)
+
+
+def test_sends_overlap_only_between_interleaved_parts():
+    tried = list(_splits(Job(LLAMA, 1024, 4096, 1024), 8))
+    assert {one.interleave > 1 for one in tried} == {False, True}
+    assert all(("pipeline" in one.overlap) == (one.interleave > 1) for one in tried)
+
+
+def test_sharded_parameters_leave_one_gradient_whole():
+    few, many = (
+        needed_bytes(job(gpus=4, batch=4, sharding="full", gradient_bytes=size)) for size in (2, 4)
+    )
+    layer = MODEL.layer_parameters
+    assert many - few == pytest.approx(2 * (job().stage_parameters / 4 + layer))
+
+
+def test_a_batch_of_broken_sequences_is_refused():
+    for batch in (1, 2048, 4097):
+        with pytest.raises(ReportError, match="--batch: must be a multiple of 4096 tokens"):
+            plans(machine(), (1,), batch)

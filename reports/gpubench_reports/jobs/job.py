@@ -7,6 +7,11 @@ from gpubench_reports.jobs.model import Model
 
 GPUS = (1, 8, 64, 1024)
 BATCH = 1 << 22  # tokens of a step
+# The rows that a job is simulated from, as a filter for gpubench.
+FILTER = (
+    "^(gemm_ladder/library/dtype:bf16|stream/copy/dtype:fp32/bytes:16|attention/.*causal:1"
+    "|all_reduce/(all_reduce|reduce_scatter|all_gather)/dtype:fp32/place:out)"
+)
 Recompute = Literal["none", "selective", "full"]
 Attention = Literal["tiled", "standard"]
 Sharding = Literal["none", "optimizer", "full"]
@@ -18,7 +23,9 @@ class Job:
 
     Sharding over the data-parallel GPUs: of nothing, of the optimizer's state (ZeRO 1), or of all
     parameters, which every microbatch gathers again (FSDP, ZeRO 3). `overlap` names the kinds of
-    communication (data, tensor, pipeline) that run while products do.
+    communication (data, tensor, pipeline) that run while products do. With `short_ends`, the first
+    and the last part have one layer less than all others, as the embedding and the output layer
+    take its place.
     """
 
     model: Model
@@ -35,6 +42,7 @@ class Job:
     overlap: frozenset[str] = frozenset({"data"})
     sequence_parallel: bool = False
     gradient_bytes: int = 4
+    short_ends: bool = False
 
     @property
     def data(self) -> int:
@@ -52,20 +60,21 @@ class Job:
 
     @property
     def possible(self) -> bool:
-        """Whether everything that is split splits evenly."""
+        """Whether everything that is split splits evenly, layers into whole ones."""
         model = self.model
+        places = model.layers + 2 * self.short_ends
         return (
             self.data >= 1
             and self.gpus == self.data * self.tensor * self.pipeline
             and self.batch == self.microbatches * self.data * self.microbatch
             and self.microbatches >= 1
             and model.heads % self.tensor == 0
-            and self.pipeline * self.interleave <= model.layers
+            and places % (self.pipeline * self.interleave) == 0
             and (self.interleave == 1 or self.microbatches % self.pipeline == 0)
         )
 
     @property
-    def stage_layers(self) -> float:
+    def stage_layers(self) -> int:
         """Of the fullest pipeline stage."""
         return -(-self.model.layers // self.pipeline)
 

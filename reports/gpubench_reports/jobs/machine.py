@@ -14,7 +14,7 @@ from gpubench_reports.results.reader import ResultFile
 # Of its rate on its own, what a product or an attention kernel reaches within a long training:
 # power and heat hold the clock down, and the library chooses an algorithm without trying any.
 # Fitted on the trainings that are marked so: docs/jobs.md.
-SUSTAINED = 0.78
+SUSTAINED = 0.77
 PEAK = "tensor_bf16_flops_per_second"
 
 
@@ -25,7 +25,7 @@ class Machine:
     peak: float  # FLOP/s, by the data sheet
     memory_bytes: float
     products: tuple[np.ndarray, np.ndarray]  # logarithms of FLOPs, ascending, and of FLOP/s
-    attention: dict[tuple[str, float], tuple[np.ndarray, np.ndarray]]  # by way and head: FLOP/s
+    attention: dict[tuple[str, float], tuple[np.ndarray, np.ndarray]]  # by kernel and head: FLOP/s
     bandwidth: float  # B/s
     collectives: Collectives
     network: float | None  # B/s of each GPU, by the device file
@@ -41,11 +41,12 @@ class Machine:
         rate = float(np.exp(np.interp(np.log(flops), sizes, rates)))
         return max(flops / (SUSTAINED * rate), moved / self.bandwidth)
 
-    def attention_rate(self, way: str, head_size: float, sequence: int) -> float:
-        """FLOP/s of causal attention, from the rows whose heads are nearest in size."""
-        heads = [head for name, head in self.attention if name == way]
+    def attention_rate(self, kernel: str, head_size: float, sequence: int) -> float:
+        """FLOP/s of causal attention: of the rows of this kernel (tiled or standard), those whose
+        heads are nearest in size."""
+        heads = [head for name, head in self.attention if name == kernel]
         nearest = min(heads, key=lambda head: abs(head - head_size))
-        lengths, rates = self.attention[way, nearest]
+        lengths, rates = self.attention[kernel, nearest]
         return SUSTAINED * float(np.interp(sequence, lengths, rates))
 
 
@@ -72,21 +73,18 @@ def machine_of(result: ResultFile) -> Machine:
 
 
 def _products(result: ResultFile, rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """The library's products in bf16, whose sides are whole rows of 16 bytes. Rows of equal work
-    count once, with their mean time."""
-    wanted = (("gemm_ladder", "library"), ("tile_alignment", "waves"))
-    found: dict[str, list[tuple[float, float]]] = {}
+    """The library's square products in bf16."""
+    found: dict[float, float] = {}
     for row in rows:
-        if (row["concept"], row["kernel"]) not in wanted or row["arguments"].get("dtype") != "bf16":
+        if (row["concept"], row["kernel"]) != ("gemm_ladder", "library"):
             continue
-        flops = row["flops_per_second"] * row["seconds"]
-        if flops > 0:
-            found.setdefault(f"{flops:.3g}", []).append((flops, row["seconds"]))
+        rate = row["flops_per_second"]
+        if row["arguments"].get("dtype") == "bf16" and rate > 0:
+            found[rate * row["seconds"]] = rate
     if len(found) < 2:
         raise _missing(result, "gemm_ladder", "two or more rows of kernel library in bf16")
-    means = np.array(sorted(tuple(np.mean(group, axis=0)) for group in found.values()))
-    sizes, seconds = means.T
-    return np.log(sizes), np.log(sizes / seconds)
+    sizes = sorted(found)
+    return np.log(sizes), np.log([found[size] for size in sizes])
 
 
 def _attention(
@@ -101,9 +99,9 @@ def _attention(
         )
         if causal == 1 and length > 0 and head > 0:
             found.setdefault((row["kernel"], head), {})[length] = row["flops_per_second"]
-    for way in ("tiled", "standard"):
-        if not any(name == way for name, _ in found):
-            raise _missing(result, "attention", f"a causal row of kernel {way}")
+    for kernel in ("tiled", "standard"):
+        if not any(name == kernel for name, _ in found):
+            raise _missing(result, "attention", f"a causal row of kernel {kernel}")
     return {
         key: (np.array(sorted(rates)), np.array([rates[length] for length in sorted(rates)]))
         for key, rates in found.items()
