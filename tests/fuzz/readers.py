@@ -224,19 +224,22 @@ def read_and_plan(path: Path) -> None:
     from gpubench_reports.results.reader import read
 
     result = read(path)
-    forecast = Forecast(result.context, plans(machine_of(result), (1, 64), 1 << 16))
+    forecast = Forecast(result.context, plans(machine_of(result), (1, 64), 1 << 16), 1 << 16)
     json.loads(plans_json([forecast]))
     plans_markdown([forecast])
 
 
 def read_trainings(path: Path) -> None:
+    from gpubench_reports.jobs.comparison import compare_trainings
     from gpubench_reports.jobs.machine import machine_of
-    from gpubench_reports.jobs.trainings import compare_trainings, trainings_of
-    from gpubench_reports.pages.job_report import trainings_markdown
+    from gpubench_reports.jobs.trainings import trainings_of
+    from gpubench_reports.pages.training_report import errors_markdown, trainings_markdown
 
     machine = machine_of(_result("job.json", seeds.job))
     known = {"h100-sxm": machine, "a100-80-sxm": machine}
-    trainings_markdown(compare_trainings(trainings_of(path), known))
+    compared = compare_trainings(trainings_of(path), known)
+    errors_markdown(compared)
+    trainings_markdown(compared)
 
 
 def check_line(error: Exception) -> None:

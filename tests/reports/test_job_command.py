@@ -7,11 +7,13 @@ import pytest
 from gpubench_reports.charts import job_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.jobs.forecast import PARTS, Forecast
+from gpubench_reports.jobs.job import FILTER
 from gpubench_reports.jobs.machine import SUSTAINED, machine_of
+from gpubench_reports.jobs.ranges import known_ranges
 from gpubench_reports.jobs.search import plans
 from gpubench_reports.results.device_files import DEVICES
 
-from .factory import make_document
+from .factory import make_document, make_row
 from .jobs import rows
 
 
@@ -48,7 +50,7 @@ def test_json_has_the_same_figures(path, capsys):
 
 def test_the_bars_are_the_shares_of_the_step(load):
     result = load(rows(), device="h100-sxm", device_kind="model")
-    forecast = Forecast(result.context, plans(machine_of(result), (1, 8), 1 << 20))
+    forecast = Forecast(result.context, plans(machine_of(result), (1, 8), 1 << 20), 1 << 20)
     figure = job_chart.build([forecast, forecast])
     assert len(figure.axes) == 2
     bars = figure.axes[0].patches
@@ -61,6 +63,7 @@ def test_the_bars_are_the_shares_of_the_step(load):
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert "does not fit into 75 GiB" in texts
     assert f"{first.mfu * 100:.1f} %" in texts
+    assert sum(" to " in text for text in texts) == len(drawn) - 1  # none on one GPU
     assert any(text.get_gid() == "watermark" for text in figure.texts)
 
 
@@ -116,7 +119,15 @@ def test_a_device_that_nobody_describes_is_one_line(write, capsys, device):
 
 @pytest.mark.parametrize(
     "wrong",
-    [["--gpus=0"], ["--gpus=1,"], ["--gpus=1e3"], ["--batch=-1"], ["--batch=99999999999999"]],
+    [
+        ["--gpus=0"],
+        ["--gpus=1,"],
+        ["--gpus=1e3"],
+        ["--batch=-1"],
+        ["--batch=99999999999999"],
+        ["--tokens=0"],
+        ["--tokens=" + "9" * 20],
+    ],
     ids=" ".join,
 )
 def test_wrong_options_are_two(path, wrong):
@@ -125,9 +136,77 @@ def test_wrong_options_are_two(path, wrong):
     assert ended.value.code == 2
 
 
-def test_a_page_needs_trainings(path, tmp_path, capsys):
-    assert main(["job", str(path), "--page", str(tmp_path / "page.md")]) == 2
-    assert capsys.readouterr().err.startswith("gpubench-report: --page: needs --published")
+@pytest.mark.parametrize("option", ["--pages", "--ranges"])
+def test_pages_and_ranges_need_trainings(path, tmp_path, capsys, option):
+    assert main(["job", str(path), option, str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"gpubench-report: {option}: needs --published")
+
+
+@pytest.mark.parametrize("option", ["--gpus=8", "--batch=8192", "--tokens=8"])
+def test_pages_show_the_usual_plans_only(path, tmp_path, capsys, option):
+    command = ["job", str(path), "--pages", str(tmp_path), "--published", str(tmp_path), option]
+    assert main(command) == 2
+    assert "without --gpus, --batch and --tokens" in capsys.readouterr().err
+
+
+def test_two_files_of_one_device_are_refused(path, capsys):
+    assert main(["job", str(path), str(path)]) == 2
+    assert "is a second file of h100-sxm" in capsys.readouterr().err
+
+
+def test_a_number_of_gpus_is_shown_once(path, capsys):
+    assert main(["job", str(path), "--gpus=8,8"]) == 0
+    assert capsys.readouterr().out.count("70 B") == 1
+
+
+def test_the_batch_is_shown_and_is_never_changed(path, capsys):
+    assert main(["job", str(path), "--gpus=8", "--batch=1048576"]) == 0
+    assert "1048576 tokens per step" in capsys.readouterr().out
+    assert main(["job", str(path), "--gpus=8", "--batch=1048577"]) == 2
+    assert "--batch: must be a multiple of 4096 tokens" in capsys.readouterr().err
+
+
+def test_each_forecast_has_the_range_of_its_kind(path, capsys):
+    assert main(["job", str(path), "--gpus=1,8", "--json"]) == 0
+    alone, eight = json.loads(capsys.readouterr().out)[0]["plans"][:2]
+    assert alone["sharding"] == "none"
+    assert ("h100-sxm", "none") not in known_ranges()
+    assert "tokens_per_second_least" not in alone
+    seen = known_ranges()["h100-sxm", eight["sharding"]]
+    rate = eight["tokens_per_second"]
+    assert eight["tokens_per_second_least"] == pytest.approx(seen.least * rate)
+    assert eight["tokens_per_second_most"] == pytest.approx(seen.most * rate)
+    assert eight["range_trainings"] == seen.trainings
+
+
+def test_a_training_of_so_many_tokens_takes_days_and_gpu_hours(path, capsys):
+    command = ["job", str(path), "--gpus=8", "--tokens=1000000000"]
+    assert main([*command, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)[0]["plans"][0]
+    seconds = 1e9 / first["tokens_per_second"]
+    assert first["training_seconds"] == pytest.approx(seconds)
+    assert first["training_seconds_most"] == pytest.approx(1e9 / first["tokens_per_second_least"])
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "GPU-hours" in printed
+    assert f" {seconds / 86400:.3g} (" in printed
+    assert f" {8 * seconds / 3600:.3g} (" in printed
+
+
+def test_rows_of_other_concepts_change_nothing(load):
+    wave = make_row("tile_alignment/waves/dtype:bf16/m:256", 1e-4, flops_per_second=1e14)
+    with_waves, without = (
+        machine_of(load([*rows(), *more], device="h100-sxm")) for more in ([wave], [])
+    )
+    assert with_waves.product_seconds(1e10, 1) == without.product_seconds(1e10, 1)
+
+
+def test_the_help_has_the_filter(capsys):
+    with pytest.raises(SystemExit):
+        main(["job", "--help"])
+    printed = capsys.readouterr().out
+    assert f"'{FILTER}'" in printed
+    assert "common splits" in printed
 
 
 def test_a_number_of_gpus_that_splits_nothing_is_said(path, capsys):

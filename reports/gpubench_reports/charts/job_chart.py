@@ -9,7 +9,7 @@ from matplotlib.ticker import PercentFormatter
 
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import si
-from gpubench_reports.jobs.forecast import PARTS, Forecast, memory_text, split_text
+from gpubench_reports.jobs.forecast import PARTS, Forecast, memory_text, plan_text, range_text
 from gpubench_reports.jobs.job import BATCH, GPUS
 from gpubench_reports.jobs.machine import machine_of
 from gpubench_reports.jobs.search import Plan, plans
@@ -17,14 +17,20 @@ from gpubench_reports.results.reader import ResultFile
 
 _WIDTH, _HEAD, _FOOT, _BAR = 11.0, 0.78, 0.45, 0.235  # inches
 _GAP = 0.8  # inches between devices: the name of one, the scale of the other
-_LEFT, _BARS = 0.125, 0.36  # of the width
+_LEFT, _BARS = 0.125, 0.28  # of the width
 # Where the figures stand, right of the bars, in widths of the bars.
-_COLUMNS = ((1.03, "tokens/s"), (1.20, "MFU"), (1.33, "memory"), (1.50, "split"))
+_COLUMNS = (
+    (1.03, "tokens/s"),
+    (1.21, "published range"),
+    (1.56, "MFU"),
+    (1.70, "memory"),
+    (1.88, "split"),
+)
 
 
 def of_result(result: ResultFile) -> Figure:
     """The chart of one result file. Raises ReportError where it lacks rows."""
-    return build([Forecast(result.context, plans(machine_of(result), GPUS, BATCH))])
+    return build([Forecast(result.context, plans(machine_of(result), GPUS, BATCH), BATCH)])
 
 
 def build(forecasts: Sequence[Forecast]) -> Figure:
@@ -72,11 +78,11 @@ def _draw(axes: Axes, forecast: Forecast) -> None:
     for x, title in _COLUMNS:
         _write(axes, x, -0.9, title, weight="bold")
     for place, plan in enumerate(forecast.plans):
-        _bar(axes, place, plan)
+        _bar(axes, place, forecast, plan)
 
 
-def _bar(axes: Axes, place: int, plan: Plan) -> None:
-    figures = ["", "", memory_text(plan), split_text(plan)]
+def _bar(axes: Axes, place: int, forecast: Forecast, plan: Plan) -> None:
+    figures = ["", "", "", memory_text(plan), plan_text(plan)]
     if plan.choice is not None:
         step = plan.choice.step
         left = 0.0
@@ -84,10 +90,11 @@ def _bar(axes: Axes, place: int, plan: Plan) -> None:
             share = getattr(step, part) / step.seconds
             axes.barh(place, share, left=left, height=0.72, color=colour, gid=f"part:{part}")
             left += share
-        figures[:2] = [si(step.tokens_per_second), f"{step.mfu * 100:.1f} %"]
+        expected = range_text(forecast, plan)
+        figures[:3] = [si(step.tokens_per_second), expected, f"{step.mfu * 100:.1f} %"]
     else:
         _write(axes, 0.02, place, plan.why)
-        figures[3] = ""
+        figures[-1] = ""
     for (x, _), text in zip(_COLUMNS, figures, strict=True):
         _write(axes, x, place, text)
 

@@ -1,36 +1,31 @@
-"""Trainings that others published: points files, and the simulation of the same jobs.
+"""Trainings that others published, from points files.
 
 A points file (tests/data/trainings/*.json) holds what one publication reports:
 
     schema 1; name: of all its trainings, for a table; source; url
     unlike    how the trainings differ from what is simulated, and what is not stated
+    left_out  what else the source's tables have, and why it is not among the points
     common    what all its points have in common
     points    each with `what`, `device` (a device file's name), `model`, the fields of a Job,
               `quantity` and `value`, and `fitted`: whether the constant of machine.py was fitted
-              on it. Without `microbatch` or `interleave`, the fastest is simulated.
+              on it. Without `microbatch` or `interleave`, all usual ones are simulated.
               `network_bytes_per_second` is what each GPU gets of a network unlike the device's.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
-
-import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
 from gpubench_reports.jobs.job import Attention, Job, Recompute, Sharding
-from gpubench_reports.jobs.machine import Machine
-from gpubench_reports.jobs.memory import fits
 from gpubench_reports.jobs.model import Model
-from gpubench_reports.jobs.search import Choice, fastest
 from gpubench_reports.results.checking import Checker, parse
 
-_MICROBATCHES = (1, 2, 4, 8, 16)
-_INTERLEAVES = range(1, 9)
 _WORDS = {"recompute": Recompute, "attention": Attention, "sharding": Sharding}
+_FLAGS = ("sequence_parallel", "short_ends")
 _OVERLAPS = ("data", "tensor", "weights", "pipeline")
 _COUNTS = ("gpus", "sequence", "batch", "microbatch", "tensor", "pipeline", "interleave")
 _MOST = 10**9
@@ -40,11 +35,21 @@ _OTHERS = {"what", "device", "model", "quantity", "value", "fitted", "overlap"}
 
 
 @dataclass(frozen=True)
-class Training:
-    """One published figure. `job` has 1 where `free` names what was not stated."""
+class Publication:
+    """Where trainings are from: the texts of a points file."""
 
     name: str
     url: str
+    source: str
+    unlike: str
+    left_out: str
+
+
+@dataclass(frozen=True)
+class Training:
+    """One published figure. `job` has 1 where `free` names what was not stated."""
+
+    publication: Publication
     what: str
     device: str
     job: Job
@@ -60,8 +65,9 @@ class Training:
         return _STEP_SECONDS[self.quantity](self.job, self.value)
 
 
-def _of_executed(job: Job, rate: float) -> float:
-    """With full recomputation: a fourth pass through all but the output layer."""
+def _seconds_by_executed(job: Job, rate: float) -> float:
+    """A step's seconds, from the FLOP/s that a GPU executes. With full recomputation it executes a
+    fourth pass through all but the output layer."""
     output = 6.0 * job.model.hidden * job.model.vocabulary
     model = job.model.flops_per_token(job.sequence)
     return job.tokens * ((model - output) * 4 / 3 + output) / (rate * job.gpus)
@@ -73,7 +79,7 @@ _STEP_SECONDS: dict[str, Callable[[Job, float], float]] = {
     "model_flops_per_second_per_gpu": lambda job, value: (
         job.tokens * job.model.flops_per_token(job.sequence) / (value * job.gpus)
     ),
-    "executed_flops_per_second_per_gpu": _of_executed,
+    "executed_flops_per_second_per_gpu": _seconds_by_executed,
 }
 
 
@@ -92,21 +98,20 @@ def trainings_of(path: Path) -> list[Training]:
     if not isinstance(document, dict) or document.get("schema") != 1:
         raise ReportError(path, "must be an object with 'schema' 1")
     check = Checker(path)
-    texts = (check.text(document, key, "") for key in ("name", "url", "source", "unlike"))
-    name, url, *_ = texts
+    texts = [field.name for field in dataclasses.fields(Publication)]
+    publication = Publication(*(check.text(document, key, "") for key in texts))
     common, points = document.get("common", {}), document.get("points")
     if not isinstance(common, dict):
         raise ReportError(path, "'common' must be an object")
     if not isinstance(points, list) or not points or not all(isinstance(p, dict) for p in points):
         raise ReportError(path, "'points' must be a list of objects")
-    return [_point(check, name, url, {**common, **point}) for point in points]
+    return [_point(check, publication, {**common, **point}) for point in points]
 
 
-def _point(check: Checker, name: str, url: str, entry: dict[str, Any]) -> Training:
+def _point(check: Checker, publication: Publication, entry: dict[str, Any]) -> Training:
     what = check.text(entry, "what", "a point")
     where = f"point '{what}'"
-    flags, words = {"sequence_parallel"}, set(_WORDS)
-    known = {*_OTHERS, *flags, *words, *_COUNTS, "gradient_bytes", "network_bytes_per_second"}
+    known = {*_OTHERS, *_FLAGS, *_WORDS, *_COUNTS, "gradient_bytes", "network_bytes_per_second"}
     if unknown := sorted(set(entry) - known):
         raise check.fail(where, f"unknown key {unknown[0]!r}")
     quantity = check.text(entry, "quantity", where)
@@ -124,15 +129,14 @@ def _point(check: Checker, name: str, url: str, entry: dict[str, Any]) -> Traini
     for key in (*_COUNTS, "gradient_bytes"):
         if key in entry or key not in (*_OPTIONAL, "gradient_bytes"):
             fields[key] = _count(check, entry, key, where)
-    fields["sequence_parallel"] = _flag(check, entry, "sequence_parallel", where)
+    fields |= {key: _flag(check, entry, key, where) for key in _FLAGS}
     job = Job(_model(check, entry.get("model"), what, where), **fields)
     network = "network_bytes_per_second"
     free = ["microbatch"] if "microbatch" not in entry else []
     if "interleave" not in entry and job.pipeline > 1:
         free.append("interleave")
     return Training(
-        name=name,
-        url=url,
+        publication=publication,
         what=what,
         device=check.text(entry, "device", where),
         job=job,
@@ -166,56 +170,3 @@ def _flag(check: Checker, entry: dict[str, Any], key: str, where: str) -> bool:
     if not isinstance(value, bool):
         raise check.fail(where, f"'{key}' must be true or false")
     return value
-
-
-def simulate_training(training: Training, machine: Machine) -> Choice:
-    """Its job, or the fastest of those that it may have been. One that must fit, as it ran, is
-    simulated even where the estimate of its memory says that it does not."""
-    if training.network:
-        machine = machine.with_network(training.network)
-    job = training.job
-    sizes = _MICROBATCHES if "microbatch" in training.free else (job.microbatch,)
-    parts = _INTERLEAVES if "interleave" in training.free else (job.interleave,)
-    candidates = [
-        one
-        for size in sizes
-        for part in parts
-        for one in [replace(job, microbatch=size, interleave=part)]
-        if one.possible
-    ]
-    if not candidates:
-        raise ReportError(training.name, f"'{training.what}' cannot be split as it says")
-    return fastest(machine, [one for one in candidates if fits(one, machine)] or candidates)
-
-
-def compare_trainings(trainings: Sequence[Training], machines: dict[str, Machine]) -> pd.DataFrame:
-    """A line per training: name, url, what, device, fitted, job, fits, published and simulated
-    tokens per second and GPU, MFU of both, and `error` of the time (above 0: the simulation is too
-    slow). `machines` are by device. Raises ReportError where one is missing."""
-    lines = []
-    for training in trainings:
-        machine = machines.get(training.device)
-        if machine is None:
-            raise ReportError(
-                training.device, f"'{training.what}' needs this device, and no file is of it"
-            )
-        choice = simulate_training(training, machine)
-        published = training.job.tokens / training.step_seconds / training.job.gpus
-        simulated = choice.step.tokens_per_second / training.job.gpus
-        lines.append(
-            {
-                "name": training.name,
-                "url": training.url,
-                "what": training.what,
-                "device": training.device,
-                "fitted": training.fitted,
-                "job": choice.job,
-                "fits": fits(choice.job, machine),
-                "published": published,
-                "simulated": simulated,
-                "published_mfu": choice.step.mfu * published / simulated,
-                "simulated_mfu": choice.step.mfu,
-                "error": published / simulated - 1,
-            }
-        )
-    return pd.DataFrame(lines)

@@ -3,53 +3,77 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
 from gpubench_reports.common.json_text import json_text
 from gpubench_reports.common.units import si
-from gpubench_reports.comparisons.published import signed_percent
-from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
-from gpubench_reports.jobs.forecast import PARTS, Forecast, memory_text, split_text
+from gpubench_reports.jobs.forecast import PARTS, Forecast, memory_text, plan_text, range_text
 from gpubench_reports.jobs.search import Plan
 from gpubench_reports.pages.columns import NONE
+from gpubench_reports.pages.markdown_table import markdown_table
 
-_KINDS = {
-    False: f"**all predicted** (target ± {TARGET_PREDICTED * 100:.0f} %)",
-    True: f"fitted (target ± {TARGET_FITTED * 100:.0f} %)",
-}
+_DAY, _HOUR = 86400.0, 3600.0  # seconds
 
 
-def columns_of(plans: Sequence[Plan]) -> list[tuple[str, list[str]]]:
+def columns_of(forecast: Forecast) -> list[tuple[str, list[str]]]:
     """One line per plan. Shares are of the step."""
-    lines = [_cells(plan) for plan in plans]
-    titles = ["model", "GPUs", "tokens/s", "per GPU", "MFU", *PARTS, "memory", "split"]
+    lines = [_cells(forecast, plan) for plan in forecast.plans]
+    titles = ["model", "GPUs", "tokens/s", "published range", "per GPU", "MFU"]
+    titles += ["days", "GPU-hours"] if forecast.tokens else []
+    titles += [*PARTS, "memory", "split"]
     return [(title, [line[place] for line in lines]) for place, title in enumerate(titles)]
 
 
-def _cells(plan: Plan) -> list[str]:
+def _cells(forecast: Forecast, plan: Plan) -> list[str]:
     head = [plan.model.name, str(plan.gpus)]
+    costs = 2 if forecast.tokens else 0
     if plan.choice is None:
-        return [*head, *[NONE] * 7, memory_text(plan) or NONE, plan.why]
+        return [*head, *[NONE] * (8 + costs), memory_text(plan) or NONE, plan.why]
     step = plan.choice.step
     shares = [f"{getattr(step, part) / step.seconds * 100:.0f} %" for part in PARTS]
     return [
         *head,
         si(step.tokens_per_second),
+        range_text(forecast, plan) or NONE,
         si(step.tokens_per_second / plan.gpus),
         f"{step.mfu * 100:.1f} %",
+        *_cost_cells(forecast, plan),
         *shares,
         memory_text(plan),
-        split_text(plan),
+        plan_text(plan),
     ]
+
+
+def _cost_cells(forecast: Forecast, plan: Plan) -> list[str]:
+    """Days and GPU-hours of the whole training, in brackets for the published range."""
+    if plan.choice is None or not forecast.tokens:
+        return []
+    seconds = forecast.tokens / plan.choice.step.tokens_per_second
+    found = forecast.range_of(plan)
+    cells = []
+    for whole in (seconds / _DAY, seconds * plan.gpus / _HOUR):
+        text = _three_digits(whole)
+        if found:
+            ends = whole / found.most, whole / found.least
+            text += f" ({' to '.join(map(_three_digits, ends))})"
+        cells.append(text)
+    return cells
+
+
+def _three_digits(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,g}"
+
+
+def batch_text(forecast: Forecast) -> str:
+    return f"{forecast.batch} tokens per step"
 
 
 def plans_markdown(forecasts: Sequence[Forecast]) -> str:
     lines: list[str] = []
     for forecast in forecasts:
-        columns = columns_of(forecast.plans)
-        lines += [f"{forecast.context.device_title}, {forecast.context.verb}:", ""]
-        lines += _table([title for title, _ in columns], zip(*(c for _, c in columns), strict=True))
-        lines.append("")
+        columns = columns_of(forecast)
+        context = forecast.context
+        lines += [f"{context.device_title}, {context.verb}, {batch_text(forecast)}:", ""]
+        cells = zip(*(column for _, column in columns), strict=True)
+        lines += [*markdown_table([title for title, _ in columns], cells), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -59,14 +83,15 @@ def plans_json(forecasts: Sequence[Forecast]) -> str:
             {
                 "device": forecast.context.device,
                 "modelled": forecast.context.modelled,
-                "plans": [_plain(plan) for plan in forecast.plans],
+                "batch_tokens": forecast.batch,
+                "plans": [_plain(forecast, plan) for plan in forecast.plans],
             }
             for forecast in forecasts
         ]
     )
 
 
-def _plain(plan: Plan) -> dict[str, Any]:
+def _plain(forecast: Forecast, plan: Plan) -> dict[str, Any]:
     found: dict[str, Any] = {"model": plan.model.name, "gpus": plan.gpus}
     found |= {"needed_bytes": plan.needed_bytes, "why": plan.why}
     if plan.choice is None:
@@ -75,68 +100,16 @@ def _plain(plan: Plan) -> dict[str, Any]:
     split = ("data", "tensor", "pipeline", "interleave", "microbatch", "microbatches")
     found |= {name: getattr(job, name) for name in (*split, "sharding", "recompute", "batch")}
     found |= {f"{part}_seconds": getattr(step, part) for part in PARTS}
-    return found | {
-        "step_seconds": step.seconds,
-        "tokens_per_second": step.tokens_per_second,
-        "mfu": step.mfu,
-    }
-
-
-def trainings_markdown(compared: pd.DataFrame) -> str:
-    """The errors by source, then every training."""
-    predicted = compared[~compared["fitted"]]
-    urls = dict(zip(compared["name"], compared["url"], strict=True))
-    lines = _table(
-        ["trainings", "points", "MAPE", "bias", "worst", "within target"],
-        [
-            *(
-                _summary_cells(line, f"[{line['name']}]({urls[line['name']]})")
-                for line in _summed_up(predicted, "name")
-            ),
-            *(
-                _summary_cells(line, _KINDS[line["fitted"]])
-                for line in sorted(_summed_up(compared, "fitted"), key=lambda one: one["fitted"])
-            ),
-        ],
-    )
-    lines += [""]
-    lines += _table(
-        ["training", "device", "published MFU", "simulated MFU", "time error", ""],
-        (
-            (
-                f"{row['name']}: {row['what']}",
-                row["device"],
-                f"{row['published_mfu'] * 100:.1f} %",
-                f"{row['simulated_mfu'] * 100:.1f} %",
-                signed_percent(row["error"]),
-                ("fitted" if row["fitted"] else "predicted")
-                + ("" if row["fits"] else " (memory!)"),
-            )
-            for _, row in compared.iterrows()
-        ),
-    )
-    return "\n".join(lines) + "\n"
-
-
-def _summed_up(rows: pd.DataFrame, by: str) -> list[dict[str, Any]]:
-    lines: list[dict[str, Any]] = summary(rows, by).to_dict("records")
-    return lines
-
-
-def _summary_cells(line: dict[str, Any], name: str) -> tuple[str, ...]:
-    return (
-        name,
-        str(line["rows"]),
-        f"{line['mape'] * 100:.1f} %",
-        signed_percent(line["mean"]),
-        signed_percent(line["worst"]),
-        str(line["met"]),
-    )
-
-
-def _table(titles: Sequence[str], lines: Any) -> list[str]:
-    return [
-        f"| {' | '.join(titles)} |",
-        f"|{'---|' * len(titles)}",
-        *(f"| {' | '.join(line)} |" for line in lines),
-    ]
+    rate = step.tokens_per_second
+    found |= {"step_seconds": step.seconds, "tokens_per_second": rate, "mfu": step.mfu}
+    seen = forecast.range_of(plan)
+    ends = {"_least": seen.least * rate, "_most": seen.most * rate} if seen else {}
+    found |= {f"tokens_per_second{end}": value for end, value in ends.items()}
+    if seen:
+        found["range_trainings"] = seen.trainings
+    if forecast.tokens:
+        found["training_seconds"] = forecast.tokens / rate
+        if ends:
+            found["training_seconds_least"] = forecast.tokens / ends["_most"]
+            found["training_seconds_most"] = forecast.tokens / ends["_least"]
+    return found

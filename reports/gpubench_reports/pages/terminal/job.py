@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpubench_reports.jobs.forecast import Forecast
-from gpubench_reports.pages.job_report import columns_of
+from gpubench_reports.pages.job_report import batch_text, columns_of
 from gpubench_reports.pages.terminal.console import bold, new_console, run_text, table_of
 
 
@@ -11,5 +11,5 @@ def print_forecasts(forecasts: Sequence[Forecast]) -> None:
     """A table per device."""
     console = new_console()
     for forecast in forecasts:
-        console.print(bold(run_text(forecast.context)))
-        console.print(table_of(columns_of(forecast.plans)))
+        console.print(bold(f"{run_text(forecast.context)}, {batch_text(forecast)}"))
+        console.print(table_of(columns_of(forecast)))
