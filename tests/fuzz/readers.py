@@ -219,14 +219,24 @@ def read_and_plan(path: Path) -> None:
     """What job does, all but the printing."""
     from gpubench_reports.jobs.forecast import Forecast
     from gpubench_reports.jobs.machine import machine_of
+    from gpubench_reports.jobs.model_files import shipped_models
     from gpubench_reports.jobs.search import plans
     from gpubench_reports.pages.job_report import plans_json, plans_markdown
     from gpubench_reports.results.reader import read
 
     result = read(path)
-    forecast = Forecast(result.context, plans(machine_of(result), (1, 64), 1 << 16), 1 << 16)
+    found = plans(machine_of(result), shipped_models(), (1, 64), 1 << 16)
+    forecast = Forecast(result.context, found, 1 << 16)
     json.loads(plans_json([forecast]))
     plans_markdown([forecast])
+
+
+def read_models(path: Path) -> None:
+    from gpubench_reports.jobs.machine import machine_of
+    from gpubench_reports.jobs.model_files import models_of
+    from gpubench_reports.jobs.search import plans
+
+    plans(machine_of(_result("job.json", seeds.job)), models_of(path), (1, 64), 1 << 16)
 
 
 def read_trainings(path: Path) -> None:
@@ -274,6 +284,7 @@ READERS: dict[str, Reader] = {
     "counted": Reader(lambda: [seeds.counted()], read_counted),
     "seconds": Reader(seeds.seconds, read_seconds, "seconds.json"),
     "job": Reader(lambda: [seeds.job()], read_and_plan),
+    "models": Reader(seeds.models, read_models, "models.toml"),
     "trainings": Reader(seeds.trainings, read_trainings),
     "pictures": Reader(seeds.pictures, read_pictures, "pictures.toml"),
     **dict(

@@ -154,6 +154,10 @@ def job() -> bytes:
     return to_bytes({"context": context, "benchmarks": rows})
 
 
+def models() -> list[bytes]:
+    return [(ROOT / "reports/gpubench_reports/jobs/models.toml").read_bytes()]
+
+
 def trainings() -> list[bytes]:
     names = ("bloom", "llama-3", "pytorch-fsdp-2024")
     return [(DATA / f"trainings/{name}.json").read_bytes() for name in names]

@@ -9,7 +9,8 @@ from gpubench_reports.jobs.collectives import Collectives, collectives_of
 from gpubench_reports.jobs.job import BATCH, Job
 from gpubench_reports.jobs.memory import fits, needed_bytes
 from gpubench_reports.jobs.model import Model, Product
-from gpubench_reports.jobs.search import _splits, best_plan, fastest, models, plans
+from gpubench_reports.jobs.model_files import shipped_models
+from gpubench_reports.jobs.search import _splits, best_plan, fastest, plans
 from gpubench_reports.jobs.step import simulate
 
 from .jobs import ALPHA, BANDWIDTH, BETA, FREE, MODEL, RATE, collectives, job, line, machine
@@ -328,9 +329,9 @@ def test_what_does_not_split_evenly_is_not_tried(wrong):
 
 
 def test_there_is_a_plan_for_each_model_and_number_of_gpus():
-    found = plans(machine(memory=1e14), (1, 8), BATCH)
+    found = plans(machine(memory=1e14), shipped_models(), (1, 8), BATCH)
     assert [(plan.model.name, plan.gpus) for plan in found] == [
-        (model.name, gpus) for model, _ in models() for gpus in (1, 8)
+        (model.name, gpus) for model, _ in shipped_models() for gpus in (1, 8)
     ]
     assert all(plan.choice for plan in found)
     assert all(0 < plan.choice.step.mfu < 0.5 for plan in found)  # the peak is twice RATE
@@ -352,7 +353,7 @@ def test_parts_have_whole_layers_but_the_ends_may_have_one_less():
 
 
 def test_every_split_that_is_tried_has_whole_layers():
-    for model, sequence in models():
+    for model, sequence in shipped_models():
         tried = list(_splits(Job(model, 1024, sequence, BATCH // sequence), 8))
         assert tried
         assert all(one.model.layers % (one.pipeline * one.interleave) == 0 for one in tried)
@@ -375,4 +376,4 @@ def test_sharded_parameters_leave_one_gradient_whole():
 def test_a_batch_of_broken_sequences_is_refused():
     for batch in (1, 2048, 4097):
         with pytest.raises(ReportError, match="--batch: must be a multiple of 4096 tokens"):
-            plans(machine(), (1,), batch)
+            plans(machine(), shipped_models(), (1,), batch)

@@ -9,6 +9,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.jobs.forecast import PARTS, Forecast
 from gpubench_reports.jobs.job import FILTER
 from gpubench_reports.jobs.machine import SUSTAINED, machine_of
+from gpubench_reports.jobs.model_files import shipped_models
 from gpubench_reports.jobs.ranges import known_ranges
 from gpubench_reports.jobs.search import plans
 from gpubench_reports.results.device_files import DEVICES
@@ -50,7 +51,9 @@ def test_json_has_the_same_figures(path, capsys):
 
 def test_the_bars_are_the_shares_of_the_step(load):
     result = load(rows(), device="h100-sxm", device_kind="model")
-    forecast = Forecast(result.context, plans(machine_of(result), (1, 8), 1 << 20), 1 << 20)
+    forecast = Forecast(
+        result.context, plans(machine_of(result), shipped_models(), (1, 8), 1 << 20), 1 << 20
+    )
     figure = job_chart.build([forecast, forecast])
     assert len(figure.axes) == 2
     bars = figure.axes[0].patches
@@ -142,16 +145,59 @@ def test_pages_and_ranges_need_trainings(path, tmp_path, capsys, option):
     assert capsys.readouterr().err.startswith(f"gpubench-report: {option}: needs --published")
 
 
-@pytest.mark.parametrize("option", ["--gpus=8", "--batch=8192", "--tokens=8"])
+@pytest.mark.parametrize("option", ["--gpus=8", "--batch=8192", "--tokens=8", "--models=m"])
 def test_pages_show_the_usual_plans_only(path, tmp_path, capsys, option):
     command = ["job", str(path), "--pages", str(tmp_path), "--published", str(tmp_path), option]
     assert main(command) == 2
-    assert "without --gpus, --batch and --tokens" in capsys.readouterr().err
+    assert "--pages: goes without --gpus, --batch, --models and --tokens" in capsys.readouterr().err
 
 
 def test_two_files_of_one_device_are_refused(path, capsys):
     assert main(["job", str(path), str(path)]) == 2
     assert "is a second file of h100-sxm" in capsys.readouterr().err
+
+
+LITTLE = """
+[[models]]
+name = "little"
+layers = 4
+hidden = 512
+feed_forward = 2048
+heads = 8
+kv_heads = 4
+vocabulary = 1000
+gated = false
+tied = true
+sequence = 1024
+"""
+
+
+def test_models_may_come_from_a_file(path, tmp_path, capsys):
+    (tmp_path / "models.toml").write_text(LITTLE)
+    command = ["job", str(path), "--gpus=8", "--models", str(tmp_path / "models.toml")]
+    assert main([*command, "--batch=16384", "--json"]) == 0
+    [plan] = json.loads(capsys.readouterr().out)[0]["plans"]
+    assert plan["model"] == "little"
+    assert plan["batch"] == 16
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (LITTLE, "", "must have one or more [[models]]"),
+        ("layers = 4", "layers = 0", "model 'little': 'layers' must be positive"),
+        ("layers = 4\n", "", "must be an object with layers"),
+        ("sequence = 1024", "", "'sequence' is missing"),
+        ("heads = 8", "heads = 7", "'hidden' must be a multiple of 'heads'"),
+        ("kv_heads = 4", "kv_heads = 3", "and that of 'kv_heads'"),
+    ],
+)
+def test_a_wrong_model_is_one_line(path, tmp_path, capsys, old, new, words):
+    (tmp_path / "models.toml").write_text(LITTLE.replace(old, new, 1))
+    assert main(["job", str(path), "--models", str(tmp_path / "models.toml")]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert words in lines[0]
 
 
 def test_a_number_of_gpus_is_shown_once(path, capsys):

@@ -12,6 +12,7 @@ from gpubench_reports.common.units import si
 from gpubench_reports.jobs.forecast import PARTS, Forecast, memory_text, plan_text, range_text
 from gpubench_reports.jobs.job import BATCH, GPUS
 from gpubench_reports.jobs.machine import machine_of
+from gpubench_reports.jobs.model_files import shipped_models
 from gpubench_reports.jobs.search import Plan, plans
 from gpubench_reports.results.reader import ResultFile
 
@@ -30,7 +31,8 @@ _COLUMNS = (
 
 def of_result(result: ResultFile) -> Figure:
     """The chart of one result file. Raises ReportError where it lacks rows."""
-    return build([Forecast(result.context, plans(machine_of(result), GPUS, BATCH), BATCH)])
+    found = plans(machine_of(result), shipped_models(), GPUS, BATCH)
+    return build([Forecast(result.context, found, BATCH)])
 
 
 def build(forecasts: Sequence[Forecast]) -> Figure:

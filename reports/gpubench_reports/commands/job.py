@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 NAME = "job"
 SUMMARY = "predict tokens per second and MFU of a training on many GPUs"
 HELP = f"""\
-Simulates one training step of models with 1.3, 7 and 70 billion parameters on many GPUs, from the
-rows of each RESULT. Tries common splits over data, tensor and pipeline parallelism, and shows the
-fastest that fits into memory:
+Simulates one training step of models with 1.3, 7 and 70 billion parameters, or of those in a file, on
+many GPUs, from the rows of each RESULT. Tries common splits over data, tensor and pipeline
+parallelism, and shows the fastest that fits into memory:
 
   tokens/s, per GPU   tokens per second, of all GPUs and of one
   published range     of tokens/s, if it is off by as much as published trainings of its kind were
@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         type=_count,
         help=f"tokens per step, on all GPUs together (default: {BATCH})",
+    )
+    parser.add_argument(
+        "--models", metavar="FILE", type=Path, help="train this TOML file's models: docs/jobs.md"
     )
     parser.add_argument(
         "--tokens",
@@ -117,21 +120,25 @@ def _check_options(options: argparse.Namespace) -> None:
     for name in ("pages", "ranges"):
         if getattr(options, name) and not options.published:
             raise ReportError(f"--{name}", "needs --published")
-    if options.pages and (options.gpus or options.batch or options.tokens):
-        raise ReportError("--pages", "shows what is planned without --gpus, --batch and --tokens")
+    changed = options.gpus or options.batch or options.tokens or options.models
+    if options.pages and changed:
+        raise ReportError("--pages", "goes without --gpus, --batch, --models and --tokens")
 
 
 def _forecasts(
     options: argparse.Namespace, results: "Sequence[ResultFile]", machines: "dict[str, Machine]"
 ) -> "list[Forecast]":
     from gpubench_reports.jobs.forecast import Forecast
+    from gpubench_reports.jobs.model_files import models_of, shipped_models
     from gpubench_reports.jobs.search import plans
 
+    models = models_of(options.models) if options.models else shipped_models()
     gpus, batch = options.gpus or GPUS, options.batch or BATCH
-    return [
-        Forecast(context, plans(machines[context.device], gpus, batch), batch, options.tokens)
-        for context in (result.context for result in results)
-    ]
+    forecasts = []
+    for context in (result.context for result in results):
+        found = plans(machines[context.device], models, gpus, batch)
+        forecasts.append(Forecast(context, found, batch, options.tokens))
+    return forecasts
 
 
 def _print(options: argparse.Namespace, forecasts: "Sequence[Forecast]") -> None:

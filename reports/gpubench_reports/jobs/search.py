@@ -1,11 +1,9 @@
 """The fastest way to split a model over a number of GPUs, of those that fit into their memory."""
 
 import itertools
-import tomllib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import get_args
 
 from gpubench_reports.common.errors import ReportError
@@ -13,6 +11,7 @@ from gpubench_reports.jobs.job import Job, Recompute, Sharding
 from gpubench_reports.jobs.machine import Machine
 from gpubench_reports.jobs.memory import fits, needed_bytes, usable_bytes
 from gpubench_reports.jobs.model import Model
+from gpubench_reports.jobs.model_files import Models
 from gpubench_reports.jobs.step import Step, simulate
 
 # Attention is computed again wherever it is tiled: there is nothing to select.
@@ -47,24 +46,15 @@ class Plan:
     why: str = ""
 
 
-@cache
-def models() -> tuple[tuple[Model, int], ...]:
-    """Each model with its sequence length."""
-    path = files("gpubench_reports.jobs").joinpath("models.toml")
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["models"]
-    lengths = [entry.pop("sequence") for entry in entries]
-    return tuple((Model(**entry), length) for entry, length in zip(entries, lengths, strict=True))
-
-
-def plans(machine: Machine, gpus: Sequence[int], batch: int) -> list[Plan]:
+def plans(machine: Machine, models: Models, gpus: Sequence[int], batch: int) -> list[Plan]:
     """For each model, for each number of GPUs. `batch` is in tokens: whole sequences of each model,
     or ReportError."""
-    longest = max(sequence for _, sequence in models())
-    if any(batch % sequence for _, sequence in models()):
-        raise ReportError("--batch", f"must be a multiple of {longest} tokens: whole sequences")
+    whole = math.lcm(*(sequence for _, sequence in models))
+    if batch % whole:
+        raise ReportError("--batch", f"must be a multiple of {whole} tokens: whole sequences")
     return [
         best_plan(machine, Job(model, count, sequence, batch // sequence))
-        for model, sequence in models()
+        for model, sequence in models
         for count in gpus
     ]
 

@@ -21,16 +21,14 @@ from typing import Any, get_args
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
 from gpubench_reports.jobs.job import Attention, Job, Recompute, Sharding
-from gpubench_reports.jobs.model import Model
+from gpubench_reports.jobs.model_files import count_of, flag_of, model_of
 from gpubench_reports.results.checking import Checker, parse
 
 _WORDS = {"recompute": Recompute, "attention": Attention, "sharding": Sharding}
 _FLAGS = ("sequence_parallel", "short_ends")
 _OVERLAPS = ("data", "tensor", "weights", "pipeline")
 _COUNTS = ("gpus", "sequence", "batch", "microbatch", "tensor", "pipeline", "interleave")
-_MOST = 10**9
 _OPTIONAL = ("microbatch", "tensor", "pipeline", "interleave")
-_SHAPE = [field.name for field in dataclasses.fields(Model) if field.name != "name"]
 _OTHERS = {"what", "device", "model", "quantity", "value", "fitted", "overlap"}
 
 
@@ -128,9 +126,9 @@ def _point(check: Checker, publication: Publication, entry: dict[str, Any]) -> T
                 raise check.fail(where, f"'{key}' must be one of {', '.join(get_args(kind))}")
     for key in (*_COUNTS, "gradient_bytes"):
         if key in entry or key not in (*_OPTIONAL, "gradient_bytes"):
-            fields[key] = _count(check, entry, key, where)
-    fields |= {key: _flag(check, entry, key, where) for key in _FLAGS}
-    job = Job(_model(check, entry.get("model"), what, where), **fields)
+            fields[key] = count_of(check, entry, key, where)
+    fields |= {key: flag_of(check, entry, key, where) for key in _FLAGS}
+    job = Job(model_of(check, entry.get("model"), what, where), **fields)
     network = "network_bytes_per_second"
     free = ["microbatch"] if "microbatch" not in entry else []
     if "interleave" not in entry and job.pipeline > 1:
@@ -144,29 +142,5 @@ def _point(check: Checker, publication: Publication, entry: dict[str, Any]) -> T
         network=check.positive(entry, network, where) if network in entry else None,
         quantity=quantity,
         value=check.positive(entry, "value", where),
-        fitted=_flag(check, entry, "fitted", where),
+        fitted=flag_of(check, entry, "fitted", where),
     )
-
-
-def _model(check: Checker, entry: Any, name: str, where: str) -> Model:
-    if not isinstance(entry, dict) or set(entry) != set(_SHAPE):
-        raise check.fail(where, f"'model' must be an object with {', '.join(_SHAPE)}")
-    fields: dict[str, Any] = {
-        key: (_flag if key in ("gated", "tied") else _count)(check, entry, key, where)
-        for key in _SHAPE
-    }
-    return Model(name, **fields)
-
-
-def _count(check: Checker, entry: dict[str, Any], key: str, where: str) -> int:
-    number = check.positive(entry, key, where)
-    if number != int(number) or number > _MOST:
-        raise check.fail(where, f"'{key}' must be a whole number of at most {_MOST}")
-    return int(number)
-
-
-def _flag(check: Checker, entry: dict[str, Any], key: str, where: str) -> bool:
-    value = entry.get(key, False)
-    if not isinstance(value, bool):
-        raise check.fail(where, f"'{key}' must be true or false")
-    return value
