@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "job"
 SUMMARY = "predict tokens per second and MFU of a training on many GPUs"
 HELP = f"""\
-Simulates one training step of models with 1.3, 7 and 70 billion parameters, or of those in a file, on
+Simulates one training step of models with 1.3, 7 and 70 billion parameters, or of a file's, on
 many GPUs, from the rows of each RESULT. Tries common splits over data, tensor and pipeline
 parallelism, and shows the fastest that fits into memory:
 
