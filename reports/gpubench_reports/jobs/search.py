@@ -20,10 +20,10 @@ _TENSOR = (1, 2, 4, 8)
 _PIPELINE = (1, 2, 4, 8, 16)
 _INTERLEAVE = (1, 2, 4)
 _MICROBATCH = (1, 2, 4, 8, 16)
-# A choice: what a Megatron-LM that was tuned for a large job overlaps. Of gradients and parameters
-# it must be told (--overlap-grad-reduce, --overlap-param-gather).
+# Our choice: what a Megatron-LM that was tuned for a large job overlaps. Gradients and parameters
+# overlap only if it is told so (--overlap-grad-reduce, --overlap-param-gather).
 _OVERLAP = frozenset({"data", "weights"})
-# Sends between stages it overlaps unless told otherwise, but only between interleaved parts.
+# Sends overlap by default, but only in its interleaved schedule.
 _OVERLAP_INTERLEAVED = _OVERLAP | {"pipeline"}
 
 
