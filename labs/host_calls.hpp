@@ -64,8 +64,8 @@ class WholeRuns {
  public:
   void expect(const std::string& what, std::size_t done, std::size_t least) const {
     if (is_first_ || done >= least) return;
-    throw std::runtime_error("only " + std::to_string(done) + " " + what + ", of at least " +
-                             std::to_string(least) + " in each run");
+    throw std::runtime_error("only " + std::to_string(done) + " " + what +
+                             " in a later run, which needs at least " + std::to_string(least));
   }
   void end_run() { is_first_ = false; }
 

@@ -55,8 +55,8 @@ void check_train(Bench& bench, unsigned n) {
     lab::train(on_device.data(), losses.data(), n, s);
     thrown.rethrow();
     waits = counted.waits();
-    runs.expect("steps were queued", steps, n);
-    runs.expect("bytes were copied", counted.copied_bytes(), n * sizeof(float));
+    runs.expect("steps queued", steps, n);
+    runs.expect("bytes copied", counted.copied_bytes(), n * sizeof(float));
     runs.end_run();
   });
   bench.counter("host_waits", waits);
@@ -83,7 +83,7 @@ void check_pipeline(Bench& bench, std::size_t n) {
     lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
     thrown.rethrow();
     runs.expect("words were transformed", transformed, n);
-    runs.expect("bytes were copied", counted.copied_bytes(), 2 * n * sizeof(float));
+    runs.expect("bytes copied", counted.copied_bytes(), 2 * n * sizeof(float));
     runs.end_run();
     lanes.join(s);
   });

@@ -286,7 +286,7 @@ void check(Bench& bench, unsigned gpus, std::size_t n, bool timed = false) {
     if (passes) fleet.expect_whole_passes();
     waits = counted.waits();
     runs.expect("words were added", fleet.added_words(), least);
-    runs.expect("bytes were copied", counted.copied_bytes(), 2 * least * sizeof(float));
+    runs.expect("bytes copied", counted.copied_bytes(), 2 * least * sizeof(float));
     runs.end_run();
     fleet.get_in_step();
   });

@@ -1,15 +1,14 @@
 // Checks lab 13: right losses, weights and moments at every length, all of the work in every run,
-// how fast, and the figures that a diagnosis is made of.
+// and how fast.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/event.hpp"
@@ -48,30 +47,26 @@ class Row {
   Wide wide{};
   const float* product_in = nullptr;
   float* product_out = nullptr;
-  double batch_seconds = loading_seconds;
+  unsigned batches = 0;  // that the loader can make
 
   // `solve(stream)`, in the stream that is the same in every run.
   template <class Solve>
   void run(cudaStream_t s, const Solve& solve) {
     learned_ = learned_wide_ = updated_ = asked_ = taken_ = 0;
-    kernels_.clear();
     lanes_.fork(s);
-    const lab::HostCalls counted;
     solve(lanes_[0]);
     thrown_.rethrow();
-    copied_bytes_ = counted.copied_bytes();
     lanes_.join(s);
   }
-  // What a run has to have queued, of each kind.
+  // How much of each kind a run has to have queued.
   struct Amount {
-    std::size_t passes = 0, wide_passes = 0, batches = 0, tensors = 0, copied_bytes = 0;
+    std::size_t learned = 0, learned_wide = 0, batches = 0, tensors = 0;
   };
   void expect(const Amount& least) {
-    runs_.expect("passes were queued by learn()", learned_, least.passes);
-    runs_.expect("passes were queued by learn_wide()", learned_wide_, least.wide_passes);
-    runs_.expect("batches were taken", taken_, least.batches);
-    runs_.expect("tensors were updated", updated_, least.tensors);
-    runs_.expect("bytes were copied", copied_bytes_, least.copied_bytes);
+    runs_.expect("calls of learn()", learned_, least.learned);
+    runs_.expect("calls of learn_wide()", learned_wide_, least.learned_wide);
+    runs_.expect("calls of learn_from()", taken_, least.batches);
+    runs_.expect("updates of a tensor", updated_, least.tensors);
     runs_.end_run();
   }
 
@@ -90,57 +85,49 @@ class Row {
   void update(unsigned first, unsigned count, cudaStream_t s) {
     if (first >= tensors) fail("update() of tensor ", first, ", of ", tensors);
     updated_ += count;
-    kernel(false, s, [this, first, count](cudaStream_t in) {
-      const std::size_t word = std::size_t{first} * tensor_words;
-      launch(small_update, count, tensor_words, 0, in, weights + word, gradient + word);
-    });
+    const std::size_t word = std::size_t{first} * tensor_words;
+    launch(small_update, count, tensor_words, 0, s, weights + word, gradient + word);
   }
 
   void learn_wide(unsigned step, cudaStream_t s) {
     expect_next("learn_wide()", step, learned_wide_++);
-    kernel(true, s, [this](cudaStream_t in) {
-      launch(wide_product, 1, tensor_words, 0, in, product_in, product_out);
-    });
-    kernel(false, s, [this, step](cudaStream_t in) {
-      launch(wide_gradient, blocks(wide.n / 4, map_threads), map_threads, 0, in, wide, initial,
-             target.of_step(step), step == 0);
-    });
+    launch(wide_product, 1, tensor_words, 0, s, product_in, product_out);
+    launch(wide_gradient, blocks(wide.n / 4, elementwise_threads), elementwise_threads, 0, s, wide,
+           initial, target.of_step(step), step == 0);
   }
-  void run_pass(Pass pass, cudaStream_t s) {
+  void run_operation(Operation operation, cudaStream_t s) {
     float* const none = nullptr;
     const auto [to, a, b] = [&]() -> std::array<float*, 3> {
-      switch (pass) {
-        case Pass::decay:
+      switch (operation) {
+        case Operation::decay:
           return {wide.weight, wide.weight, none};
-        case Pass::average:
-          return {wide.mean, wide.mean, wide.gradient};
-        case Pass::square:
+        case Operation::average:
+          return {wide.exp_avg, wide.exp_avg, wide.gradient};
+        case Operation::square:
           return {wide.scratch, wide.gradient, none};
-        case Pass::average_squares:
-          return {wide.power, wide.power, wide.scratch};
-        case Pass::root:
-          return {wide.scratch, wide.power, none};
-        case Pass::ratio:
-          return {wide.scratch, wide.mean, wide.scratch};
+        case Operation::average_squares:
+          return {wide.exp_avg_sq, wide.exp_avg_sq, wide.scratch};
+        case Operation::root:
+          return {wide.scratch, wide.exp_avg_sq, none};
+        case Operation::ratio:
+          return {wide.scratch, wide.exp_avg, wide.scratch};
       }
-      fail("run_pass() of a pass that there is not");
+      fail("run_operation() of an unknown operation");
     }();
-    kernel(false, s, [packs = wide.n / 4, pass, to = to, a = a, b = b](cudaStream_t in) {
-      launch(map, blocks(packs, map_threads), map_threads, 0, in, pass,
-             reinterpret_cast<float4*>(to), reinterpret_cast<const float4*>(a),
-             reinterpret_cast<const float4*>(b), packs);
-    });
+    const unsigned packs = wide.n / 4;
+    launch(elementwise, blocks(packs, elementwise_threads), elementwise_threads, 0, s, operation,
+           reinterpret_cast<float4*>(to), reinterpret_cast<const float4*>(a),
+           reinterpret_cast<const float4*>(b), packs);
   }
   void run_finish(cudaStream_t s) {
-    kernel(false, s, [this](cudaStream_t in) {
-      launch(lab::finish, blocks(wide.n, lab::finish_elements), lab::finish_threads, 0, in,
-             wide.weight, wide.gradient, wide.mean, wide.power, wide.scratch, wide.n);
-    });
+    launch(lab::finish, blocks(wide.n, lab::finish_elements), lab::finish_threads, 0, s,
+           wide.weight, wide.gradient, wide.exp_avg, wide.exp_avg_sq, wide.scratch, wide.n);
   }
 
   void ask(unsigned batch) {
     thrown_.call([&] {
       expect_next("ask()", batch, asked_);
+      if (batch >= batches) fail("ask() for batch ", batch, ", of ", batches);
       if (asked_ - taken_ == most_asked) fail("ask() for more than ", most_asked, " batches ahead");
       Slot& slot = slots_[asked_++ % most_asked];
       slot.copied.synchronize();  // what it held may still be on its way
@@ -148,7 +135,7 @@ class Row {
           [to = slot.samples.data(), batch] {
             for (unsigned i = 0; i < words; ++i) to[i] = Batch{batch}(i);
           },
-          batch_seconds);
+          loading_seconds);
     });
   }
   void learn_from(unsigned batch, cudaStream_t s) {
@@ -162,22 +149,7 @@ class Row {
     pass(batch == 0, batch_.data(), nullptr, s);
   }
 
-  // What the last run's kernels, or its products, take with nothing between them but what a graph
-  // leaves.
-  double kernel_seconds(Bench& bench, bool products_only) const {
-    const gpubench::ExecutableGraph graph([&](cudaStream_t s) {
-      for (const Kernel& kernel : kernels_) {
-        if (kernel.is_product || !products_only) kernel.queue(s);
-      }
-    });
-    return bench.time([&](cudaStream_t s) { graph.launch(s); });
-  }
-
  private:
-  struct Kernel {
-    bool is_product;
-    std::function<void(cudaStream_t)> queue;
-  };
   struct Slot {
     HostBuffer<float> samples{words, true};
     Event copied{cudaEventDisableTiming};
@@ -200,64 +172,39 @@ class Row {
   }
   static unsigned blocks(unsigned n, unsigned a_block) { return (n + a_block - 1) / a_block; }
 
-  template <class Queue>
-  void kernel(bool is_product, cudaStream_t s, const Queue& queue) {
-    queue(s);
-    kernels_.push_back({is_product, queue});
-  }
   void pass(bool first, const float* batch, float* loss, cudaStream_t s) {
-    kernel(true, s, [=, this](cudaStream_t in) {
-      launch(small_pass, tensors, tensor_words, 0, in, weights, gradient, initial, first, batch,
-             loss);
-    });
+    launch(small_pass, tensors, tensor_words, 0, s, weights, gradient, initial, first, batch, loss);
   }
 
   gpubench::Lanes lanes_{1};
   lab::ThrownLater thrown_;
   lab::WholeRuns runs_;
-  std::vector<Kernel> kernels_;  // of the present run
   std::size_t learned_ = 0, learned_wide_ = 0, updated_ = 0, asked_ = 0, taken_ = 0;
-  std::size_t copied_bytes_ = 0;
   std::array<Slot, most_asked> slots_;
   gpubench::DeviceBuffer<float> batch_{words};
   gpubench::HostThreads loader_{workers};
 };
 
-// A step, and what is left of it if first the loader, then launches and waits, then all kernels but
-// the products cost nothing: the differences are its walls, as bench/training_step.cu has them.
 template <class Body>
-void note_figures(Bench& bench, Row& row, unsigned steps, const Body& body) {
-  const std::string& step = bench.axis("step");
-  const double run = bench.seconds();
-  row.batch_seconds = 0;
-  const double fed = step == "c" ? bench.time(body) : run;
-  const double kernels = step == "b" ? run : row.kernel_seconds(bench, false);  // B is a graph
-  bench.counter("step_seconds", run / steps);
-  bench.counter("fed_seconds", fed / steps);
-  bench.counter("kernel_seconds", kernels / steps);
-  bench.counter("product_seconds", row.kernel_seconds(bench, true) / steps);
-}
-
-template <class Body>
-void run_row(Bench& bench, Row& row, unsigned steps, bool timed, const Body& body) {
+void run_row(Bench& bench, unsigned steps, const Body& body) {
   bench.work({.items = 1.0 * steps});
   if (bench.axis("step") != "b") bench.blocks_host();
   bench.run(body);
-  if (timed) note_figures(bench, row, steps, body);
 }
 
-void check_small(Bench& bench, unsigned steps, bool timed) {
+void check_small(Bench& bench, unsigned steps) {
   const bool has_batches = bench.axis("step") == "c";
   Row row;
   const auto weights = bench.output<float>(words), gradient = bench.output<float>(words),
              on_device = bench.output<float>(steps);
   row.initial = bench.input<float>(1).values();
+  row.batches = has_batches ? steps : 0;
   HostBuffer<float> losses(steps, true);
   bench.verify(weights, SmallWeight{row.initial, steps, has_batches}, {.absolute = 1e-5});
   if (!has_batches) {
     bench.verify_host(losses.span(), SmallLoss{row.initial}, {.absolute = 1e-5}, true);
   }
-  run_row(bench, row, steps, timed, [&](cudaStream_t s) {
+  run_row(bench, steps, [&](cudaStream_t s) {
     row.weights = weights.data();
     row.gradient = gradient.data();
     std::fill_n(losses.data(), steps, std::numeric_limits<float>::quiet_NaN());
@@ -265,12 +212,16 @@ void check_small(Bench& bench, unsigned steps, bool timed) {
       has_batches ? lab::step_c(steps, stream)
                   : lab::step_a(on_device.data(), losses.data(), steps, stream);
     });
-    const std::size_t n = steps, updates = n * tensors;
+    const std::size_t n = steps;
     row.expect(
-        has_batches
-            ? Row::Amount{.batches = n, .tensors = updates}
-            : Row::Amount{.passes = n, .tensors = updates, .copied_bytes = n * sizeof(float)});
+        {.learned = has_batches ? 0 : n, .batches = has_batches ? n : 0, .tensors = n * tensors});
   });
+  // Only the first run's are verified: however they get to the host, the last run's have to as
+  // well.
+  const auto is_missing = [](float loss) { return std::isnan(loss); };
+  if (!has_batches && std::any_of(losses.data(), losses.data() + steps, is_missing)) {
+    throw std::runtime_error("a later run has left losses out");
+  }
 }
 
 template <class Body>
@@ -283,30 +234,31 @@ void capture(std::optional<gpubench::ExecutableGraph>& graph, const Body& body) 
   }
 }
 
-void check_wide(Bench& bench, unsigned steps, unsigned n, bool timed) {
+void check_wide(Bench& bench, unsigned steps, unsigned n) {
   Row row;
-  const auto weight = bench.output<float>(n), mean = bench.output<float>(n),
-             power = bench.output<float>(n), gradient = bench.output<float>(n),
+  const auto weight = bench.output<float>(n), exp_avg = bench.output<float>(n),
+             exp_avg_sq = bench.output<float>(n), gradient = bench.output<float>(n),
              scratch = bench.output<float>(n), product = bench.output<float>(tensor_words);
   const auto in = bench.input<float>(tensor_words), other = bench.input<float>(1);
   row.initial = in.values();
   row.target = {other.values()};
-  const auto state = [&](Kept which) { return WideState{row.initial, row.target, steps, which}; };
+  const auto state = [&](State which) { return WideState{row.initial, row.target, steps, which}; };
   const gpubench::Tolerance near{.relative = 1e-5, .absolute = 1e-6};
-  bench.verify(weight, state(Kept::weight), near);
-  bench.verify(mean, state(Kept::mean), near);
-  bench.verify(power, state(Kept::power), near);
+  bench.verify(weight, state(State::weight), near);
+  bench.verify(exp_avg, state(State::exp_avg), near);
+  bench.verify(exp_avg_sq, state(State::exp_avg_sq), near);
   // One for each set of buffers. In a graph, single launches are no wall of B's.
   std::map<const float*, std::optional<gpubench::ExecutableGraph>> graphs;
-  run_row(bench, row, steps, timed, [&](cudaStream_t s) {
+  run_row(bench, steps, [&](cudaStream_t s) {
     auto& graph = graphs[weight.data()];
     if (!graph) {
-      row.wide = {weight.data(), gradient.data(), mean.data(), power.data(), scratch.data(), n};
+      row.wide = {weight.data(),     gradient.data(), exp_avg.data(),
+                  exp_avg_sq.data(), scratch.data(),  n};
       row.product_in = in.data();
       row.product_out = product.data();
       capture(graph, [&](cudaStream_t captured) {
         row.run(captured, [&](cudaStream_t stream) { lab::step_b(steps, stream); });
-        row.expect({.wide_passes = steps});
+        row.expect({.learned_wide = steps});
       });
     }
     graph->launch(s);
@@ -315,8 +267,8 @@ void check_wide(Bench& bench, unsigned steps, unsigned n, bool timed) {
 
 // B's `n` counts elements, the others' steps.
 void check(Bench& bench, unsigned n, bool timed = false) {
-  if (bench.axis("step") == "b") return check_wide(bench, timed ? 2 : 3, n, timed);
-  check_small(bench, n, timed);
+  if (bench.axis("step") == "b") return check_wide(bench, timed ? 2 : 3, n);
+  check_small(bench, n);
 }
 
 void correct(Bench& bench) { check(bench, bench.arg<unsigned>("n")); }
@@ -354,8 +306,8 @@ void learn_from(unsigned batch, cudaStream_t stream) {
 void learn_wide(unsigned step, cudaStream_t stream) {
   Row::running->call(stream, [&] { Row::running->learn_wide(step, stream); });
 }
-void run_pass(Pass pass, cudaStream_t stream) {
-  Row::running->call(stream, [&] { Row::running->run_pass(pass, stream); });
+void run_operation(Operation operation, cudaStream_t stream) {
+  Row::running->call(stream, [&] { Row::running->run_operation(operation, stream); });
 }
 void run_finish(cudaStream_t stream) {
   Row::running->call(stream, [&] { Row::running->run_finish(stream); });

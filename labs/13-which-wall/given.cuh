@@ -1,6 +1,7 @@
 // What lab 13's three steps queue. What it computes is the checker's business.
 //
-// All of these return as soon as their work is queued, unless they say that they wait.
+// All of these return as soon as their work is queued, but for ask() and learn_from(), which may
+// wait.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,29 +27,32 @@ inline constexpr unsigned most_asked = 8;
 
 // Has the loader make batch number `batch`. It has four workers, and each takes 120 us for a batch.
 // Ask for batches in order, each once, and for at most `most_asked` that learn_from() has not taken
-// yet.
+// yet. There are as many as step_c() has steps. From number `most_asked` on, ask() waits on the
+// host until the batch that is `most_asked` before this one has been copied to the device.
 void ask(unsigned batch);
 // Waits on the host until the batch has been made, then queues its copy to the device and its
 // forward and backward pass. Take batches in order.
 void learn_from(unsigned batch, cudaStream_t stream);
 
-// --- step B: a model with one large tensor, and an optimizer of seven passes over it ---
+// --- step B: a model with one large tensor, and an optimizer of seven operations on it ---
 
-// Each pass is a kernel that handles all n elements i. `scratch` is an array that only they use.
-enum class Pass {
-  decay,            // weight[i] *= kept
-  average,          // mean[i] = mean_kept * mean[i] + (1 - mean_kept) * gradient[i]
+// AdamW without bias correction. Each operation is a kernel that handles all n elements i.
+// `scratch` is an array that only they use.
+enum class Operation {
+  decay,            // weight[i] *= decay_factor
+  average,          // exp_avg[i] = beta1 * exp_avg[i] + (1 - beta1) * gradient[i]
   square,           // scratch[i] = gradient[i] * gradient[i]
-  average_squares,  // power[i] = power_kept * power[i] + (1 - power_kept) * scratch[i]
-  root,             // scratch[i] = sqrtf(power[i])
-  ratio,            // scratch[i] = mean[i] / (scratch[i] + smallest)
+  average_squares,  // exp_avg_sq[i] = beta2 * exp_avg_sq[i] + (1 - beta2) * scratch[i]
+  root,             // scratch[i] = sqrtf(exp_avg_sq[i])
+  ratio,            // scratch[i] = exp_avg[i] / (scratch[i] + epsilon)
 };
-inline constexpr float kept = 0.9995f, mean_kept = 0.9f, power_kept = 0.99f, smallest = 1e-3f,
-                       rate = 0.01f;
+inline constexpr float decay_factor = 0.9995f, beta1 = 0.9f, beta2 = 0.99f, epsilon = 1e-3f,
+                       learning_rate = 0.01f;
 
 // The forward and backward pass of step number `step`: it leaves gradient[i], which depends on
 // weight[i].
 void learn_wide(unsigned step, cudaStream_t stream);
-void run_pass(Pass pass, cudaStream_t stream);
-// The seventh pass is your own kernel `finish`: blocks of 256 threads, one for every 1024 elements.
+void run_operation(Operation operation, cudaStream_t stream);
+// The seventh operation is your own kernel `finish`: blocks of 256 threads, one for every 1024
+// elements.
 void run_finish(cudaStream_t stream);

@@ -10,9 +10,9 @@ inline constexpr unsigned finish_threads = 256, finish_elements = 1024;  // of a
 // losses[step], on the host, of all steps < n, each with learn() and the update of all tensors;
 // `on_device` has n words on the device.
 using StepA = void(float* on_device, float* losses, unsigned n, cudaStream_t stream);
-// n steps of learn_wide() and the seven passes, of which `finish` is the last.
+// n steps of learn_wide() and the seven operations, of which `finish` is the last.
 using StepB = void(unsigned n, cudaStream_t stream);
-using Finish = void(float* weight, const float* gradient, float* mean, float* power,
+using Finish = void(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
                     const float* scratch, unsigned n);
 // n batches, each with learn_from() and the update of all tensors.
 using StepC = void(unsigned n, cudaStream_t stream);

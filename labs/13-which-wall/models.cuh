@@ -16,7 +16,7 @@ using gpubench::Generator;
 
 inline constexpr unsigned tensor_words = 32, words = tensors * tensor_words;  // of the small one
 inline constexpr unsigned small_rounds = 512, wide_rounds = 128;  // of a product's chains
-inline constexpr unsigned map_threads = 256;
+inline constexpr unsigned elementwise_threads = 256;
 
 // --- the small model ---
 
@@ -36,7 +36,7 @@ static __global__ void small_pass(float* weights, float* gradient, Generator<flo
 
 static __global__ void small_update(float* weights, const float* gradient) {
   const unsigned i = blockIdx.x * tensor_words + threadIdx.x;
-  weights[i] = fmaf(-rate, gradient[i], weights[i]);
+  weights[i] = fmaf(-learning_rate, gradient[i], weights[i]);
 }
 
 // What the loader makes: number i of a batch.
@@ -55,7 +55,7 @@ struct SmallWeight {
   __host__ __device__ float operator()(std::size_t i) const {
     float weight = initial(i);
     for (unsigned s = 0; s < steps; ++s) {
-      weight = fmaf(-rate, small_gradient(weight, has_batches ? Batch{s}(i) : 0), weight);
+      weight = fmaf(-learning_rate, small_gradient(weight, has_batches ? Batch{s}(i) : 0), weight);
     }
     return weight;
   }
@@ -71,7 +71,7 @@ struct SmallLoss {
 // --- the model with one large tensor ---
 
 struct Wide {
-  float *weight, *gradient, *mean, *power, *scratch;
+  float *weight, *gradient, *exp_avg, *exp_avg_sq, *scratch;
   unsigned n;
 };
 
@@ -88,64 +88,74 @@ struct Target {
   }
 };
 
+// The gradient at a distance u from the target, of a loss with two wells: up to three distances
+// have the same one, so from the gradient at one weight nobody can tell that at another.
+template <class T>
+__host__ __device__ T wide_slope(T u) {
+  return u * (u * u - 1);
+}
+
 static __global__ void wide_gradient(Wide model, Generator<float> initial, Generator<float> target,
                                      bool first) {
-  const unsigned pack = blockIdx.x * map_threads + threadIdx.x, i = 4 * pack;
+  const unsigned pack = blockIdx.x * elementwise_threads + threadIdx.x, i = 4 * pack;
   if (i >= model.n) return;
   const auto at = [&](float* array) -> float4& { return reinterpret_cast<float4*>(array)[pack]; };
   const auto four = [&](const Generator<float>& of) {
     return make_float4(of(i), of(i + 1), of(i + 2), of(i + 3));
   };
   const float4 w = first ? four(initial) : at(model.weight), t = four(target);
-  at(model.gradient) = make_float4(w.x - t.x, w.y - t.y, w.z - t.z, w.w - t.w);
+  at(model.gradient) = make_float4(wide_slope(w.x - t.x), wide_slope(w.y - t.y),
+                                   wide_slope(w.z - t.z), wide_slope(w.w - t.w));
   if (!first) return;
   // Every run begins alike: a solution cannot know the one whose results are checked.
   at(model.weight) = w;
-  at(model.mean) = at(model.power) = at(model.scratch) = make_float4(0, 0, 0, 0);
+  at(model.exp_avg) = at(model.exp_avg_sq) = at(model.scratch) = make_float4(0, 0, 0, 0);
 }
 
-__device__ inline float of_pass(Pass pass, float a, float b) {
-  switch (pass) {
-    case Pass::decay:
-      return a * kept;
-    case Pass::average:
-      return fmaf(mean_kept, a, (1 - mean_kept) * b);
-    case Pass::square:
+__device__ inline float of_operation(Operation operation, float a, float b) {
+  switch (operation) {
+    case Operation::decay:
+      return a * decay_factor;
+    case Operation::average:
+      return fmaf(beta1, a, (1 - beta1) * b);
+    case Operation::square:
       return a * a;
-    case Pass::average_squares:
-      return fmaf(power_kept, a, (1 - power_kept) * b);
-    case Pass::root:
+    case Operation::average_squares:
+      return fmaf(beta2, a, (1 - beta2) * b);
+    case Operation::root:
       return sqrtf(a);
     default:
-      return a / (b + smallest);
+      return a / (b + epsilon);
   }
 }
 
-static __global__ void map(Pass pass, float4* to, const float4* a, const float4* b,
-                           unsigned packs) {
-  const unsigned i = blockIdx.x * map_threads + threadIdx.x;
+static __global__ void elementwise(Operation operation, float4* to, const float4* a,
+                                   const float4* b, unsigned packs) {
+  const unsigned i = blockIdx.x * elementwise_threads + threadIdx.x;
   if (i >= packs) return;
   const float4 x = a[i], y = b == nullptr ? x : b[i];
-  to[i] = make_float4(of_pass(pass, x.x, y.x), of_pass(pass, x.y, y.y), of_pass(pass, x.z, y.z),
-                      of_pass(pass, x.w, y.w));
+  to[i] = make_float4(of_operation(operation, x.x, y.x), of_operation(operation, x.y, y.y),
+                      of_operation(operation, x.z, y.z), of_operation(operation, x.w, y.w));
 }
 
 // What the optimizer's formulas come to, in fp64.
-enum class Kept { weight, mean, power };
+enum class State { weight, exp_avg, exp_avg_sq };
 struct WideState {
   Generator<float> initial;
   Target target;
   unsigned steps;
-  Kept which;
+  State which;
   __host__ __device__ float operator()(std::size_t i) const {
-    double weight = initial(i), mean = 0, power = 0;
+    double weight = initial(i), exp_avg = 0, exp_avg_sq = 0;
     for (unsigned s = 0; s < steps; ++s) {
-      const double gradient = weight - target.of_step(s)(i);
-      mean += 0.1 * (gradient - mean);
-      power += 0.01 * (gradient * gradient - power);
-      weight = 0.9995 * weight - 0.01 * mean / (std::sqrt(power) + 1e-3);
+      const double gradient = wide_slope(weight - target.of_step(s)(i));
+      exp_avg += 0.1 * (gradient - exp_avg);
+      exp_avg_sq += 0.01 * (gradient * gradient - exp_avg_sq);
+      weight = 0.9995 * weight - 0.01 * exp_avg / (std::sqrt(exp_avg_sq) + 1e-3);
     }
-    return static_cast<float>(which == Kept::weight ? weight : which == Kept::mean ? mean : power);
+    return static_cast<float>(which == State::weight    ? weight
+                              : which == State::exp_avg ? exp_avg
+                                                        : exp_avg_sq);
   }
 };
 

@@ -1,5 +1,5 @@
-// Lab 13: three training steps that are right and slow. Diagnose them before you read on: the
-// figures are on the lab's page, your answers go into answers.toml, and no code is graded without
+// Lab 13: three training steps that are right and slow. Diagnose them before you read on: their
+// profiles are on the lab's page, your answers go into answers.toml, and no code is graded without
 // them. Then make each step fast. What it computes has to stay the same.
 //
 // given.cuh has what the steps queue. You need not wait for the end: the checker does, and counts
@@ -21,14 +21,14 @@ static void step_a(float* on_device, float* losses, unsigned n, cudaStream_t str
   }
 }
 
-// The last of the optimizer's seven passes: weight[i] -= rate * scratch[i]. n is a multiple of 4,
-// and arrays begin at multiples of 16 bytes.
-static __global__ void finish(float* weight, const float* gradient, float* mean, float* power,
-                              const float* scratch, unsigned n) {
-  (void)gradient, (void)mean, (void)power;
+// The last of the optimizer's seven operations: weight[i] -= learning_rate * scratch[i]. n is a
+// multiple of 4, and arrays begin at multiples of 16 bytes.
+static __global__ void finish(float* weight, const float* gradient, float* exp_avg,
+                              float* exp_avg_sq, const float* scratch, unsigned n) {
+  (void)gradient, (void)exp_avg, (void)exp_avg_sq;
   const unsigned first = blockIdx.x * 1024 + threadIdx.x;
   for (unsigned i = first; i < first + 1024 && i < n; i += 256) {
-    weight[i] = fmaf(-rate, scratch[i], weight[i]);
+    weight[i] = fmaf(-learning_rate, scratch[i], weight[i]);
   }
 }
 
@@ -36,12 +36,12 @@ static __global__ void finish(float* weight, const float* gradient, float* mean,
 static void step_b(unsigned n, cudaStream_t stream) {
   for (unsigned step = 0; step < n; ++step) {
     learn_wide(step, stream);
-    run_pass(Pass::decay, stream);
-    run_pass(Pass::average, stream);
-    run_pass(Pass::square, stream);
-    run_pass(Pass::average_squares, stream);
-    run_pass(Pass::root, stream);
-    run_pass(Pass::ratio, stream);
+    run_operation(Operation::decay, stream);
+    run_operation(Operation::average, stream);
+    run_operation(Operation::square, stream);
+    run_operation(Operation::average_squares, stream);
+    run_operation(Operation::root, stream);
+    run_operation(Operation::ratio, stream);
     run_finish(stream);
   }
 }

@@ -14,29 +14,29 @@ static void step_a(float* on_device, float* losses, unsigned n, cudaStream_t str
   cudaMemcpyAsync(losses, on_device, n * sizeof(float), cudaMemcpyDeviceToHost, stream);
 }
 
-// One element of all seven passes.
-static __device__ void optimize(float& weight, float gradient, float& mean, float& power) {
-  mean = fmaf(mean_kept, mean, (1 - mean_kept) * gradient);
-  power = fmaf(power_kept, power, (1 - power_kept) * (gradient * gradient));
-  weight = fmaf(-rate, mean / (sqrtf(power) + smallest), weight * kept);
+// All seven operations on one element.
+static __device__ void optimize(float& weight, float gradient, float& exp_avg, float& exp_avg_sq) {
+  exp_avg = fmaf(beta1, exp_avg, (1 - beta1) * gradient);
+  exp_avg_sq = fmaf(beta2, exp_avg_sq, (1 - beta2) * (gradient * gradient));
+  weight = fmaf(-learning_rate, exp_avg / (sqrtf(exp_avg_sq) + epsilon), weight * decay_factor);
 }
 
-static __global__ void finish(float* weight, const float* gradient, float* mean, float* power,
-                              const float* scratch, unsigned n) {
+static __global__ void finish(float* weight, const float* gradient, float* exp_avg,
+                              float* exp_avg_sq, const float* scratch, unsigned n) {
   (void)scratch;
   const unsigned i = 4 * (blockIdx.x * 256 + threadIdx.x);
   if (i >= n) return;
   float4 w = *reinterpret_cast<const float4*>(weight + i);
-  float4 m = *reinterpret_cast<const float4*>(mean + i);
-  float4 p = *reinterpret_cast<const float4*>(power + i);
+  float4 m = *reinterpret_cast<const float4*>(exp_avg + i);
+  float4 p = *reinterpret_cast<const float4*>(exp_avg_sq + i);
   const float4 g = *reinterpret_cast<const float4*>(gradient + i);
   optimize(w.x, g.x, m.x, p.x);
   optimize(w.y, g.y, m.y, p.y);
   optimize(w.z, g.z, m.z, p.z);
   optimize(w.w, g.w, m.w, p.w);
   *reinterpret_cast<float4*>(weight + i) = w;
-  *reinterpret_cast<float4*>(mean + i) = m;
-  *reinterpret_cast<float4*>(power + i) = p;
+  *reinterpret_cast<float4*>(exp_avg + i) = m;
+  *reinterpret_cast<float4*>(exp_avg_sq + i) = p;
 }
 
 static void step_b(unsigned n, cudaStream_t stream) {
