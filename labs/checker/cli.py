@@ -49,9 +49,9 @@ def check(lab: Lab, options: argparse.Namespace) -> Report:
     )
     told, known = progress.noted(report, submission.solution, options.build)
     print(show.as_text(report, known and not options.predictions))
-    step = progress.next_step(ROOT, report, told)
-    if step:
-        print(f"\n{step}")
+    for said in (progress.first_answers(report, told), progress.next_step(ROOT, report, told)):
+        if said:
+            print(f"\n{said}")
     sys.stdout.flush()
     return report
 

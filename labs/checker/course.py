@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .timeline import Kinds
+
 DIFFICULTIES = ("easy", "medium", "hard")
 PARTS = ("predictions", "correctness", "counters", "time")
 
@@ -50,7 +52,7 @@ class Lab:
     points: dict[str, int]
     limits: dict[str, float]
     requires: tuple[dict[str, Any], ...]
-    figures: dict[str, str]  # counters of the skeleton's timed rows that the page shows, and titles
+    timeline: Kinds | None  # for the profile of a skeleton that is right, and only slow
     predictions: tuple[Prediction, ...]
     host_code: tuple[str, ...]  # functions of the host that this lab's solution may call
     devices: tuple[str, ...]
@@ -63,7 +65,7 @@ class Lab:
     @property
     def starts_right(self) -> bool:
         """Whether the skeleton is right, and only slow: then its time is worth nothing."""
-        return bool(self.figures)
+        return self.timeline is not None
 
     @property
     def reference(self) -> Path:
@@ -88,6 +90,10 @@ def read_prediction(raw: dict[str, Any]) -> Prediction:
     return asked
 
 
+def read_kinds(raw: dict[str, list[str]]) -> Kinds:
+    return Kinds(**{wall: tuple(names) for wall, names in raw.items()})
+
+
 def load(folder: Path) -> Lab:
     path = folder / "lab.toml"
     raw = read_toml(path)
@@ -103,7 +109,7 @@ def load(folder: Path) -> Lab:
             points={part: int(raw["points"][part]) for part in PARTS},
             limits={k: float(v) for k, v in raw.get("limits", {}).items()},
             requires=tuple(raw.get("require", ())),
-            figures=dict(raw.get("figures", {})),
+            timeline=read_kinds(raw["timeline"]) if "timeline" in raw else None,
             predictions=tuple(read_prediction(one) for one in raw["predict"]),
             host_code=tuple(raw.get("host_code", ())),
             devices=tuple(raw.get("devices", ("h200-sxm", "h100-sxm", "a100-80-sxm"))),

@@ -9,18 +9,20 @@ from typing import Any
 
 from .build import compile_solution, prepare
 from .course import Lab, LabError
-from .running import run_rows, seconds_of
+from .running import run_rows, seconds_of, traced
 from .sandbox import Limits
+from .timeline import Operation, profile, seconds_by_wall
 from .timing import FULL_MARKS_RATIO
 
 BEGIN, END = "<!-- expected: begin -->", "<!-- expected: end -->"
-FIGURES_BEGIN, FIGURES_END = "<!-- figures: begin -->", "<!-- figures: end -->"
+PROFILES_BEGIN, PROFILES_END = "<!-- profiles: begin -->", "<!-- profiles: end -->"
 
 Expected = dict[str, dict[str, dict[str, float]]]  # device -> row -> what is known of it
 
 
 def expected(lab: Lab, build: Path) -> Expected:
-    """The reference's seconds; of a skeleton that is right its own, and its figures."""
+    """The reference's seconds; of a skeleton that is right also its own, and those of a step by
+    wall."""
     if not lab.reference.exists():
         raise LabError(f"{lab.reference}: no reference here; this is a handout")
     prepare(lab, build)
@@ -28,12 +30,22 @@ def expected(lab: Lab, build: Path) -> Expected:
         device: {name: {"seconds": _six_digits(seconds_of(row))} for name, row in rows.items()}
         for device, rows in _timed_rows(lab, build, lab.reference).items()
     }
-    if lab.starts_right:
-        for device, rows in _timed_rows(lab, build, lab.folder / "solution.cuh").items():
-            for name, row in rows.items():
-                found[device][name]["start_seconds"] = _six_digits(seconds_of(row))
-                found[device][name] |= {key: _six_digits(row[key]) for key in lab.figures}
+    if lab.timeline is None:
+        return found
+    for device, rows in _timed_rows(lab, build, lab.folder / "solution.cuh").items():
+        traces = _traces(lab, build, device)
+        for name, row in rows.items():
+            found[device][name]["start_seconds"] = _six_digits(seconds_of(row))
+            for wall, seconds in seconds_by_wall(traces[name], lab.timeline).items():
+                found[device][name][f"{wall}_seconds"] = _six_digits(seconds)
     return found
+
+
+def _traces(lab: Lab, build: Path, device: str) -> dict[str, list[Operation]]:
+    """The skeleton's, by row. LabError."""
+    with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
+        program = compile_solution(lab, build, lab.folder / "solution.cuh", Path(folder))
+        return traced(program, Path(folder), f"model:{device}", 1)
 
 
 def _six_digits(value: float) -> float:
@@ -61,15 +73,15 @@ def _timed_rows(lab: Lab, build: Path, solution: Path) -> dict[str, dict[str, di
     return found
 
 
-def figures(lab: Lab, found: Expected) -> str:
+def profiles(lab: Lab, build: Path) -> str:
     """What a diagnosis of the skeleton is made of, on the lab's first device."""
-    rows = found[lab.devices[0]]
-    heads = [name.rpartition(":")[2].upper() for name in rows]
-    lines = ["| " + " | ".join(["", *heads]).lstrip() + " |", "|---" * (1 + len(heads)) + "|"]
-    for key, title in lab.figures.items():
-        cells = [f"{row[key] * 1e6:.3g} µs" for row in rows.values()]
-        lines.append(f"| {' | '.join([title, *cells])} |")
-    return "\n".join(lines)
+    if lab.timeline is None:
+        raise LabError(f"{lab.folder}/lab.toml: has no [timeline]")
+    blocks = []
+    for name, operations in _traces(lab, build, lab.devices[0]).items():
+        step = name.rpartition(":")[2].upper()
+        blocks.append(f"Step {step}:\n\n```\n{profile(operations, lab.timeline)}\n```")
+    return "\n\n".join(blocks)
 
 
 def table(found: Expected) -> str:
@@ -89,10 +101,12 @@ def table(found: Expected) -> str:
     return "\n".join(lines)
 
 
-def page_with(lab: Lab, page: str, found: Expected) -> str:
-    """The lab's page with its tables between their marks."""
+def page_with(lab: Lab, build: Path, page: str, found: Expected) -> str:
+    """The lab's page with its tables and profiles between their marks."""
     page = _between(page, BEGIN, END, table(found))
-    return _between(page, FIGURES_BEGIN, FIGURES_END, figures(lab, found)) if lab.figures else page
+    if lab.timeline is None:
+        return page
+    return _between(page, PROFILES_BEGIN, PROFILES_END, profiles(lab, build))
 
 
 def _between(page: str, begin: str, end: str, text: str) -> str:
@@ -106,7 +120,7 @@ def _between(page: str, begin: str, end: str, text: str) -> str:
 def write(lab: Lab, build: Path) -> None:
     found = expected(lab, build)
     page = lab.folder / "README.md"
-    changed = page_with(lab, page.read_text(encoding="utf-8"), found)
+    changed = page_with(lab, build, page.read_text(encoding="utf-8"), found)
     (lab.folder / "expected.json").write_text(
         json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )

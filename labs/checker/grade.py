@@ -19,9 +19,10 @@ from .counters import grade_counters
 from .course import Lab, LabError, Prediction, is_right, seals
 from .device import CUDA, MODEL, is_model
 from .report import Part, Report, Submission
-from .running import run_rows
+from .running import run_rows, traced
 from .sandbox import Limits
-from .timing import grade_time, modelled_reference, no_marks_ratios, run_reference
+from .timeline import Kinds, seconds_by_wall
+from .timing import grade_time, is_faster, modelled_reference, no_marks_ratios, run_reference
 
 
 def fresh_seed() -> int:
@@ -43,6 +44,7 @@ def grade(
     report = Report(lab, device, seed)
     report.parts = [Part(name, float(points)) for name, points in lab.points.items()]
     open_questions = grade_predictions(lab, submission, report.part("predictions"))
+    report.has_all_answers = not open_questions
     correctness = report.part("correctness")
     if open_questions and predict_first:
         report.waits_for_predictions = True
@@ -88,7 +90,27 @@ def grade(
         else:
             known, source = modelled_reference(lab, build, here, model, seed)
             grade_time(report.rows, known, source, time, worst)
+            faster = {name for name in worst if is_faster(report.rows[name], known[name], worst[name])}
+            if lab.timeline and faster:
+                time.lines += walls_left(lab.timeline, program, here, model, seed, faster)
     return report
+
+
+def walls_left(
+    kinds: Kinds, program: Program, here: Path, model: str, seed: int, faster: set[str]
+) -> list[str]:
+    """Where the time of a step goes now, in the rows that are faster: in the others this would give
+    the diagnosis away."""
+    try:
+        rows = traced(program, here, model, seed)
+    except LabError as error:
+        return [str(error)]
+    lines = []
+    for name in sorted(faster & rows.keys()):
+        by_wall = seconds_by_wall(rows[name], kinds)
+        parts = ", ".join(f"{wall} {1e6 * seconds:.3g}" for wall, seconds in by_wall.items())
+        lines.append(f"{name}: {1e6 * sum(by_wall.values()):.3g} us per step, modelled: {parts}")
+    return lines
 
 
 def isolation(program: Program) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .course import Lab, all_labs, read_toml
 from .report import Report
+from .show import points
 
 FILE = "lab-progress.json"
 PATIENCE = 3  # failures, after which hints are offered
@@ -27,6 +28,7 @@ class Progress:
     failures: int = 0  # different solutions that did not get all points
     solution: str = ""  # fingerprint of the last one
     predictions: str = ""  # fingerprint of what was said of the predictions
+    first_answers: float | None = None  # points of the first answers to all predictions
 
 
 def _read(build: Path) -> dict[str, Progress]:
@@ -48,6 +50,8 @@ def noted(report: Report, solution: Path, build: Path) -> tuple[Progress, bool]:
     said = _fingerprint("\n".join(report.part("predictions").lines))
     is_known = said == mine.predictions
     mine.predictions = said
+    if mine.first_answers is None and report.has_all_answers:
+        mine.first_answers = report.part("predictions").points
     if report.points > _DONE:
         mine.failures, mine.solution = 0, ""
     elif report.has_run:
@@ -58,6 +62,14 @@ def noted(report: Report, solution: Path, build: Path) -> tuple[Progress, bool]:
         every_as_json = {name: asdict(progress) for name, progress in every.items()}
         (build / FILE).write_text(json.dumps(every_as_json), encoding="utf-8")
     return mine, is_known
+
+
+def first_answers(report: Report, progress: Progress) -> str:
+    """What the first answers were worth, where they have been corrected since; else empty."""
+    part, first = report.part("predictions"), progress.first_answers
+    if first is None or first >= part.points:
+        return ""
+    return f"Your first answers were worth {points(first)} of {part.of:g} points."
 
 
 def next_step(root: Path, report: Report, progress: Progress) -> str:

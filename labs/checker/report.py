@@ -33,6 +33,7 @@ class Report:
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)  # that were run, by name
     waits_for_predictions: bool = False
+    has_all_answers: bool = False  # right or wrong
     isolation: str = ""  # what kept it from the rest of the machine; nothing of it has run: ""
 
     @property

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import timeline
 from .box import Box
 from .build import Program
 from .course import LabError
@@ -113,6 +114,20 @@ def _judge(
             continue
         row["error_occurred"] = True
         row["error_message"] = told
+
+
+def traced(
+    program: Program, here: Path, device: str, seed: int
+) -> dict[str, list[timeline.Operation]]:
+    """What the timed rows did when, by row. LabError."""
+    with _folder(here) as folder:
+        out = folder / "trace.json"
+        flags = ("--benchmark_filter=lab/timed", "--whole_grids", f"--trace={out}")
+        ended = _run(program, folder, device, seed, flags, Limits(seconds=100))
+        try:
+            return timeline.read(out)
+        except (OSError, ValueError):
+            raise LabError(f"--trace: {ended.why or ended.stderr.strip()}") from None
 
 
 def explained(

@@ -38,6 +38,11 @@ def no_marks_ratios(lab: Lab, model: str) -> dict[str, float]:
     return {name: row["start_seconds"] / row["seconds"] for name, row in rows.items()}
 
 
+def is_faster(row: dict[str, Any], reference: float, worst: float) -> bool:
+    """Than a skeleton whose ratio to the reference is `worst`, by more than the model's rounding."""
+    return seconds_of(row) < 0.99 * worst * reference
+
+
 def run_reference(
     lab: Lab, build: Path, here: Path, device: str, seed: int, kind: str
 ) -> dict[str, float]:
