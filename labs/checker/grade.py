@@ -90,7 +90,9 @@ def grade(
         else:
             known, source = modelled_reference(lab, build, here, model, seed)
             grade_time(report.rows, known, source, time, worst)
-            faster = {name for name in worst if is_faster(report.rows[name], known[name], worst[name])}
+            faster = {
+                name for name in worst if is_faster(report.rows[name], known[name], worst[name])
+            }
             if lab.timeline and faster:
                 time.lines += walls_left(lab.timeline, program, here, model, seed, faster)
     return report

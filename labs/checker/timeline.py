@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def seconds_by_wall(operations: list[Operation], kinds: Kinds) -> dict[str, floa
     marks = sorted({0.0, *(edge for one in operations for edge in (one.begin, one.end))})
     walls = [(one, WALLS.index(kinds.wall_of(one))) for one in operations]
     spent = dict.fromkeys(WALLS, 0.0)
-    for begin, end in zip(marks, marks[1:], strict=False):
+    for begin, end in pairwise(marks):
         going_on = [wall for one, wall in walls if one.begin <= begin and end <= one.end]
         spent[WALLS[min(going_on, default=-1)]] += end - begin
     steps = max(1, sum(wall == 0 for _, wall in walls))
@@ -86,7 +87,9 @@ def profile(operations: list[Operation], kinds: Kinds) -> str:
     for one in _shown(operations, kinds):
         if begin <= one.begin < end:
             what = {HOST: "host: ", KERNELS: "kernel: "}.get(one.track, "") + one.name
-            lines.append(f"{1e6 * (one.begin - begin):10.2f} {1e6 * (one.end - one.begin):10.2f}  {what}")
+            lines.append(
+                f"{1e6 * (one.begin - begin):10.2f} {1e6 * (one.end - one.begin):10.2f}  {what}"
+            )
     lines[0] += "what"
     return "\n".join([*lines, f"{1e6 * (end - begin):10.2f} {'':>10}  the next step begins"])
 

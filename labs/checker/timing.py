@@ -39,7 +39,7 @@ def no_marks_ratios(lab: Lab, model: str) -> dict[str, float]:
 
 
 def is_faster(row: dict[str, Any], reference: float, worst: float) -> bool:
-    """Than a skeleton whose ratio to the reference is `worst`, by more than the model's rounding."""
+    """Than a skeleton of the ratio `worst` to the reference, by more than the model rounds."""
     return seconds_of(row) < 0.99 * worst * reference
 
 

@@ -18,9 +18,12 @@ from .conftest import BUILD, LABS, ROOT
 REDUCTION = course.find(ROOT, "05")
 
 
-def report_of(points: float, waits: bool = False) -> Report:
-    parts = [Part("predictions", 20, 20, ["right  a = 1"]), Part("correctness", 80, points - 20)]
-    return Report(REDUCTION, "model:h200-sxm", 1, parts, waits_for_predictions=waits)
+def report_of(points: float, waits: bool = False, predicted: float = 20) -> Report:
+    said = ["right  a = 1"]
+    parts = [Part("predictions", 20, predicted, said), Part("correctness", 80, points - predicted)]
+    report = Report(REDUCTION, "model:h200-sxm", 1, parts, waits_for_predictions=waits)
+    report.has_all_answers = not waits
+    return report
 
 
 @pytest.fixture
@@ -29,9 +32,11 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     solution = tmp_path / "solution.cuh"
     monkeypatch.setattr(cli, "device_for", lambda *_: "model:h200-sxm")
 
-    def told(points: float, text: str, waits: bool = False, again: bool = False) -> str:
+    def told(
+        points: float, text: str, waits: bool = False, again: bool = False, predicted: float = 20
+    ) -> str:
         solution.write_text(text)
-        monkeypatch.setattr(cli, "grade", lambda *_, **__: report_of(points, waits))
+        monkeypatch.setattr(cli, "grade", lambda *_, **__: report_of(points, waits, predicted))
         options = argparse.Namespace(
             solution=solution,
             answers=None,
@@ -72,6 +77,14 @@ def test_predictions_are_shown_once(check, tmp_path: Path) -> None:
     assert "right  a = 1" in check(20, "second", waits=True)
     (tmp_path / progress.FILE).write_text('{"05-reduction": [1]}')
     assert "right  a = 1" in check(20, "second")
+
+
+def test_what_the_first_answers_were_worth_stays_known(check) -> None:
+    said = "Your first answers were worth 5 of 20 points."
+    assert "first answers" not in check(0, "first", waits=True, predicted=2)  # some are open
+    assert "first answers" not in check(20, "first", predicted=5)  # they are what is shown
+    assert said in check(30, "first", predicted=10)
+    assert said in check(100, "right")
 
 
 def test_a_full_score_says_what_is_next(check, monkeypatch: pytest.MonkeyPatch) -> None:
