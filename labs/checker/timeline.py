@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ def read(path: Path) -> dict[str, list[Operation]]:
         found: dict[str, list[Operation]] = {name: [] for name in rows.values()}
         for event in (one for one in events if one["ph"] == "X"):
             found[rows[event["pid"]]].append(_operation(event, tracks))
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path}: not a trace: {error!r}") from None
     return {row: sorted(every, key=lambda one: one.begin) for row, every in found.items()}
 
@@ -68,13 +67,20 @@ def _operation(event: dict[str, Any], tracks: dict[tuple[int, int], str]) -> Ope
 
 def seconds_by_wall(operations: list[Operation], kinds: Kinds) -> dict[str, float]:
     """Per step. Where several go on at once, the first of WALLS has the time."""
-    marks = sorted({0.0, *(edge for one in operations for edge in (one.begin, one.end))})
-    walls = [(one, WALLS.index(kinds.wall_of(one))) for one in operations]
+    walls = [WALLS.index(kinds.wall_of(one)) for one in operations]
+    edges = sorted(
+        edge
+        for one, wall in zip(operations, walls, strict=True)
+        for edge in ((one.begin, 1, wall), (one.end, -1, wall))
+    )
     spent = dict.fromkeys(WALLS, 0.0)
-    for begin, end in pairwise(marks):
-        going_on = [wall for one, wall in walls if one.begin <= begin and end <= one.end]
-        spent[WALLS[min(going_on, default=-1)]] += end - begin
-    steps = max(1, sum(wall == 0 for _, wall in walls))
+    going_on, last = [0] * len(WALLS), 0.0
+    for moment, change, wall in edges:
+        first = next((k for k, count in enumerate(going_on) if count > 0), -1)
+        spent[WALLS[first]] += moment - last
+        going_on[wall] += change
+        last = moment
+    steps = max(1, walls.count(WALLS.index("compute")))
     return {wall: seconds / steps for wall, seconds in spent.items()}
 
 

@@ -153,7 +153,7 @@ def test_answers_that_the_model_can_give_are_its_own(lab: Lab, reference) -> Non
 def test_what_the_page_expects_is_what_the_reference_reaches(lab: Lab, prepared: list[Lab]) -> None:
     found = expected(lab, BUILD)
     page = (lab.folder / "README.md").read_text()
-    assert page_with(lab, page, found) == page, "scripts/lab expected writes the table"
+    assert page_with(lab, BUILD, page, found) == page, "scripts/lab expected writes the table"
     assert json.loads((lab.folder / "expected.json").read_text()) == found
     assert page.count(BEGIN) == page.count(END) == 1
     assert table(found).count("\n") >= 2

@@ -34,6 +34,12 @@ def test_a_name_counts_on_its_own_track_only() -> None:
     assert timeline.seconds_by_wall(operations, KINDS)["overhead"] == 1
 
 
+def test_a_long_trace_takes_no_longer_than_its_length() -> None:
+    """A submission decides how often it waits."""
+    waits = [Operation("host", "cudaStreamSynchronize", i, i + 1) for i in range(100_000)]
+    assert timeline.seconds_by_wall(waits, KINDS)["overhead"] == 100_000
+
+
 def test_a_profile_is_one_step_without_launches() -> None:
     operations = [
         kernel("product", 1e-6, 3e-6),
