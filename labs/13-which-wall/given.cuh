@@ -13,7 +13,8 @@
 inline constexpr unsigned tensors = 16;
 
 // Step A: the forward and backward pass of step number `step`. It leaves the step's loss in *loss,
-// on the device, and the gradient of every tensor where update() looks for it.
+// on the device or in the host's pinned memory, and the gradient of every tensor where update()
+// looks for it.
 void learn(unsigned step, float* loss, cudaStream_t stream);
 
 // Steps A and C: the optimizer, for one tensor or for all of them in one kernel. Each tensor has to
