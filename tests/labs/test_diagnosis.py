@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from checker import course, show
+from checker import course, notebook, show
 from checker.course import Lab, read_toml
 from checker.grade import grade, grade_predictions
 from checker.report import Part, Report, Submission
@@ -87,6 +87,16 @@ def test_the_answers_follow_from_the_pages_profiles() -> None:
         wall = max(taken, key=lambda name: taken[name])
         assert RIGHT[f"wall_{step}"] == wall
         assert RIGHT[f"share_{step}"] == round(100 * taken[wall] / whole)
+
+
+def test_a_notebook_has_what_a_diagnosis_needs(tmp_path: Path) -> None:
+    """It leaves the page's own section of predictions out."""
+    out = tmp_path / "notebook.ipynb"
+    notebook.write(ROOT, LAB, out)
+    cells = json.loads(out.read_text())["cells"]
+    text = "".join(line for cell in cells for line in cell["source"])
+    for needed in ("the first that fits:\n\n1. compute", "kernel: small_update", "An empty kernel"):
+        assert needed in text
 
 
 @pytest.mark.parametrize("device", LAB.devices)
