@@ -15,7 +15,7 @@ from gpubench_reports.rules.diagnosis.diagnose import Diagnosis
 from gpubench_reports.rules.verdicts.rulebook import wall_means
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, GRADES, LOW, UNGRADED, worst
 
-_MOST_ROOFS, _MOST_LABELS, _MOST_MOVED = 6, 4, 4  # lines of a card
+_MOST_ROOFS, _MOST_LABELS, _MOST_MOVED = 6, 4, 3  # lines of a card
 _OTHER = {True: "good", False: "bad", None: "doubt"}
 
 
