@@ -91,6 +91,7 @@ class NvmlMonitor final : public HealthMonitor {
             .reasons = nvml_->clocks_event_reasons(device_)};
   }
 
+  std::optional<double> energy_joules() const override { return nvml_->energy_joules(device_); }
   std::optional<double> max_sm_clock_hz() const override { return nvml_->max_sm_clock_hz(device_); }
   std::optional<std::string> driver_version() const override { return nvml_->driver_version(); }
   DeviceState state() const override { return nvml_->state(device_); }

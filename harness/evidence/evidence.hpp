@@ -49,6 +49,8 @@ class HealthMonitor {
  public:
   virtual ~HealthMonitor() = default;
   virtual HealthSample sample() = 0;
+  // What the board has taken since its driver was loaded [J], as of the counter's last step.
+  virtual std::optional<double> energy_joules() const { return std::nullopt; }
   virtual std::optional<double> max_sm_clock_hz() const { return std::nullopt; }
   virtual std::optional<std::string> driver_version() const { return std::nullopt; }
   virtual DeviceState state() const { return {}; }

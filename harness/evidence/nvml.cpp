@@ -69,6 +69,7 @@ std::optional<double> scaled(std::optional<unsigned> value, double unit) {
 struct Nvml::Functions {
   using DeviceClock = int(NvmlDevice, int domain, unsigned* megahertz);
   using DeviceReasons = int(NvmlDevice, unsigned long long* mask);
+  using DeviceEnergy = int(NvmlDevice, unsigned long long* millijoules);
   using DeviceNumber = int(NvmlDevice, unsigned* number);
   using DeviceText = int(NvmlDevice, char* text, unsigned bytes);
   using DeviceMode = int(NvmlDevice, int* now, int* later);
@@ -81,6 +82,7 @@ struct Nvml::Functions {
   DeviceClock* clock = nullptr;
   DeviceClock* max_clock = nullptr;
   DeviceNumber* power = nullptr;  // [mW], as the limits are
+  DeviceEnergy* energy = nullptr;
   DeviceNumber *power_limit = nullptr, *power_limit_default = nullptr;
   DeviceNumber *pcie_width = nullptr, *pcie_width_max = nullptr;
   DeviceNumber *pcie_generation = nullptr, *pcie_generation_max = nullptr;
@@ -101,6 +103,7 @@ struct Nvml::Functions {
     find(library, "nvmlDeviceGetClockInfo", clock);
     find(library, "nvmlDeviceGetMaxClockInfo", max_clock);
     find(library, "nvmlDeviceGetPowerUsage", power);
+    find(library, "nvmlDeviceGetTotalEnergyConsumption", energy);
     find(library, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
     find(library, "nvmlDeviceGetPowerManagementDefaultLimit", power_limit_default);
     find(library, "nvmlDeviceGetCurrPcieLinkWidth", pcie_width);
@@ -204,6 +207,12 @@ std::optional<double> Nvml::max_sm_clock_hz(NvmlDevice device) const {
 
 std::optional<double> Nvml::power_w(NvmlDevice device) const {
   return scaled(query<unsigned>(functions_->power, device), 1e-3);
+}
+
+std::optional<double> Nvml::energy_joules(NvmlDevice device) const {
+  const auto millijoules = query<unsigned long long>(functions_->energy, device);
+  if (!millijoules) return std::nullopt;
+  return static_cast<double>(*millijoules) * 1e-3;
 }
 
 std::optional<double> Nvml::temperature_c(NvmlDevice device) const {

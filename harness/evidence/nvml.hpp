@@ -34,6 +34,9 @@ class Nvml {
   // Of the whole board. From Ampere on, GA100 excepted, the driver's average over the last second:
   // a short row reads mostly what went before it.
   std::optional<double> power_w(NvmlDevice device) const;
+  // Since the driver was loaded [J], of the whole board; Volta and newer. It steps: nobody
+  // documents how often.
+  std::optional<double> energy_joules(NvmlDevice device) const;
   std::optional<double> temperature_c(NvmlDevice device) const;  // of the GPU die
   std::optional<std::uint64_t> clocks_event_reasons(NvmlDevice device) const;
   DeviceState state(NvmlDevice device) const;

@@ -36,14 +36,14 @@ TEST(CallFailures, OfNvmlLeaveOneFigureAbsent) {
     const DeviceState state = monitor->state();
     return int{sample.sm_clock_hz.has_value()} + sample.power_w.has_value() +
            sample.temperature_c.has_value() + sample.reasons.has_value() +
-           monitor->max_sm_clock_hz().has_value() + monitor->driver_version().has_value() +
-           state.uuid.has_value() + state.ecc.has_value() + state.pcie_width.has_value() +
-           state.pcie_width_max.has_value() + state.power_limit_w.has_value() +
-           state.processes.has_value();
+           monitor->energy_joules().has_value() + monitor->max_sm_clock_hz().has_value() +
+           monitor->driver_version().has_value() + state.uuid.has_value() + state.ecc.has_value() +
+           state.pcie_width.has_value() + state.pcie_width_max.has_value() +
+           state.power_limit_w.has_value() + state.processes.has_value();
   };
   const int all = figures(0);
   const int calls = fake->calls;
-  EXPECT_EQ(all, 12);
+  EXPECT_EQ(all, 13);
   int without_monitor = 0;
   for (int call = 1; call < calls; ++call) {  // the last is the shutdown, which tells nothing
     const int left = figures(call);

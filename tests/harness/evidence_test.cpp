@@ -63,6 +63,7 @@ TEST_F(Monitor, GivesSiUnits) {
   EXPECT_DOUBLE_EQ(sample.power_w.value(), 412.345);
   EXPECT_DOUBLE_EQ(sample.temperature_c.value(), 61);
   EXPECT_EQ(sample.reasons.value(), clock_reason::software_power_cap);
+  EXPECT_DOUBLE_EQ(monitor->energy_joules().value(), 7'654'321.098);
   EXPECT_DOUBLE_EQ(monitor->max_sm_clock_hz().value(), 1.98e9);
   EXPECT_EQ(monitor->driver_version().value(), "580.65.06");
   EXPECT_EQ(nvml.why_absent, "");
@@ -110,11 +111,13 @@ TEST_F(Monitor, WhatTheDriverRefusesIsAbsentNotZero) {
   nvml->temperature_status = fake_nvml_not_supported;
   nvml->max_clock_status = fake_nvml_not_supported;
   nvml->driver_version_status = fake_nvml_no_permission;
+  nvml->energy_status = fake_nvml_not_supported;
   sample = monitor->sample();
   EXPECT_FALSE(sample.sm_clock_hz);
   EXPECT_FALSE(sample.temperature_c);
   EXPECT_FALSE(monitor->max_sm_clock_hz());
   EXPECT_FALSE(monitor->driver_version());
+  EXPECT_FALSE(monitor->energy_joules());
 }
 
 TEST_F(Monitor, TwoGpusAreConnectedAsTheDriverSays) {
@@ -145,6 +148,7 @@ TEST_F(Monitor, AnOldDriverKnowsTheReasonsByTheirFirstNameAndLacksTheRest) {
   EXPECT_TRUE(sample.sm_clock_hz);
   EXPECT_FALSE(sample.power_w);
   EXPECT_FALSE(monitor->max_sm_clock_hz());
+  EXPECT_FALSE(monitor->energy_joules());
 }
 
 TEST_F(Monitor, ShutsDownWhatItStarted) {

@@ -1,5 +1,5 @@
 // A library with NVML's entry points and no GPU behind them. With FAKE_NVML_OLD it is one of an old
-// driver: clock-event reasons under their first name, and neither maximum clock nor power.
+// driver: clock-event reasons under their first name, and neither maximum clock, power nor energy.
 #include "tests/harness/fake_nvml.hpp"
 
 #include <cstdio>
@@ -161,6 +161,12 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
   if (fails_now()) return gpubench::fake_nvml_unknown;
   *milliwatts = fake_nvml_state.power_mw;
   return checked(device, fake_nvml_state.power_status);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  if (fails_now()) return gpubench::fake_nvml_unknown;
+  *millijoules = fake_nvml_state.energy_mj;
+  return checked(device, fake_nvml_state.energy_status);
 }
 
 #endif

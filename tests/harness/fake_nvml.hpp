@@ -27,10 +27,12 @@ struct FakeNvml {
   int driver_version_status = fake_nvml_success;
   int topology_status = fake_nvml_success;
   int state_status = fake_nvml_success;
+  int energy_status = fake_nvml_success;
 
   unsigned sm_clock_mhz = 1755;
   unsigned max_sm_clock_mhz = 1980;
   unsigned power_mw = 412'345;
+  unsigned long long energy_mj = 7'654'321'098;  // more than 32 bits hold
   unsigned temperature_c = 61;
   unsigned long long reasons = 0x4;
   int nvlink_status = 1;     // nvmlGpuP2PStatus_t: not supported by the chip set
