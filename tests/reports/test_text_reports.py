@@ -248,6 +248,28 @@ def test_whole_numbers_are_counted_in_operations_everywhere(load, write, capsys)
     assert [t.get_text() for t in figure.axes[0].get_xticklabels()] == ["fp32", "int32 [OP/s]"]
 
 
+def test_energy_is_shown_where_a_row_has_it_and_only_there(load):
+    energy = {
+        "joules": 0.35,
+        "joules_per_flop": 0.7e-12,
+        "joules_per_byte": 95e-12,
+        "joules_per_token": 0.0021,
+        "average_power_w": 512.3,
+    }
+    names = ("a/b/dtype:fp32", "a/b/dtype:int32")
+    rows = [make_row(name, flops_per_second=1e12, **energy) for name in names]
+    result = load([*rows, make_row("a/b/dtype:fp64")])
+    texts = {c.title: c.texts for c in columns_of(result.ok, judge(result), result.context)}
+    assert texts["energy"] == ["350 mJ", "350 mJ", NONE]
+    assert texts["energy per FLOP"] == ["0.70 pJ/FLOP", "0.70 pJ/OP", NONE]
+    assert texts["energy per byte"] == ["95.0 pJ/B", "95.0 pJ/B", NONE]
+    assert texts["energy per token"] == ["2.10 mJ/token", "2.10 mJ/token", NONE]
+    assert texts["power"] == ["512 W", "512 W", NONE]
+    without = load([make_row("a/b/dtype:fp64")])
+    titles = [c.title for c in columns_of(without.ok, judge(without), without.context)]
+    assert not [title for title in titles if "energy" in title or title == "power"]
+
+
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
 def test_a_narrow_terminal_shows_every_name_title_and_unit(load, width):
     result = load(coalescing_rows() + roofline_rows())

@@ -48,9 +48,14 @@ def columns_of(
     found += [
         _numbers("seconds", "time", rows["seconds"], _si("s")),
         _numbers("useful", "useful", rows["useful_bytes_per_second"], _si("B/s")),
-        _arithmetic(rows),
+        _of_arithmetic("arithmetic", "arithmetic", rows, "flops_per_second", str),
         _numbers("items", "items", rows["items_per_second"], _si("/s")),
         _numbers("bus", "bus", rows["bus_bytes_per_second"], _si("B/s")),
+        _numbers("joules", "energy", rows["joules"], _si("J")),
+        _of_arithmetic("per_flop", "energy per FLOP", rows, "joules_per_flop", _joules_per),
+        _numbers("per_byte", "energy per byte", rows["joules_per_byte"], _si("J/B")),
+        _numbers("per_token", "energy per token", rows["joules_per_token"], _si("J/token")),
+        _numbers("power", "power", rows["average_power_w"], _si("W")),
         _numbers("law", "law ratio", rows["law_ratio"], lambda value: f"{value:.3f}"),
         _numbers("roof", "of roof", rows["roof_fraction"], percent),
     ]
@@ -111,14 +116,21 @@ def _si(unit: str) -> Callable[[float], str]:
     return lambda value: si(value, unit)
 
 
-def _arithmetic(rows: pd.DataFrame) -> Column:
-    records = rows[["flops_per_second", "arithmetic_unit"]].to_dict("records")
-    numbers = [float(row["flops_per_second"]) for row in records]
+def _of_arithmetic(
+    key: str, title: str, rows: pd.DataFrame, figure: str, unit: Callable[[str], str]
+) -> Column:
+    """A column of `figure`, in what `unit` makes of the unit of each row's arithmetic."""
+    records = rows[[figure, "arithmetic_unit"]].to_dict("records")
+    numbers = [float(row[figure]) for row in records]
     texts = [
-        NONE if math.isnan(number) else si(number, row["arithmetic_unit"])
+        NONE if math.isnan(number) else si(number, unit(row["arithmetic_unit"]))
         for number, row in zip(numbers, records, strict=True)
     ]
-    return Column("arithmetic", "arithmetic", texts, numbers)
+    return Column(key, title, texts, numbers)
+
+
+def _joules_per(rate: str) -> str:
+    return f"J/{rate.removesuffix('/s')}"
 
 
 def _numbers(key: str, title: str, values: pd.Series, shown: Callable[[float], str]) -> Column:
