@@ -53,8 +53,9 @@ void run_row(Bench& bench, Setting setting) {
   note_memory(bench, loop.step());
   say_walls(bench, loop, setting);
   const double seconds = bench.seconds() / steps;
-  bench.counter("tokens_per_second",
-                static_cast<double>(shape.tokens()) * setting.switches.parts / seconds);
+  const double tokens = static_cast<double>(shape.tokens()) * setting.switches.parts;
+  bench.counter("tokens_per_second", tokens / seconds);
+  bench.counter("joules_per_token", bench.joules() / (steps * tokens));
   double computed = 0;
   for (const Cost& cost : loop.costs()) computed += cost.flops;
   if (const auto peak = bench.device().find(gemm_roof(setting.type) + "_flops_per_second")) {

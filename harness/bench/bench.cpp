@@ -258,6 +258,7 @@ void Bench::run(const Body& body) {
   check_results(body);
   add_cold_sets();
   take_time(body);
+  take_energy(body);
   if (!short_rotation_.empty()) row_.notes.push_back(short_rotation_);
   if (settings_.trace) {
     row_.show_trace = work_.show_trace;

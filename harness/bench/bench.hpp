@@ -295,6 +295,8 @@ class Bench {
   // --- after run() ---
 
   double seconds() const;  // the row's median
+  // The energy of one run [J]; NaN where nobody has measured it (--energy).
+  double joules() const;
   // The median of another program, timed in the same way: what the row is compared with. In a time
   // budget of its own [s] where the row takes many.
   double time(const Body& body, std::optional<double> budget_seconds = {});
@@ -337,6 +339,7 @@ class Bench {
   Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);
   void note_evidence(const Timing& timing);
   void take_time(const Body& body);
+  void take_energy(const Body& body);
   void take_counters(const Observation& observation);
 
   Platform& platform_;

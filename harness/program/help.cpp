@@ -44,6 +44,8 @@ How it measures
   --row_memory=BYTES                  a row that takes more of the host's memory fails (nine tenths
                                       of what is free; 0: no limit)
   --watch_seconds=SECONDS             how long `throttle` watches a GPU (30)
+  --energy                            on a GPU: measure the joules of one run of each row too, which
+                                      takes 1.3 s per row or more
   --seed=N                            seed of the input data (42)
 What it writes
   --benchmark_out=FILE                write a result file, and raw samples next to it, as

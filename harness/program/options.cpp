@@ -158,6 +158,7 @@ Flags own_flags(Options& o) {
                                           {"concept", Isolation::by_concept},
                                           {"row", Isolation::row}});
        }},
+      {"energy", sets(o.bench.energy)},
       {"profile", sets(o.bench.profile)},
       {"whole_grids", sets(o.bench.whole_grids)},
       {"keep_results", sets_given(o.bench.kept_results, "DIR: needs the name of a folder")},

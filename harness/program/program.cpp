@@ -145,6 +145,15 @@ std::optional<Journal> journal_of(const Options& options, bool is_isolated) {
   return std::nullopt;
 }
 
+void check_energy(const Options& options, const Platform& platform) {
+  if (platform.kind() == DeviceKind::model) {
+    throw UsageError("--energy needs a GPU: the model knows no energy");
+  }
+  if (options.bench.profile) {
+    throw UsageError("--energy and --profile: a row that is profiled is not measured");
+  }
+}
+
 int run_rows(const Options& options, const std::vector<Instance>& rows, const char* executable,
              Journal* journal, unsigned turn) {
   if (turn > 0) catch_interrupts();
@@ -163,6 +172,7 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
     return 1;
   }
   if (!options.engine.empty()) platform->use_engine(options.engine);
+  if (options.bench.energy) check_energy(options, *platform);
   return SuiteRun(options, *platform, rows, executable, journal, turn).run();
 }
 

@@ -62,6 +62,15 @@ ordered_json state_json(const DeviceState& state) {
 
 }  // namespace
 
+std::vector<std::string> caveats_of_run(const Options& options, Platform& platform) {
+  std::vector<std::string> caveats = platform.caveats();
+  HealthMonitor* const health = platform.health();
+  if (options.bench.energy && (health == nullptr || !health->energy_joules())) {
+    caveats.emplace_back("rows have no joules: the driver has no energy counter for this GPU");
+  }
+  return caveats;
+}
+
 ordered_json context_json(const Options& options, Platform& platform, const char* executable) {
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
   const auto& device = platform.device();
@@ -97,7 +106,8 @@ ordered_json context_json(const Options& options, Platform& platform, const char
       json["device_state"] = state;
     }
   }
-  if (const auto caveats = platform.caveats(); !caveats.empty()) json["caveats"] = caveats;
+  if (const auto caveats = caveats_of_run(options, platform); !caveats.empty())
+    json["caveats"] = caveats;
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{
       "axes",           "caveats", "concepts",    "conditions", "cuda_version",

@@ -13,6 +13,8 @@ namespace gpubench {
 
 inline constexpr int result_schema_version = 2;
 
+// What to know of the device before trusting any row of this run, a sentence each.
+std::vector<std::string> caveats_of_run(const Options& options, Platform& platform);
 // The machine, the program and the settings. UsageError: a --benchmark_context key is taken.
 nlohmann::ordered_json context_json(const Options& options, Platform& platform,
                                     const char* executable);

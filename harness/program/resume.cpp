@@ -89,6 +89,7 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["judge_results"] = bench.judged_results;
   same["benchmark_min_warmup_time"] = bench.warmup_seconds;
   same["watch_seconds"] = bench.watch_seconds;
+  same["energy"] = bench.energy;
   same["profile"] = bench.profile;
   same["whole_grids"] = bench.whole_grids;
   same["predict"] = options.predict;

@@ -30,6 +30,19 @@ std::string figure(const Row& row) {
   return is_time ? "" : with_prefix(row.headline_value(), row.headline.unit);
 }
 
+// By what the row is judged by, where that is FLOP or bytes; else of a run.
+std::string energy(const Row& row) {
+  const auto shown = [&](const char* name, const std::string& unit) {
+    const auto joules = row.counter(name);
+    return joules ? with_prefix(*joules, unit) : "";
+  };
+  const Headline& headline = row.headline;
+  const std::string amount = headline.unit.substr(0, headline.unit.find('/'));
+  if (headline.name == "flops_per_second") return shown("joules_per_flop", "J/" + amount);
+  if (headline.name == "useful_bytes_per_second") return shown("joules_per_byte", "J/" + amount);
+  return shown("joules", "J");
+}
+
 std::string of_roof(const Row& row) { return share(row, "roof_fraction"); }
 std::string of_law(const Row& row) { return share(row, "law_ratio"); }
 std::string grade(const Row& row) { return words_of(row.graded.grade); }
@@ -45,10 +58,10 @@ struct Column {
 
 // docs/command-line.md says in which order they go.
 constexpr Column all_columns[] = {
-    {"time", 11, false, time, 6},     {"", 9, false, interval, 1},
-    {"figure", 16, false, figure, 5}, {"of roof", 10, false, of_roof, 4},
-    {"of law", 10, false, of_law, 2}, {"grade", 19, true, grade, 0},
-    {"bound by", 14, true, bound, 3}};
+    {"time", 11, false, time, 7},       {"", 9, false, interval, 1},
+    {"figure", 16, false, figure, 6},   {"energy", 14, false, energy, 5},
+    {"of roof", 10, false, of_roof, 4}, {"of law", 10, false, of_law, 2},
+    {"grade", 19, true, grade, 0},      {"bound by", 14, true, bound, 3}};
 constexpr std::size_t margin = 2;
 
 constexpr const char* green = "32";
@@ -105,11 +118,12 @@ std::string with_prefix(double value, const std::string& unit) {
   return text.str();
 }
 
-RowTable::RowTable(std::size_t name, std::size_t line, bool colours)
+RowTable::RowTable(std::size_t name, std::size_t line, bool colours, bool energies)
     : name_(name), colours_(colours) {
   std::size_t width = name;
   std::vector<std::size_t> droppable;
   for (std::size_t i = 0; i < std::size(all_columns); ++i) {
+    if (all_columns[i].text == energy && !energies) continue;
     width += all_columns[i].width;
     columns_.push_back(i);
     if (all_columns[i].dropped > 0) droppable.push_back(i);

@@ -16,8 +16,9 @@ std::string percent(double ratio, int digits = 2);
 class RowTable {
  public:
   // `name`: of the name column. Columns are dropped until a line has at most `line` characters (0:
-  // any length); name and grade stay.
-  explicit RowTable(std::size_t name, std::size_t line = 0, bool colours = false);
+  // any length); name and grade stay. `energies`: there is a column of them.
+  explicit RowTable(std::size_t name, std::size_t line = 0, bool colours = false,
+                    bool energies = false);
 
   std::string header() const;
   std::string line(const Row& row) const;

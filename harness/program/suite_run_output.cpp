@@ -55,7 +55,7 @@ void SuiteRun::announce() {
     std::cerr << "gpubench: " << why << ": every figure below is MODELLED for "
               << platform_.device().name() << ", not measured\n";
   }
-  for (const std::string& caveat : platform_.caveats()) {
+  for (const std::string& caveat : caveats_of_run(options_, platform_)) {
     if (is_first_) std::cerr << "gpubench: " << caveat << '\n';
   }
   info_ << headline_text(results_.context);
@@ -83,7 +83,8 @@ void SuiteRun::print(const Row& row) {
 std::string SuiteRun::text_in(Format format) const {
   if (format == Format::csv) return result_csv(results_, options_);
   if (format == Format::json) return json_text(result_json(results_, options_), 1);
-  return console_text(results_, options_, RowTable(table_->name_width()));
+  return console_text(results_, options_,
+                      RowTable(table_->name_width(), 0, false, options_.bench.energy));
 }
 
 void SuiteRun::show() {

@@ -44,6 +44,19 @@ def test_what_runs_nothing_says_nothing_of_models(flag: str, status: int) -> Non
     assert "MODELLED" not in done.stderr
 
 
+def test_the_model_refuses_to_measure_energy(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    done = run("--device=model:h200-sxm", ONE_ROW, "--energy", f"--benchmark_out={out}")
+    assert done.returncode == 2
+    assert done.stderr == "gpubench: --energy needs a GPU: the model knows no energy\n"
+    assert not out.exists()
+
+
+def test_no_modelled_row_has_joules() -> None:
+    [row] = rows_of("--device=model:h200-sxm", ONE_ROW).values()
+    assert not [key for key in row if "joules" in key or "energy" in key or key.endswith("_w")]
+
+
 def test_too_small_a_limit_of_memory_is_one_clear_line() -> None:
     limit = 2_000_000 * 1024  # as of ulimit -v
     done = subprocess.run(

@@ -17,5 +17,28 @@ TEST(RowTable, AReasonIsOneLineThatATerminalOnlyShows) {
   EXPECT_EQ(RowTable(8).line(row), "own/row   skipped: " + plain);
 }
 
+TEST(RowTable, EnergyGoesByWhatTheRowIsJudgedBy) {
+  const RowTable with(8, 0, false, true), without(8);
+  EXPECT_NE(with.header().find("  energy"), std::string::npos);
+  EXPECT_EQ(without.header().find("energy"), std::string::npos);
+  Row row;
+  row.name = "own/row";
+  row.median_seconds = 1e-3;
+  const auto shows = [&](const Headline& headline, const std::string& energy) {
+    row.headline = headline;
+    EXPECT_NE(with.line(row).find("  " + energy + "  "), std::string::npos) << with.line(row);
+    EXPECT_EQ(without.line(row).find("J"), std::string::npos);
+  };
+  row.counters = {{"joules", 0.35}, {"joules_per_flop", 0.7e-12}, {"joules_per_byte", 95e-12}};
+  shows({"flops_per_second", flops_unit}, "0.7 pJ/FLOP");
+  shows({"flops_per_second", integer_unit}, "0.7 pJ/OP");
+  shows({"useful_bytes_per_second", bytes_unit}, "95 pJ/B");
+  shows({"items_per_second", "/s"}, "350 mJ");
+  shows({"seconds", "s", true}, "350 mJ");
+  row.counters.clear();
+  row.headline = {"flops_per_second", flops_unit};
+  EXPECT_EQ(with.line(row).find("J"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpubench
