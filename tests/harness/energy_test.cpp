@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "harness/bench/bench.hpp"
+#include "harness/program/options.hpp"
+#include "harness/program/result_json.hpp"
 #include "tests/harness/fake_nvml.hpp"
 
 namespace gpubench {
@@ -281,11 +283,20 @@ TEST_F(EnergyOfRow, ColdRunsCycleThroughAllBuffersAndHotOnesShareThem) {
   EXPECT_EQ(sets.size(), 1U);
 }
 
-TEST_F(EnergyOfRow, WithoutACounterIsAbsent) {
+TEST_F(EnergyOfRow, WithoutACounterTheRunSaysSoAndNoRow) {
+  Options options;
+  const auto caveats = [&] { return caveats_of_run(options, platform); };
+  const auto no_counter = HasSubstr("rows have no joules: the driver has no energy counter");
+  options.bench.energy = true;
+  EXPECT_THAT(caveats(), Not(Contains(no_counter)));
   platform.monitor.nvml->energy_status = fake_nvml_not_supported;
+  EXPECT_THAT(caveats(), Contains(no_counter));
+  options.bench.energy = false;
+  EXPECT_THAT(caveats(), Not(Contains(no_counter)));
   const Row row = run({});
   ASSERT_EQ(row.outcome, Outcome::measured) << row.reason;
   expect_no_figures(row);
+  EXPECT_THAT(row.notes, Not(Contains(HasSubstr("joules"))));
 }
 
 TEST_F(EnergyOfRow, IsAbsentWhereTheCounterFails) {
