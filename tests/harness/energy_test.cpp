@@ -212,6 +212,7 @@ class EnergyOfRow : public testing::Test {
     bench.work({.useful_bytes = static_cast<double>(shape.bytes), .flops = 5e6});
     if (shape.waits) bench.blocks_host();
     bench.run([&](cudaStream_t s) {
+      ++calls;
       sets.insert(out.data());
       CUDA_CHECK(cudaMemsetAsync(out.data(), 0, shape.bytes, s));
       if (shape.waits) CUDA_CHECK(cudaStreamSynchronize(s));
@@ -238,6 +239,7 @@ class EnergyOfRow : public testing::Test {
   bool energy = true;
   double joules = 0;
   std::set<const void*> sets;
+  std::size_t calls = 0;  // of the body
   MeteredPlatform platform;
 };
 
@@ -281,6 +283,12 @@ TEST_F(EnergyOfRow, ColdRunsCycleThroughAllBuffersAndHotOnesShareThem) {
   sets.clear();
   run({.bytes = bytes}, Mode::hot);
   EXPECT_EQ(sets.size(), 1U);
+}
+
+TEST_F(EnergyOfRow, ShortRunsAreLaunchedAsGraphs) {
+  const Row row = run({.bytes = std::size_t{1} << 20}, Mode::hot);
+  const double seconds = row.counters.at("energy_run_seconds");
+  EXPECT_LT(static_cast<double>(calls) * seconds, 0.5) << "more than a second of runs was measured";
 }
 
 TEST_F(EnergyOfRow, WithoutACounterTheRunSaysSoAndNoRow) {
