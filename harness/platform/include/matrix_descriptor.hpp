@@ -15,6 +15,8 @@ enum class Swizzle : unsigned { none = 0, of_128_bytes = 1, of_64_bytes = 2, of_
 // the rows are swizzled, the pattern begins at a multiple of 8 rows (128 bytes: 1024). `leading`
 // [bytes]: without a swizzle, from a row's first 16 bytes to its next; otherwise unused.
 // `stride` [bytes]: from eight rows to the next eight.
+// Or a transposed one, whose rows lie across k, and are swizzled. `leading` [bytes]: from as many
+// elements of a row as the swizzle spans to the next. `stride` [bytes]: from eight k to the next.
 __host__ __device__ constexpr std::uint64_t matrix_descriptor(unsigned address, unsigned leading,
                                                               unsigned stride, Swizzle swizzle) {
   constexpr unsigned bits_of_address = 0x3ffff;

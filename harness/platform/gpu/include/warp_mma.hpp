@@ -191,8 +191,8 @@ __device__ inline void wgmma_wait(int (&d)[64]) {
 #define GPUBENCH_WGMMA(name, instruction, Sum, constraint, more) \
   __device__ inline void name(Sum(&)[64], const void*, const void*) { __trap(); }
 __device__ inline void wgmma_stored() {}
-template <class Sum, unsigned count>
-__device__ inline void wgmma_begin(Sum (&)[count]) {}
+template <class... Registers>
+__device__ inline void wgmma_begin(Registers&...) {}
 template <class Sum>
 __device__ inline void wgmma_wait(Sum (&)[64]) {}
 #endif
@@ -203,10 +203,12 @@ GPUBENCH_WGMMA(wgmma_m64n128_tf32, "m64n128k8.f32.tf32.tf32", float, "+f", ", 1,
 GPUBENCH_WGMMA(wgmma_m64n128_fp8, "m64n128k32.f32.e4m3.e4m3", float, "+f", ", 1, 1")
 GPUBENCH_WGMMA(wgmma_m64n128_int8, "m64n128k32.s32.s8.s8", int, "+r", "")
 
-// The same for b of 256 columns, from matrices that a descriptor tells the place of
-// (harness/platform/include/matrix_descriptor.hpp); d = a * b if not `adds`. Those of one group, up
-// to wgmma_commit(), are under way together; wgmma_wait_for() waits until no more than `left`
-// groups are, and only then may d be used, or what a and b hold be replaced.
+// The same for b of 128 or 256 columns, from matrices that a descriptor tells the place of
+// (harness/platform/include/matrix_descriptor.hpp); d = a * b if not `adds`. `transposed`: d += a *
+// b, a being in registers, and b having the rows of its 64 or 128 columns in memory. Those of one
+// group, up to wgmma_commit(), are under way together; wgmma_wait_for() waits until no more than
+// `left` groups are, and only then may d be used, or what a and b hold be replaced. Both name the
+// registers that products use.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 __device__ inline void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b,
                                              bool adds) {
@@ -233,20 +235,71 @@ __device__ inline void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, s
       : "l"(a), "l"(b), "r"(unsigned{adds}));
 #undef GPUBENCH_128
 }
-template <unsigned count>
-__device__ inline void wgmma_begin(float (&d)[count]) {
+// Eight columns of d are d[j]; a[0..3] as of mma.sync.
+#define GPUBENCH_COLUMNS(j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
+#define GPUBENCH_64_COLUMNS(j)                                                                    \
+  GPUBENCH_COLUMNS(j), GPUBENCH_COLUMNS(j + 1), GPUBENCH_COLUMNS(j + 2), GPUBENCH_COLUMNS(j + 3), \
+      GPUBENCH_COLUMNS(j + 4), GPUBENCH_COLUMNS(j + 5), GPUBENCH_COLUMNS(j + 6),                  \
+      GPUBENCH_COLUMNS(j + 7)
+#define GPUBENCH_FIRST_32                                                  \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define GPUBENCH_NEXT_32                                                               \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+__device__ inline void wgmma_m64n128k16_bf16(float (&d)[16][4], std::uint64_t a, std::uint64_t b,
+                                             bool adds) {
+  asm volatile(
+      "{\n"
+      ".reg .pred adds;\n"
+      "setp.ne.u32 adds, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" GPUBENCH_FIRST_32 GPUBENCH_NEXT_32
+      "}, %64, %65, adds, 1, 1, 0, 0;\n"
+      "}"
+      : GPUBENCH_64_COLUMNS(0), GPUBENCH_64_COLUMNS(8)
+      : "l"(a), "l"(b), "r"(unsigned{adds}));
+}
+__device__ inline void wgmma_m64k16_bf16_transposed(float (&d)[8][4], const unsigned (&a)[4],
+                                                    std::uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" GPUBENCH_FIRST_32
+               "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
+               : GPUBENCH_64_COLUMNS(0)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+__device__ inline void wgmma_m64k16_bf16_transposed(float (&d)[16][4], const unsigned (&a)[4],
+                                                    std::uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" GPUBENCH_FIRST_32 GPUBENCH_NEXT_32
+      "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
+      : GPUBENCH_64_COLUMNS(0), GPUBENCH_64_COLUMNS(8)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+#undef GPUBENCH_NEXT_32
+#undef GPUBENCH_FIRST_32
+#undef GPUBENCH_64_COLUMNS
+#undef GPUBENCH_COLUMNS
+namespace detail {
+// No use of a register moves across.
+__device__ inline void pin(float& x) { asm volatile("" : "+f"(x)::"memory"); }
+__device__ inline void pin(unsigned& x) { asm volatile("" : "+r"(x)::"memory"); }
+template <class T, unsigned count>
+__device__ inline void pin(T (&registers)[count]) {
 #pragma unroll
-  for (unsigned i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+  for (unsigned i = 0; i < count; ++i) pin(registers[i]);
+}
+}  // namespace detail
+template <class... Registers>
+__device__ inline void wgmma_begin(Registers&... registers) {
+  (detail::pin(registers), ...);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 __device__ inline void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-template <unsigned left, unsigned count>
-__device__ inline void wgmma_wait_for(float (&d)[count]) {
+template <unsigned left, class... Registers>
+__device__ inline void wgmma_wait_for(Registers&... registers) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
-#pragma unroll
-  for (unsigned i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+  (detail::pin(registers), ...);
 }
 // A warpgroup's threads have so many registers each from here on, of those the block was given.
 template <unsigned registers>
@@ -261,9 +314,17 @@ __device__ inline void give_registers_back() {
 __device__ inline void wgmma_m64n256k16_bf16(float (&)[128], std::uint64_t, std::uint64_t, bool) {
   __trap();
 }
+__device__ inline void wgmma_m64n128k16_bf16(float (&)[16][4], std::uint64_t, std::uint64_t, bool) {
+  __trap();
+}
+template <unsigned fragments>
+__device__ inline void wgmma_m64k16_bf16_transposed(float (&)[fragments][4], const unsigned (&)[4],
+                                                    std::uint64_t) {
+  __trap();
+}
 __device__ inline void wgmma_commit() {}
-template <unsigned left, unsigned count>
-__device__ inline void wgmma_wait_for(float (&)[count]) {}
+template <unsigned left, class... Registers>
+__device__ inline void wgmma_wait_for(Registers&...) {}
 template <unsigned registers>
 __device__ inline void take_registers() {}
 template <unsigned registers>

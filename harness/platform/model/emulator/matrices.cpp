@@ -219,6 +219,25 @@ std::uint32_t SharedMatrix::offset(unsigned row, unsigned piece) const {
   return row / 8 * stride + row % 8 * row_bytes + piece * along_k;
 }
 
+std::uint32_t SharedMatrix::transposed_offset(unsigned k, unsigned piece) const {
+  // Eight k of as many pieces as the swizzle spans; the next eight k are `stride` on, the next
+  // pieces `leading`.
+  constexpr std::uint32_t piece_bytes = 16;
+  const std::uint32_t span = 256u >> swizzle, in_span = span / piece_bytes;
+  return piece / in_span * leading + k / 8 * stride + k % 8 * span + piece % in_span * piece_bytes;
+}
+
+HeldRows held_rows(const std::array<const unsigned*, warp_lanes>& registers) {
+  HeldRows rows;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    for (unsigned i = 0; i < 8; ++i) {
+      const Place at = place_in_a16(lane, i);
+      rows[at.row][at.column] = static_cast<std::uint16_t>(registers[lane][i / 2] >> 16 * (i % 2));
+    }
+  }
+  return rows;
+}
+
 std::uint64_t swizzled(std::uint64_t address, unsigned swizzle) {
   // 128 bytes: bits 4-6 of the address change by its bits 7-9; 64: 4-5 by 7-8; 32: 4 by 7.
   if (swizzle == 0) return address;
@@ -233,18 +252,21 @@ void add_scaled(double* sums, const double* values, double factor, std::size_t c
   for (std::size_t i = 0; i < count; ++i) sums[i] += factor * values[i];
 }
 
-void multiply_pieces(Tensor type, std::span<const std::byte* const> a,
-                     std::span<const std::byte* const> b, const std::array<float*, warp_lanes>& d,
+void multiply_pieces(Tensor type, const Pieces& of, const std::array<float*, warp_lanes>& d,
                      bool adds) {
   constexpr unsigned most_columns = 256, rows = 16;
-  const unsigned depth = depth_of(type), in_piece = depth / 2;
-  const auto columns = static_cast<unsigned>(b.size() / 2);
-  const auto element = [&](std::span<const std::byte* const> pieces, unsigned row, unsigned k) {
-    return factor(type, pieces[2 * row + k / in_piece], k % in_piece);
+  const unsigned depth = depth_of(type), in_piece = depth / 2, columns = of.columns;
+  // Element `at` of a row of so many pieces.
+  const auto element = [&](std::span<const std::byte* const> pieces, unsigned row,
+                           unsigned row_pieces, unsigned at) {
+    return factor(type, pieces[row * row_pieces + at / in_piece], at % in_piece);
   };
   static thread_local double of_b[most_depth][most_columns], sums[rows][most_columns];
   for (unsigned k = 0; k < depth; ++k) {
-    for (unsigned column = 0; column < columns; ++column) of_b[k][column] = element(b, column, k);
+    for (unsigned column = 0; column < columns; ++column) {
+      of_b[k][column] = of.b_is_transposed ? element(of.b, k, columns / in_piece, column)
+                                           : element(of.b, column, 2, k);
+    }
   }
   // A lane's elements, as of mma.sync, eight columns after another.
   const auto each = [&](auto&& use) {
@@ -258,7 +280,7 @@ void multiply_pieces(Tensor type, std::span<const std::byte* const> a,
   each([&](float mine, double& sum) { sum = adds ? double{mine} : 0.0; });
   for (unsigned row = 0; row < rows; ++row) {
     for (unsigned k = 0; k < depth; ++k) {
-      add_scaled(sums[row], of_b[k], element(a, row, k), columns);
+      add_scaled(sums[row], of_b[k], element(of.a, row, 2, k), columns);
     }
   }
   each([](float& mine, double sum) { mine = static_cast<float>(sum); });

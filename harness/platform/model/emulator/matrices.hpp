@@ -40,14 +40,27 @@ struct SharedMatrix {
   // How far from an address of shared memory in whose bits the start's are, 16-byte piece `piece`
   // of row `row` lies, before the swizzle.
   std::uint32_t offset(unsigned row, unsigned piece) const;
+  // The same for a matrix whose columns lie along k: piece `piece` of what it has at `k`. Only of
+  // swizzled ones.
+  std::uint32_t transposed_offset(unsigned k, unsigned piece) const;
 };
 // Where what would lie at `address` lies in rows that are swizzled so.
 std::uint64_t swizzled(std::uint64_t address, unsigned swizzle);
 
-// d = a * b or d += a * b by one of a warpgroup's four warps: its sixteen rows of a and all of b's
-// columns are given as the addresses of their 16-byte pieces, two each.
-void multiply_pieces(Tensor type, std::span<const std::byte* const> a,
-                     std::span<const std::byte* const> b, const std::array<float*, warp_lanes>& d,
+// Operands as the addresses of their 16-byte pieces: of each row of a and each column of b two, or
+// of each k of b, if it is transposed, as many as hold its columns.
+struct Pieces {
+  std::span<const std::byte*const> a, b;
+  unsigned columns;
+  bool b_is_transposed;
+};
+
+// d = a * b or d += a * b by one of a warpgroup's four warps, whose sixteen rows of a are given.
+void multiply_pieces(Tensor type, const Pieces& of, const std::array<float*, warp_lanes>& d,
                      bool adds);
+
+// What 32 lanes hold of sixteen rows of sixteen 16-bit elements, in four registers each.
+using HeldRows = std::array<std::array<std::uint16_t, 16>, 16>;
+HeldRows held_rows(const std::array<const unsigned*, warp_lanes>& registers);
 
 }  // namespace gpubench::model

@@ -148,20 +148,39 @@ void MatrixUnit::multiply_from_shared(unsigned warp, const WarpCall* const lanes
                    block_.lanes().current_lane().waiting_at);
     }
   }
-  constexpr unsigned rows = 16;
-  const auto a = pieces_of(first.a, warp % 4 * rows, rows, warp);
-  const auto b = pieces_of(first.b, 0, first.columns, warp);
-  multiply_pieces(first.type, a, b, sums, first.adds);
+  constexpr unsigned rows = 16, piece_bytes = 16;
+  const unsigned depth = depth_of(first.type), in_piece = depth / 2;
+  HeldRows held;
+  std::vector<const std::byte*> a;
+  if (first.held_a != nullptr) {
+    std::array<const unsigned*, warp_lanes> registers;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) registers[lane] = of_lane(lane).held_a;
+    held = held_rows(registers);
+    for (const auto& row : held) {
+      const auto* const bytes = reinterpret_cast<const std::byte*>(row.data());
+      a.insert(a.end(), {bytes, bytes + piece_bytes});
+    }
+  } else {
+    a = pieces_of({first.a, false}, warp % 4 * rows, rows, 2, warp);
+  }
+  const bool turned = first.b_is_transposed;
+  const auto b = pieces_of({first.b, turned}, 0, turned ? depth : first.columns,
+                           turned ? first.columns / in_piece : 2, warp);
+  multiply_pieces(first.type, {a, b, first.columns, turned}, sums, first.adds);
   block_.result().warpgroup_flops[static_cast<std::size_t>(first.type)] +=
-      2 * rows * first.columns * depth_of(first.type);
+      2 * rows * first.columns * depth;
 }
 
-std::vector<const std::byte*> MatrixUnit::pieces_of(std::uint64_t descriptor, unsigned first,
-                                                    unsigned rows, unsigned warp) {
-  const SharedMatrix matrix(descriptor);
+std::vector<const std::byte*> MatrixUnit::pieces_of(Operand of, unsigned first, unsigned rows,
+                                                    unsigned row_pieces, unsigned warp) {
+  const SharedMatrix matrix(of.descriptor);
   const void* const code = block_.lanes().current_lane().waiting_at;
   if (matrix.base_offset != 0) {
     block_.fault("wgmma from a matrix with a base offset, which the model does not know,", code);
+  }
+  if (of.is_transposed && matrix.swizzle == 0) {
+    block_.fault("wgmma from a transposed matrix without a swizzle, which the model does not know,",
+                 code);
   }
   // The descriptor has the lowest 18 bits of the address, and all of shared memory is less.
   constexpr std::uint64_t reach = 0x40000;
@@ -170,10 +189,12 @@ std::vector<const std::byte*> MatrixUnit::pieces_of(std::uint64_t descriptor, un
   std::uint64_t start = (begin & ~(reach - 1)) | matrix.start;
   if (start < begin) start += reach;
   std::vector<const std::byte*> pieces;
-  pieces.reserve(2 * std::size_t{rows});
+  pieces.reserve(std::size_t{row_pieces} * rows);
   for (unsigned row = first; row < first + rows; ++row) {
-    for (const unsigned piece : {0u, 1u}) {
-      const std::uint64_t at = swizzled(start + matrix.offset(row, piece), matrix.swizzle);
+    for (unsigned piece = 0; piece < row_pieces; ++piece) {
+      const std::uint32_t offset =
+          of.is_transposed ? matrix.transposed_offset(row, piece) : matrix.offset(row, piece);
+      const std::uint64_t at = swizzled(start + offset, matrix.swizzle);
       if (at < begin || at + 16 > end) {
         block_.fault("wgmma from beyond the dynamic shared memory,", code);
       }

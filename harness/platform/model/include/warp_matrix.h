@@ -38,6 +38,9 @@ struct SharedProduct {
   float* d;
   std::uint64_t a, b;
   bool adds;
+  // Four registers of 16-bit elements, as of mma.sync, if lanes bring a themselves.
+  const unsigned* held_a = nullptr;
+  bool b_is_transposed = false;  // b's rows of `columns` elements lie in memory
 };
 void multiply_shared(SharedProduct mine) noexcept;
 // Operands are read until their group has been waited for.

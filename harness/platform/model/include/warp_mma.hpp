@@ -48,8 +48,8 @@ GPUBENCH_WGMMA(wgmma_m64n128_int8, int8, int)
 constexpr bool has_wgmma() { return true; }
 // Multiplications are made at once here, so there is nothing to begin or to wait for.
 __forceinline__ void wgmma_stored() {}
-template <class Sum, unsigned count>
-__forceinline__ void wgmma_begin(Sum (&)[count]) {}
+template <class... Registers>
+__forceinline__ void wgmma_begin(Registers&...) {}
 template <class Sum>
 __forceinline__ void wgmma_wait(Sum (&)[64]) {}
 
@@ -57,9 +57,19 @@ __forceinline__ void wgmma_m64n256k16_bf16(float (&d)[128], std::uint64_t a, std
                                            bool adds) {
   gpubench::model::multiply_shared({gpubench::model::Tensor::bf16, 256, d, a, b, adds});
 }
+__forceinline__ void wgmma_m64n128k16_bf16(float (&d)[16][4], std::uint64_t a, std::uint64_t b,
+                                           bool adds) {
+  gpubench::model::multiply_shared({gpubench::model::Tensor::bf16, 128, d[0], a, b, adds});
+}
+template <unsigned fragments>
+__forceinline__ void wgmma_m64k16_bf16_transposed(float (&d)[fragments][4], const unsigned (&a)[4],
+                                                  std::uint64_t b) {
+  gpubench::model::multiply_shared(
+      {gpubench::model::Tensor::bf16, 8 * fragments, d[0], 0, b, true, a, true});
+}
 __forceinline__ void wgmma_commit() { gpubench::model::commit_products(); }
-template <unsigned left, unsigned count>
-__forceinline__ void wgmma_wait_for(float (&)[count]) {
+template <unsigned left, class... Registers>
+__forceinline__ void wgmma_wait_for(Registers&...) {
   gpubench::model::wait_for_products(left);
 }
 template <unsigned registers>

@@ -1,5 +1,6 @@
 // wgmma: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", "Matrix Descriptor Format",
-// "Shared Memory Matrix Layout". Both operands lie along k in shared memory, or A in registers.
+// "Shared Memory Matrix Layout". Both operands lie in shared memory, or A in registers; A along k,
+// B along k or, of 16 bits and swizzled, across it.
 #include <algorithm>
 
 #include "harness/platform/model/ptx/block.hpp"
@@ -29,6 +30,18 @@ struct Descriptor {
       return group + k / piece_bytes * leading + row % core_rows * piece_bytes + k % piece_bytes;
     const std::uint64_t span = std::uint64_t{256} >> mode;  // 128, 64 and 32 bytes
     const std::uint64_t straight = group + row % core_rows * span + k;
+    return swizzled(straight, span);
+  }
+  // Where byte `n` of what lies across k = `k` does. Eight k are a pattern of the swizzle.
+  std::uint64_t place_across(unsigned k, unsigned n) const {
+    const std::uint64_t span = std::uint64_t{256} >> mode;
+    return swizzled(
+        start + n / span * leading + k / core_rows * stride + k % core_rows * span + n % span,
+        span);
+  }
+
+ private:
+  static std::uint64_t swizzled(std::uint64_t straight, std::uint64_t span) {
     return straight ^ (straight >> 3 & (span - 1) & ~std::uint64_t{15});
   }
 };
@@ -51,17 +64,50 @@ void read_matrix(Warp& w, const Extra& e, std::uint64_t bits, unsigned first, un
   }
 }
 
+// to[k * columns + column], of a matrix that lies across k.
+void read_across(Warp& w, const Extra& e, std::uint64_t bits, double* to) {
+  const Descriptor d(bits);
+  if (d.base_offset != 0) throw Fault{"a matrix descriptor with a base offset", 0};
+  if (d.mode == 0) throw Fault{"a matrix across k without a swizzle", 0};
+  const unsigned bytes = bytes_of(e.type), each = piece_bytes / bytes;
+  for (unsigned k = 0; k < e.depth; ++k) {
+    for (unsigned column = 0; column < e.columns; ++column) {
+      const std::byte* const at = w.block.memory.shared_piece(
+          d.place_across(k, column / each * piece_bytes), piece_bytes, piece_bytes);
+      to[k * e.columns + column] = element(e.type, at + column % each * bytes);
+    }
+  }
+}
+
 // Lane by lane: rows g and g + 8 of a warp's sixteen, columns in pairs.
 unsigned row_of(unsigned lane, unsigned i) { return lane / 4 + 8 * (i / 2 % 2); }
 unsigned column_of(unsigned lane, unsigned i) { return 8 * (i / 4) + lane % 4 * 2 + i % 2; }
+
+// to[row * depth + k] from registers: rows as those of sums, two columns a register.
+void read_held(Warp& w, const Extra& e, double* to) {
+  for (unsigned i = 0; i < 2 * e.held.size(); ++i) {
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      const std::byte* const from = w.row<std::byte>(e.held[i / 2].offset) + 4 * lane;
+      to[row_of(lane, i) * e.depth + column_of(lane, i)] = element(e.type, from + 2 * (i % 2));
+    }
+  }
+}
 
 void compute(Warp& w, Warp::Product& product) {
   product.is_done = true;
   const Extra& e = *product.op->extra;
   std::vector<double> a(rows * e.depth), b(std::size_t{e.columns} * e.depth),
       sums(std::size_t{rows} * e.columns);
-  read_matrix(w, e, product.a, w.number % 4 * rows, rows, false, a.data());
-  read_matrix(w, e, product.b, 0, e.columns, true, b.data());
+  if (e.held.empty()) {
+    read_matrix(w, e, product.a, w.number % 4 * rows, rows, false, a.data());
+  } else {
+    read_held(w, e, a.data());
+  }
+  if (e.transposed) {
+    read_across(w, e, product.b, b.data());
+  } else {
+    read_matrix(w, e, product.b, 0, e.columns, true, b.data());
+  }
   if (e.first_sign * e.second_sign < 0) {
     for (double& x : a) x = -x;
   }
@@ -101,6 +147,8 @@ void multiply(Warp& w, const Op& op, Mask mask) {
     throw Fault{"wgmma by fewer than the 128 threads of a warpgroup", mask};
   }
   require_fence(w, e.sums);
+  require_fence(w, e.held);
+  for (const Register& r : e.held) w.require(r.number, mask, "an operand of wgmma");
   const auto same_for_all = [&](const Register& r) {
     w.require(r.number, mask, "an operand of wgmma");
     for (unsigned i = 1; i < lanes; ++i) {
@@ -109,8 +157,8 @@ void multiply(Warp& w, const Op& op, Mask mask) {
     }
     return w.value(r, 0);
   };
-  Warp::Product product{
-      &op, same_for_all(e.sources[0]), same_for_all(e.sources[1]), true, false, w.product_groups};
+  Warp::Product product{&op, 0, same_for_all(e.sources.back()), true, false, w.product_groups};
+  if (e.held.empty()) product.a = same_for_all(e.sources.front());
   w.require(e.more[0].number, mask, "an operand of wgmma");
   // A constant, or a predicate, which is a mask.
   const Mask adds = op.offset != 0               ? w.predicate(e.more[0].offset)
@@ -123,6 +171,7 @@ void multiply(Warp& w, const Op& op, Mask mask) {
     w.pending[r.number] = 1;
     w.define(r, mask);
   }
+  for (const Register& r : e.held) w.pending[r.number] = 1;
   if (!w.block.conduct.late_products) compute(w, product);
   w.products.push_back(product);
   BlockResult& result = w.block.result;
@@ -133,6 +182,12 @@ void multiply(Warp& w, const Op& op, Mask mask) {
 
 void fence(Warp& w, const Op&, Mask) { w.fenced_at = w.clock; }
 void commit(Warp& w, const Op&, Mask) { ++w.product_groups; }
+void mark_pending(Warp& w, const Warp::Product& product, char pending) {
+  const Extra& e = *product.op->extra;
+  for (const auto* list : {&e.sums, &e.held}) {
+    for (const Register& r : *list) w.pending[r.number] = pending;
+  }
+}
 void wait(Warp& w, const Op& op, Mask) {
   const auto left = static_cast<std::uint64_t>(op.offset);
   const auto is_waited_for = [&](const Warp::Product& p) {
@@ -141,19 +196,18 @@ void wait(Warp& w, const Op& op, Mask) {
   for (Warp::Product& p : w.products) {
     if (!is_waited_for(p)) continue;
     if (!p.is_done) compute(w, p);
-    for (const Register& r : p.op->extra->sums) w.pending[r.number] = 0;
+    mark_pending(w, p, 0);
   }
   std::erase_if(w.products, is_waited_for);
-  for (const Warp::Product& p : w.products) {
-    for (const Register& r : p.op->extra->sums) w.pending[r.number] = 1;
-  }
+  for (const Warp::Product& p : w.products) mark_pending(w, p, 1);
 }
 
 struct Shape {
   std::string_view depth, sum, a;
   Type type, sum_type;
   Tensor tensor;
-  std::size_t operands;  // signs and, of 16 bits, directions behind the first four
+  // With a in shared memory: signs and, of 16 bits, directions behind the first four.
+  std::size_t operands;
 };
 constexpr Shape shapes[] = {
     {"k16", "f32", "f16", Type::f16, Type::f32, Tensor::fp16, 8},
@@ -179,7 +233,10 @@ void build_multiply(Builder& b) {
   for (const Shape& s : shapes) {
     if (p[4].substr(k) == s.depth && p[5] == s.sum && p[6] == s.a && p[7] == s.a) shape = &s;
   }
-  if (shape == nullptr || b.operand_count() != shape->operands) b.unknown();
+  if (shape == nullptr) b.unknown();
+  // With a in registers, which has no direction.
+  const bool holds_a = bytes_of(shape->type) == 2 && b.operand_count() == shape->operands - 1;
+  if (!holds_a && b.operand_count() != shape->operands) b.unknown();
   Extra& extra = b.extra();
   extra.type = shape->type;
   extra.sum_type = shape->sum_type;
@@ -188,14 +245,22 @@ void build_multiply(Builder& b) {
   extra.depth = 32 / bytes_of(shape->type);
   extra.sums = b.vector_of(b.operand(0), 4, true);
   if (extra.sums.size() != extra.columns / 2) b.refuse("has another number of registers");
-  extra.sources = {b.source(b.operand(1), 8), b.source(b.operand(2), 8)};
+  if (holds_a) {
+    extra.held = b.vector_of(b.operand(1), 4, false);
+    if (extra.held.size() != 4) b.refuse("has another number of registers");
+    extra.sources = {b.source(b.operand(2), 8)};
+  } else {
+    extra.sources = {b.source(b.operand(1), 8), b.source(b.operand(2), 8)};
+  }
   const Operand& adds = b.operand(3);
   extra.more = {b.source(adds, 4)};
   extra.first_sign = sign_of(b, 4);
   extra.second_sign = sign_of(b, 5);
-  for (std::size_t i = 6; i < b.operand_count(); ++i) {
-    if (b.operand(i).bits != 0) b.refuse("has a matrix that does not lie along k");
+  if (!holds_a && b.operand_count() > 6 && b.operand(6).bits != 0) {
+    b.refuse("has an a that does not lie along k");
   }
+  extra.transposed =
+      bytes_of(shape->type) == 2 && b.operand(shape->operands - (holds_a ? 2 : 1)).bits != 0;
   Op& op = b.add(&multiply);
   op.defines_itself = true;
   op.extra = &extra;
