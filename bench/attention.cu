@@ -27,6 +27,8 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/wgmma.hpp"
+#include "harness/cuda/tensor_map.hpp"
 
 namespace {
 
@@ -97,28 +99,27 @@ void note_memory(Bench& bench, const Buffers&... buffers) {
   bench.note("memory_bytes", static_cast<double>((buffers.size() + ...) * sizeof(element)));
 }
 
-// --- tiled ---
+// --- tiled, by mma.sync or by wgmma ---
 
-// What the arithmetic takes: the Tensor Cores, as far as mma.sync reaches, or the exponentials
+// What the arithmetic takes: the Tensor Cores, as far as `reach` of their roof, or the exponentials
 // beside them; the blocks of the last wave count whole. Or the bytes. No law for short causal rows
 // of two turns, whose second asks for keys of the first again: what L2 still has decides; nor for
 // the shortest rows of 64 elements: two blocks per SM do not hide how long a tile takes to come.
-gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks) {
+gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks, double computed,
+                        double reach) {
   const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
              special = bench.device().find("sfu_ops_per_clock_per_sm"),
-             reach = bench.device().find("mma_sync_efficiency"),
              floor = bench.device().find("kernel_floor_seconds");
   if (!sms || !clock || !special || !floor) return {};
   const bool two_turns = p.causal && groups_of(p.seq) > 1;
   if (two_turns && p.seq < 2048) return {};
   if (p.head_dim == 64 && p.seq < 512) return {};
   const double waves = std::ceil(blocks / *sms) * *sms / blocks;
-  const double scores =
-      p.shape.heads * p.shape.seq * p.shape.seq * waves * computed_share(p.seq, p.causal);
+  const double scores = p.shape.heads * p.shape.seq * p.shape.seq * waves * computed;
   const double exponentials = scores / (*special * *sms * *clock),
                flops = 4 * p.shape.head_dim * scores;
-  return [=, shape = p.shape, share = reach.value_or(1), floor = *floor](const Roofs& roofs) {
-    const double multiplications = flops / (share * roofs.at("tensor_bf16"));
+  return [=, shape = p.shape, floor = *floor](const Roofs& roofs) {
+    const double multiplications = flops / (reach * roofs.at("tensor_bf16"));
     const double bytes = shape.operand_bytes() / roofs.at("dram");
     return shape.flops() / (floor + std::max({multiplications, exponentials, bytes}));
   };
@@ -138,15 +139,49 @@ void tiled(Bench& bench) {
     return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
   });
   const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
-  bench.work({.useful_bytes = p.shape.operand_bytes(),
-              .flops = p.shape.flops(),
-              .law = tiled_law(bench, p, double{1} * grid.x * grid.y),
-              // Multiplying, weighing and waiting overlap only across two blocks.
-              .law_tolerance = 0.55});
+  bench.work(
+      {.useful_bytes = p.shape.operand_bytes(),
+       .flops = p.shape.flops(),
+       .law = tiled_law(bench, p, double{1} * grid.x * grid.y, computed_share(p.seq, p.causal),
+                        bench.device().find("mma_sync_efficiency").value_or(1)),
+       // Multiplying, weighing and waiting overlap only across two blocks.
+       .law_tolerance = 0.55});
   note_memory(bench, q, k, v, out);
   bench.run([&](cudaStream_t s) {
     launch(kernel, grid, threads, shared, s, q.data(), k.data(), v.data(), out.data(),
            static_cast<unsigned>(p.seq), scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
+  });
+}
+
+void wgmma(Bench& bench) {
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
+  const Problem p(bench);
+  const auto kernel = p.head_dim == 64 ? attention::wgmma<64> : attention::wgmma<128>;
+  const std::size_t shared =
+      p.head_dim == 64 ? wgmma_parts::Pipeline<64>::bytes : wgmma_parts::Pipeline<128>::bytes;
+  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
+             v = bench.input<element>(p.elements());
+  const auto out = bench.output<element>(p.elements());
+  bench.check([=](bool only_written) {
+    return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
+  });
+  const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
+  bench.work({.useful_bytes = p.shape.operand_bytes(),
+              .flops = p.shape.flops(),
+              .law = tiled_law(bench, p, double{1} * grid.x * grid.y,
+                               wgmma_parts::computed_share(p.seq, p.causal), 1),
+              // FlashAttention-3 reaches 75 % of the Tensor Cores' peak with 128 elements per head,
+              // and half of it with 64.
+              .law_tolerance = 0.55});
+  note_memory(bench, q, k, v, out);
+  bench.run([&](cudaStream_t s) {
+    const auto map = [&](const element* matrix) {
+      return gpubench::tensor_map(matrix, p.heads * p.seq, p.head_dim, p.head_dim,
+                                  wgmma_parts::tile_rows);
+    };
+    launch(kernel, grid, wgmma_parts::threads, shared, s, map(q.data()), map(k.data()),
+           map(v.data()), out.data(), static_cast<unsigned>(p.seq),
+           scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
   });
 }
 
@@ -251,18 +286,28 @@ void standard(Bench& bench) {
 }
 
 // A block of 16 Ki keys is a lot of work for the model: in the full suite.
-void rows(Registration* to) {
-  to->ArgNames({"seq [tokens]", "head_dim [elements]", "causal"})
-      ->ArgsProduct({{256, 512}, {128}, {0}})
-      ->ArgsProduct({{2048}, {64, 128}, {0}})
-      ->Args({2048, 128, 1})
-      ->Args({4096, 128, 0})
-      ->Rest(Suite::full)
+void all_rows(Registration* to) {
+  to->Rest(Suite::full)
       ->ArgsProduct(
           {{128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}, {64, 128}, {0, 1}})
       ->Takes("seq", {128, 65536, 128});
 }
+Registration* arguments(Registration* to) {
+  return to->ArgNames({"seq [tokens]", "head_dim [elements]", "causal"});
+}
+void rows(Registration* to) {
+  arguments(to)
+      ->Args({256, 128, 0})
+      ->ArgsProduct({{2048}, {64, 128}, {0}})
+      ->Args({2048, 128, 1})
+      ->Args({4096, 128, 0})
+      ->Apply(all_rows);
+}
+void long_rows(Registration* to) {
+  arguments(to)->ArgsProduct({{2048, 4096}, {128}, {0}})->Apply(all_rows);
+}
 GPU_BENCHMARK(attention, standard)->Apply(rows);
 GPU_BENCHMARK(attention, tiled)->Apply(rows);
+GPU_BENCHMARK(attention, wgmma)->Apply(long_rows);
 
 }  // namespace

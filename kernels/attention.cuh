@@ -19,18 +19,21 @@
 #include "dynamic_shared.hpp"
 #include "fast_exp2.hpp"
 #include "kernels/attention/expected.cuh"
+#include "kernels/attention/groups.cuh"
+#include "kernels/attention/softmax.cuh"
+#include "kernels/attention/wgmma.cuh"
 #include "kernels/normalization.cuh"
 #include "warp_mma.hpp"
 
 namespace attention {
 
-using element = __nv_bfloat16;
+using bf16_rows::element, bf16_rows::packed;
 static_assert(sizeof(element) == element_bytes);
-inline constexpr unsigned warp = 32, most_threads = normalization::most_threads;
+inline constexpr unsigned most_threads = normalization::most_threads;
 // A block's queries, of which each of its four warps has 32: so a fragment of keys that a warp has
 // read is multiplied twice. Of keys there are two tiles, one of K and one of V: while one is
 // multiplied the other is on its way.
-inline constexpr unsigned threads = 128, queries = 128, warp_queries = 32, keys = 64;
+inline constexpr unsigned threads = 128, warp_queries = 32, keys = 64;
 inline constexpr unsigned chunk = sizeof(uint4) / sizeof(element);  // what a lane moves at once
 
 // Exponentials are powers of two: exp(x / sqrt(head_dim)) = 2^(x * scale).
@@ -126,85 +129,17 @@ __device__ inline void multiply_keys(Scores& scores, const element* q, const ele
   }
 }
 
-// Scores of keys that there are not, or that come after the query, count for nothing.
-__device__ inline void mask(Scores& scores, unsigned first_query, unsigned first_key, unsigned seq,
-                            bool causal) {
-  const unsigned lane = threadIdx.x % warp;
-#pragma unroll
-  for (unsigned p = 0; p < parts; ++p) {
-#pragma unroll
-    for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) {
-        const unsigned query = first_query + 16 * p + lane / 4 + i / 2 * 8;
-        const unsigned key = first_key + 8 * n + lane % 4 * 2 + i % 2;
-        if (key >= seq || (causal && key > query)) scores[p][n][i] = -INFINITY;
-      }
-    }
-  }
-}
-
-// Of row g + 8 h of a part: the largest of its scores and of `so_far`.
-__device__ inline float row_max(const float (&scores)[columns][4], unsigned h, float so_far) {
-  float maximum = so_far;
-#pragma unroll
-  for (unsigned n = 0; n < columns; ++n) {
-    maximum = fmaxf(maximum, fmaxf(scores[n][2 * h], scores[n][2 * h + 1]));
-  }
-  maximum = fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 1));
-  return fmaxf(maximum, __shfl_xor_sync(0xffffffffu, maximum, 2));
-}
-
-// Its scores become weights, 2^(score * scale - base), which are added to `sum`.
-__device__ inline float row_exp2(float (&scores)[columns][4], unsigned h, float scale, float base,
-                                 float sum) {
-#pragma unroll
-  for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-    for (unsigned i = 2 * h; i < 2 * h + 2; ++i) {
-      const float weight = fast_exp2(fmaf(scores[n][i], scale, -base));
-      sum += weight;
-      scores[n][i] = weight;
-    }
-  }
-  return sum;
-}
-
-template <unsigned halves>
-__device__ inline void scale_rows(float (&results)[halves][columns][4], const float (&by)[2]) {
-#pragma unroll
-  for (unsigned half = 0; half < halves; ++half) {
-#pragma unroll
-    for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) results[half][n][i] *= by[i / 2];
-    }
-  }
-}
-
-// The online softmax: scores become weights, against the largest score so far. (There is one: the
-// first key is never masked.) Where that is no other than before, as it mostly is after the first
-// tiles, there is nothing to scale down.
+// Scores become weights, and what results there are is scaled down if need be.
 template <unsigned head_dim>
 __device__ inline void weigh(Scores& scores, Results<head_dim>& results, float scale) {
 #pragma unroll
   for (unsigned p = 0; p < parts; ++p) {
     float kept[2];
+    weigh_rows(scores[p], results.maximum[p], results.sum[p], kept, scale);
+    if (!moved(kept)) continue;
 #pragma unroll
-    for (unsigned h = 0; h < 2; ++h) {
-      const float maximum = row_max(scores[p], h, results.maximum[p][h]);
-      kept[h] = fast_exp2((results.maximum[p][h] - maximum) * scale);
-      results.maximum[p][h] = maximum;
-      results.sum[p][h] =
-          row_exp2(scores[p], h, scale, maximum * scale, results.sum[p][h] * kept[h]);
-    }
-    if (__any_sync(0xffffffffu, kept[0] != 1 || kept[1] != 1)) scale_rows(results.of[p], kept);
+    for (unsigned half = 0; half < head_dim / keys; ++half) scale_rows(results.of[p][half], kept);
   }
-}
-
-__device__ inline unsigned pair_of(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
 }
 
 // results += weights V. The weights are where a fragment of 16 keys has them: in the registers of
@@ -221,7 +156,7 @@ __device__ inline void multiply_values(Results<head_dim>& results, const Scores&
 #pragma unroll
       for (unsigned i = 0; i < 4; ++i) {
         const float* const two = &weights[p][n + i / 2][i % 2 * 2];
-        of_weights[p][i] = pair_of(two[0], two[1]);
+        of_weights[p][i] = packed(two[0], two[1]);
       }
     }
 #pragma unroll
@@ -250,10 +185,7 @@ __device__ inline void write(element* out, element* tile, Results<head_dim>& res
   for (unsigned p = 0; p < parts; ++p) {
 #pragma unroll
     for (unsigned h = 0; h < 2; ++h) {
-      float sum = results.sum[p][h];
-      sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-      sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-      const float share = 1 / sum;
+      const float share = share_of_weight(results.sum[p][h]);
 #pragma unroll
       for (unsigned half = 0; half < head_dim / keys; ++half) {
 #pragma unroll
@@ -261,7 +193,7 @@ __device__ inline void write(element* out, element* tile, Results<head_dim>& res
           const float* const two = &results.of[p][half][n][2 * h];
           element* const to =
               tile + place<head_dim>(16 * p + 8 * h + lane / 4, half * columns + n) + lane % 4 * 2;
-          *reinterpret_cast<unsigned*>(to) = pair_of(two[0] * share, two[1] * share);
+          *reinterpret_cast<unsigned*>(to) = packed(two[0] * share, two[1] * share);
         }
       }
     }
@@ -277,9 +209,7 @@ __device__ inline void write(element* out, element* tile, Results<head_dim>& res
   }
 }
 
-// grid: (blocks_of(seq, causal), heads of the batch). A query that may look back only has the less
-// to do the earlier it stands: then a block takes one group of queries from either end, and all
-// have the same to do.
+// grid: (blocks_of(seq, causal), heads of the batch).
 template <unsigned head_dim>
 __global__ void __launch_bounds__(threads, 2)
     tiled(const element* q, const element* k, const element* v, element* out, unsigned seq,
@@ -290,19 +220,16 @@ __global__ void __launch_bounds__(threads, 2)
   element* const tile_v = tile_k + keys * head_dim;
   const std::size_t head = blockIdx.y * std::size_t{seq} * head_dim;
   q += head, k += head, v += head, out += head;
-  const unsigned groups = (seq + queries - 1) / queries,
-                 of_warp = threadIdx.x / warp * warp_queries;
+  const Work work(seq, causal);
+  const unsigned of_warp = threadIdx.x / warp * warp_queries;
   element* const warp_q = tile_q + of_warp * head_dim;
 #pragma unroll 1
-  for (unsigned turn = 0; turn < 2; ++turn) {
-    const unsigned group = turn == 0 ? blockIdx.x : groups - 1 - blockIdx.x;
-    if (turn == 1 && (!causal || group == blockIdx.x)) return;
-    const unsigned first = group * queries, first_of_warp = first + of_warp;
-    const unsigned end = causal && first + queries < seq ? first + queries : seq;
-    const unsigned tiles = (end + keys - 1) / keys;
+  for (unsigned i = 0; i < work.groups; ++i) {
+    const unsigned first = work.first_query(i), first_of_warp = first + of_warp;
+    const unsigned tiles = (work.keys_seen(first) + keys - 1) / keys;
     Results<head_dim> results;
     clear(results);
-    __syncthreads();  // nobody needs the turn before any more
+    __syncthreads();  // nobody needs the group before any more
     fetch<head_dim, queries>(tile_q, q, first, seq);
     fetch<head_dim, keys>(tile_k, k, 0, seq);
     __pipeline_commit();
@@ -323,7 +250,10 @@ __global__ void __launch_bounds__(threads, 2)
       __pipeline_commit();
       if (!needed) continue;
       if (first_key + keys > seq || (causal && first_key + keys > first_of_warp + 1)) {
-        mask(scores, first_of_warp, first_key, seq, causal);
+#pragma unroll
+        for (unsigned p = 0; p < parts; ++p) {
+          mask(scores[p], first_of_warp + 16 * p, first_key, seq, causal);
+        }
       }
       weigh(scores, results, scale);
       multiply_values(results, scores, tile_v);
@@ -332,12 +262,6 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
-constexpr unsigned groups_of(std::size_t seq) {
-  return static_cast<unsigned>((seq + queries - 1) / queries);
-}
-constexpr unsigned blocks_of(std::size_t seq, bool causal) {
-  return causal ? (groups_of(seq) + 1) / 2 : groups_of(seq);
-}
 // Of the scores of whole groups, the share that is computed. A group's warps, of 32 queries, stop
 // at their own diagonal: at g tiles of two, and 1, 1, 2 and 2 more.
 inline double computed_share(std::size_t seq, bool causal) {

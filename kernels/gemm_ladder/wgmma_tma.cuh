@@ -9,7 +9,6 @@
 
 #include "kernels/gemm_ladder/bf16.cuh"
 #include "kernels/gemm_ladder/fp32.cuh"
-#include "matrix_descriptor.hpp"
 
 namespace gemm_ladder {
 
@@ -20,15 +19,8 @@ inline constexpr unsigned stages = 4, warpgroup = 128, multiplying_warps = 8, gr
 inline constexpr unsigned a_bytes = wgmma_tiles.block_m * row_bytes,
                           b_bytes = wgmma_tiles.block_n * row_bytes,
                           stage_bytes = a_bytes + b_bytes;
-// A swizzle's pattern begins at multiples of eight rows.
-inline constexpr unsigned alignment = 8 * row_bytes;
 inline constexpr unsigned shared_bytes =
-    alignment + stages * stage_bytes + multiplying_warps * staging_bytes + 2 * stages * 8;
-
-__device__ inline std::uint64_t rows_at(const unsigned char* place) {
-  return gpubench::matrix_descriptor(place_in_shared(place), 0, 8 * row_bytes,
-                                     gpubench::Swizzle::of_128_bytes);
-}
+    pattern_bytes + stages * stage_bytes + multiplying_warps * staging_bytes + 2 * stages * 8;
 
 // What a block's warpgroups pass to each other, in shared memory.
 struct Pipeline {
@@ -37,7 +29,7 @@ struct Pipeline {
   Mbarrier *brought, *done_with;
 
   __device__ explicit Pipeline(unsigned char* shared) {
-    tiles = shared + (alignment - place_in_shared(shared) % alignment) % alignment;
+    tiles = aligned(shared);
     staging = tiles + stages * stage_bytes;
     brought = reinterpret_cast<Mbarrier*>(staging + multiplying_warps * staging_bytes);
     done_with = brought + stages;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "harness/bench/wgmma.hpp"
+#include "harness/cuda/tensor_map.hpp"
 #include "kernels/attention.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -33,6 +35,23 @@ class AttentionRuns : public KernelTest {
     auto out = output<attention::element>(n);
     launch(tiled<head_dim>, dim3(blocks_of(seq, causal), heads), threads, shared_bytes<head_dim>(),
            nullptr, q.data(), k.data(), v.data(), out.data(), seq, scale_of(head_dim), causal);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    return out;
+  }
+
+  // `seq`: a multiple of 128.
+  template <unsigned head_dim>
+  DeviceBuffer<attention::element> run_wgmma(unsigned heads, unsigned seq, bool causal) {
+    using namespace attention;
+    const std::size_t rows = std::size_t{heads} * seq, n = rows * head_dim;
+    const auto q = filled(n, of_q), k = filled(n, of_k), v = filled(n, of_v);
+    auto out = output<attention::element>(n);
+    const auto map = [&](const auto& matrix) {
+      return tensor_map(matrix.data(), rows, head_dim, head_dim, wgmma_parts::tile_rows);
+    };
+    launch(wgmma<head_dim>, dim3(blocks_of(seq, causal), heads), wgmma_parts::threads,
+           wgmma_parts::Pipeline<head_dim>::bytes, nullptr, map(q), map(k), map(v), out.data(), seq,
+           scale_of(head_dim), causal);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     return out;
   }

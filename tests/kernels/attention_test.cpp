@@ -32,6 +32,11 @@ class AttentionTest : public AttentionRuns {
     expect_rows(run_tiled<head_dim>(heads, seq, causal), heads, seq, head_dim, causal);
   }
 
+  template <unsigned head_dim>
+  void expect_wgmma(unsigned heads, unsigned seq, bool causal) {
+    expect_rows(run_wgmma<head_dim>(heads, seq, causal), heads, seq, head_dim, causal);
+  }
+
   // By the library's multiplications and a softmax between them.
   void expect_standard(bool causal) {
     constexpr unsigned heads = 2, seq = 72, head_dim = 64;
@@ -83,6 +88,16 @@ TEST_F(AttentionTest, TiledAtRaggedShapes) {
     expect_tiled<128>(1, 161, causal);
   }
   expect_tiled<64>(1, 300, true);  // three groups of queries: the one in the middle has no partner
+}
+
+// One tile of keys; as many as stages hold; and so many that stages go round, in causal blocks from
+// their first group of queries to their second. Of three groups, the one in the middle is alone.
+TEST_F(AttentionTest, ByWgmmaAndTma) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  for (const bool causal : {false, true}) {
+    for (const unsigned seq : {128u, 256u, 640u}) expect_wgmma<64>(2, seq, causal);
+    for (const unsigned seq : {128u, 384u}) expect_wgmma<128>(2, seq, causal);
+  }
 }
 
 TEST_F(AttentionTest, TheStandardWayIsTheSame) {

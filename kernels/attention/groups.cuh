@@ -1,0 +1,41 @@
+// Which queries a block of the tiled kernels has.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace attention {
+
+inline constexpr unsigned queries = 128;  // of a group
+
+__host__ __device__ constexpr unsigned groups_of(std::size_t seq) {
+  return static_cast<unsigned>((seq + queries - 1) / queries);
+}
+constexpr unsigned blocks_of(std::size_t seq, bool causal) {
+  return causal ? (groups_of(seq) + 1) / 2 : groups_of(seq);
+}
+
+// A query that may look back only has the less to do the earlier it stands: then a block takes one
+// group of queries from either end, and all have the same to do. The one in the middle is alone.
+struct Work {
+  unsigned seq, groups;
+  bool causal;
+
+  __device__ Work(unsigned of_seq, bool is_causal) : seq(of_seq), groups(1), causal(is_causal) {
+    if (causal && blockIdx.x != last() - blockIdx.x) groups = 2;
+  }
+  // Of the block's i-th group.
+  __device__ unsigned first_query(unsigned i) const {
+    return (i == 0 ? blockIdx.x : last() - blockIdx.x) * queries;
+  }
+  // By any query of the group that begins there.
+  __device__ unsigned keys_seen(unsigned first) const {
+    return causal && first + queries < seq ? first + queries : seq;
+  }
+
+ private:
+  __device__ unsigned last() const { return groups_of(seq) - 1; }
+};
+
+}  // namespace attention
