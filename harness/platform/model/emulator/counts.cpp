@@ -73,7 +73,9 @@ Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t t = 0; t < tensor_types; ++t) {
     tensor_flops[t] += other.tensor_flops[t];
     warpgroup_flops[t] += other.warpgroup_flops[t];
+    awaited_flops[t] += other.awaited_flops[t];
   }
+  awaiting_warps += other.awaiting_warps;
   return *this;
 }
 
@@ -96,6 +98,8 @@ Counts Counts::scaled(double factor) const {
   result.special *= factor;
   for (double& flops : result.tensor_flops) flops *= factor;
   for (double& flops : result.warpgroup_flops) flops *= factor;
+  for (double& flops : result.awaited_flops) flops *= factor;
+  result.awaiting_warps *= factor;
   return result;
 }
 

@@ -82,6 +82,8 @@ struct Counts {
   double special = 0;                                  // operations of the unit, a warp each
   std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
   std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)
+  std::array<double, tensor_types> awaited_flops{};    // of those, with nothing computed meanwhile
+  double awaiting_warps = 0;                           // that waited so
 
   AccessCounts& at(Space space, Access kind) {
     return access[static_cast<int>(space)][static_cast<int>(kind)];

@@ -64,10 +64,19 @@ void MatrixUnit::multiply_shared(const SharedProduct& mine, const void* code) {
 }
 
 void MatrixUnit::commit_products(const void* code) {
+  const LaneScheduler& lanes = block_.lanes();
+  if (lanes.current() % warp_lanes == 0) {
+    products_[lanes.current_warp()].commit(block_.recorder().computed_so_far());
+  }
   collectives_.take_part({.operation = operation::commit_matrices}, code, this);
 }
 
 void MatrixUnit::wait_for_products(unsigned groups_left, const void* code) {
+  const LaneScheduler& lanes = block_.lanes();
+  if (lanes.current() % warp_lanes == 0) {
+    products_[lanes.current_warp()].wait(groups_left, block_.recorder().computed_so_far(),
+                                         block_.result());
+  }
   collectives_.take_part({.operation = operation::wait_for_matrices, .argument = groups_left}, code,
                          this);
 }
@@ -167,8 +176,9 @@ void MatrixUnit::multiply_from_shared(unsigned warp, const WarpCall* const lanes
   const auto b = pieces_of({first.b, turned}, 0, turned ? depth : first.columns,
                            turned ? first.columns / in_piece : 2, warp);
   multiply_pieces(first.type, {a, b, first.columns, turned}, sums, first.adds);
-  block_.result().warpgroup_flops[static_cast<std::size_t>(first.type)] +=
-      2 * rows * first.columns * depth;
+  const std::uint64_t flops = std::uint64_t{2} * rows * first.columns * depth;
+  block_.result().warpgroup_flops[static_cast<std::size_t>(first.type)] += flops;
+  products_[warp].start(first.type, flops);
 }
 
 std::vector<const std::byte*> MatrixUnit::pieces_of(Operand of, unsigned first, unsigned rows,

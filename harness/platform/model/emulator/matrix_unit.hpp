@@ -8,6 +8,7 @@
 #include "harness/platform/model/emulator/block.hpp"
 #include "harness/platform/model/emulator/fragment_loads.hpp"
 #include "harness/platform/model/emulator/warp_collectives.hpp"
+#include "harness/platform/model/emulator/warpgroup_products.hpp"
 #include "harness/platform/model/emulator/warpgroup_reads.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
 
@@ -18,7 +19,10 @@ class MatrixUnit final : public WarpWork {
   MatrixUnit(Block& block, WarpCollectives& collectives, WarpgroupReads& reads)
       : block_(block), collectives_(collectives), reads_(reads) {}
 
-  void begin_block() { fragments_.assign(block_.lanes().warps(), {}); }
+  void begin_block() {
+    fragments_.assign(block_.lanes().warps(), {});
+    products_.assign(block_.lanes().warps(), {});
+  }
 
   // --- from a lane ---
   void multiply(Tensor type, bool by_warpgroup, const MatrixElements& mine, const void* code);
@@ -50,7 +54,9 @@ class MatrixUnit final : public WarpWork {
   Block& block_;
   WarpCollectives& collectives_;
   WarpgroupReads& reads_;
-  std::vector<FragmentLoads> fragments_;  // by warp, as its first lane says
+  // By warp, as its first lane says.
+  std::vector<FragmentLoads> fragments_;
+  std::vector<WarpgroupProducts> products_;
 };
 
 }  // namespace gpubench::model

@@ -96,7 +96,9 @@ void LaunchRun::add(const BlockResult& result) {
   for (std::size_t t = 0; t < tensor_types; ++t) {
     block_counts_.tensor_flops[t] += static_cast<double>(result.tensor_flops[t]);
     block_counts_.warpgroup_flops[t] += static_cast<double>(result.warpgroup_flops[t]);
+    block_counts_.awaited_flops[t] += static_cast<double>(result.awaited_flops[t]);
   }
+  block_counts_.awaiting_warps += static_cast<double>(result.awaiting_warps);
 }
 
 Counts LaunchRun::counts() const {

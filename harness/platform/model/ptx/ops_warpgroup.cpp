@@ -176,12 +176,16 @@ void multiply(Warp& w, const Op& op, Mask mask) {
   w.products.push_back(product);
   BlockResult& result = w.block.result;
   ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
-  result.warpgroup_flops[static_cast<std::size_t>(e.tensor)] +=
-      std::uint64_t{2} * rows * e.columns * e.depth;
+  const std::uint64_t flops = std::uint64_t{2} * rows * e.columns * e.depth;
+  result.warpgroup_flops[static_cast<std::size_t>(e.tensor)] += flops;
+  w.awaited_products.start(e.tensor, flops);
 }
 
 void fence(Warp& w, const Op&, Mask) { w.fenced_at = w.clock; }
-void commit(Warp& w, const Op&, Mask) { ++w.product_groups; }
+void commit(Warp& w, const Op&, Mask) {
+  ++w.product_groups;
+  w.awaited_products.commit(w.fma_steps);
+}
 void mark_pending(Warp& w, const Warp::Product& product, char pending) {
   const Extra& e = *product.op->extra;
   for (const auto* list : {&e.sums, &e.held}) {
@@ -190,6 +194,7 @@ void mark_pending(Warp& w, const Warp::Product& product, char pending) {
 }
 void wait(Warp& w, const Op& op, Mask) {
   const auto left = static_cast<std::uint64_t>(op.offset);
+  w.awaited_products.wait(static_cast<unsigned>(left), w.fma_steps, w.block.result);
   const auto is_waited_for = [&](const Warp::Product& p) {
     return p.group + left < w.product_groups;
   };

@@ -13,6 +13,7 @@
 #include "harness/platform/model/emulator/fma_chain.hpp"
 #include "harness/platform/model/emulator/load_chain.hpp"
 #include "harness/platform/model/emulator/warp_requests.hpp"
+#include "harness/platform/model/emulator/warpgroup_products.hpp"
 #include "harness/platform/model/ptx/program.hpp"
 
 namespace gpubench::model::ptx {
@@ -130,6 +131,7 @@ class Warp {
   };
   std::vector<Product> products;  // of wgmma, not waited for yet
   std::uint32_t product_groups = 0;
+  WarpgroupProducts awaited_products;
 
  private:
   std::vector<std::byte> storage_;

@@ -54,8 +54,9 @@ double issue_seconds(const KernelOnDevice& kernel);
 
 struct TensorTerm {
   double seconds = 0;
-  double by_warps_seconds = 0;  // of that, what warps wait for (mma.sync)
-  std::string roof;             // of the type that the unit works at the longest
+  // Of that, what warps wait for: mma.sync, and of wgmma what they compute nothing beside.
+  double awaited_seconds = 0;
+  std::string roof;  // of the type that the unit works at the longest
 };
 TensorTerm tensor_term(const KernelOnDevice& kernel);
 

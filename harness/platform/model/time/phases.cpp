@@ -69,10 +69,16 @@ Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
   const TensorTerm tensor = tensor_term(kernel);
   Demands demands;
   demands.in_turn = arithmetic + awaited_share_of_shared(kernel.counts) * shared + l1 + sfu +
-                    tensor.by_warps_seconds * in_block;
+                    tensor.awaited_seconds * in_block;
   demands.longest = std::max(
       {arithmetic, issue_seconds(kernel) * in_block, shared, l1, sfu, tensor.seconds * in_block});
   return demands;
+}
+
+// Of a block. Beside warpgroups that multiply, others only ask for copies.
+double working_warps(const KernelOnDevice& kernel) {
+  const double awaiting = kernel.counts.awaiting_warps / kernel.profile.blocks;
+  return awaiting > 0 ? awaiting : kernel.warps();
 }
 
 // What all warps of a block wait for at the same time, in cycles: after each barrier the first
@@ -100,7 +106,8 @@ double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
   if (barriers == 0) return 0;
   const Demands block = demands_of_block(kernel, traffic);
   const double interval = block.in_turn / (barriers + 1);
-  const double warps_of_scheduler = std::max(1.0, warps / kernel.device["warp_schedulers_per_sm"]);
+  const double warps_of_scheduler =
+      std::max(1.0, working_warps(kernel) / kernel.device["warp_schedulers_per_sm"]);
   const double apart = 1 + (warps_of_scheduler - 1) * interval / (interval + in_step_cycles);
   const double work = overlapped(block.in_turn, block.longest, apart);
   const double alone = std::max(work, waits_of_block(kernel, traffic).beside) +

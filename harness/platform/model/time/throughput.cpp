@@ -79,7 +79,7 @@ double issue_seconds(const KernelOnDevice& kernel) {
 TensorTerm tensor_term(const KernelOnDevice& kernel) {
   const DeviceSpec& device = kernel.device;
   const double of_warps = device.find("mma_sync_efficiency").value_or(1);
-  double cycles = 0, by_warps = 0, most_cycles = 0;
+  double cycles = 0, awaited = 0, most_cycles = 0;
   TensorTerm term;
   for (std::size_t t = 0; t < tensor_types; ++t) {
     const auto type = static_cast<Tensor>(t);
@@ -90,12 +90,12 @@ TensorTerm tensor_term(const KernelOnDevice& kernel) {
     const double rate = device[tensor_roof_of(type) + "_flops_per_clock_per_sm"];
     const double of_type = flops / rate;
     cycles += of_type;
-    by_warps += flops_by_warps / rate;
+    awaited += (flops_by_warps + kernel.counts.awaited_flops[t]) / rate;
     if (of_type > most_cycles) term.roof = tensor_roof_of(type);
     most_cycles = std::max(most_cycles, of_type);
   }
   term.seconds = kernel.sm_seconds(cycles);
-  term.by_warps_seconds = kernel.sm_seconds(by_warps);
+  term.awaited_seconds = kernel.sm_seconds(awaited);
   return term;
 }
 
