@@ -6,7 +6,8 @@
 // one multiplication, turns them into weights by a kernel (`softmax`), and multiplies again. The
 // tiled way (Dao, "FlashAttention-2", arXiv 2307.08691) never has them in memory: a block keeps the
 // results of 128 queries in registers, goes through the keys 64 at a time, and scales down what it
-// has whenever a larger score turns up (the online softmax of Milakov and Gimelshein).
+// has whenever a larger score turns up (the online softmax of Milakov and Gimelshein). On Hopper,
+// `wgmma` does the same with what came after mma.sync and cp.async (kernels/attention/wgmma.cuh).
 #pragma once
 
 #include <cuda_bf16.h>

@@ -33,13 +33,11 @@ WORDS = {
     13: HOLDS,
 }
 LAUNCH = 4.2e-6  # of the h200-sxm's device file: an empty kernel between two events
-# Rows that no concept has yet.
-MISSING = ("attention/wgmma/.*",)
 CASES = [case for claim in claims() for case in claim.cases if case.rows]
 
 
 def is_there(case: Case) -> bool:
-    return case.rows.partition("/")[0] in concepts() and case.rows not in MISSING
+    return case.rows.partition("/")[0] in concepts()
 
 
 @pytest.fixture(scope="module")

@@ -26,5 +26,29 @@ TEST_F(AttentionCounts, CausalBlocksSkipWhatTheyDoNotSee) {
   EXPECT_DOUBLE_EQ(attention::computed_share(512, true), share);  // what the law reckons with
 }
 
+// Q once; and for each of three groups of 128 queries, the tiles of K and V that it sees.
+TEST_F(AttentionCounts, TheCopyEngineBringsTilesThatWgmmaMultiply) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  constexpr double head_dim = 128, tile_bytes = 128 * head_dim * 2, groups = 3;
+  for (const bool causal : {false, true}) {
+    run_wgmma<128>(1, 384, causal);
+    const double tiles = causal ? 1 + 2 + 3 : groups * groups;
+    EXPECT_DOUBLE_EQ(tiles / (groups * groups),
+                     attention::wgmma_parts::computed_share(384, causal));
+    EXPECT_DOUBLE_EQ(counts().bulk_loads.bytes, (groups + 2 * tiles) * tile_bytes);
+    EXPECT_EQ(counts().at(model::Space::global, model::Access::load).requests, 0);
+    const auto bf16 = static_cast<std::size_t>(model::Tensor::bf16);
+    EXPECT_DOUBLE_EQ(counts().warpgroup_flops[bf16], tiles * 4 * 128 * 128 * head_dim);
+    // A warpgroup takes its softmax when its products are done, not before.
+    EXPECT_DOUBLE_EQ(counts().awaited_flops[bf16], counts().warpgroup_flops[bf16]);
+    const double blocks = causal ? 2 : groups;
+    EXPECT_DOUBLE_EQ(counts().awaiting_warps, 8 * blocks);
+    for (const model::Access access : {model::Access::load, model::Access::store}) {
+      const model::AccessCounts& shared = counts().at(model::Space::shared, access);
+      EXPECT_DOUBLE_EQ(shared.wavefronts, shared.ideal_wavefronts);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpubench
