@@ -1,19 +1,23 @@
 // attention: what does FlashAttention save by never writing the score matrix?
 //
 // Expected  The standard way has three steps: multiply, softmax, multiply. It writes the N x N
-//           scores and reads them back, then does the same with the weights. That is 8 N^2 bytes of
-//           DRAM traffic per head for 4 N^2 head_dim FLOPs, so memory limits it at any length. The
-//           tiled way never writes the scores. From a few hundred tokens on, it is limited by the
-//           Tensor Cores, at the rate that mma.sync reaches. (Shared memory is just as busy,
+//           scores and reads them back, then does the same with the weights. That is 8 N^2 bytes
+//           of DRAM traffic per head for 4 N^2 head_dim FLOPs, so memory limits it at any length.
+//           The tiled way never writes the scores. From a few hundred tokens on, it is limited by
+//           the Tensor Cores, at the rate that mma.sync reaches. (Shared memory is just as busy,
 //           because tiles are read as fast as they are multiplied.) If everything overlapped, the
 //           tiled way would be faster by a factor of 2 x tensor / (head_dim x dram). This is the
 //           law. On an H200, the factor is 2.5 at head_dim 128 and 5 at head_dim 64, at any length
 //           that fills the GPU, and more if Q, K and V are a large part of the bytes. But a warp
-//           must wait for its products before it can take their softmax, so the kernel reaches only
-//           about half of the law (on the model, it is 1.9 and 2.9 times as fast as the standard
-//           way). The tiled way's memory grows with N, not N^2. With a causal mask, half of the
-//           multiplications are not needed. The library does all of them anyway, so the standard
-//           way saves only reads.
+//           must wait for its products before it can take their softmax, so the kernel reaches
+//           only about half of the law (on the model, it is 1.9 and 2.9 times as fast as the
+//           standard way). `wgmma` is the tiled way for Hopper, as FlashAttention-3 has it: while
+//           one of two warpgroups multiplies, the other one takes its softmax. Its law is the
+//           Tensor Cores' whole peak; of the data sheet's 989 TFLOP/s, FlashAttention-3 reaches 75
+//           % with head_dim 256, and about half with head_dim 64, where exponentials take as long
+//           as products. Either tiled way's memory grows with N, not N^2. With a causal mask, half
+//           of the multiplications are not needed. The library does all of them anyway, so the
+//           standard way saves only reads.
 // Units     seq [tokens per sequence]. A batch has 16 Ki tokens in all (or one sequence, if that is
 //           longer) and 2048 / head_dim heads. Up to 16 Ki tokens, the bytes of Q, K, V and the
 //           result are therefore the same in all rows. FLOPs grow with seq: 4 N^2 head_dim per

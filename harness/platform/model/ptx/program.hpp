@@ -48,7 +48,7 @@ struct Extra {
   std::int64_t barrier_offset = 0;     // added to an mbarrier's address
   std::vector<Register> destinations;  // of vectors
   std::vector<Register> sources, more, sums;
-  std::vector<Register> held;  // of a wgmma's a
+  std::vector<Register> held;                 // of a wgmma's a
   unsigned rows = 0, columns = 0, depth = 0;  // of matrices
   Type sum_type = Type::f32;
   Tensor tensor = Tensor::fp16;
