@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/platform/model/emulator/fragment_loads.hpp"
+#include "harness/platform/model/emulator/warpgroup_products.hpp"
 #include "harness/platform/model/time/load_clock.hpp"
 #include "harness/platform/model/time/overlap.hpp"
 #include "tests/model/time_model_fixture.hpp"
@@ -60,6 +61,36 @@ TEST_F(Phases, CopiesComeBesideTheArithmetic) {
   copies.counts.copied_wavefronts = copies.counts.at(Space::shared, Access::load).wavefronts;
   const double floor = spec["kernel_floor_seconds"];
   EXPECT_GT(cold(waits).seconds - floor, 1.4 * (cold(copies).seconds - floor));
+}
+
+TEST_F(Phases, ProductsThatWarpsAwaitTakeTurns) {
+  KernelProfile beside = two_pipes(1);
+  const auto bf16 = static_cast<std::size_t>(Tensor::bf16);
+  beside.counts.warpgroup_flops[bf16] =
+      10000 * spec["sm_count"] * spec["tensor_bf16_flops_per_clock_per_sm"];
+  KernelProfile awaited = beside;
+  awaited.counts.awaited_flops = beside.counts.warpgroup_flops;
+  awaited.counts.awaiting_warps = beside.counts.barriers;  // all warps do
+  EXPECT_GT(cold(awaited).seconds, cold(beside).seconds + cycles(3000));
+  // With one warpgroup, the others only bring tiles: nothing overlaps.
+  KernelProfile alone = awaited;
+  alone.counts.awaiting_warps /= 2;
+  EXPECT_GT(cold(alone).seconds, cycles(30000));
+}
+
+TEST(WarpgroupProducts, AreAwaitedIfNothingWasComputedBeside) {
+  const auto bf16 = static_cast<std::size_t>(Tensor::bf16);
+  BlockResult result;
+  WarpgroupProducts products;
+  products.start(Tensor::bf16, 3);
+  products.commit(0);
+  products.start(Tensor::bf16, 4);
+  products.commit(0);
+  products.wait(1, 0, result);
+  EXPECT_EQ(result.awaited_flops[bf16], 3u) << "the second group is still under way";
+  products.wait(0, 1, result);
+  EXPECT_EQ(result.awaited_flops[bf16], 3u) << "something was computed beside it";
+  EXPECT_EQ(result.awaiting_warps, 1u);
 }
 
 TEST(FragmentLoads, AreAheadIfProductsLieBetween) {
