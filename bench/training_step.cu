@@ -12,10 +12,10 @@
 //           the scores again. Each switch moves its own wall.
 // Units     with [what differs from the baseline: bf16, separate kernels, standard attention,
 //           launches in a stream], hidden [width of the model]. A row's time is that of four steps,
-//           step_seconds one's. FLOPs are those of the model, so that mfu is FLOP/s over the data sheet's peak; hfu counts what is computed again too.
-//           compute_seconds are the products alone, bandwidth_seconds the other kernels,
-//           communication_seconds and starved_seconds what all-reduce and loader add, and
-//           overhead_seconds the rest of a step.
+//           step_seconds one's. FLOPs are those of the model, so that mfu is FLOP/s over the data
+//           sheet's peak; hfu counts what is computed again too. compute_seconds are the products
+//           alone, bandwidth_seconds the other kernels, communication_seconds and starved_seconds
+//           what all-reduce and loader add, and overhead_seconds the rest of a step.
 // Confirm   nsys profile --trace=cuda --gpu-metrics-devices=0 (which kernels, and which gaps)
 #include "kernels/training_step.cuh"
 
