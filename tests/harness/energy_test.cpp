@@ -17,6 +17,7 @@
 #include "harness/program/options.hpp"
 #include "harness/program/result_json.hpp"
 #include "tests/harness/fake_nvml.hpp"
+#include "tests/harness/model_with_health.hpp"
 
 namespace gpubench {
 namespace {
@@ -160,28 +161,11 @@ class PlantedCounter final : public HealthMonitor {
   std::unique_ptr<HealthMonitor> nvml_;
 };
 
-// The model device, but for its evidence.
-class MeteredPlatform final : public Platform {
+class MeteredPlatform final : public ModelWithHealth {
  public:
-  DeviceKind kind() const override { return model_->kind(); }
-  const DeviceSpec& device() const override { return model_->device(); }
-  bool has_device_file() const override { return true; }
-  std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return &monitor; }
-  int gpus() const override { return 1; }
-  bool deterministic() const override { return true; }
-  double host_seconds() const override { return model_->host_seconds(); }
-  void rest(double seconds) override { model_->rest(seconds); }
-  void expect_results(bool whole) override { model_->expect_results(whole); }
-  void expect_timing() override { model_->expect_timing(); }
-  std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
-  Observation observe(RowAccess access) const override { return model_->observe(access); }
 
- private:
-  std::unique_ptr<Platform> model_ = open_platform("h200-sxm");
-
- public:
-  PlantedCounter monitor{*model_};
+  PlantedCounter monitor{*model};
 };
 
 // What a run of the row sets, and whether it waits for that.

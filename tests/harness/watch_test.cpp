@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/bench/bench.hpp"
+#include "tests/harness/model_with_health.hpp"
 
 namespace gpubench {
 namespace {
@@ -147,27 +148,11 @@ class PlantedMonitor final : public HealthMonitor {
   int samples = 0;
 };
 
-// The model device, but for its evidence.
-class WatchedPlatform final : public Platform {
+class WatchedPlatform final : public ModelWithHealth {
  public:
-  DeviceKind kind() const override { return model_->kind(); }
-  const DeviceSpec& device() const override { return model_->device(); }
-  bool has_device_file() const override { return true; }
-  std::string cuda_version() const override { return {}; }
   HealthMonitor* health() override { return monitor ? &*monitor : nullptr; }
-  int gpus() const override { return 1; }
-  bool deterministic() const override { return true; }
-  double host_seconds() const override { return model_->host_seconds(); }
-  void rest(double seconds) override { model_->rest(seconds); }
-  void expect_results(bool whole) override { model_->expect_results(whole); }
-  void expect_timing() override { model_->expect_timing(); }
-  std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
-  Observation observe(RowAccess access) const override { return model_->observe(access); }
 
   std::optional<PlantedMonitor> monitor = PlantedMonitor();
-
- private:
-  std::unique_ptr<Platform> model_ = open_platform("h200-sxm");
 };
 
 constexpr std::size_t bytes = std::size_t{8} << 20;
