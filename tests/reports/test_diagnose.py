@@ -70,10 +70,11 @@ def test_every_wall_has_a_rule_and_a_pattern_of_verdicts():
     assert {wall["seconds"] for wall in rules()["walls"]} == {f"{part}_seconds" for part in WALLS}
 
 
-def test_a_row_says_what_is_trained(write):
-    row = step(compute=1.0) | {"layers": 2, "vocabulary": 50304, "tokens_per_step": 8192, "gpus": 8}
-    (found,) = diagnosed(write, row)
-    assert found.model == "2 layers, a vocabulary of 50304, 8192 tokens a step, 8 GPUs"
+@pytest.mark.parametrize(("gpus", "words"), [(8, "8 GPUs"), (1, "one GPU")])
+def test_a_row_says_what_is_trained(write, gpus, words):
+    figures = {"layers": 2, "vocabulary": 50304, "tokens_per_step": 8192, "gpus": gpus}
+    (found,) = diagnosed(write, step(compute=1.0) | figures)
+    assert found.model == f"2 layers, a vocabulary of 50304, 8192 tokens a step, {words}"
 
 
 @pytest.mark.parametrize(("high", "stable"), [(1.02, True), (1.2, False)])

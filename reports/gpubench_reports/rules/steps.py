@@ -139,7 +139,8 @@ def _model(raw: dict[str, Any]) -> str:
         "gpus": "{:.0f} GPUs",
     }
     numbers = {key: number_of(raw.get(key)) for key in words}
-    return ", ".join(words[key].format(n) for key, n in numbers.items() if not math.isnan(n))
+    said = [words[key].format(n) for key, n in numbers.items() if not math.isnan(n)]
+    return ", ".join(said).replace(", 1 GPUs", ", one GPU")
 
 
 def _is_stable(row: dict[str, Any], modelled: bool) -> Answer:
