@@ -70,11 +70,14 @@ def test_every_wall_has_a_rule_and_a_pattern_of_verdicts():
     assert {wall["seconds"] for wall in rules()["walls"]} == {f"{part}_seconds" for part in WALLS}
 
 
-@pytest.mark.parametrize(("gpus", "words"), [(8, "8 GPUs"), (1, "one GPU")])
-def test_a_row_says_what_is_trained(write, gpus, words):
-    figures = {"layers": 2, "vocabulary": 50304, "tokens_per_step": 8192, "gpus": gpus}
+@pytest.mark.parametrize(
+    ("layers", "gpus", "words"), [(2, 8, ("2 layers", "8 GPUs")), (1, 1, ("1 layer", "one GPU"))]
+)
+def test_a_row_says_what_is_trained(write, layers, gpus, words):
+    figures = {"layers": layers, "vocabulary": 50304, "tokens_per_step": 8192, "gpus": gpus}
     (found,) = diagnosed(write, step(compute=1.0) | figures)
-    assert found.model == f"2 layers, a vocabulary of 50304, 8192 tokens a step, {words}"
+    said = (words[0], "a vocabulary of 50304", "8192 tokens a step", words[1])
+    assert found.model == ", ".join(said)
 
 
 @pytest.mark.parametrize(("high", "stable"), [(1.02, True), (1.2, False)])

@@ -133,14 +133,14 @@ def _diagnosis(
 def _model(raw: dict[str, Any]) -> str:
     """What a file of an earlier version does not say is left out."""
     words = {
-        "layers": "{:.0f} layers",
-        "vocabulary": "a vocabulary of {:.0f}",
-        "tokens_per_step": "{:.0f} tokens a step",
-        "gpus": "{:.0f} GPUs",
+        "layers": ("{:.0f} layer", "{:.0f} layers"),
+        "vocabulary": ("a vocabulary of {:.0f}",) * 2,
+        "tokens_per_step": ("{:.0f} token a step", "{:.0f} tokens a step"),
+        "gpus": ("one GPU", "{:.0f} GPUs"),
     }
     numbers = {key: number_of(raw.get(key)) for key in words}
-    said = [words[key].format(n) for key, n in numbers.items() if not math.isnan(n)]
-    return ", ".join(said).replace(", 1 GPUs", ", one GPU")
+    known = {key: number for key, number in numbers.items() if not math.isnan(number)}
+    return ", ".join(words[key][number != 1].format(number) for key, number in known.items())
 
 
 def _is_stable(row: dict[str, Any], modelled: bool) -> Answer:
