@@ -129,13 +129,10 @@ gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks, dou
   };
 }
 
-void tiled(Bench& bench) {
-  if (bench.device().compute_capability() < std::pair{8, 0}) {
-    bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
-  }
-  const Problem p(bench);
-  const auto kernel = p.head_dim == 64 ? attention::tiled<64> : attention::tiled<128>;
-  const std::size_t shared = p.head_dim == 64 ? shared_bytes<64>() : shared_bytes<128>();
+// A kernel that never writes the scores. `computed`: the share of them that it computes; `reach`:
+// of the Tensor Cores' peak; run(s, grid, q, k, v, out) launches it.
+template <class Run>
+void without_scores(Bench& bench, const Problem& p, double computed, double reach, const Run& run) {
   const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
              v = bench.input<element>(p.elements());
   const auto out = bench.output<element>(p.elements());
@@ -143,18 +140,31 @@ void tiled(Bench& bench) {
     return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
   });
   const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
-  bench.work(
-      {.useful_bytes = p.shape.operand_bytes(),
-       .flops = p.shape.flops(),
-       .law = tiled_law(bench, p, double{1} * grid.x * grid.y, computed_share(p.seq, p.causal),
-                        bench.device().find("mma_sync_efficiency").value_or(1)),
-       // Multiplying, weighing and waiting overlap only across two blocks.
-       .law_tolerance = 0.55});
+  // Multiplying, weighing and waiting do not overlap completely: two blocks of `tiled` do, and
+  // FlashAttention-3, whose way `wgmma` goes, reaches 75 % of the peak with 128 elements per head,
+  // and half of it with 64.
+  bench.work({.useful_bytes = p.shape.operand_bytes(),
+              .flops = p.shape.flops(),
+              .law = tiled_law(bench, p, double{1} * grid.x * grid.y, computed, reach),
+              .law_tolerance = 0.55});
   note_memory(bench, q, k, v, out);
-  bench.run([&](cudaStream_t s) {
-    launch(kernel, grid, threads, shared, s, q.data(), k.data(), v.data(), out.data(),
-           static_cast<unsigned>(p.seq), scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
-  });
+  bench.run([&](cudaStream_t s) { run(s, grid, q.data(), k.data(), v.data(), out.data()); });
+}
+
+void tiled(Bench& bench) {
+  if (bench.device().compute_capability() < std::pair{8, 0}) {
+    bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
+  }
+  const Problem p(bench);
+  const auto kernel = p.head_dim == 64 ? attention::tiled<64> : attention::tiled<128>;
+  const std::size_t shared = p.head_dim == 64 ? shared_bytes<64>() : shared_bytes<128>();
+  without_scores(bench, p, computed_share(p.seq, p.causal),
+                 bench.device().find("mma_sync_efficiency").value_or(1),
+                 [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
+                   launch(kernel, grid, threads, shared, s, q, k, v, out,
+                          static_cast<unsigned>(p.seq), scale_of(static_cast<unsigned>(p.head_dim)),
+                          p.causal);
+                 });
 }
 
 void wgmma(Bench& bench) {
@@ -163,30 +173,16 @@ void wgmma(Bench& bench) {
   const auto kernel = p.head_dim == 64 ? attention::wgmma<64> : attention::wgmma<128>;
   const std::size_t shared =
       p.head_dim == 64 ? wgmma_parts::Pipeline<64>::bytes : wgmma_parts::Pipeline<128>::bytes;
-  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
-             v = bench.input<element>(p.elements());
-  const auto out = bench.output<element>(p.elements());
-  bench.check([=](bool only_written) {
-    return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
-  });
-  const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
-  bench.work({.useful_bytes = p.shape.operand_bytes(),
-              .flops = p.shape.flops(),
-              .law = tiled_law(bench, p, double{1} * grid.x * grid.y,
-                               wgmma_parts::computed_share(p.seq, p.causal), 1),
-              // FlashAttention-3 reaches 75 % of the Tensor Cores' peak with 128 elements per head,
-              // and half of it with 64.
-              .law_tolerance = 0.55});
-  note_memory(bench, q, k, v, out);
-  bench.run([&](cudaStream_t s) {
-    const auto map = [&](const element* matrix) {
-      return gpubench::tensor_map(matrix, p.heads * p.seq, p.head_dim, p.head_dim,
-                                  wgmma_parts::tile_rows);
-    };
-    launch(kernel, grid, wgmma_parts::threads, shared, s, map(q.data()), map(k.data()),
-           map(v.data()), out.data(), static_cast<unsigned>(p.seq),
-           scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
-  });
+  const auto map = [&](const element* matrix) {
+    return gpubench::tensor_map(matrix, p.heads * p.seq, p.head_dim, p.head_dim,
+                                wgmma_parts::tile_rows);
+  };
+  without_scores(bench, p, wgmma_parts::computed_share(p.seq, p.causal), 1,
+                 [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
+                   launch(kernel, grid, wgmma_parts::threads, shared, s, map(q), map(k), map(v),
+                          out, static_cast<unsigned>(p.seq),
+                          scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
+                 });
 }
 
 // --- standard ---
