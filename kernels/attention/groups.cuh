@@ -25,7 +25,7 @@ struct Work {
   __device__ Work(unsigned of_seq, bool is_causal) : seq(of_seq), groups(1), causal(is_causal) {
     if (causal && blockIdx.x != last() - blockIdx.x) groups = 2;
   }
-  // Of the block's i-th group.
+  // Where the block's i-th group begins.
   __device__ unsigned first_query(unsigned i) const {
     return (i == 0 ? blockIdx.x : last() - blockIdx.x) * queries;
   }

@@ -28,7 +28,7 @@ __device__ inline void mask(float (&scores)[columns][4], unsigned first_query, u
   }
 }
 
-// Of row g + 8 h: the largest of its scores and of `so_far`.
+// The largest score of row g + 8 h, or `so_far` if that is larger.
 template <unsigned columns>
 __device__ inline float row_max(const float (&scores)[columns][4], unsigned h, float so_far) {
   float maximum = so_far;

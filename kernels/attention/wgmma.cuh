@@ -203,7 +203,7 @@ __device__ __forceinline__ void attend(const Pipeline<head_dim>& at, Turns& turn
   float maximum[2] = {-INFINITY, -INFINITY}, sum[2] = {}, kept[2];
   const auto weigh = [&](unsigned t) {
     at.k.release(n + t);
-    // Of a causal group, only the last tile has keys after some query.
+    // In a causal group, only the last tile has keys after some query.
     if (work.causal && t + 1 == tiles) mask(scores, first_of_warp, t * keys, work.seq, true);
     weigh_rows(scores, maximum, sum, kept, scale);
   };
@@ -247,7 +247,7 @@ __device__ __forceinline__ void attend(const Pipeline<head_dim>& at, Turns& turn
                        at.stored + warp_of_all * stored_bytes<head_dim>);
 }
 
-// Of the scores, the share that is computed: of the tiles on the diagonal, all.
+// The share of all scores that is computed: tiles on the diagonal are computed whole.
 inline double computed_share(std::size_t seq, bool causal) {
   return causal ? 0.5 + 0.5 / groups_of(seq) : 1;
 }

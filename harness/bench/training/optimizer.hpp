@@ -69,7 +69,7 @@ class Optimizer {
     switches_.parts > 1 ? f(weights_.sum) : f(weights_.gradient);
     f(weights_.table_gradient);
   }
-  // Of the weights [begin, begin + all) this GPU's.
+  // Steps this GPU's share of the weights [begin, begin + all).
   void step_shard(std::size_t begin, std::size_t all) {
     const std::size_t n = all / switches_.shards, skipped = switches_.shard * n;
     const std::size_t first = begin + skipped;          // among all weights

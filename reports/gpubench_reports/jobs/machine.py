@@ -11,7 +11,7 @@ from gpubench_reports.results.checking import number_of
 from gpubench_reports.results.device_files import read_device, shipped_devices
 from gpubench_reports.results.reader import ResultFile
 
-# Of its rate on its own, what a product or an attention kernel reaches within a long training:
+# The share of its own rate that a product or an attention kernel reaches within a long training:
 # power and heat hold the clock down, and the library chooses an algorithm without trying any.
 # Fitted on the trainings that are marked so: docs/jobs.md.
 SUSTAINED = 0.77

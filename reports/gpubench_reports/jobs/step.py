@@ -13,7 +13,7 @@ from gpubench_reports.jobs.traffic import (
     layer_bytes,
 )
 
-# Of attention, in forward passes. The tiled way computes the scores again.
+# A backward pass of attention, in forward passes. The tiled way computes the scores again.
 _BACKWARD_ATTENTION = {"tiled": 2.5, "standard": 2.0}
 
 

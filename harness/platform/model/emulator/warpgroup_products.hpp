@@ -10,7 +10,7 @@
 
 namespace gpubench::model {
 
-// Of one warp. `computed`: how much arithmetic it has done so far.
+// What one warp has started. `computed`: how much arithmetic it has done so far.
 class WarpgroupProducts {
  public:
   void start(Tensor type, std::uint64_t flops) {

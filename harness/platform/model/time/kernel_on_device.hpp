@@ -54,7 +54,7 @@ double issue_seconds(const KernelOnDevice& kernel);
 
 struct TensorTerm {
   double seconds = 0;
-  // Of that, what warps wait for: mma.sync, and of wgmma what they compute nothing beside.
+  // The part that warps wait for: mma.sync, and wgmma beside which they compute nothing.
   double awaited_seconds = 0;
   std::string roof;  // of the type that the unit works at the longest
 };

@@ -75,7 +75,8 @@ Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
   return demands;
 }
 
-// Of a block. Beside warpgroups that multiply, others only ask for copies.
+// The warps of a block that do its work. Beside warpgroups that multiply, others only ask for
+// copies.
 double working_warps(const KernelOnDevice& kernel) {
   const double awaiting = kernel.counts.awaiting_warps / kernel.profile.blocks;
   return awaiting > 0 ? awaiting : kernel.warps();
