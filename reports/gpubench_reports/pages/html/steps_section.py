@@ -35,7 +35,7 @@ def steps(result: ResultFile) -> list[Markup]:
             "section",
             tag("h2", "What holds up a training step?"),
             tag("p", words),
-            _table(("row", *questions, "wall", "try"), map(_answers, found), "Training steps"),
+            _table(("row", "wall", "try", *questions), map(_answers, found), "Training steps"),
             tag("p", "Where the time of a step goes:"),
             _table(("row", "step", "MFU", *PARTS_IN_WORDS.values()), map(_parts, found), "Walls"),
             *_what_if(result),
@@ -49,9 +49,9 @@ def _answers(found: Diagnosis) -> Markup:
     return tag(
         "tr",
         tag("td", row_name(found.row), tag("div", tag("small", found.model)), class_="text"),
-        *(_answer(one) for one in found.answers),
         tag("td", *wall, class_="text"),
         tag("td", found.change, tag("div", tag("small", gain_of(found))), class_="text"),
+        *(_answer(one) for one in found.answers),
     )
 
 
