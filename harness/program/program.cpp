@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -97,11 +98,12 @@ void check_is_no_companion(const std::string& out) {
     endings.push_back(std::string(".") + what);
     endings.push_back(std::string("-") + what);
   }
-  for (const std::string& ending : endings) {
-    if (!behind_links(out).string().ends_with(ending)) continue;
-    throw UsageError("--benchmark_out='" + out + "': a name that ends in '" + ending +
-                     "' is for what lies beside another result file");
-  }
+  const std::string file = behind_links(out).string();
+  const auto taken = std::ranges::find_if(
+      endings, [&](const std::string& ending) { return file.ends_with(ending); });
+  if (taken == endings.end()) return;
+  throw UsageError("--benchmark_out='" + out + "': a name that ends in '" + *taken +
+                   "' is for what lies beside another result file");
 }
 
 // Of several processes the first speaks and writes.

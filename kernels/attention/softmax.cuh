@@ -49,7 +49,7 @@ __device__ inline float row_exp2(float (&scores)[columns][4], unsigned h, float 
 #pragma unroll
     for (unsigned i = 2 * h; i < 2 * h + 2; ++i) {
       const float weight = fast_exp2(fmaf(scores[n][i], scale, -base));
-      sum += weight;
+      sum = __fadd_rn(sum, weight);
       scores[n][i] = weight;
     }
   }

@@ -1,5 +1,8 @@
 #include "tests/model/instructions_kernels.hpp"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include "harness/cuda/launch.hpp"
 #include "tests/model/lanes.hpp"
 
@@ -66,6 +69,10 @@ __global__ void one_of_each_kernel(double* wide, unsigned* bins, const float* in
   float x = own[31 - lane];
   for (int distance = 1; distance < 16; distance *= 2) x += __shfl_xor_sync(all_lanes, x, distance);
   for (int k = 0; k < 5; ++k) x = fmaf(x, 0.5f, 1.0f);
+  for (int k = 0; k < 3; ++k) x = __fadd_rn(x, 1.0f);
+  x = fminf(fmaxf(x, 2.0f), 5.0f);
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(x, 1.0f);
+  x = __low2float(pair) + __low2float(__floats2half2_rn(x, 2.0f));
   double y = x;
   for (int k = 0; k < 6; ++k) y = fma(y, 0.5, 1.0);
   atomicAdd(&bin, 1u);

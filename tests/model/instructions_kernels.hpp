@@ -19,7 +19,8 @@ void votes_in_part(unsigned* out, unsigned threads);
 void votes_without_the_ended(unsigned* out, unsigned first, unsigned last);
 
 // A warp: 2 global loads, 1 store, 1 atomic; 3 shared stores, 2 loads, 1 atomic; 4 shuffles, a
-// vote, 2 barriers, a __syncwarp; multiply-adds: 5 of fp32 and 6 of fp64.
+// vote, 2 barriers, a __syncwarp; multiply-adds: 5 of fp32 and 6 of fp64; of fp32 also 3 additions,
+// 2 maxima and minima, and 2 conversions into pairs of 16 bits.
 void one_of_each(double* wide, unsigned* bins, const float* in, unsigned blocks);
 
 // Blocks of 32 threads in global memory; whether two of them come by the same bytes, and write.

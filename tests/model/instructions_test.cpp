@@ -109,7 +109,8 @@ TEST_F(InstructionsTest, ByClass) {
   const std::map<std::string, double> a_block = {
       {"global_load", 2},  {"global_store", 1},  {"global_atomic", 1}, {"shared_load", 3},
       {"shared_store", 3}, {"shared_atomic", 1}, {"fma_fp32", 5},      {"fma_fp64", 6},
-      {"shuffle", 4},      {"vote", 1},          {"barrier", 2},       {"warp_barrier", 1}};
+      {"add_fp32", 3},     {"max_fp32", 2},      {"pack_16x2", 2},     {"shuffle", 4},
+      {"vote", 1},         {"barrier", 2},       {"warp_barrier", 1}};
   std::map<std::string, double> expected = a_block;
   for (auto& [name, count] : expected) count *= blocks;
   EXPECT_EQ(by_class(counts), expected);

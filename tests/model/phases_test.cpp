@@ -78,6 +78,33 @@ TEST_F(Phases, ProductsThatWarpsAwaitTakeTurns) {
   EXPECT_GT(cold(alone).seconds, cycles(30000));
 }
 
+TEST_F(Phases, MaximaAndConversionsTakeTheirTurn) {
+  KernelProfile without = two_pipes(100), with = without;
+  const double sms = spec["sm_count"], lanes_a_cycle = 64;
+  for (const Arithmetic unit : {Arithmetic::max_fp32, Arithmetic::pack_16x2}) {
+    with.counts.issued[static_cast<std::size_t>(unit)] = 2500 * sms * lanes_a_cycle / warp_lanes;
+  }
+  EXPECT_NEAR(cold(with).seconds, cold(without).seconds + cycles(5000), cycles(500));
+}
+
+TEST_F(Phases, ABlockGivesWayToTheNext) {
+  KernelProfile one = two_pipes(100), ten = one;
+  ten.blocks = ten.traced_blocks = 10 * one.blocks;
+  ten.counts = one.counts.scaled(10);
+  const double floor = spec["kernel_floor_seconds"];
+  EXPECT_NEAR(cold(ten).seconds - floor,
+              10 * (cold(one).seconds - floor) + cycles(9 * spec["block_turnaround_cycles"]), 1e-9);
+}
+
+TEST_F(Phases, AwaitTheFirstOfTheCopies) {
+  KernelProfile none = two_pipes(100), copies = none;
+  copies.waits.copy_waits = 4 * copies.traced_blocks;  // hidden, but for the first
+  copies.counts.bulk_loads.sectors = 1;
+  const double longer = cold(copies).seconds - cold(none).seconds;
+  EXPECT_GE(longer, cycles(spec["l2_latency_cycles"]));
+  EXPECT_LE(longer, cycles(spec["dram_latency_cycles"]) + 1e-9);
+}
+
 TEST(WarpgroupProducts, AreAwaitedIfNothingWasComputedBeside) {
   const auto bf16 = static_cast<std::size_t>(Tensor::bf16);
   BlockResult result;

@@ -29,8 +29,8 @@ AccessCounts AccessCounts::scaled(double factor) const {
 namespace {
 
 constexpr std::array<double Counts::*, arithmetic_units> by_lane = {
-    &Counts::fma_fp32, &Counts::fma_fp64, &Counts::fma_fp16x2, &Counts::fma_bf16x2,
-    &Counts::mad_int32};
+    &Counts::fma_fp32,  &Counts::fma_fp64, &Counts::fma_fp16x2, &Counts::fma_bf16x2,
+    &Counts::mad_int32, &Counts::add_fp32, &Counts::max_fp32,   &Counts::pack_16x2};
 
 }  // namespace
 
@@ -123,6 +123,9 @@ std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts
   add("fma_fp16x2", counts.issues(Arithmetic::fma_fp16x2));
   add("fma_bf16x2", counts.issues(Arithmetic::fma_bf16x2));
   add("mad_int32", counts.issues(Arithmetic::mad_int32));
+  add("add_fp32", counts.issues(Arithmetic::add_fp32));
+  add("max_fp32", counts.issues(Arithmetic::max_fp32));
+  add("pack_16x2", counts.issues(Arithmetic::pack_16x2));
   add("special", counts.special);
   add("tensor", counts.at(WarpOperation::matrices));
   add("shuffle", counts.at(WarpOperation::shuffle));

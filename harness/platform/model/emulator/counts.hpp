@@ -79,6 +79,7 @@ struct Counts {
   std::array<double, arithmetic_units> issued{};  // by Arithmetic, a warp each
   // The same, a lane each.
   double fma_fp32 = 0, fma_fp64 = 0, fma_fp16x2 = 0, fma_bf16x2 = 0, mad_int32 = 0;
+  double add_fp32 = 0, max_fp32 = 0, pack_16x2 = 0;
   double special = 0;                                  // operations of the unit, a warp each
   std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
   std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)

@@ -93,6 +93,14 @@ std::uint32_t Arithmetic16<format>::fuse(Lanes lanes, Word a, Word b, Word c) no
   return on<format>(lanes, fused_to_odd, a, b, c);
 }
 
+template <SmallFloat format>
+std::uint32_t Arithmetic16<format>::pack(float low, float high) noexcept {
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::pack_16x2, __builtin_return_address(0));
+  }
+  return encode(format, low, Overflow::infinite) | encode(format, high, Overflow::infinite) << 16;
+}
+
 // A double's quotient or root of numbers of p bits is never half-way between two such numbers
 // unless the exact one is, since 53 >= 2 p + 2 (Figueroa, "When is double rounding innocuous?",
 // 1995; a quotient in the subnormal range has fewer bits and is farther yet).

@@ -129,6 +129,21 @@ float __wrap_fmaf(float a, float b, float c) {
   }
   return result;
 }
+// So are the larger and the smaller of two.
+float __real_fmaxf(float a, float b);
+float __real_fminf(float a, float b);
+float __wrap_fmaxf(float a, float b) {
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::max_fp32, __builtin_return_address(0));
+  }
+  return __real_fmaxf(a, b);
+}
+float __wrap_fminf(float a, float b) {
+  if (BlockRunner* block = running_block) {
+    block->on_arithmetic(Arithmetic::max_fp32, __builtin_return_address(0));
+  }
+  return __real_fminf(a, b);
+}
 double __wrap_fma(double a, double b, double c) {
   if (BlockRunner* block = running_block) {
     block->on_arithmetic(Arithmetic::fma_fp64, __builtin_return_address(0));

@@ -21,6 +21,19 @@ void __syncwarp(unsigned mask) noexcept {
                                          __builtin_return_address(0));
 }
 
+float __fadd_rn(float a, float b) noexcept {
+  if (auto* block = running_block) {
+    block->on_arithmetic(gpubench::model::Arithmetic::add_fp32, __builtin_return_address(0));
+  }
+  return a + b;
+}
+float __fmul_rn(float a, float b) noexcept {
+  if (auto* block = running_block) {
+    block->on_arithmetic(gpubench::model::Arithmetic::add_fp32, __builtin_return_address(0));
+  }
+  return a * b;
+}
+
 namespace {
 
 // What a lane's part of a product is, as an operand: its own registers.

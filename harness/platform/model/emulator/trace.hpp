@@ -24,8 +24,18 @@ enum class EventKind : std::uint8_t {
 };
 
 // Operations that the source spells as a call.
-enum class Arithmetic : std::uint8_t { fma_fp32, fma_fp64, fma_fp16x2, fma_bf16x2, mad_int32 };
-inline constexpr unsigned arithmetic_units = 5;
+enum class Arithmetic : std::uint8_t {
+  fma_fp32,
+  fma_fp64,
+  fma_fp16x2,
+  fma_bf16x2,
+  mad_int32,
+  add_fp32,   // __fadd_rn, __fmul_rn
+  max_fp32,   // fmaxf, fminf
+  pack_16x2,  // two fp32 numbers into a pair of 16 bits each
+};
+inline constexpr unsigned arithmetic_units = 8;
+constexpr bool is_multiply_add(Arithmetic unit) { return unit <= Arithmetic::mad_int32; }
 
 // A code event in one word: where in the program, what, and for an access its size [bytes]. Two
 // lanes took the same path iff their sequences of words are equal.

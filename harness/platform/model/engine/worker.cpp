@@ -144,7 +144,7 @@ Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   const auto add = [&](Arithmetic unit, unsigned operations, std::uint32_t active) {
     counts_.add(unit, operations, static_cast<unsigned>(std::popcount(active)));
     if (unit == Arithmetic::fma_fp32) counted.waits.fma_steps += operations;
-    counted.feeding.use();
+    if (is_multiply_add(unit)) counted.feeding.use();
   };
   engine_->visit(first, request_of, add);
   counted.waits.load_groups = std::max(counted.waits.load_groups, counted.feeding.waits());

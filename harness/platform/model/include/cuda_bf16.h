@@ -30,9 +30,11 @@ __forceinline__ constexpr __nv_bfloat162 __float2bfloat162_rn(float x) {
   return __bfloat162bfloat162(x);
 }
 __forceinline__ constexpr __nv_bfloat162 __floats2bfloat162_rn(float low, float high) {
-  return {low, high};
+  return __nv_bfloat162::rounded(low, high);
 }
-__forceinline__ __nv_bfloat162 __float22bfloat162_rn(float2 x) { return {x.x, x.y}; }
+__forceinline__ __nv_bfloat162 __float22bfloat162_rn(float2 x) {
+  return __floats2bfloat162_rn(x.x, x.y);
+}
 __forceinline__ float2 __bfloat1622float2(__nv_bfloat162 x) { return {x.x, x.y}; }
 __forceinline__ constexpr __nv_bfloat16 __low2bfloat16(__nv_bfloat162 x) { return x.x; }
 __forceinline__ constexpr __nv_bfloat16 __high2bfloat16(__nv_bfloat162 x) { return x.y; }

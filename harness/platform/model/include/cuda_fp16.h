@@ -23,8 +23,10 @@ __forceinline__ constexpr __half2 make_half2(__half low, __half high) { return {
 __forceinline__ constexpr __half2 __halves2half2(__half low, __half high) { return {low, high}; }
 __forceinline__ constexpr __half2 __half2half2(__half x) { return {x, x}; }
 __forceinline__ constexpr __half2 __float2half2_rn(float x) { return __half2half2(x); }
-__forceinline__ constexpr __half2 __floats2half2_rn(float low, float high) { return {low, high}; }
-__forceinline__ __half2 __float22half2_rn(float2 x) { return {x.x, x.y}; }
+__forceinline__ constexpr __half2 __floats2half2_rn(float low, float high) {
+  return __half2::rounded(low, high);
+}
+__forceinline__ __half2 __float22half2_rn(float2 x) { return __floats2half2_rn(x.x, x.y); }
 __forceinline__ float2 __half22float2(__half2 x) { return {x.x, x.y}; }
 __forceinline__ constexpr __half __low2half(__half2 x) { return x.x; }
 __forceinline__ constexpr __half __high2half(__half2 x) { return x.y; }

@@ -193,6 +193,9 @@ __forceinline__ T __ldg(const T* address) {
 }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+// Counted, as the operators are not. (emulator/kernel_calls.cpp)
+float __fadd_rn(float a, float b) noexcept;
+float __fmul_rn(float a, float b) noexcept;
 
 // The order that they make between blocks is the one in which the emulator runs these.
 __forceinline__ void __threadfence() {}

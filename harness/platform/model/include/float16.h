@@ -27,6 +27,7 @@ struct Arithmetic16 {
   static Word add(Lanes lanes, Word a, Word b) noexcept;
   static Word multiply(Lanes lanes, Word a, Word b) noexcept;
   static Word fuse(Lanes lanes, Word a, Word b, Word c) noexcept;  // a * b + c
+  static Word pack(float low, float high) noexcept;                // each rounded
   // Sequences of instructions on the hardware, not counted.
   static Word divide(Lanes lanes, Word a, Word b) noexcept;
   static Word square_root(Lanes lanes, Word a) noexcept;
@@ -150,6 +151,10 @@ struct alignas(4) Pair16 {
     Pair16 pair;
     *reinterpret_cast<Whole*>(&pair) = bits;
     return pair;
+  }
+  static __forceinline__ constexpr Pair16 rounded(float low, float high) {
+    if (std::is_constant_evaluated()) return {low, high};
+    return of_bits(Arithmetic16<format>::pack(low, high));
   }
   __forceinline__ std::uint32_t bits() const { return *reinterpret_cast<const Whole*>(this); }
 

@@ -57,7 +57,8 @@ struct Counted {
 constexpr Counted counted[] = {
     {Tally::fma_fp32, Arithmetic::fma_fp32},     {Tally::fma_fp64, Arithmetic::fma_fp64},
     {Tally::fma_fp16x2, Arithmetic::fma_fp16x2}, {Tally::fma_bf16x2, Arithmetic::fma_bf16x2},
-    {Tally::mad_int32, Arithmetic::mad_int32},
+    {Tally::mad_int32, Arithmetic::mad_int32},   {Tally::add_fp32, Arithmetic::add_fp32},
+    {Tally::max_fp32, Arithmetic::max_fp32},     {Tally::pack_16x2, Arithmetic::pack_16x2},
 };
 std::uint32_t lowest_lanes(unsigned count) {
   return count == lanes ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;

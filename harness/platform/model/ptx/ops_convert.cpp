@@ -242,7 +242,10 @@ bool convert_pair(Builder& b, Type to, Type from) {
   for (const PairConversion& c : pair_conversions) {
     if (c.to != to || c.from != from || c.modifiers != modifiers) continue;
     const unsigned sources[] = {bytes_of(from), bytes_of(from)};
-    b.add_simple(c.run, bytes_of(to), std::span(sources).first(from == Type::f32 ? 2 : 1));
+    Op& op = b.add_simple(c.run, bytes_of(to), std::span(sources).first(from == Type::f32 ? 2 : 1));
+    if (bytes_of(to) == 4 && from == Type::f32) {
+      op.count_as = static_cast<std::uint8_t>(Tally::pack_16x2);
+    }
     return true;
   }
   return false;

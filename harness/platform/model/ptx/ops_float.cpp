@@ -276,11 +276,17 @@ bool is_directed(const Builder& b) {
 }
 bool is_plain(Type type) { return type == Type::f32 || type == Type::f64; }
 
+// Only what the source calls by its name says how it is rounded: __fadd_rn, and not an operator.
+Tally tally_of_sum(const Builder& b) {
+  if (!is_plain(b.type())) return tally_of(b.type());
+  return b.type() == Type::f32 && b.instruction().has("rn") ? Tally::add_fp32 : Tally::nothing;
+}
+
 // A whole operation: how it is done exactly, in another direction, and of 16 bits.
 template <class F, template <Rounding> class Directed, class OfSmall, std::size_t arity>
 void rounded(Builder& b) {
   const Type type = b.type();
-  const Tally tally = arity == 3 || !is_plain(type) ? tally_of(type) : Tally::nothing;
+  const Tally tally = arity == 3 ? tally_of(type) : tally_of_sum(b);
   if (!is_plain(type)) {
     const Instruction& i = b.instruction();
     if (is_directed(b) || i.has("sat") || i.has("ftz") || i.has("relu") || i.has("oob"))
@@ -290,11 +296,12 @@ void rounded(Builder& b) {
   add_float(b, is_directed(b) ? directed_handler<Directed, arity>(b) : plain_handler<F, arity>(b),
             arity, tally);
 }
-template <class F, std::size_t arity>
+template <class F, std::size_t arity, Tally of_fp32 = Tally::nothing>
 void exact(Builder& b) {
   const Type type = b.type();
   if (b.instruction().has("NaN") || b.instruction().has("xorsign")) b.unknown();
-  add_float(b, is_plain(type) ? plain_handler<F, arity>(b) : small_handler<F, arity>(type), arity);
+  add_float(b, is_plain(type) ? plain_handler<F, arity>(b) : small_handler<F, arity>(type), arity,
+            type == Type::f32 ? of_fp32 : Tally::nothing);
 }
 template <Rounding rounding>
 struct DirectedSub {
@@ -334,8 +341,8 @@ constexpr Opcode shared_opcodes[] = {
     {"mul", &rounded<Mul, DirectedMul, Mul, 2>},
     {"mad", &rounded<Fma, DirectedFma, OddFma, 3>},
     {"div", &special<Div, 2>},
-    {"min", &exact<Min, 2>},
-    {"max", &exact<Max, 2>},
+    {"min", &exact<Min, 2, Tally::max_fp32>},
+    {"max", &exact<Max, 2, Tally::max_fp32>},
     {"neg", &exact<Neg, 1>},
     {"abs", &exact<Abs, 1>},
 };

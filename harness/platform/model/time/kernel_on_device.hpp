@@ -12,6 +12,7 @@ struct KernelOnDevice {
 
   double warps() const;           // of a block
   double blocks_at_once() const;  // on the SM with the most blocks
+  double turns() const;           // that it takes them in
 
   // The SM with the most blocks decides what an SM's own units need.
   double sm_seconds(double cycles) const { return cycles * share_of_fullest / clock; }
@@ -68,6 +69,11 @@ struct BlockWaits {
   double loads = 0, beside = 0, stores = 0;
 };
 BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic);
+// Until blocks have given way to the next ones, in cycles of each turn: the first one's start and
+// the last one's end are in the launch.
+double turnaround_cycles(const KernelOnDevice& kernel);
+// Of a load, in cycles, a mean.
+double load_latency(const Traffic& traffic, const DeviceSpec& device);
 
 struct LatencyTerm {
   double seconds = 0;

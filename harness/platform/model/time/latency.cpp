@@ -4,9 +4,8 @@
 #include "harness/platform/model/time/kernel_on_device.hpp"
 
 namespace gpubench::model {
-namespace {
+namespace {}  // namespace
 
-// Of a load, in cycles, a mean.
 double load_latency(const Traffic& traffic, const DeviceSpec& device) {
   const double l1_hit = traffic.l1_wait_fraction;
   const double l2_hit = traffic.l2_wait_fraction;
@@ -17,6 +16,8 @@ double load_latency(const Traffic& traffic, const DeviceSpec& device) {
   return l1_hit * device["l1_latency_cycles"] +
          (1 - l1_hit) * (l2_hit * l2_latency + (1 - l2_hit) * device["dram_latency_cycles"]);
 }
+
+namespace {
 
 // A warp gets through its multiply-adds no faster than its scheduler's share of the unit takes
 // them, or one a latency where they depend on each other.
@@ -37,6 +38,12 @@ double store_cycles(const KernelOnDevice& kernel) {
 }
 
 }  // namespace
+
+double turnaround_cycles(const KernelOnDevice& kernel) {
+  const double each =
+      kernel.device.find("block_turnaround_cycles").value_or(0) + store_cycles(kernel);
+  return each * (1 - 1 / kernel.turns());
+}
 
 BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
   const KernelProfile& profile = kernel.profile;
@@ -59,13 +66,9 @@ LatencyTerm latency_term(const KernelOnDevice& kernel, const Traffic& traffic) {
   const Waiting& waits = profile.waits;
   const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
   const BlockWaits block = waits_of_block(kernel, traffic);
-  const double turns =
-      std::max(1.0, kernel.blocks_on_fullest / std::max(1u, kernel.occupancy.blocks_per_sm));
-  // The first block's start and the last one's end are in the launch.
-  const double turnaround =
-      (turns - 1) * (device.find("block_turnaround_cycles").value_or(0) + block.stores);
+  const double turns = kernel.turns();
   LatencyTerm term;
-  term.seconds = (turns * (block.loads + block.beside) + turnaround) / kernel.clock;
+  term.seconds = turns * (block.loads + block.beside + turnaround_cycles(kernel)) / kernel.clock;
   const double first = waits.loads() + waits.copy_waits > 0 ? load_latency(traffic, device) : 0;
   term.fill = (first + block.stores) / kernel.clock;
   term.queued = turns * (waits.loads() + waits.copy_waits) * of_a_block *

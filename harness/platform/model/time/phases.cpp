@@ -20,12 +20,25 @@ struct Demands {
   double in_turn = 0, longest = 0;
 };
 
+// Maxima and conversions have a unit of their own, of half as many lanes as the schedulers issue
+// for (CUDA C++ Programming Guide, Arithmetic Instructions, compute capability 7.5 to 12.0).
+double maxima_cycles(const KernelOnDevice& kernel) {
+  constexpr double lanes_a_cycle = 64;
+  const Counts& counts = kernel.counts;
+  return warp_lanes * (counts.issues(Arithmetic::max_fp32) + counts.issues(Arithmetic::pack_16x2)) /
+         lanes_a_cycle;
+}
+
 // Instructions that only their scheduler has work with: no unit of their own takes longer.
 double arithmetic_cycles(const KernelOnDevice& kernel) {
   const Counts& counts = kernel.counts;
   const DeviceSpec& device = kernel.device;
   double issued = counts.special + counts.barriers;
-  for (const double of_unit : counts.issued) issued += of_unit;
+  for (const Arithmetic unit :
+       {Arithmetic::fma_fp32, Arithmetic::fma_fp64, Arithmetic::fma_fp16x2, Arithmetic::fma_bf16x2,
+        Arithmetic::mad_int32, Arithmetic::add_fp32}) {
+    issued += counts.issues(unit);
+  }
   for (const WarpOperation kind :
        {WarpOperation::shuffle, WarpOperation::vote, WarpOperation::warp_barrier}) {
     issued += counts.at(kind);
@@ -65,7 +78,7 @@ Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
                l1 = l1_seconds(kernel, traffic) * in_block,
                sfu = kernel.unit_seconds(kernel.counts.special, 1, "sfu_ops_per_clock_per_sm") *
                      in_block,
-               arithmetic = arithmetic_cycles(kernel) / blocks;
+               arithmetic = (arithmetic_cycles(kernel) + maxima_cycles(kernel)) / blocks;
   const TensorTerm tensor = tensor_term(kernel);
   Demands demands;
   demands.in_turn = arithmetic + awaited_share_of_shared(kernel.counts) * shared + l1 + sfu +
@@ -97,6 +110,17 @@ double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, d
          barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]);
 }
 
+// How long a block asks for no unit, and only others keep them busy: until what it waits for first
+// is copied, as its share of what L2 delivers; and until it has given way to the next block.
+double idle_cycles(const KernelOnDevice& kernel, const Traffic& traffic) {
+  const double waits = kernel.profile.waits.copy_waits * kernel.scale / kernel.profile.blocks;
+  if (waits == 0) return turnaround_cycles(kernel);
+  const double l2 = traffic.l2_sectors * sector_bytes / kernel.device["l2_bytes_per_second"] *
+                    kernel.clock / kernel.blocks_on_fullest;
+  return load_latency(traffic, kernel.device) + l2 / std::max(waits, 1.0) +
+         turnaround_cycles(kernel);
+}
+
 }  // namespace
 
 // Warps of a block begin each interval between barriers together, and ask for the same unit at the
@@ -117,8 +141,9 @@ double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
                       kernel.clock / kernel.blocks_on_fullest;
   const double at_once = kernel.blocks_at_once();
   const double of_a_block =
-      std::max(overlapped(alone, block.longest, at_once),
-               overlapped(work + dram, std::max(block.longest, dram), at_once));
+      std::max({overlapped(alone, block.longest, at_once),
+                overlapped(work + dram, std::max(block.longest, dram), at_once),
+                (alone + idle_cycles(kernel, traffic)) / at_once});
   return kernel.blocks_on_fullest * of_a_block / kernel.clock;
 }
 

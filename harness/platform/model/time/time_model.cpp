@@ -98,6 +98,10 @@ double KernelOnDevice::blocks_at_once() const {
   return std::max(1.0, std::min<double>(occupancy.blocks_per_sm, blocks_on_fullest));
 }
 
+double KernelOnDevice::turns() const {
+  return std::max(1.0, blocks_on_fullest / std::max(1u, occupancy.blocks_per_sm));
+}
+
 namespace {
 
 Prediction predict_at(double clock, const KernelProfile& profile, const DeviceSpec& device,
