@@ -25,19 +25,19 @@ def page_of(rows: int, folder: Path) -> tuple[bytes, float]:
 
 
 def test_a_thousand_rows_fit_a_page_with_all_their_charts(tmp_path: Path) -> None:
-    page, seconds = page_of(1000, tmp_path)
+    page, _ = page_of(1000, tmp_path)
     assert len(page) <= LARGEST == 4_000_000
     assert page.count(b'<tr id="row-') == 1000
     assert b"is left out to keep this page small" not in page
-    # What rows cost more, on any machine: what the page of few costs is its concepts.
-    _, few = page_of(400, tmp_path)
-    assert seconds < 2 * few
 
 
 @pytest.mark.release
 def test_a_thousand_rows_take_less_than_15_seconds(tmp_path: Path) -> None:
     _, seconds = page_of(1000, tmp_path)
     assert seconds < 15
+    # What rows cost more, on any machine: what the page of few costs is its concepts.
+    _, few = page_of(400, tmp_path)
+    assert seconds < 2 * few
 
 
 @pytest.mark.release
