@@ -29,8 +29,9 @@ std::vector<double> expected_row(const OfQ& q, const OfK& k, const OfV& v, std::
   }
   for (double& weight : weights) sum += weight = std::exp(weight - largest);
   for (std::size_t key = 0; key < seen; ++key) {
+    const double weight = weights[key] / sum;
     for (std::size_t d = 0; d < head_dim; ++d) {
-      row[d] += weights[key] / sum * static_cast<float>(v(begin + key * head_dim + d));
+      row[d] += weight * static_cast<float>(v(begin + key * head_dim + d));
     }
   }
   return row;
