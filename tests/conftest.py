@@ -16,7 +16,14 @@ sys.path.insert(0, REPORTS)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPORTS, os.environ.get("PYTHONPATH"))))
 
 # Where several processes share them, the longest must not come last.
-LONGEST = ("test_submissions", "test_offline", "test_audit", "test_concepts")
+LONGEST = (
+    "test_submissions",
+    "test_offline",
+    "test_concepts",
+    "test_audit",
+    "test_validate_gpu",
+    "test_cli",
+)
 
 
 # Set by scripts/test --all.
