@@ -6,6 +6,7 @@ import pytest
 
 from gpubench_reports.charts import roofs_chart, style
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
+from gpubench_reports.results.roof_pairs import pairs
 
 from .factory import make_roofs, make_row, roof
 
@@ -25,16 +26,16 @@ def drawn(figure, gid):
 
 def test_pairs_are_what_was_found_over_what_the_file_says(load):
     context = context_with(load, make_roofs())
-    found = {pair.name: pair for pair in roofs_chart.pairs(context.roofs)}
+    found = {pair.name: pair for pair in pairs(context.roofs)}
     assert found["dram"].fraction == pytest.approx(4.4 / 4.8)
     assert math.isnan(found["l2"].fraction)  # no figure of the sheet's
-    kinds = [pair.kind for pair in roofs_chart.pairs(context.roofs)]
+    kinds = [pair.kind for pair in pairs(context.roofs)]
     assert kinds == sorted(kinds)  # bandwidths first
 
 
 def test_whole_numbers_are_no_flops(load):
     context = context_with(load, [roof("int32", "compute", 1e13), roof("fp32", "compute", 6e13)])
-    assert [pair.unit for pair in roofs_chart.pairs(context.roofs)] == ["OP/s", "FLOP/s"]
+    assert [pair.unit for pair in pairs(context.roofs)] == ["OP/s", "FLOP/s"]
 
 
 def test_every_roof_is_drawn_once(load):
@@ -49,7 +50,7 @@ def test_names_are_the_table_s_and_the_percentage_is_explained(load):
     context = context_with(load, roofs)
     figure = roofs_chart.build(context)
     shown = [tick.get_text() for axes in figure.axes for tick in axes.get_yticklabels()]
-    assert shown == [pair.title for pair in roofs_chart.pairs(context.roofs)]
+    assert shown == [pair.title for pair in pairs(context.roofs)]
     assert shown == ["dram", "tensor fp64"]
     assert len({line.get_color() for line in drawn(figure, "found")}) == 1
     (note,) = [text.get_text() for text in figure.texts if text.get_gid() == "footnote"]
@@ -70,7 +71,7 @@ def test_what_the_file_says_twice_is_drawn_twice_and_the_data_sheet_counts(load)
         roof("fp32", "compute", 6.7e13, "data_sheet"),
     ]
     context = context_with(load, roofs)
-    (dram, _) = roofs_chart.pairs(context.roofs)
+    (dram, _) = pairs(context.roofs)
     assert [one.provenance for one in dram.all_filed] == ["data_sheet", "assumed"]
     assert dram.filed.value == 4.8e12
     marks = {

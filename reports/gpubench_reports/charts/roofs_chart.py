@@ -1,8 +1,6 @@
 """Draws the roofs of a run: each as it was found, beside what the device's file says."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -11,57 +9,13 @@ from matplotlib.lines import Line2D
 
 from gpubench_reports.charts import style
 from gpubench_reports.common.units import si
-from gpubench_reports.results.context import Context, Roof
+from gpubench_reports.results.context import Context
+from gpubench_reports.results.roof_pairs import FOUND, KINDS, Pair, pairs
 
-_FOUND = ("measured", "modelled")
-_KINDS = ("bandwidth", "compute")  # in order
 _LINE = 0.27  # inches
 _PERCENT = (
     "%: this run's over the device file's figure, which is the data sheet's where it states one."
 )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A roof's name, as this run found it and as the device's file has it; one may be missing."""
-
-    name: str
-    kind: str
-    unit: str
-    found: Roof | None
-    all_filed: tuple[Roof, ...]  # the data sheet's first, then what is known to be reached of it
-
-    @property
-    def filed(self) -> Roof | None:
-        """What the file says first."""
-        return self.all_filed[0] if self.all_filed else None
-
-    @property
-    def title(self) -> str:
-        """Its name, to be read."""
-        return self.name.replace("_", " ")
-
-    @property
-    def fraction(self) -> float:
-        """Found over filed; NaN where there are not both."""
-        if self.found is None or self.filed is None:
-            return math.nan
-        return self.found.value / self.filed.value
-
-
-def pairs(roofs: Sequence[Roof]) -> list[Pair]:
-    """The roofs by name, bandwidths first, each kind from the lowest on."""
-    found = {roof.name: roof for roof in roofs if roof.provenance in _FOUND}
-    filed: dict[str, list[Roof]] = {}
-    for roof in sorted(roofs, key=lambda roof: roof.provenance != "data_sheet"):
-        if roof.provenance not in _FOUND:
-            filed.setdefault(roof.name, []).append(roof)
-    either = {name: found.get(name) or filed[name][0] for name in dict.fromkeys([*found, *filed])}
-    paired = [
-        Pair(name, roof.kind, roof.unit, found.get(name), tuple(filed.get(name, ())))
-        for name, roof in either.items()
-    ]
-    return sorted(paired, key=lambda pair: (_KINDS.index(pair.kind), _reach(pair)))
 
 
 def build(context: Context) -> Figure | None:
@@ -69,7 +23,7 @@ def build(context: Context) -> Figure | None:
     paired = pairs(context.roofs)
     if not any(pair.found for pair in paired):
         return None
-    groups = [[pair for pair in paired if pair.kind == kind] for kind in _KINDS]
+    groups = [[pair for pair in paired if pair.kind == kind] for kind in KINDS]
     groups = [group for group in groups if group]
     top, between, bottom = 1.3, 0.75, 0.8
     lines = sum(len(group) for group in groups)
@@ -92,17 +46,9 @@ def build(context: Context) -> Figure | None:
     return figure
 
 
-def _reach(pair: Pair) -> float:
-    return max(roof.value for roof in _roofs_of(pair))
-
-
-def _roofs_of(pair: Pair) -> list[Roof]:
-    return [*pair.all_filed, *([pair.found] if pair.found else [])]
-
-
 def _panel(axes: Axes, group: list[Pair]) -> None:
     kind = group[0].kind
-    values = [roof.value for pair in group for roof in _roofs_of(pair)]
+    values = [roof.value for pair in group for roof in pair.roofs]
     lowest, highest = min(values) / 1.8, max(values) * 1.4
     axes.set_xscale("log")
     axes.set_xlim(lowest, highest)
@@ -166,7 +112,7 @@ def _legend(figure: Figure, context: Context) -> None:
     provenances = [
         word
         for word in style.ROOF_LINES
-        if word not in _FOUND and any(roof.provenance == word for roof in context.roofs)
+        if word not in FOUND and any(roof.provenance == word for roof in context.roofs)
     ]
     handles = [
         Line2D([], [], **_found_mark(), label=f"{verb} in this run; the device file:"),

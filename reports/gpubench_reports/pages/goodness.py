@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpubench_reports.charts.roofs_chart import pairs
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.answers import grades_of
 from gpubench_reports.results.baselines import baseline, baselines
 from gpubench_reports.results.context import Roof
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.roof_pairs import pairs
 from gpubench_reports.rules.verdicts.health import Health
 from gpubench_reports.rules.verdicts.verdict import FINE, UNGRADED, Verdict
 

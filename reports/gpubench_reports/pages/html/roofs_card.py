@@ -1,11 +1,11 @@
 """The card of all roofs."""
 
 from gpubench_reports.charts import style
-from gpubench_reports.charts.roofs_chart import pairs
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import card
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.roof_pairs import pairs
 
 
 def roofs_card(result: ResultFile) -> Markup:
