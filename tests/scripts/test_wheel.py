@@ -98,6 +98,7 @@ REPORT_COMMANDS = {
     "calibrate run.json --from-model -o device.json": 0,
     "peers .": 2,
     "import --from=nccl-tests absent.txt -o old.json": 2,
+    "timed run.json -o timed.json": 0,
     "gallery": 2,
     "published .": 2,
     "roofline run.json": 0,

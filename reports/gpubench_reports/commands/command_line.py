@@ -32,6 +32,7 @@ from gpubench_reports.commands import (
     render,
     roofline,
     table,
+    timed,
     validate,
 )
 from gpubench_reports.commands.output import PROGRAM
@@ -55,6 +56,7 @@ examples:
   gpubench-report markdown run.json monday.json    for a pull request or a job's summary
   gpubench-report csv --all run.json > run.csv     every value of every row
   gpubench-report import --from=nccl-tests log.txt -o old.json        other programs' results
+  gpubench-report timed run.json -o timed.json     for Google Benchmark's compare.py
   gpubench-report roofline run.json mi300x                         devices in one chart
   gpubench-report validate measured.json           how wrong is the model?
   gpubench-report agree 1.json 2.json 3.json       do repeated runs agree?
@@ -105,6 +107,7 @@ COMMANDS: tuple[Command, ...] = (
     peers,
     fleet,
     import_results,
+    timed,
     gallery,
     published,
 )
