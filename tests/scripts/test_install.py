@@ -137,7 +137,7 @@ def test_all_say_the_same_version() -> None:
         ("packaging/conda/recipe.yaml", r'version: "([\d.]+)"'),
         (
             "packaging/spack/spack_repo/gpubench/packages/gpubench/package.py",
-            r'version\("([\d.]+)"\)',
+            r'version\("([\d.]+)", branch="main"\)',
         ),
         ("CHANGELOG.md", r"(?ms)\A.*?^## \[([\d.]+)\]"),  # the latest
     ):

@@ -1,19 +1,24 @@
-"""gpubench for Spack 1.0 or newer, built from the checkout: it is fetched from nowhere.
+"""gpubench for Spack 1.0 or newer, built from the checkout that this file is in.
 
-spack repo add packaging/spack/spack_repo/gpubench && spack dev-build gpubench@0.1.0
+spack repo add packaging/spack/spack_repo/gpubench && spack install gpubench
 """
 
-from spack.package import *
+from pathlib import Path
+
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 from spack_repo.builtin.build_systems.cuda import CudaPackage
+
+from spack.package import *
 
 
 class Gpubench(CMakePackage, CudaPackage):
     """CUDA microbenchmarks, measured on a GPU or predicted without one."""
 
+    git = Path(__file__).resolve().parents[6].as_uri()
+
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("0.1.0", branch="main")
 
     variant("mpi", default=False, description="Rows of several processes")
 
