@@ -41,8 +41,16 @@ is_present() {
     ninja-build) command -v ninja >/dev/null ;;
     libbenchmark-dev) has_header benchmark/benchmark.h || bundled benchmark ;;
     nlohmann-json3-dev) has_header nlohmann/json.hpp || bundled nlohmann_json ;;
-    libopenmpi-dev) has_header mpi.h || compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null ;;
-    openmpi-bin) command -v mpirun >/dev/null ;;
+    # Fedora and openSUSE keep each MPI in a folder of its own, which `module load` puts on the PATH.
+    libopenmpi-dev)
+      has_header mpi.h || compgen -G '/usr/lib/*/openmpi/include/mpi.h' >/dev/null ||
+        compgen -G '/usr/include/openmpi-*/mpi.h' >/dev/null ||
+        compgen -G '/usr/lib*/mpi/gcc/openmpi*/include/mpi.h' >/dev/null
+      ;;
+    openmpi-bin)
+      command -v mpirun >/dev/null || compgen -G '/usr/lib*/openmpi/bin/mpirun' >/dev/null ||
+        compgen -G '/usr/lib*/mpi/gcc/openmpi*/bin/mpirun' >/dev/null
+      ;;
     libgtest-dev) has_header gtest/gtest.h || bundled GTest ;;
     libgmock-dev) has_header gmock/gmock.h || bundled GTest ;;
     python3-venv) find_python >/dev/null || { bundled python && find_drawing_python >/dev/null; } ;;
