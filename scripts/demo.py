@@ -9,6 +9,7 @@ What the session prints is tested too, so the picture shows what the program pri
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -71,7 +72,13 @@ def coloured(line: str) -> str:
 
 
 def main() -> int:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
+    parser = argparse.ArgumentParser(
+        prog="scripts/demo.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("out", metavar="FILE.svg", type=Path, nargs="?", default=OUT)
+    out: Path = parser.parse_args().out
     if out.suffix != ".svg":
         print(f"scripts/demo.py: {out}: takes the name of an .svg file", file=sys.stderr)
         return 2

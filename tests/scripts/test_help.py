@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ SCRIPTS = sorted(
     for path in (ROOT / "scripts").iterdir()
     if path.is_file() and path.suffix == "" and path.name not in HAND_ON
 )
+PYTHON = ("demo.py", "docs.py")
 
 
 def test_there_are_scripts_to_ask() -> None:
@@ -32,6 +34,19 @@ def test_help_is_the_head_of_the_script(script: str, arguments: tuple[str, ...])
     assert f"./scripts/{script}" in done.stdout
     assert "set -euo" not in done.stdout
     assert "shellcheck" not in done.stdout
+
+
+@pytest.mark.parametrize("script", PYTHON)
+@pytest.mark.parametrize("argument", ["--help", "-h"])
+def test_help_of_a_python_script_is_what_its_head_says(script: str, argument: str) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / script, argument],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"./scripts/{script}  " in done.stdout
 
 
 def test_benchs_help_needs_no_build_and_shows_gpubenchs_flags(tmp_path: Path) -> None:
