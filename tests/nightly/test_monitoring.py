@@ -1,5 +1,6 @@
 """The dashboard and the alert rules ask only for what the store really exports."""
 
+import importlib
 import json
 import re
 import shutil
@@ -117,6 +118,30 @@ def test_the_dashboard_takes_any_prometheus() -> None:
             labels = re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])
             assert set(labels) <= {"machine", "benchmark"}
             assert ("benchmark" in labels) == (panel["title"].endswith(("week", "Time")))
+
+
+def places_lost(given: Any, kept: Any, place: str = "") -> set[str]:
+    """The places of `given` that `kept` does not have, or has otherwise."""
+    if isinstance(given, dict) and isinstance(kept, dict):
+        pairs = [(f"{place}/{key}", one, kept.get(key)) for key, one in given.items()]
+    elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        pairs = [(place, one, other) for one, other in zip(given, kept, strict=True)]
+    else:
+        return set() if given == kept else {place}
+    return {lost for where, one, other in pairs for lost in places_lost(one, other, where)}
+
+
+def test_every_key_of_the_dashboard_is_one_of_grafanas() -> None:
+    """Grafana ignores what it does not know. Its SDK keeps only what its schemas have."""
+    models = pytest.importorskip(
+        "grafana_foundation_sdk.models.dashboard",
+        reason="no grafana-foundation-sdk, a PyPI package",
+    )
+    cog = importlib.import_module("grafana_foundation_sdk.cog.encoder")
+    importlib.import_module("grafana_foundation_sdk.cog.plugins").register_default_plugins()
+    kept = json.loads(cog.JSONEncoder().encode(models.Dashboard.from_json(DASHBOARD)))
+    # A variable's text as its editor shows it, which Grafana writes and the schema leaves out.
+    assert places_lost(DASHBOARD, kept) == {"/templating/list/definition"}
 
 
 def test_alerts_say_what_and_where() -> None:
