@@ -69,3 +69,11 @@ function(gpubench_cuda_concepts target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   gpubench_add_questions(${target} ${ARGN})
 endfunction()
+
+# Before CUDAToolkit is looked for: CMake 3.25 (Debian 12) wants to mark this library as deprecated,
+# and stops because CUDA 13 has it no more.
+function(gpubench_provide_nvtoolsext)
+  if(CMAKE_VERSION VERSION_LESS 3.26 AND NOT TARGET CUDA::nvToolsExt)
+    add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+  endif()
+endfunction()

@@ -1,12 +1,14 @@
 # find_package(gpubench): gpubench_add_program(), for concepts of one's own (docs/own-kernels.md).
 include(CMakeFindDependencyMacro)
 include(${CMAKE_CURRENT_LIST_DIR}/gpubench-suite.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/concepts.cmake)
 find_dependency(Threads)
 foreach(library IN LISTS GPUBENCH_FINDS)
   find_dependency(${library})
 endforeach()
 find_package(MPI QUIET COMPONENTS CXX) # needed if gpubench was built with it: the targets say so
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../../../bin/gpubench-cuda)
+  gpubench_provide_nvtoolsext()
   find_dependency(CUDAToolkit)
 endif()
 
@@ -17,7 +19,6 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_VERSION VERSIO
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/gpubench-targets.cmake)
-include(${CMAKE_CURRENT_LIST_DIR}/concepts.cmake)
 cmake_path(SET GPUBENCH_HEADERS NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../../../include/gpubench)
 set(GPUBENCH_PACKAGE ${CMAKE_CURRENT_LIST_DIR})
 
