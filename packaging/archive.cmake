@@ -34,7 +34,8 @@ set(CPACK_RPM_PACKAGE_REQUIRES binutils)
 set(CPACK_RPM_PACKAGE_SUGGESTS "gcc-c++, cmake, ninja-build, python3")
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib/cmake /usr/share/doc)
-# Object files that others link with are no programs: nothing is stripped from them.
-set(CPACK_RPM_SPEC_MORE_DEFINE
-  "%global __os_install_post %{nil}\n%global debug_package %{nil}\n%global _build_id_links none")
+# Object files that others link with are no programs: nothing is stripped from them. The builder's
+# host name is nobody's business.
+set(CPACK_RPM_SPEC_MORE_DEFINE "%global __os_install_post %{nil}\n%global debug_package %{nil}\n\
+%global _build_id_links none\n%global _buildhost localhost")
 include(CPack)
