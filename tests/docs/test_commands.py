@@ -26,7 +26,10 @@ from checker import cli as lab
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 PRESETS = json.loads((ROOT / "CMakePresets.json").read_text())
 # Of these only their existence is checked, by those who use them.
-OTHERS = {"ctest", "git", "python", "python3", "xargs", "pip", "cat", "tar", "export"}
+OTHERS = {"cat", "ctest", "export", "git", "pip", "python", "python3", "tar", "xargs"}
+OTHERS |= {"rattler-build", "spack"}
+IMAGE = "packaging/containers/Containerfile"
+IMAGES = ("gpubench", "gpubench-model")
 STARTERS = {"mpirun", "srun"}
 
 
@@ -109,11 +112,20 @@ def cmake_complaint(words: list[str]) -> str:
 
 
 def podman_complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The file of an image exists; what runs in the image `gpubench` is a command of ours."""
+    """The file of an image exists and has the arguments; what runs in an image is our command."""
     if words[0] == "build":
         file = words[words.index("-f") + 1]
-        return "" if (ROOT / file).is_file() else f"there is no {file}"
-    return complaint(words[words.index("gpubench") + 1 :], capsys)
+        if not (ROOT / file).is_file():
+            return f"there is no {file}"
+        known = re.findall(r"^ARG (\w+)", (ROOT / file).read_text(), re.MULTILINE)
+        given = [
+            after.partition("=")[0]
+            for word, after in itertools.pairwise(words)
+            if word == "--build-arg"
+        ]
+        return ", ".join(name for name in given if name not in known)
+    image = next(index for index, word in enumerate(words) if word in IMAGES)
+    return complaint(words[image + 1 :], capsys)
 
 
 def complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -188,6 +200,7 @@ def test_commands_are_taken_as_they_stand(page: Path, block: Block, capsys):
         ["cmake", "--preset", "debug"],
         [".venv/bin/pytest", "tests/nothing"],
         ["podman", "build", "-f", "packaging/containers/amd.Containerfile", "."],
+        ["podman", "build", "--build-arg", "CUDA=1", "-f", IMAGE, "."],
         ["podman", "run", "--rm", "gpubench", "gpubench", "--quick"],
         ["fortune"],
     ],
