@@ -28,6 +28,8 @@ def ask_for(axis: Axis) -> None:
 
 def draw_in(figure: Figure) -> None:
     """Replaces the ticks of every axis that was marked; nothing may change a scale after this."""
+    if not hasattr(Axis, "get_tick_params"):  # Matplotlib 3.6, Debian 12's: its own ticks stay
+        return
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             if axis.get_gid() == _ASKED_FOR:
