@@ -20,7 +20,7 @@ def name_slopes(axes: Axes, bandwidths: list[Line]) -> list[Text]:
     to_display = axes.transData.transform
     slope = to_display((10, 10)) - to_display((1, 1))
     angle = math.degrees(math.atan2(slope[1], slope[0]))
-    above = offset_copy(axes.transData, axes.get_figure(root=True), -1.5, 2.0, units="points")
+    above = offset_copy(axes.transData, axes.figure.figure, -1.5, 2.0, units="points")
     placed: list[Text] = []
     renderer = style.renderer_of(axes)
     for group in sorted(by_name(bandwidths), key=lambda lines: -lines[0].value):
