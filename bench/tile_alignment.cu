@@ -35,28 +35,6 @@ using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Generator;
 
-// Whether all rows begin at multiples of 16 bytes.
-bool is_aligned(const GemmShape& shape) {
-  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n, a_is_k_by_m] = shape;
-  const std::size_t in = gemm_operand_bytes(type), out = gemm_result_bytes(type);
-  return (k * in | lda * in | ldb * in | n * out | ldd * out) % 16 == 0;
-}
-
-// What is needed of what the library's tiles multiply, at its best rate. Only where rows are
-// aligned, and for tiles large enough that L2 keeps up with them.
-gpubench::Law law_of(const Bench& bench, const Gemm& gemm) {
-  const auto [type, m, n, k, lda, ldb, ldd, b_is_k_by_n, a_is_k_by_m] = gemm.shape();
-  const auto& choice = gemm.choice();
-  const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
-  if (!is_aligned(gemm.shape()) || choice.tile_m * choice.tile_n < 128 * 128 || !sms || !best)
-    return {};
-  const double share = *best * useful_share(static_cast<double>(m), static_cast<double>(n),
-                                            choice.tile_m, choice.tile_n, *sms);
-  return [=, roof = std::string("tensor_") + gemm_type_name(type)](const Roofs& roofs) {
-    return roofs.at(roof) * share;
-  };
-}
-
 template <class In, class Out>
 void row_of(Bench& bench, const GemmShape& shape) {
   const auto up = [](std::size_t n) { return rounded_up(n, 64); };
@@ -66,12 +44,12 @@ void row_of(Bench& bench, const GemmShape& shape) {
   const auto b = bench.input<In>(std::max(shape.n * shape.ldb, padded.n * padded.ldb));
   const auto d = bench.output<Out>(std::max(shape.m * shape.ldd, padded.m * padded.ldd));
   note(bench, gemm.choice());
-  if (!is_aligned(shape)) bench.note("demonstrates", "rows that do not begin at 16 bytes");
+  if (!rows_are_aligned(shape)) bench.note("demonstrates", "rows that do not begin at 16 bytes");
   verify_product(bench, shape, a, b, d);
   bench.work({.moved_bytes = shape.bytes(),
               .flops = shape.flops(),
               .integers = shape.type == GemmType::int8,
-              .law = law_of(bench, gemm),
+              .law = law_of_library(bench, gemm),
               .law_tolerance = 0.15});
   const auto multiply = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
   bench.run(multiply);

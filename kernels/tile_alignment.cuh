@@ -11,7 +11,6 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <cstddef>
 #include <warp_mma.hpp>
 
@@ -129,13 +128,6 @@ struct Padded {
 
 constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
   return (n + step - 1) / step * step;
-}
-
-// What is needed of all that the SMs multiply: tiles are whole, and so are the waves in which they
-// come, one tile per SM.
-inline double useful_share(double m, double n, double tile_m, double tile_n, double sms) {
-  const double tiles = std::ceil(m / tile_m) * std::ceil(n / tile_n);
-  return m * n / (std::ceil(tiles / sms) * sms * tile_m * tile_n);
 }
 
 }  // namespace tile_alignment

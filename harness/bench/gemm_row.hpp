@@ -19,6 +19,7 @@
 #include "harness/bench/bench.hpp"
 #include "harness/platform/gemm.hpp"
 #include "kernels/common/product.cuh"
+#include "kernels/common/tiles.cuh"
 
 namespace gpubench {
 
@@ -223,6 +224,28 @@ inline Gemm gemm_of(const Bench& bench, const GemmShape& shape) {
   } catch (const GemmUnavailable& why) {
     bench.skip(why.what());
   }
+}
+
+// Whether all rows begin at multiples of 16 bytes.
+inline bool rows_are_aligned(const GemmShape& s) {
+  const auto in = [&](std::size_t elements) { return gemm_operand_bytes(s.type, elements); };
+  const std::size_t out = s.result_bytes();
+  return (in(s.k) | in(s.lda) | in(s.ldb) | s.n * out | s.ldd * out) % 16 == 0;
+}
+
+// What is needed of what the library's tiles multiply, at its best rate. Only where rows are
+// aligned, and for tiles large enough that L2 keeps up with them.
+inline Law law_of_library(const Bench& bench, const Gemm& gemm) {
+  const GemmShape& shape = gemm.shape();
+  const GemmChoice& choice = gemm.choice();
+  const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
+  if (shape.type == GemmType::fp32 || !rows_are_aligned(shape) ||
+      choice.tile_m * choice.tile_n < 128 * 128 || !sms || !best)
+    return {};
+  const double share =
+      *best * tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
+                                  choice.tile_m, choice.tile_n, *sms);
+  return law_of_roof(gemm_roof(shape.type), share);
 }
 
 // What the library decided, as keys of the row.

@@ -17,21 +17,21 @@ struct Architecture {
   double l1_bytes;      // with shared memory
   double shared_unit;
   double fp32, fp64, fp16x2, int32, sfu;
-  double tensor_fp64, tensor_tf32, tensor_fp16, tensor_bf16, tensor_fp8, tensor_int8;
+  double tensor_fp64, tensor_tf32, tensor_fp16, tensor_bf16, tensor_fp8, tensor_int8, tensor_fp4;
 };
 
 // CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; Tensor Cores by the
 // data sheets of T4, A100, A40, L40S, H100, B200, B300 and RTX PRO 6000, dense. GeForce GPUs do
 // half of the latter where they accumulate in FP32. Shared memory units by cuda_occupancy.h.
 constexpr Architecture architectures[] = {
-    {7, 5, "a100-80-sxm", 98304, 256, 128, 4, 256, 64, 16, 0, 0, 1024, 0, 0, 2048},
-    {8, 0, "a100-80-sxm", 196608, 128, 128, 64, 512, 64, 16, 128, 1024, 2048, 2048, 0, 4096},
-    {8, 6, "l40s", 131072, 128, 256, 4, 256, 64, 16, 0, 512, 1024, 1024, 0, 2048},
-    {8, 9, "l40s", 131072, 128, 256, 4, 256, 64, 16, 0, 512, 1024, 1024, 2048, 2048},
-    {9, 0, "h200-sxm", 262144, 128, 256, 128, 512, 64, 16, 256, 2048, 4096, 4096, 8192, 8192},
-    {10, 0, "b200", 262144, 128, 256, 128, 256, 64, 16, 128, 4096, 8192, 8192, 16384, 16384},
-    {10, 3, "b300", 262144, 128, 256, 4, 256, 64, 16, 0, 4096, 8192, 8192, 16384, 0},
-    {12, 0, "rtx-5090", 131072, 128, 256, 4, 256, 64, 16, 0, 512, 1024, 1024, 2048, 2048},
+    {7, 5, "a100-80-sxm", 98304, 256, 128, 4, 256, 64, 16, 0, 0, 1024, 0, 0, 2048, 0},
+    {8, 0, "a100-80-sxm", 196608, 128, 128, 64, 512, 64, 16, 128, 1024, 2048, 2048, 0, 4096, 0},
+    {8, 6, "l40s", 131072, 128, 256, 4, 256, 64, 16, 0, 512, 1024, 1024, 0, 2048, 0},
+    {8, 9, "l40s", 131072, 128, 256, 4, 256, 64, 16, 0, 512, 1024, 1024, 2048, 2048, 0},
+    {9, 0, "h200-sxm", 262144, 128, 256, 128, 512, 64, 16, 256, 2048, 4096, 4096, 8192, 8192, 0},
+    {10, 0, "b200", 262144, 128, 256, 128, 256, 64, 16, 128, 4096, 8192, 8192, 16384, 16384, 32768},
+    {10, 3, "b300", 262144, 128, 256, 4, 256, 64, 16, 0, 4096, 8192, 8192, 16384, 0, 49152},
+    {12, 0, "rtx-5090", 131072, 128, 256, 4, 256, 64, 16, 0, 512, 1024, 1024, 2048, 2048, 4096},
 };
 
 // The newest architecture of the table that is not newer; nullptr before Turing.
@@ -112,6 +112,7 @@ void add_architecture(Figures& figures, const Architecture& a) {
   unit("tensor_fp16_flops_per_clock_per_sm", a.tensor_fp16, sheets);
   unit("tensor_bf16_flops_per_clock_per_sm", a.tensor_bf16, sheets);
   unit("tensor_fp8_flops_per_clock_per_sm", a.tensor_fp8, sheets);
+  unit("tensor_fp4_flops_per_clock_per_sm", a.tensor_fp4, sheets);
   unit("tensor_int8_flops_per_clock_per_sm", a.tensor_int8, sheets);
   unit("l1_bytes_per_sm", a.l1_bytes, "CUDA C++ Programming Guide, compute capabilities");
   unit("shared_allocation_unit_bytes", a.shared_unit, "cuda_occupancy.h");

@@ -9,29 +9,73 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace gpubench {
 
-// What A and B hold, and so which unit multiplies. Sums are fp32 (int8: int32). D holds the same
-// type, except: tf32 is fp32 in memory; of fp8 (e4m3) D is bf16; of int8 it is int32. fp32 is not
-// for the Tensor Cores: multiply-adds in full precision.
-enum class GemmType { bf16, fp16, tf32, fp8, int8, fp32 };
+// What A and B hold, and so which unit multiplies. Sums are fp32, except: fp64 and int8 (int32) in
+// their own type, fp16_acc16 in fp16. D holds the same type, except: tf32 is fp32 in memory; of fp8
+// (e4m3) D is bf16; of int8 it is int32; of the others of 8 bits or fewer it is fp32. fp32 is not
+// for the Tensor Cores: multiply-adds in full precision. fp8_e5m2: A is e5m2, B is e4m3 (the
+// library does not multiply e5m2 by e5m2). mxfp8 is e4m3 with a power of two as the scale of each
+// 32 elements along k; nvfp4 is e2m1, two in a byte (the first in its lower half), with an e4m3 as
+// the scale of each 16.
+enum class GemmType { bf16, fp16, tf32, fp8, int8, fp32, fp64, fp16_acc16, fp8_e5m2, mxfp8, nvfp4 };
 
-constexpr const char* gemm_type_name(GemmType type) {
-  constexpr const char* names[] = {"bf16", "fp16", "tf32", "fp8", "int8", "fp32"};
-  return names[static_cast<std::size_t>(type)];
+struct GemmFormat {
+  const char* name;
+  const char* roof;
+  unsigned operand_bits, result_bytes;
+  unsigned scaled_together = 0;  // elements along k that have one scale; 0: there are no scales
+};
+constexpr GemmFormat gemm_format(GemmType type) {
+  constexpr GemmFormat formats[] = {
+      {"bf16", "tensor_bf16", 16, 2},    {"fp16", "tensor_fp16", 16, 2},
+      {"tf32", "tensor_tf32", 32, 4},    {"fp8", "tensor_fp8", 8, 2},
+      {"int8", "tensor_int8", 8, 4},     {"fp32", "fp32", 32, 4},
+      {"fp64", "tensor_fp64", 64, 8},    {"fp16_acc16", "tensor_fp16", 16, 2},
+      {"fp8_e5m2", "tensor_fp8", 8, 4},  {"mxfp8", "tensor_fp8", 8, 4, 32},
+      {"nvfp4", "tensor_fp4", 4, 4, 16},
+  };
+  return formats[static_cast<std::size_t>(type)];
 }
-constexpr std::size_t gemm_operand_bytes(GemmType type) {
-  return type == GemmType::tf32 || type == GemmType::fp32  ? 4
-         : type == GemmType::fp8 || type == GemmType::int8 ? 1
-                                                           : 2;
+constexpr const char* gemm_type_name(GemmType type) { return gemm_format(type).name; }
+// Of so many elements.
+constexpr std::size_t gemm_operand_bytes(GemmType type, std::size_t elements = 1) {
+  return elements * gemm_format(type).operand_bits / 8;
 }
-constexpr std::size_t gemm_result_bytes(GemmType type) {
-  return gemm_operand_bytes(type) == 4 || type == GemmType::int8 ? 4 : 2;
-}
+constexpr std::size_t gemm_result_bytes(GemmType type) { return gemm_format(type).result_bytes; }
 // The roof of the unit that multiplies.
-inline std::string gemm_roof(GemmType type) {
-  return (type == GemmType::fp32 ? "" : "tensor_") + std::string(gemm_type_name(type));
+inline std::string gemm_roof(GemmType type) { return gemm_format(type).roof; }
+
+// Where the scale of block `block` of row `row` stands, in bytes, in the array that the library
+// takes: tiles of 128 rows by 4 blocks (cuBLAS documentation, "1D Block Scaling Factors Layout").
+// `blocks` is how many a row has, `scale_bytes` how large the array is.
+__host__ __device__ constexpr std::size_t scale_offset(std::size_t row, std::size_t block,
+                                                       std::size_t blocks) {
+  const std::size_t tile = row / 128 * ((blocks + 3) / 4) + block / 4;
+  return tile * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
+}
+// The other way: what stands at `offset`; of the last tiles also what lies beyond the matrix.
+struct ScalePlace {
+  std::size_t row, block;
+};
+__host__ __device__ constexpr ScalePlace scale_place(std::size_t offset, std::size_t blocks) {
+  const std::size_t tile = offset / 512, across = (blocks + 3) / 4;
+  return {tile / across * 128 + offset % 16 / 4 * 32 + offset % 512 / 16,
+          tile % across * 4 + offset % 4};
+}
+constexpr std::size_t scale_bytes(std::size_t rows, std::size_t blocks) {
+  return (rows + 127) / 128 * 128 * ((blocks + 3) / 4) * 4;
+}
+
+// Products that the unit adds to a sum before it rounds that. 1: each multiply-add is rounded.
+// (Fasi et al., PeerJ CS 7:e330, for Volta to Ampere; Khattak and Mikaitis, arXiv 2512.07004, for
+// Hopper.)
+constexpr unsigned gemm_step(GemmType type, std::pair<int, int> compute_capability) {
+  if (type == GemmType::fp32 || type == GemmType::fp64) return 1;
+  const unsigned of_16_bits = compute_capability.first >= 9 ? 16 : 8;
+  return of_16_bits * 16 / gemm_format(type).operand_bits;
 }
 
 // D[m][n] = sum over k of A[m][k] * B[n][k], all by rows: the operands side by side along k, as a
@@ -43,6 +87,7 @@ struct GemmShape {
   std::size_t lda = 0, ldb = 0, ldd = 0;
   bool b_is_k_by_n = false;  // B[k][n] instead, as textbooks have it (cuBLAS: NN)
   bool a_is_k_by_m = false;  // A[k][m] instead: the gradient of a layer's weights (cuBLAS: NT)
+  bool fp32_result = false;  // D is fp32 although A and B have 16 or 8 bits
 
   // Rows without gaps.
   static constexpr GemmShape dense(GemmType type, std::size_t m, std::size_t n, std::size_t k) {
@@ -59,12 +104,15 @@ struct GemmShape {
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
+  std::size_t result_bytes() const { return fp32_result ? 4 : gemm_result_bytes(type); }
   // That A, B and D hold.
   double bytes() const {
     const auto rows = static_cast<double>(m), columns = static_cast<double>(n),
                depth = static_cast<double>(k);
-    return (rows + columns) * depth * static_cast<double>(gemm_operand_bytes(type)) +
-           rows * columns * static_cast<double>(gemm_result_bytes(type));
+    const GemmFormat format = gemm_format(type);
+    const double scale = format.scaled_together > 0 ? 1.0 / format.scaled_together : 0;
+    return (rows + columns) * depth * (format.operand_bits / 8.0 + scale) +
+           rows * columns * static_cast<double>(result_bytes());
   }
 };
 
@@ -72,6 +120,11 @@ struct GemmShape {
 struct GemmBatch {
   std::size_t count = 1;
   std::size_t a = 0, b = 0, d = 0;  // elements from one multiplication to the next
+};
+
+// One byte per block of scaled elements, as scale_offset() has them.
+struct GemmScales {
+  const void *a = nullptr, *b = nullptr;
 };
 
 // What the library decided on.
@@ -98,15 +151,16 @@ class Gemm {
   ~Gemm();
   Gemm(Gemm&&) noexcept;
 
-  // Times the library's first `most` algorithms on these operands and keeps the fastest. Waits for
-  // the device; D is overwritten. (The model has one algorithm.)
+  // Times the library's first `most` algorithms on these operands (of types without scales) and
+  // keeps the fastest. Waits for the device; D is overwritten. (The model has one algorithm.)
   void tune(const void* a, const void* b, void* d, unsigned most = 16);
 
   const GemmShape& shape() const;
   const GemmChoice& choice() const;
   // Queues the multiplication. Addresses on the current device, aligned as cudaMalloc gives them;
-  // an empty sum (k = 0) is zero.
-  void queue(cudaStream_t s, const void* a, const void* b, void* d) const;
+  // an empty sum (k = 0) is zero. `scales`: of types that have them.
+  void queue(cudaStream_t s, const void* a, const void* b, void* d,
+             const GemmScales& scales = {}) const;
 
  private:
   struct State;

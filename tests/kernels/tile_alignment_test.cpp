@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/tiles.cuh"
 #include "tests/kernels/tile_alignment_runs.hpp"
 
 namespace gpubench {
@@ -72,9 +73,9 @@ TEST_F(TileAlignmentTest, TheCheckOfLargeProductsFindsAWrongElement) {
 }
 
 TEST_F(TileAlignmentTest, TilesAndWavesAreWhole) {
-  EXPECT_DOUBLE_EQ(useful_share(128, 256, 128, 256, 1), 1);
-  EXPECT_DOUBLE_EQ(useful_share(129, 256, 128, 256, 1), 129.0 / 256);
-  EXPECT_DOUBLE_EQ(useful_share(128 * 133, 256, 128, 256, 132), 133.0 / 264);
+  EXPECT_DOUBLE_EQ(tiles::useful_share(128, 256, 128, 256, 1), 1);
+  EXPECT_DOUBLE_EQ(tiles::useful_share(129, 256, 128, 256, 1), 129.0 / 256);
+  EXPECT_DOUBLE_EQ(tiles::useful_share(128 * 133, 256, 128, 256, 132), 133.0 / 264);
   EXPECT_EQ(rounded_up(50257, 64), 50304u);
   EXPECT_EQ(rounded_up(64, 64), 64u);
 }

@@ -30,28 +30,61 @@ void check(cublasStatus_t status, const char* call) {
 // What NVIDIA's documentation of cuBLAS gives the library itself on Hopper (cublasSetWorkspace).
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
 
+// Of types with a scale per block, and of the types themselves: CUDA 12.8.
+#define GPUBENCH_BLOCK_SCALES (CUDART_VERSION >= 12080)
+
 struct Types {
-  cudaDataType_t operand, result;
+  cudaDataType_t a, b, result;
   cublasComputeType_t compute;
-  cudaDataType_t scale;
+  cudaDataType_t scale = CUDA_R_32F;  // of alpha and beta
 };
 Types types_of(GemmType type) {
   switch (type) {
     case GemmType::bf16:
-      return {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F};
     case GemmType::fp16:
-      return {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F};
+    case GemmType::fp16_acc16:
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, CUDA_R_16F};
     case GemmType::tf32:
-      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     case GemmType::fp8:
-      return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+      return {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F};
+    case GemmType::fp8_e5m2:
+      return {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case GemmType::mxfp8:
+      return {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case GemmType::nvfp4:
+#if GPUBENCH_BLOCK_SCALES
+      return {CUDA_R_4F_E2M1, CUDA_R_4F_E2M1, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+#else
+      throw GemmUnavailable("built with a cuBLASLt before CUDA 12.8, which has no block scales");
+#endif
     case GemmType::fp32:  // not CUBLAS_COMPUTE_32F_FAST_*: no Tensor Cores
-      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case GemmType::fp64:
+      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
     case GemmType::int8:
       break;
   }
-  return {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
+  return {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
 }
+
+// A factor in the type that the library multiplies results by.
+struct Factor {
+  float single;
+  double twice;
+  std::int32_t whole;
+  std::uint16_t half;
+
+  const void* of(cudaDataType_t type) const {
+    return type == CUDA_R_64F   ? static_cast<const void*>(&twice)
+           : type == CUDA_R_32I ? static_cast<const void*>(&whole)
+           : type == CUDA_R_16F ? static_cast<const void*>(&half)
+                                : &single;
+  }
+};
+constexpr Factor one{1, 1, 1, 0x3c00}, zero{0, 0, 0, 0};
 
 // A handle of the library's, destroyed with this.
 template <class Handle, cublasStatus_t (*destroy)(Handle)>
@@ -122,6 +155,11 @@ struct Gemm::State {
   void take(const cublasLtMatmulHeuristicResult_t& candidate);
   void multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<char>& space, const void* of_a,
                 const void* of_b, void* to, cudaStream_t stream) const;
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) const {
+    CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(multiplication, attribute, &value, sizeof value));
+  }
+  void set_scale_modes() const;
 };
 
 std::vector<cublasLtMatmulHeuristicResult_t> Gemm::State::candidates(int most) const {
@@ -175,13 +213,24 @@ void Gemm::State::take(const cublasLtMatmulHeuristicResult_t& candidate) {
 void Gemm::State::multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<char>& space,
                            const void* of_a, const void* of_b, void* to,
                            cudaStream_t stream) const {
-  constexpr float one = 1, zero = 0;
-  constexpr std::int32_t whole_one = 1, whole_zero = 0;
-  const bool whole = shape.type == GemmType::int8;
-  const void* const alpha = whole ? static_cast<const void*>(&whole_one) : &one;
-  const void* const beta = whole ? static_cast<const void*>(&whole_zero) : &zero;
-  CUBLAS_CHECK(cublasLtMatmul(library, multiplication, alpha, of_b, b, of_a, a, beta, to, d, to, d,
-                              &with, space.data(), space.bytes(), stream));
+  const cudaDataType_t type = types_of(shape.type).scale;
+  CUBLAS_CHECK(cublasLtMatmul(library, multiplication, one.of(type), of_b, b, of_a, a,
+                              zero.of(type), to, d, to, d, &with, space.data(), space.bytes(),
+                              stream));
+}
+
+// How many elements share a scale, and in which type it is.
+void Gemm::State::set_scale_modes() const {
+  if (gemm_format(shape.type).scaled_together == 0) return;
+#if GPUBENCH_BLOCK_SCALES
+  const cublasLtMatmulMatrixScale_t mode = shape.type == GemmType::mxfp8
+                                               ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
+                                               : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
+#else
+  throw GemmUnavailable("built with a cuBLASLt before CUDA 12.8, which has no block scales");
+#endif
 }
 
 Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_unique<State>()) {
@@ -195,22 +244,21 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_un
   // By columns, D is n by m: B, transposed unless its rows are of n, times A, transposed if its
   // rows are of m.
   const cublasOperation_t of_b = shape.b_is_k_by_n ? CUBLAS_OP_N : CUBLAS_OP_T;
-  CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSA, &of_b,
-                                              sizeof of_b));
+  s.set(CUBLASLT_MATMUL_DESC_TRANSA, of_b);
   const cublasOperation_t of_a = shape.a_is_k_by_m ? CUBLAS_OP_T : CUBLAS_OP_N;
-  CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(s.multiplication, CUBLASLT_MATMUL_DESC_TRANSB, &of_a,
-                                              sizeof of_a));
+  s.set(CUBLASLT_MATMUL_DESC_TRANSB, of_a);
+  s.set_scale_modes();
   const auto columns = [](std::size_t ld) { return static_cast<std::int64_t>(ld); };
   const auto [along_a, rows_of_a] =
       shape.a_is_k_by_m ? std::pair{shape.m, shape.k} : std::pair{shape.k, shape.m};
-  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(s.a.place(), types.operand, along_a, rows_of_a,
-                                          columns(shape.lda)));
+  CUBLAS_CHECK(
+      cublasLtMatrixLayoutCreate(s.a.place(), types.a, along_a, rows_of_a, columns(shape.lda)));
   const auto [along, rows] =
       shape.b_is_k_by_n ? std::pair{shape.n, shape.k} : std::pair{shape.k, shape.n};
-  CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(s.b.place(), types.operand, along, rows, columns(shape.ldb)));
-  CUBLAS_CHECK(
-      cublasLtMatrixLayoutCreate(s.d.place(), types.result, shape.n, shape.m, columns(shape.ldd)));
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(s.b.place(), types.b, along, rows, columns(shape.ldb)));
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(s.d.place(),
+                                          shape.fp32_result ? CUDA_R_32F : types.result, shape.n,
+                                          shape.m, columns(shape.ldd)));
   const auto repeat = [&](cublasLtMatrixLayout_t layout, std::size_t distance) {
     const auto count = static_cast<std::int32_t>(batch.count);
     const auto elements = static_cast<std::int64_t>(distance);
@@ -253,11 +301,12 @@ void Gemm::tune(const void* a, const void* b, void* d, unsigned most) {
   s.choice.candidates = static_cast<unsigned>(candidates.size());
 }
 
-void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) const {
+void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d,
+                 const GemmScales& scales) const {
   const State& s = *state_;
   if (s.shape.m == 0 || s.shape.n == 0) return;
   if (s.shape.k == 0) {
-    const std::size_t bytes = gemm_result_bytes(s.shape.type);
+    const std::size_t bytes = s.shape.result_bytes();
     for (std::size_t i = 0; i < s.batch.count; ++i) {
       CUDA_CHECK(cudaMemset2DAsync(static_cast<char*>(d) + i * s.batch.d * bytes,
                                    s.shape.ldd * bytes, 0, s.shape.n * bytes, s.shape.m, stream));
@@ -265,6 +314,10 @@ void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d) con
     return;
   }
   if (s.batch.count == 0) return;
+  if (scales.a != nullptr) {  // (its first operand is our second)
+    s.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales.b);
+    s.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales.a);
+  }
   s.multiply(s.algorithm, s.workspace, a, b, d, stream);
 }
 
@@ -281,7 +334,7 @@ struct Gemm::State {
 
 Gemm::Gemm(const GemmShape&, const GemmBatch&) { throw GemmUnavailable("built without cuBLASLt"); }
 void Gemm::tune(const void*, const void*, void*, unsigned) {}
-void Gemm::queue(cudaStream_t, const void*, const void*, void*) const {}
+void Gemm::queue(cudaStream_t, const void*, const void*, void*, const GemmScales&) const {}
 
 }  // namespace gpubench
 

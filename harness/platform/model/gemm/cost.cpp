@@ -34,6 +34,13 @@ double rounded_up(std::size_t n, double step) {
   return std::ceil(static_cast<double>(n) / step) * step;
 }
 
+// A device whose Tensor Cores do not multiply fp64 does so by its FP64 units.
+std::string unit_of(GemmType type, const DeviceSpec& device) {
+  const std::string roof = gemm_roof(type);
+  const bool missing = !device.find(roof + "_flops_per_clock_per_sm");
+  return type == GemmType::fp64 && missing ? "fp64" : roof;
+}
+
 unsigned alignment(std::initializer_list<std::size_t> bytes) {
   std::size_t common = whole_alignment;
   for (const std::size_t b : bytes) common = std::gcd(common, b);
@@ -59,10 +66,10 @@ double fetched_rows(Tile tile, bool aligned, int generation) {
 
 GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, Tile tile) {
   const double sms = device["sm_count"];
-  const auto operand_bytes = static_cast<double>(gemm_operand_bytes(shape.type));
-  const auto result_bytes = static_cast<double>(gemm_result_bytes(shape.type));
+  const double operand_bytes = gemm_format(shape.type).operand_bits / 8.0;
+  const auto result_bytes = static_cast<double>(shape.result_bytes());
   const bool by_tensor_cores = shape.type != GemmType::fp32;
-  const double rate = device[gemm_roof(shape.type) + "_flops_per_clock_per_sm"] *
+  const double rate = device[unit_of(shape.type, device) + "_flops_per_clock_per_sm"] *
                       (by_tensor_cores ? device["gemm_efficiency"] : 1) *
                       kernel_efficiency(shape, device);
   // That of the Tensor Cores is in gemm_efficiency.
@@ -97,6 +104,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
       cost.terms.begin(), cost.terms.end(),
       [](const auto& one, const auto& other) { return one.second < other.second; });
   cost.bound = largest->first;
+  cost.roof = unit_of(shape.type, device);
   // As of kernels: filling and draining the machine cannot be hidden.
   const double busiest = std::max(multiplied, cost.terms[2].second);
   const double filling = cost.waves * device["dram_latency_cycles"] / clock;
@@ -109,24 +117,33 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
 }  // namespace
 
 unsigned operand_alignment(const GemmShape& s) {
-  const std::size_t bytes = gemm_operand_bytes(s.type);
-  return alignment({(s.a_is_k_by_m ? s.m : s.k) * bytes, (s.b_is_k_by_n ? s.n : s.k) * bytes,
-                    s.lda * bytes, s.ldb * bytes});
+  const auto bytes = [&](std::size_t elements) { return gemm_operand_bytes(s.type, elements); };
+  return alignment({bytes(s.a_is_k_by_m ? s.m : s.k), bytes(s.b_is_k_by_n ? s.n : s.k),
+                    bytes(s.lda), bytes(s.ldb)});
 }
 
 unsigned result_alignment(const GemmShape& s) {
-  const std::size_t bytes = gemm_result_bytes(s.type);
+  const std::size_t bytes = s.result_bytes();
   return alignment({s.n * bytes, s.ldd * bytes});
 }
 
 std::string why_no_gemm(const GemmShape& s, const DeviceSpec& device) {
-  const std::string unit = gemm_roof(s.type);
+  const std::string unit = unit_of(s.type, device), name = gemm_type_name(s.type);
+  const GemmFormat format = gemm_format(s.type);
+  if (format.scaled_together > 0 && device.compute_capability().first < 10) {
+    return device.title() + " has no unit for " + name +
+           ": block scales need compute capability 10.0";
+  }
   if (!device.find(unit + "_flops_per_clock_per_sm")) {
-    return device.title() + " has no unit for " + gemm_type_name(s.type) + " (" + unit + ')';
+    return device.title() + " has no unit for " + name + " (" + unit + ')';
   }
   const unsigned operands = operand_alignment(s), result = result_alignment(s);
-  if (s.type == GemmType::fp8 && (operands < whole_alignment || result < whole_alignment)) {
-    return "cuBLASLt multiplies fp8 only if all rows begin at multiples of 16 bytes";
+  const bool is_narrow_float = format.operand_bits <= 8 && s.type != GemmType::int8;
+  if (is_narrow_float && (operands < whole_alignment || result < whole_alignment)) {
+    return "cuBLASLt multiplies " + name + " only if all rows begin at multiples of 16 bytes";
+  }
+  if (format.scaled_together > 0 && (s.b_is_k_by_n || s.a_is_k_by_m)) {
+    return "cuBLASLt multiplies " + name + " only with both operands side by side along k";
   }
   if (s.type == GemmType::int8 && (operands < 4 || result < whole_alignment)) {
     return "cuBLASLt multiplies int8 only if n, k and all rows are multiples of 4 elements";

@@ -27,6 +27,7 @@ struct GemmCost {
   std::vector<std::pair<std::string, double>> terms;
   double seconds = 0;
   std::string bound;  // the largest term
+  std::string roof;   // of the unit that multiplies
 };
 
 // The cheapest of the library's tiles, for `batch` multiplications at once. Of an empty shape: the

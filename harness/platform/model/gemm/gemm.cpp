@@ -4,16 +4,16 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_fp8.h>
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "harness/cuda/check.hpp"
 #include "harness/platform/model/gemm/cost.hpp"
+#include "harness/platform/model/gemm/operands.hpp"
+#include "harness/platform/model/gemm/unit_sums.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 
 namespace gpubench {
@@ -22,56 +22,36 @@ namespace {
 // Results of more multiplications than this are not computed.
 constexpr double most_computed = 1 << 22;
 
-template <class T>
-std::vector<double> values_of(const model::DeviceMemory& memory, const void* from, std::size_t rows,
-                              std::size_t columns, std::size_t ld) {
-  std::vector<double> values;
-  std::vector<T> row(columns);
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (columns == 0) break;
-    memory.read(row.data(), static_cast<const T*>(from) + r * ld, columns * sizeof(T));
-    for (const T& element : row) values.push_back(static_cast<double>(element));
-  }
-  return values;
+template <class Out>
+void store_row(model::DeviceMemory& memory, void* d, std::size_t at,
+               const std::vector<double>& sums) {
+  std::vector<Out> row;
+  for (const double sum : sums) row.push_back(static_cast<Out>(sum));
+  memory.write(static_cast<Out*>(d) + at, row.data(), row.size() * sizeof(Out));
 }
 
-// Products and sums in double, rounded once. TF32 ignores the lowest bits of its operands, which
-// those of the suite's inputs do not use.
-template <class In, class Out>
-void compute(const GemmShape& s, model::DeviceMemory& memory, const void* a, const void* b,
-             void* d) {
-  const std::vector<double> left = s.a_is_k_by_m ? values_of<In>(memory, a, s.k, s.m, s.lda)
-                                                 : values_of<In>(memory, a, s.m, s.k, s.lda);
-  const std::vector<double> right = s.b_is_k_by_n ? values_of<In>(memory, b, s.k, s.n, s.ldb)
-                                                  : values_of<In>(memory, b, s.n, s.k, s.ldb);
+void store_row_of(const GemmShape& s, model::DeviceMemory& memory, void* d, std::size_t at,
+                  const std::vector<double>& sums) {
+  if (s.type == GemmType::int8) return store_row<std::int32_t>(memory, d, at, sums);
+  if (s.type == GemmType::fp64) return store_row<double>(memory, d, at, sums);
+  if (s.result_bytes() == 4) return store_row<float>(memory, d, at, sums);
+  if (s.type == GemmType::fp16 || s.type == GemmType::fp16_acc16)
+    return store_row<__half>(memory, d, at, sums);
+  store_row<__nv_bfloat16>(memory, d, at, sums);
+}
+
+void compute(const GemmShape& s, const model::UnitSums& unit, model::DeviceMemory& memory,
+             const void* a, const void* b, void* d, const GemmScales& scales) {
+  const auto [left, right] = model::operands_of(s, memory, a, b, scales);
   const std::size_t a_step = s.a_is_k_by_m ? s.m : 1, a_row = s.a_is_k_by_m ? 1 : s.k;
   const std::size_t b_step = s.b_is_k_by_n ? s.n : 1, b_column = s.b_is_k_by_n ? 1 : s.k;
-  std::vector<Out> row(s.n);
+  std::vector<double> row(s.n);
   for (std::size_t m = 0; m < s.m; ++m) {
     for (std::size_t n = 0; n < s.n; ++n) {
-      double sum = 0;
-      for (std::size_t k = 0; k < s.k; ++k)
-        sum += left[m * a_row + k * a_step] * right[n * b_column + k * b_step];
-      row[n] = static_cast<Out>(sum);
+      row[n] =
+          unit.sum({left.data() + m * a_row, a_step}, {right.data() + n * b_column, b_step}, s.k);
     }
-    memory.write(static_cast<Out*>(d) + m * s.ldd, row.data(), s.n * sizeof(Out));
-  }
-}
-
-void compute_any(const GemmShape& s, model::DeviceMemory& memory, const void* a, const void* b,
-                 void* d) {
-  switch (s.type) {
-    case GemmType::bf16:
-      return compute<__nv_bfloat16, __nv_bfloat16>(s, memory, a, b, d);
-    case GemmType::fp16:
-      return compute<__half, __half>(s, memory, a, b, d);
-    case GemmType::tf32:
-    case GemmType::fp32:
-      return compute<float, float>(s, memory, a, b, d);
-    case GemmType::fp8:
-      return compute<__nv_fp8_e4m3, __nv_bfloat16>(s, memory, a, b, d);
-    case GemmType::int8:
-      return compute<std::int8_t, std::int32_t>(s, memory, a, b, d);
+    store_row_of(s, memory, d, m * s.ldd, row);
   }
 }
 
@@ -80,12 +60,12 @@ std::shared_ptr<model::Touches> touches_of(const GemmShape& s, const GemmBatch& 
                                            const model::DeviceMemory& memory, const void* a,
                                            const void* b, const void* d) {
   auto touches = std::make_shared<model::Touches>();
-  const std::size_t in = gemm_operand_bytes(s.type), out = gemm_result_bytes(s.type);
+  const std::size_t in = gemm_format(s.type).operand_bits, out = 8 * s.result_bytes();
   const auto add = [&](const void* begin, std::size_t rows, std::size_t columns, std::size_t ld,
-                       std::size_t step, std::size_t element, model::Touch how) {
+                       std::size_t step, std::size_t bits, model::Touch how) {
     if (rows == 0 || columns == 0) return;
     const std::size_t elements = (batch.count - 1) * step + (rows - 1) * ld + columns;
-    model::add_touch(*touches, memory, begin, elements * element, how);
+    model::add_touch(*touches, memory, begin, elements * bits / 8, how);
   };
   add(a, s.a_is_k_by_m ? s.k : s.m, s.a_is_k_by_m ? s.m : s.k, s.lda, batch.a, in,
       model::Touch::read);
@@ -111,6 +91,7 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
   }
   const model::GemmCost cost = model::gemm_cost(shape, device, batch.count);
   const char* const unit = shape.type == GemmType::int8   ? "imma"
+                           : shape.type == GemmType::fp64 ? "dmma"
                            : shape.type == GemmType::fp32 ? "fma"
                                                           : "hmma";
   const GemmChoice choice{"model", cost.tile_m, cost.tile_n, 0, unit, cost.waves};
@@ -122,7 +103,8 @@ void Gemm::tune(const void*, const void*, void*, unsigned) {}
 const GemmShape& Gemm::shape() const { return state_->shape; }
 const GemmChoice& Gemm::choice() const { return state_->choice; }
 
-void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d) const {
+void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d,
+                 const GemmScales& scales) const {
   const GemmShape& shape = state_->shape;
   const GemmBatch& batch = state_->batch;
   if (shape.m == 0 || shape.n == 0 || batch.count == 0) return;
@@ -133,14 +115,14 @@ void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d) const {
   work.carry_out = [=, cost = state_->cost, &runtime] {
     const double multiplications = shape.flops() / 2 * static_cast<double>(batch.count);
     const bool computed = multiplications <= most_computed && runtime.expects_results();
-    const std::size_t in = gemm_operand_bytes(shape.type), out = gemm_result_bytes(shape.type);
+    const auto in = [&](std::size_t elements) { return gemm_operand_bytes(shape.type, elements); };
+    const model::UnitSums unit(shape.type, runtime.device().compute_capability());
     for (std::size_t i = 0; computed && i < batch.count; ++i) {
-      compute_any(shape, runtime.memory(), static_cast<const char*>(a) + i * batch.a * in,
-                  static_cast<const char*>(b) + i * batch.b * in,
-                  static_cast<char*>(d) + i * batch.d * out);
+      compute(shape, unit, runtime.memory(), static_cast<const char*>(a) + in(i * batch.a),
+              static_cast<const char*>(b) + in(i * batch.b),
+              static_cast<char*>(d) + i * batch.d * shape.result_bytes(), scales);
     }
-    runtime.note_operation(
-        {name, cost.bound, cost.terms, cost.seconds, computed, gemm_roof(shape.type)});
+    runtime.note_operation({name, cost.bound, cost.terms, cost.seconds, computed, cost.roof});
     return cost.seconds;
   };
   CUDA_CHECK(

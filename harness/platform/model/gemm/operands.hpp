@@ -1,0 +1,22 @@
+// What the matrices of a library's multiplication hold, in its own formats, as numbers.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "harness/platform/gemm.hpp"
+#include "harness/platform/model/memory/memory.hpp"
+
+namespace gpubench::model {
+
+// Elements of A and B, row by row as they stand in memory, each times its scale; of tf32 what the
+// unit reads of them.
+std::pair<std::vector<double>, std::vector<double>> operands_of(const GemmShape& shape,
+                                                                const DeviceMemory& memory,
+                                                                const void* a, const void* b,
+                                                                const GemmScales& scales);
+
+// What four bits of nvfp4 (e2m1) stand for.
+double fp4_value(unsigned bits);
+
+}  // namespace gpubench::model
