@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from gpubench_reports.charts import (
+    error_chart,
     levels_chart,
     link_chart,
     matrix_chart,
@@ -107,6 +108,8 @@ def charts_of(
             charts[f"{name}-link"] = partial(_concept, link_chart.build, concept)
         if rows["bus_bytes_per_second"].notna().any():
             charts[f"{name}-wire"] = partial(_concept, wire_chart.build, concept)
+        if (rows["relative_error"].notna() & rows["flops_per_second"].notna()).any():
+            charts[f"{name}-error"] = partial(_concept, error_chart.build, concept)
     for number, explanation in enumerate(explained, start=1):
         charts[f"warp-{number}"] = partial(_warp, explanation)
     watched: dict[str, list[WatchedRow]] = {}

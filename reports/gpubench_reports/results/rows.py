@@ -32,6 +32,8 @@ COUNTERS = (
     "bus_bytes_per_second",
     "fit_latency_seconds",
     "fit_bytes_per_second",
+    "relative_error",
+    "error_law",
     "latency_seconds",
     "latency_cycles",
     "load_cycles",
