@@ -342,11 +342,12 @@ void rows(Registration* to, std::int64_t least, RanksAndSizes chosen) {
 }
 const RanksAndSizes many{{2, 1 << 29}, {8, 8},    {8, 32768},   {8, 1 << 21},
                          {8, 1 << 29}, {8, most}, {64, 1 << 29}};
-const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}};
+const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}}, fewest{{8, 2048}, {8, 1 << 29}};
 GPU_BENCHMARK_AS(all_reduce, all_reduce, by_dtype<Collective::all_reduce>)->Apply(rows, 8, many);
 GPU_BENCHMARK_AS(all_reduce, reduce_scatter, by_dtype<Collective::reduce_scatter>)
     ->Apply(rows, 2048, few);
-GPU_BENCHMARK_AS(all_reduce, all_gather, by_dtype<Collective::all_gather>)->Apply(rows, 2048, few);
-GPU_BENCHMARK_AS(all_reduce, broadcast, by_dtype<Collective::broadcast>)->Apply(rows, 2048, few);
+GPU_BENCHMARK_AS(all_reduce, all_gather, by_dtype<Collective::all_gather>)
+    ->Apply(rows, 2048, fewest);
+GPU_BENCHMARK_AS(all_reduce, broadcast, by_dtype<Collective::broadcast>)->Apply(rows, 2048, fewest);
 
 }  // namespace

@@ -100,11 +100,9 @@ void bulk(Bench& bench) {
 }
 GPU_BENCHMARK(async_copy, bulk)
     ->ArgNames({"tile [bytes]", "stages [tiles in shared memory]"})
-    ->ArgsProduct({{4096}, {2, 4, 8}})
+    ->ArgsProduct({{4096}, {2, 8}})
     ->ArgsProduct({{16384}, {2, 4}})
     ->Rest(Suite::full)
-    ->ArgsProduct({{2048, 8192}, {2, 3, 4, 6, 8}})
-    ->ArgsProduct({{4096, 16384}, {3, 6}})
-    ->Args({16384, 8});
+    ->ArgsProduct({{2048, 4096, 8192, 16384}, {2, 3, 4, 6, 8}});
 
 }  // namespace

@@ -60,7 +60,7 @@ void broadcast(Bench& bench) {
 }
 GPU_BENCHMARK(bank_conflicts, broadcast)
     ->ArgNames({"stride [elements]", "lanes [sharing a word]"})
-    ->ArgsProduct({{32}, {1, 4, 32}})
+    ->ArgsProduct({{32}, {1, 32}})
     ->Rest(Suite::full)
     ->ArgsProduct({{32, 1}, {1, 2, 4, 8, 16, 32}});
 

@@ -155,7 +155,7 @@ void fp64(Registration* rows, Suite best) {
 }
 void swept(Registration* rows) {
   begin(rows);
-  rows->ArgsProduct({{4}, {1, 4}})->ArgsProduct({{16}, {1, 4, 8}});
+  rows->Args({4, 1})->ArgsProduct({{16}, {4, 8}});
   rows->Rest(Suite::full)->ArgsProduct({{8, 4, 16}, {1, 2, 4, 8}});
   fp64(rows, Suite::standard);
 }
