@@ -57,6 +57,11 @@ def phases_seconds(kernel: str, tile: int, ahead: int) -> float:
     work = compute + shared + l1
     waits = LATENCY * alone + at_barriers * (BARRIER + SHARED_LATENCY)
     turn = max(work, LATENCY * (loads - alone)) + waits
+    # No other block is there that would compute until the next one has come, and the first copies.
+    idle = TURNAROUND * (1 - 1 / TURNS)
+    if alone == 0:
+        idle += LATENCY
+    turn += idle
     if kernel == "plain":  # nothing is under way while it computes: the memory's time adds up too
         turn = max(turn, work + BUSY * CLOCK / TURNS)
     return TURNS * turn / CLOCK
@@ -91,7 +96,8 @@ def test_two_stages_hide_the_arithmetic_and_more_the_latency(rows: dict[str, dic
     assert 1.2 * plain < two < 0.6 * four
     # Just enough is under way there to cover the latency of a memory that is not busy.
     assert waiting_seconds(4096, 3)[0] == pytest.approx(BUSY, rel=0.05)
-    assert four < 0.7 * READ < rate("bulk/tile:4096/stages:8") < rate("bulk/tile:16384/stages:4")
+    assert four < rate("bulk/tile:4096/stages:8") < rate("bulk/tile:16384/stages:4")
+    assert four < 0.6 * READ < 0.75 * READ < rate("bulk/tile:16384/stages:4")
 
 
 def test_who_copies_does_not_matter_to_the_law(rows: dict[str, dict]) -> None:
@@ -99,11 +105,12 @@ def test_who_copies_does_not_matter_to_the_law(rows: dict[str, dict]) -> None:
     a_barrier = 1.01 * TURNS * (BARRIER + SHARED_LATENCY) / CLOCK
     for tile in (2048, 4096, 8192, 16384):
         for stages in (2, 3, 4):
-            times = [
+            by_warps, by_engine = (
                 rows[f"async_copy/{kernel}/tile:{tile}/stages:{stages}"]["model_seconds"]
                 for kernel in ("cp_async", "bulk")
-            ]
-            assert max(times) == pytest.approx(min(times), abs=a_barrier), (tile, stages)
+            )
+            # What warps copy goes through L1, too.
+            assert -a_barrier < by_warps - by_engine < 0.08 * by_engine, (tile, stages)
 
 
 @pytest.mark.parametrize(

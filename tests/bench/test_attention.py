@@ -13,7 +13,8 @@ SMS, CLOCK, LAUNCH = 132, 1.98e9, 4.2e-6  # of the h200-sxm's device file
 TENSOR, REACH, DRAM = 4096 * SMS * CLOCK, 0.66, 4.8e12 * 0.917
 LOADED = 0.88  # of the clock, with Tensor Cores three quarters busy
 LIBRARY, MIXED = 0.742, 4.8e12 * 0.896  # what multiplications reach, and reads with writes
-SCHEDULERS, SPECIAL, SHARED, L1, BARRIER = 4, 16, 128, 128, 60 + 29  # a clock; cycles
+SCHEDULERS, SPECIAL, MAXIMA = 4, 16, 64  # a clock
+SHARED, L1, BARRIER = 128, 128, 60 + 29  # bytes a clock; cycles
 OPERANDS = 4 * TOKENS * HIDDEN * 2  # bytes of Q, K, V and the result
 
 
@@ -69,8 +70,9 @@ def in_turn(found: dict, l1: float, shared: float) -> float:
     """Seconds that warps are at all units but the Tensor Cores, one unit after the other, if SMs
     are evenly busy; so many bytes are theirs."""
     counts = found["instructions"]
-    kinds = ("fma_fp32", "special", "shuffle", "vote", "barrier")
+    kinds = ("fma_fp32", "add_fp32", "special", "shuffle", "vote", "barrier")
     cycles = sum(counts.get(kind, 0) for kind in kinds) / SCHEDULERS
+    cycles += sum(counts.get(kind, 0) for kind in ("max_fp32", "pack_16x2")) * 32 / MAXIMA
     cycles += counts["special"] * 32 / SPECIAL + l1 / L1 + shared / SHARED
     return cycles / (SMS * CLOCK)
 

@@ -110,15 +110,14 @@ double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, d
          barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]);
 }
 
-// How long a block asks for no unit, and only others keep them busy: until what it waits for first
-// is copied, as its share of what L2 delivers; and until it has given way to the next block.
+// How long a block asks for no unit, and only others keep them busy: until the first of its copies
+// is there, unless it waits for loads of its own then (waits_at_barriers); and until it has given
+// way to the next block.
 double idle_cycles(const KernelOnDevice& kernel, const Traffic& traffic) {
-  const double waits = kernel.profile.waits.copy_waits * kernel.scale / kernel.profile.blocks;
-  if (waits == 0) return turnaround_cycles(kernel);
-  const double l2 = traffic.l2_sectors * sector_bytes / kernel.device["l2_bytes_per_second"] *
-                    kernel.clock / kernel.blocks_on_fullest;
-  return load_latency(traffic, kernel.device) + l2 / std::max(waits, 1.0) +
-         turnaround_cycles(kernel);
+  const Waiting& waits = kernel.profile.waits;
+  const bool copies_come_first = waits.copy_waits > 0 && waits.loads() == 0;
+  return turnaround_cycles(kernel) +
+         (copies_come_first ? load_latency(traffic, kernel.device) : 0);
 }
 
 }  // namespace
