@@ -183,8 +183,9 @@ void wgmma(Bench& bench) {
     return gpubench::tensor_map(matrix, p.heads * p.seq, p.head_dim, p.head_dim,
                                 wgmma_parts::tile_rows);
   };
-  // FlashAttention-3, whose way this is, reaches 47 to 66 % of the data sheet's peak with 128
-  // elements per head, and 40 to 50 % with 64 (arXiv 2407.08608, from 512 and 1024 tokens on).
+  // Without a mask, FlashAttention-3, whose way this is, reaches 47 to 66 % of the data sheet's
+  // peak with 128 elements per head, and 40 to 50 % with 64 (arXiv 2407.08608, from 512 and 1024
+  // tokens on).
   const Way way{.computed = wgmma_parts::computed_share(p.seq, p.causal),
                 .reach = 1,
                 .shortest_of_64 = 1024,

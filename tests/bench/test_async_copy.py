@@ -9,7 +9,8 @@ import pytest
 from .conftest import rows_of, seconds_of_a_busy_memory
 
 SMS, CLOCK = 132, 1.98e9  # of the h200-sxm's device file
-LATENCY, TURNAROUND, QUEUE, FMA_LATENCY = 689, 464, 225, 4  # cycles
+LATENCY, QUEUE, FMA_LATENCY = 689, 225, 4  # cycles
+TURNAROUND = 464 + 280 / 2  # and the way of a block's last store to L2
 BARRIER, SHARED_LATENCY, UNIT_BYTES = 60, 29, 128  # cycles, and bytes a cycle of shared memory, L1
 STEPS = 24
 READ = 4.8e12 * 0.917  # bytes/s
@@ -56,12 +57,10 @@ def phases_seconds(kernel: str, tile: int, ahead: int) -> float:
     l1 = 0 if kernel == "bulk" else BLOCK_BYTES / UNIT_BYTES
     work = compute + shared + l1
     waits = LATENCY * alone + at_barriers * (BARRIER + SHARED_LATENCY)
-    turn = max(work, LATENCY * (loads - alone)) + waits
     # No other block is there that would compute until the next one has come, and the first copies.
-    idle = TURNAROUND * (1 - 1 / TURNS)
-    if alone == 0:
-        idle += LATENCY
-    turn += idle
+    first = LATENCY if ahead > 1 else 0
+    turn = max(work, LATENCY * (loads - alone) - first) + waits
+    turn += first + TURNAROUND * (1 - 1 / TURNS)
     if kernel == "plain":  # nothing is under way while it computes: the memory's time adds up too
         turn = max(turn, work + BUSY * CLOCK / TURNS)
     return TURNS * turn / CLOCK
@@ -110,7 +109,7 @@ def test_who_copies_does_not_matter_to_the_law(rows: dict[str, dict]) -> None:
                 for kernel in ("cp_async", "bulk")
             )
             # What warps copy goes through L1, too.
-            assert -a_barrier < by_warps - by_engine < 0.08 * by_engine, (tile, stages)
+            assert -a_barrier < by_warps - by_engine < 0.09 * by_engine, (tile, stages)
 
 
 @pytest.mark.parametrize(

@@ -96,11 +96,27 @@ TEST_F(Phases, ABlockGivesWayToTheNext) {
               10 * (cold(one).seconds - floor) + cycles(9 * spec["block_turnaround_cycles"]), 1e-9);
 }
 
+TEST_F(Phases, NobodyElseUsesAUnitWhileTheOnlyBlockGivesWay) {
+  KernelProfile one = two_pipes(1), ten = one;
+  // One unit is busy for longer than all that a block does in turn.
+  one.counts.warpgroup_flops[static_cast<std::size_t>(Tensor::bf16)] =
+      50000 * spec["sm_count"] * spec["tensor_bf16_flops_per_clock_per_sm"];
+  ten.blocks = ten.traced_blocks = 10 * one.blocks;
+  ten.counts = one.counts.scaled(10);
+  EXPECT_NEAR(cold(ten).seconds - spec["kernel_floor_seconds"],
+              cycles(10 * (50000 + 60 + 29) + 9 * spec["block_turnaround_cycles"]), 1e-9);
+}
+
 TEST_F(Phases, AwaitTheFirstOfTheCopies) {
   KernelProfile none = two_pipes(100), copies = none;
   copies.waits.copy_waits = 4 * copies.traced_blocks;  // hidden, but for the first
-  // They touch nothing here, so they cost L1's latency.
-  EXPECT_NEAR(cold(copies).seconds - cold(none).seconds, cycles(spec["l1_latency_cycles"]), 1e-12);
+  EXPECT_NEAR(cold(copies).seconds - cold(none).seconds, cycles(spec["dram_latency_cycles"]),
+              1e-12);
+  // Where all that they take is longer than the work, the first one is a part of that.
+  copies.waits.copy_waits = 10000 * copies.traced_blocks;
+  const double barriers = 100 * (60 + 29);
+  EXPECT_NEAR(cold(copies).seconds - spec["kernel_floor_seconds"],
+              cycles(10000 * spec["dram_latency_cycles"] + barriers), 1e-9);
 }
 
 TEST(WarpgroupProducts, AreAwaitedIfNothingWasComputedBeside) {

@@ -46,6 +46,11 @@ struct MultiplyAddUnit {
   Arithmetic unit;
   double operations;
   const char* figure;
+  // Additions of fp32 go through the unit as multiply-adds do.
+  double instructions(const Counts& counts) const {
+    const bool adds = unit == Arithmetic::fma_fp32;
+    return counts.issues(unit) + (adds ? counts.issues(Arithmetic::add_fp32) : 0);
+  }
 };
 std::array<MultiplyAddUnit, 5> multiply_add_units(const DeviceSpec& device);
 double dram_seconds(const Traffic& traffic, const DeviceSpec& device);

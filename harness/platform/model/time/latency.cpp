@@ -4,7 +4,6 @@
 #include "harness/platform/model/time/kernel_on_device.hpp"
 
 namespace gpubench::model {
-namespace {}  // namespace
 
 double load_latency(const Traffic& traffic, const DeviceSpec& device) {
   const double l1_hit = traffic.l1_wait_fraction;
@@ -33,7 +32,7 @@ double multiply_add_cycles(const Waiting& waits, const DeviceSpec& device) {
 double store_cycles(const KernelOnDevice& kernel) {
   const bool stores =
       kernel.global(Access::store).requests + kernel.global(Access::atomic).requests > 0;
-  const bool loads = kernel.profile.waits.loads() > 0;
+  const bool loads = kernel.profile.waits.loads() + kernel.profile.waits.copy_waits > 0;
   return stores && loads ? kernel.device["l2_latency_cycles"] / 2 : 0;
 }
 

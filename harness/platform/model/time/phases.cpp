@@ -20,8 +20,8 @@ struct Demands {
   double in_turn = 0, longest = 0;
 };
 
-// Maxima and conversions have a unit of their own, of half as many lanes as the schedulers issue
-// for (CUDA C++ Programming Guide, Arithmetic Instructions, compute capability 7.5 to 12.0).
+// Maxima have a unit of half as many lanes as the schedulers issue for (CUDA C++ Programming Guide,
+// Arithmetic Instructions, compute capability 7.5 to 12.0); conversions are taken to share it.
 double maxima_cycles(const KernelOnDevice& kernel) {
   constexpr double lanes_a_cycle = 64;
   const Counts& counts = kernel.counts;
@@ -33,22 +33,17 @@ double maxima_cycles(const KernelOnDevice& kernel) {
 double arithmetic_cycles(const KernelOnDevice& kernel) {
   const Counts& counts = kernel.counts;
   const DeviceSpec& device = kernel.device;
-  double issued = counts.special + counts.barriers;
-  for (const Arithmetic unit :
-       {Arithmetic::fma_fp32, Arithmetic::fma_fp64, Arithmetic::fma_fp16x2, Arithmetic::fma_bf16x2,
-        Arithmetic::mad_int32, Arithmetic::add_fp32}) {
-    issued += counts.issues(unit);
+  double issued = counts.special + counts.barriers, cycles = 0;
+  for (const MultiplyAddUnit& u : multiply_add_units(device)) {
+    issued += u.instructions(counts);
+    cycles =
+        std::max(cycles, u.operations * warp_lanes * u.instructions(counts) / device[u.figure]);
   }
   for (const WarpOperation kind :
        {WarpOperation::shuffle, WarpOperation::vote, WarpOperation::warp_barrier}) {
     issued += counts.at(kind);
   }
-  double cycles = issued / device["warp_schedulers_per_sm"];
-  for (const MultiplyAddUnit& u : multiply_add_units(device)) {
-    const double operations = u.operations * warp_lanes * counts.issues(u.unit);
-    cycles = std::max(cycles, operations / device[u.figure]);
-  }
-  return cycles;
+  return std::max(cycles, issued / device["warp_schedulers_per_sm"]);
 }
 
 // What copies bring and what products find loaded comes beside the arithmetic.
@@ -78,13 +73,14 @@ Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
                l1 = l1_seconds(kernel, traffic) * in_block,
                sfu = kernel.unit_seconds(kernel.counts.special, 1, "sfu_ops_per_clock_per_sm") *
                      in_block,
-               arithmetic = (arithmetic_cycles(kernel) + maxima_cycles(kernel)) / blocks;
+               arithmetic = arithmetic_cycles(kernel) / blocks,
+               maxima = maxima_cycles(kernel) / blocks;
   const TensorTerm tensor = tensor_term(kernel);
   Demands demands;
-  demands.in_turn = arithmetic + awaited_share_of_shared(kernel.counts) * shared + l1 + sfu +
-                    tensor.awaited_seconds * in_block;
-  demands.longest = std::max(
-      {arithmetic, issue_seconds(kernel) * in_block, shared, l1, sfu, tensor.seconds * in_block});
+  demands.in_turn = arithmetic + maxima + awaited_share_of_shared(kernel.counts) * shared + l1 +
+                    sfu + tensor.awaited_seconds * in_block;
+  demands.longest = std::max({arithmetic, maxima, issue_seconds(kernel) * in_block, shared, l1, sfu,
+                              tensor.seconds * in_block});
   return demands;
 }
 
@@ -110,14 +106,11 @@ double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, d
          barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]);
 }
 
-// How long a block asks for no unit, and only others keep them busy: until the first of its copies
-// is there, unless it waits for loads of its own then (waits_at_barriers); and until it has given
-// way to the next block.
-double idle_cycles(const KernelOnDevice& kernel, const Traffic& traffic) {
+// Until the first of its copies is there, a block asks for no unit. (One that waits for loads of
+// its own has that in waits_at_barriers().)
+double first_copy_cycles(const KernelOnDevice& kernel, const Traffic& traffic) {
   const Waiting& waits = kernel.profile.waits;
-  const bool copies_come_first = waits.copy_waits > 0 && waits.loads() == 0;
-  return turnaround_cycles(kernel) +
-         (copies_come_first ? load_latency(traffic, kernel.device) : 0);
+  return waits.copy_waits > 0 && waits.loads() == 0 ? load_latency(traffic, kernel.device) : 0;
 }
 
 }  // namespace
@@ -134,15 +127,18 @@ double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
       std::max(1.0, working_warps(kernel) / kernel.device["warp_schedulers_per_sm"]);
   const double apart = 1 + (warps_of_scheduler - 1) * interval / (interval + in_step_cycles);
   const double work = overlapped(block.in_turn, block.longest, apart);
-  const double alone = std::max(work, waits_of_block(kernel, traffic).beside) +
+  const double first = first_copy_cycles(kernel, traffic);
+  const double alone = std::max(work, waits_of_block(kernel, traffic).beside - first) +
                        waits_at_barriers(kernel, traffic, barriers);
+  // Meanwhile only other blocks keep the units busy.
+  const double idle = first + turnaround_cycles(kernel);
   const double dram = awaited_share_of_loads(kernel) * dram_seconds(traffic, kernel.device) *
                       kernel.clock / kernel.blocks_on_fullest;
   const double at_once = kernel.blocks_at_once();
   const double of_a_block =
       std::max({overlapped(alone, block.longest, at_once),
                 overlapped(work + dram, std::max(block.longest, dram), at_once),
-                (alone + idle_cycles(kernel, traffic)) / at_once});
+                (std::max(alone, block.longest) + idle) / at_once});
   return kernel.blocks_on_fullest * of_a_block / kernel.clock;
 }
 

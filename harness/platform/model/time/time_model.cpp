@@ -25,7 +25,7 @@ std::vector<Term> throughput_terms(const KernelOnDevice& kernel, const Traffic& 
   add("shared", shared_seconds(kernel, traffic));
   add("issue", issue_seconds(kernel));
   for (const MultiplyAddUnit& u : multiply_add_units(device)) {
-    add(u.name, kernel.unit_seconds(counts.issues(u.unit), u.operations, u.figure));
+    add(u.name, kernel.unit_seconds(u.instructions(counts), u.operations, u.figure));
   }
   add("tensor", tensor.seconds);
   add("sfu", kernel.unit_seconds(counts.special, 1, "sfu_ops_per_clock_per_sm"));
