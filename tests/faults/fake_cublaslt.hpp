@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "harness/platform/gemm.hpp"
+
 namespace gpubench {
 
 struct FakeCublasLt {
@@ -13,10 +15,17 @@ struct FakeCublasLt {
   int calls = 0;         // so far, of all functions that can fail
   int made = 0;          // handles of all kinds less those destroyed
   std::string failed{};  // the function that did
+  // What the last description of a multiplication was told of A and of B.
+  struct Scales {
+    bool by_blocks = false;
+    const void* at = nullptr;
+  } scales[2]{};
+  int unscaled = 0;  // questions and multiplications refused for want of scales
 };
 inline FakeCublasLt fake_cublaslt;
 
 // Makes, tunes and queues a multiplication by the GPU's own code. GemmUnavailable, std::exception.
-void multiply_by_cublaslt();
+void multiply_by_cublaslt(const GemmShape& shape = GemmShape::dense(GemmType::bf16, 16, 16, 16),
+                          const GemmScales& scales = {});
 
 }  // namespace gpubench

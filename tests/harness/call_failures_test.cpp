@@ -130,5 +130,55 @@ TEST_F(CublasLt, AShapeThatItRefusesIsNoFailure) {
   RecordProperty("outcome", "the row is skipped");
 }
 
+class CublasLtWithScales : public testing::TestWithParam<GemmType> {
+ protected:
+  ~CublasLtWithScales() override { fake_cublaslt = {}; }
+  void multiply() const {
+    multiply_by_cublaslt(GemmShape::dense(GetParam(), 128, 128, 128), {scales_[0], scales_[1]});
+  }
+  alignas(16) char scales_[2][16] = {};
+};
+
+TEST_P(CublasLtWithScales, TheLibraryHasAnAddressOfThemBeforeItIsAskedForAnAlgorithm) {
+  const auto platform = open_platform("b200");
+  fake_cublaslt = {};
+  multiply();
+  EXPECT_EQ(fake_cublaslt.unscaled, 0);
+  for (const auto& scales : fake_cublaslt.scales) EXPECT_TRUE(scales.by_blocks);
+  // The library's first operand is our second.
+  EXPECT_EQ(fake_cublaslt.scales[0].at, scales_[1]);
+  EXPECT_EQ(fake_cublaslt.scales[1].at, scales_[0]);
+}
+
+TEST_P(CublasLtWithScales, AnInvalidValueIsAFailureAndNoWantOfAnAlgorithm) {
+  const auto platform = open_platform("b200");
+  int named = 0;
+  for (int call = 1; call <= 40; ++call) {
+    fake_cublaslt = {.failing_call = call, .failure = CUBLAS_STATUS_INVALID_VALUE};
+    try {
+      multiply();
+    } catch (const GemmUnavailable& why) {
+      ADD_FAILURE() << "call " << call << ": " << why.what();
+    } catch (const std::runtime_error& error) {
+      named += std::string(error.what()).find("cublasLtMatmulAlgoGetHeuristic") == 0;
+    }
+  }
+  EXPECT_EQ(named, 1);
+}
+
+TEST_P(CublasLtWithScales, ADeviceBeforeBlackwellIsNamedAsTheReason) {
+  const auto platform = open_platform("h200-sxm");
+  try {
+    multiply();
+    FAIL() << "an H200 has no block scales";
+  } catch (const GemmUnavailable& why) {
+    EXPECT_STREQ(why.what(), "block scales need compute capability 10.0");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CublasLtWithScales,
+                         testing::Values(GemmType::mxfp8, GemmType::nvfp4),
+                         [](const auto& type) { return gemm_type_name(type.param); });
+
 }  // namespace
 }  // namespace gpubench

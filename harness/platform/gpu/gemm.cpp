@@ -30,7 +30,7 @@ void check(cublasStatus_t status, const char* call) {
 // What NVIDIA's documentation of cuBLAS gives the library itself on Hopper (cublasSetWorkspace).
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
 
-// Of types with a scale per block, and of the types themselves: CUDA 12.8.
+// Types with a scale per block came with CUDA 12.8.
 #define GPUBENCH_BLOCK_SCALES (CUDART_VERSION >= 12080)
 
 struct Types {
@@ -149,6 +149,7 @@ struct Gemm::State {
   Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
   DeviceBuffer<char> workspace;
+  DeviceBuffer<char> any_scales;  // where there are scales, until queue() says which
 
   // The library's algorithms in its order, `most` of them.
   std::vector<cublasLtMatmulHeuristicResult_t> candidates(int most) const;
@@ -159,7 +160,8 @@ struct Gemm::State {
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) const {
     CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(multiplication, attribute, &value, sizeof value));
   }
-  void set_scale_modes() const;
+  bool has_scales() const { return gemm_format(shape.type).scaled_together > 0; }
+  void set_scale_modes();
 };
 
 std::vector<cublasLtMatmulHeuristicResult_t> Gemm::State::candidates(int most) const {
@@ -176,9 +178,10 @@ std::vector<cublasLtMatmulHeuristicResult_t> Gemm::State::candidates(int most) c
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       library, multiplication, b, a, d, d, preference, most, found.data(), &count);
-  // Which of the three says so depends on the type and the version.
+  // Which of the three says so depends on the type and the version; but with scales an invalid
+  // value may be an address, and nothing about the device.
   const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
-                       status == CUBLAS_STATUS_INVALID_VALUE ||
+                       (status == CUBLAS_STATUS_INVALID_VALUE && !has_scales()) ||
                        status == CUBLAS_STATUS_ARCH_MISMATCH;
   if (!refused) check(status, "cublasLtMatmulAlgoGetHeuristic");
   found.resize(refused ? 0 : static_cast<std::size_t>(count));
@@ -219,15 +222,25 @@ void Gemm::State::multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<
                               stream));
 }
 
-// How many elements share a scale, and in which type it is.
-void Gemm::State::set_scale_modes() const {
-  if (gemm_format(shape.type).scaled_together == 0) return;
+// How many elements share a scale, and in which type it is. The library names no algorithm unless
+// it also has an address of scales, though it does not read them then.
+void Gemm::State::set_scale_modes() {
+  if (!has_scales()) return;
 #if GPUBENCH_BLOCK_SCALES
+  int device = 0, major = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  if (major < 10) throw GemmUnavailable("block scales need compute capability 10.0");
   const cublasLtMatmulMatrixScale_t mode = shape.type == GemmType::mxfp8
                                                ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
                                                : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
   set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode);
   set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
+  constexpr std::size_t aligned_to = 16;  // which an allocation is
+  any_scales = DeviceBuffer<char>(aligned_to);
+  const void* const place = any_scales.data();
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, place);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, place);
 #else
   throw GemmUnavailable("built with a cuBLASLt before CUDA 12.8, which has no block scales");
 #endif
