@@ -13,8 +13,9 @@
 namespace precision {
 
 // What is lost by rounding operands, and what by adding up: independent of each other.
+// `operands_at_most`: where operands may be rounded in a worse way than to nearest.
 struct Loss {
-  double operands = 0, sums = 0;
+  double operands = 0, sums = 0, operands_at_most = operands;
   double total() const { return std::hypot(operands, sums); }
 };
 

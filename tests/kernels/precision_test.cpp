@@ -36,7 +36,7 @@ class Precision : public PrecisionRuns {
     return relative_error(ProductSample{k, m, n}, got, a, b);
   }
   static bool found(double error, const Loss& loss) {
-    return !judge_error(error, loss.operands, loss.sums).empty();
+    return !judge_error(error, loss.operands, loss.sums, loss.operands_at_most).empty();
   }
 };
 
@@ -150,6 +150,19 @@ TEST_F(Precision, AWrongRoundingIsFound) {
   EXPECT_TRUE(found(fp8, loss)) << fp8;
   // Operands that were not rounded at all: the row computes in another dtype than it says.
   EXPECT_TRUE(found(loss.operands / 8, loss));
+}
+
+// Some versions of the library may cut operands of tf32 off, but none has operands of bf16.
+TEST(PrecisionLaws, Tf32IsRoundedOrCutOff) {
+  const Loss loss = library_loss(GemmType::tf32, Contents::uniform, 1024, 4);
+  const auto found = [&](double error) {
+    return !judge_error(error, loss.operands, loss.sums, loss.operands_at_most).empty();
+  };
+  EXPECT_NEAR(loss.total(), std::sqrt(2.0 / 7) * u_tf32, 0.02 * u_tf32);
+  EXPECT_FALSE(found(loss.total()));
+  EXPECT_FALSE(found(cutting_loss_of_product(u_tf32)));
+  EXPECT_TRUE(found(0.4 * loss.operands)) << "fp32";
+  EXPECT_TRUE(found(std::sqrt(2.0 / 7) * u_bf16)) << "bf16";
 }
 
 TEST(PrecisionFormats, Fp4RoundsToNearestEven) {

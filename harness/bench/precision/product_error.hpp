@@ -69,12 +69,13 @@ double relative_error(const ProductSample& sample, const std::vector<double>& go
 
 // "" or what is wrong with an error of which `operands` and `sums` are expected. How a unit adds up
 // may differ by a factor of 4 between architectures; less than half of what rounding the operands
-// costs means that they were not rounded.
-inline std::string judge_error(double error, double operands, double sums) {
+// costs means that they were not rounded. (`operands_at_most`: another way to round them.)
+inline std::string judge_error(double error, double operands, double sums,
+                               double operands_at_most) {
   constexpr double of_the_check = 1e-15;  // where nothing is lost
   const bool exact = operands == 0 && sums == 0;
   const double least = operands / 2,
-               most = exact ? of_the_check : 2 * std::hypot(operands, 4 * sums);
+               most = exact ? of_the_check : 2 * std::hypot(operands_at_most, 4 * sums);
   if (error >= least && error <= most) return "";
   return "the error against fp64 is " + number_text(error) + ", expected " + number_text(least) +
          " to " + number_text(most);
@@ -90,7 +91,7 @@ class ErrorOfRow {
       : bench_(bench), loss_(loss) {
     bench.check([this, error](bool) {
       error_ = error();
-      return judge_error(error_, loss_.operands, loss_.sums);
+      return judge_error(error_, loss_.operands, loss_.sums, loss_.operands_at_most);
     });
   }
   ErrorOfRow(const ErrorOfRow&) = delete;

@@ -4,6 +4,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -42,10 +43,16 @@ std::vector<double> values_of_fp4(const DeviceMemory& memory, Rows matrix) {
   return values;
 }
 
+// The library's kernels round a float before the unit sees it (cvt.rna.tf32): a tie goes away from
+// zero (pytorch/pytorch issues 49625 and 53635).
 std::vector<double> values_of_tf32(const DeviceMemory& memory, const Rows& matrix) {
   std::vector<double> values = values_of<float>(memory, matrix);
-  constexpr int mantissa = 10;  // the lowest bits of a float are not read
-  for (double& value : values) value = cut_to(value, mantissa);
+  constexpr int mantissa = 10, double_mantissa = 52;
+  constexpr std::uint64_t half_a_step = std::uint64_t{1} << (double_mantissa - mantissa - 1);
+  for (double& value : values) {
+    value =
+        cut_to(std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) + half_a_step), mantissa);
+  }
   return values;
 }
 

@@ -9,8 +9,8 @@
 
 namespace gpubench::model {
 
-// Elements of A and B, row by row as they stand in memory, each times its scale; of tf32 what the
-// unit reads of them.
+// Elements of A and B, row by row as they stand in memory, each times its scale; for tf32, rounded
+// as the library rounds them.
 std::pair<std::vector<double>, std::vector<double>> operands_of(const GemmShape& shape,
                                                                 const DeviceMemory& memory,
                                                                 const void* a, const void* b,
