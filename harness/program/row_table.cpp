@@ -48,6 +48,23 @@ std::string of_law(const Row& row) { return share(row, "law_ratio"); }
 std::string grade(const Row& row) { return words_of(row.graded.grade); }
 std::string bound(const Row& row) { return row.bound; }
 
+// What the row's dtype loses, where that is its other figure; empty for most rows.
+std::string loss(const Row& row) {
+  std::string text;
+  if (const auto error = row.counter("relative_error")) {
+    std::ostringstream number;
+    number << std::scientific << std::setprecision(1) << *error;
+    text = number.str();
+    // Exponents without their leading zero.
+    if (const auto zero = text.find_last_of("+-") + 1; text[zero] == '0') text.erase(zero, 1);
+    text = "  error " + text;
+  }
+  if (const auto flushed = row.counter("flushed_fraction")) {
+    text += "  flushed " + percent(*flushed, 0);
+  }
+  return text;
+}
+
 struct Column {
   const char* title;
   std::size_t width;  // with the spaces before it
@@ -158,6 +175,7 @@ std::string RowTable::line(const Row& row) const {
     const std::string filled = cell(column, column.text(row));
     text += column.text == grade ? painted(filled, colour_of(row.graded.grade)) : filled;
   }
+  text += loss(row);
   if (row.counter("converged") == 0.0) text += "  not converged";
   return without_spaces_at_the_end(text) + '\n';
 }

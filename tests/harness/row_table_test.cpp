@@ -17,6 +17,27 @@ TEST(RowTable, AReasonIsOneLineThatATerminalOnlyShows) {
   EXPECT_EQ(RowTable(8).line(row), "own/row   skipped: " + plain);
 }
 
+TEST(RowTable, ALineEndsWithWhatItsDtypeLoses) {
+  const RowTable table(8);
+  Row row;
+  row.name = "own/row";
+  row.median_seconds = 1e-3;
+  row.bound = "tensor";
+  const auto ends_with = [&](const std::string& end) {
+    const std::string line = table.line(row);
+    EXPECT_TRUE(line.ends_with(end)) << line;
+  };
+  ends_with("  tensor\n");
+  row.counters = {{"relative_error", 2.04e-3}};
+  ends_with("  tensor        error 2.0e-3\n");
+  row.counters = {{"relative_error", 5.3e-17}};
+  ends_with("  error 5.3e-17\n");
+  row.counters = {{"relative_error", 0.75}};
+  ends_with("  error 7.5e-1\n");
+  row.counters = {{"flushed_fraction", 0.4375}};
+  ends_with("  flushed 44 %\n");
+}
+
 TEST(RowTable, EnergyGoesByWhatTheRowIsJudgedBy) {
   const RowTable with(8, 0, false, true), without(8);
   EXPECT_NE(with.header().find("  energy"), std::string::npos);
