@@ -58,7 +58,8 @@ void run_row(Bench& bench, Setting setting) {
   bench.counter("joules_per_token", bench.joules() / (steps * tokens));
   double computed = 0;
   for (const Cost& cost : loop.costs()) computed += cost.flops;
-  if (const auto peak = bench.device().find(gemm_roof(setting.type) + "_flops_per_second")) {
+  if (const auto peak =
+          bench.device().find(gemm_roof(setting.type, bench.device()) + "_flops_per_second")) {
     bench.counter("mfu", flops / seconds / *peak);
     bench.counter("hfu", computed / seconds / *peak);
   }

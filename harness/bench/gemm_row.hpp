@@ -245,7 +245,7 @@ inline Law law_of_library(const Bench& bench, const Gemm& gemm) {
   const double share =
       *best * tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
                                   choice.tile_m, choice.tile_n, *sms);
-  return law_of_roof(gemm_roof(shape.type), share);
+  return law_of_roof(gemm_roof(shape.type, bench.device()), share);
 }
 
 // What the library decided, as keys of the row.

@@ -91,7 +91,7 @@ void add_attributes(Figures& figures, const GpuAttributes& gpu) {
   figures.driver("copy_engines", gpu.copy_engines, "asyncEngineCount");
 }
 
-void add_architecture(Figures& figures, const Architecture& a) {
+void add_architecture(Figures& figures, const Architecture& a, const std::string& gpu) {
   const std::string capability =
       "compute capability " + std::to_string(a.major) + "." + std::to_string(a.minor);
   const auto unit = [&](const std::string& name, double value, const char* of) {
@@ -108,10 +108,16 @@ void add_architecture(Figures& figures, const Architecture& a) {
   unit("int32_ops_per_clock_per_sm", a.int32, guide);
   unit("sfu_ops_per_clock_per_sm", a.sfu, guide);
   unit("tensor_fp64_flops_per_clock_per_sm", a.tensor_fp64, sheets);
-  unit("tensor_tf32_flops_per_clock_per_sm", a.tensor_tf32, sheets);
-  unit("tensor_fp16_flops_per_clock_per_sm", a.tensor_fp16, sheets);
-  unit("tensor_bf16_flops_per_clock_per_sm", a.tensor_bf16, sheets);
-  unit("tensor_fp8_flops_per_clock_per_sm", a.tensor_fp8, sheets);
+  const bool is_geforce = gpu.find("GeForce") != std::string::npos;
+  const double with_fp32_sums = is_geforce ? 0.5 : 1;
+  const char* by_sums = is_geforce ? "half of the dense Tensor Core peaks of its data-centre GPUs, "
+                                     "because sums are fp32"
+                                   : sheets;
+  unit("tensor_tf32_flops_per_clock_per_sm", a.tensor_tf32 * with_fp32_sums, by_sums);
+  unit("tensor_fp16_flops_per_clock_per_sm", a.tensor_fp16 * with_fp32_sums, by_sums);
+  if (is_geforce) unit("tensor_fp16_acc16_flops_per_clock_per_sm", a.tensor_fp16, sheets);
+  unit("tensor_bf16_flops_per_clock_per_sm", a.tensor_bf16 * with_fp32_sums, by_sums);
+  unit("tensor_fp8_flops_per_clock_per_sm", a.tensor_fp8 * with_fp32_sums, by_sums);
   unit("tensor_fp4_flops_per_clock_per_sm", a.tensor_fp4, sheets);
   unit("tensor_int8_flops_per_clock_per_sm", a.tensor_int8, sheets);
   unit("l1_bytes_per_sm", a.l1_bytes, "CUDA C++ Programming Guide, compute capabilities");
@@ -158,7 +164,7 @@ DeviceSpec derived_device(const GpuAttributes& gpu) {
   const bool complete = std::ranges::all_of(needed, [](double value) { return value > 0; });
   const bool can_be_modelled = architecture != nullptr && complete;
   if (can_be_modelled) {
-    add_architecture(figures, *architecture);
+    add_architecture(figures, *architecture, gpu.name);
     add_from_nearest(figures, device_spec(architecture->nearest), gpu);
   }
   const std::string name = slug(gpu.name);

@@ -65,10 +65,23 @@ std::optional<Roof> DeviceSpec::reachable_dram() const {
 }
 
 std::span<const std::string_view> roof_names() {
-  static constexpr std::string_view names[] = {
-      "dram",        "l2",         "l1",         "shared",      "fp64",        "fp32",
-      "fp16x2",      "bf16x2",     "int32",      "tensor_fp64", "tensor_tf32", "tensor_fp16",
-      "tensor_bf16", "tensor_fp8", "tensor_fp4", "tensor_int8"};
+  static constexpr std::string_view names[] = {"dram",
+                                               "l2",
+                                               "l1",
+                                               "shared",
+                                               "fp64",
+                                               "fp32",
+                                               "fp16x2",
+                                               "bf16x2",
+                                               "int32",
+                                               "tensor_fp64",
+                                               "tensor_tf32",
+                                               "tensor_fp16",
+                                               "tensor_fp16_acc16",
+                                               "tensor_bf16",
+                                               "tensor_fp8",
+                                               "tensor_fp4",
+                                               "tensor_int8"};
   return names;
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/devices/device.hpp"
+
 namespace gpubench {
 
 // What A and B hold, and so which unit multiplies. Sums are fp32, except: fp64 and int8 (int32) in
@@ -33,7 +35,7 @@ constexpr GemmFormat gemm_format(GemmType type) {
       {"bf16", "tensor_bf16", 16, 2},    {"fp16", "tensor_fp16", 16, 2},
       {"tf32", "tensor_tf32", 32, 4},    {"fp8", "tensor_fp8", 8, 2},
       {"int8", "tensor_int8", 8, 4},     {"fp32", "fp32", 32, 4},
-      {"fp64", "tensor_fp64", 64, 8},    {"fp16_acc16", "tensor_fp16", 16, 2},
+      {"fp64", "tensor_fp64", 64, 8},    {"fp16_acc16", "tensor_fp16_acc16", 16, 2},
       {"fp8_e5m2", "tensor_fp8", 8, 4},  {"mxfp8", "tensor_fp8", 8, 4, 32},
       {"nvfp4", "tensor_fp4", 4, 4, 16},
   };
@@ -45,8 +47,14 @@ constexpr std::size_t gemm_operand_bytes(GemmType type, std::size_t elements = 1
   return elements * gemm_format(type).operand_bits / 8;
 }
 constexpr std::size_t gemm_result_bytes(GemmType type) { return gemm_format(type).result_bytes; }
-// The roof of the unit that multiplies.
-inline std::string gemm_roof(GemmType type) { return gemm_format(type).roof; }
+// The roof of the unit that multiplies. Sums in fp16 have one of their own only on devices that are
+// faster with them.
+inline std::string gemm_roof(GemmType type, const DeviceSpec& device) {
+  const std::string roof = gemm_format(type).roof;
+  const bool as_fp16 =
+      type == GemmType::fp16_acc16 && !device.find(roof + "_flops_per_clock_per_sm");
+  return as_fp16 ? gemm_format(GemmType::fp16).roof : roof;
+}
 
 // Where the scale of block `block` of row `row` stands, in bytes, in the array that the library
 // takes: tiles of 128 rows by 4 blocks (cuBLAS documentation, "1D Block Scaling Factors Layout").

@@ -124,6 +124,19 @@ TEST(DerivedDevice, OfAGpuWithAFileHasTheRoofsOfTheFile) {
   }
 }
 
+TEST(DerivedDevice, AGeforceIsAsFastAsItsFileSaysWithEitherSums) {
+  for (const char* name : {"rtx-4090", "rtx-5090"}) {
+    const DeviceSpec known = device_spec(name), derived = derived_device(attributes(known));
+    int compared = 0;
+    for (const auto& [figure, value] : known.figures()) {
+      if (!figure.starts_with("tensor_") || !figure.ends_with("_per_clock_per_sm")) continue;
+      EXPECT_EQ(derived[figure], value.value) << name << ' ' << figure;
+      ++compared;
+    }
+    EXPECT_GE(compared, 6);
+  }
+}
+
 TEST(DerivedDevice, BorrowsFromTheClosestArchitecture) {
   const auto nearest = [](int major, int minor) {
     GpuAttributes gpu = attributes(a5000());

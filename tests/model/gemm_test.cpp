@@ -34,6 +34,26 @@ class GemmTest : public testing::Test {
   FakeExecutor executor_;
 };
 
+// GeForce GPUs multiply fp16 at half the rate if sums are fp32.
+TEST_F(GemmTest, SumsInFp16AreFasterWhereTheDeviceFileSaysSo) {
+  const auto roof_and_seconds = [](GemmType type, const DeviceSpec& device) {
+    const GemmCost cost = gemm_cost(GemmShape::dense(type, 8192, 8192, 8192), device);
+    return std::pair{cost.roof, cost.seconds};
+  };
+  for (const char* name : {"rtx-4090", "rtx-5090"}) {
+    const DeviceSpec device = device_spec(name);
+    const auto [roof, seconds] = roof_and_seconds(GemmType::fp16_acc16, device);
+    const auto [wide_roof, wide_seconds] = roof_and_seconds(GemmType::fp16, device);
+    EXPECT_EQ(roof, "tensor_fp16_acc16");
+    EXPECT_EQ(wide_roof, "tensor_fp16");
+    EXPECT_NEAR(wide_seconds / seconds, 2, 0.1) << name;
+    EXPECT_EQ(device["tensor_fp16_flops_per_clock_per_sm"],
+              device["tensor_bf16_flops_per_clock_per_sm"]);
+  }
+  EXPECT_EQ(roof_and_seconds(GemmType::fp16_acc16, device_),
+            roof_and_seconds(GemmType::fp16, device_));
+}
+
 TEST_F(GemmTest, ABatchCostsItsTiles) {
   const GemmShape tile = GemmShape::dense(GemmType::bf16, 1024, 1024, 1024);
   const GemmCost one = gemm_cost(tile, device_), many = gemm_cost(tile, device_, 33);

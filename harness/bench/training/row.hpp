@@ -215,8 +215,9 @@ std::string check_in_small(const Setting& setting) {
 
 // A loader that is too slow: it takes twice as long for the tokens of a step as their products.
 inline double loading_seconds(const Bench& bench, const Setting& setting, double flops) {
-  const auto peak = bench.device().find(gemm_roof(setting.type) + "_flops_per_second");
-  if (!peak) bench.skip("no peak of " + gemm_roof(setting.type) + " is known for this device");
+  const std::string roof = gemm_roof(setting.type, bench.device());
+  const auto peak = bench.device().find(roof + "_flops_per_second");
+  if (!peak) bench.skip("no peak of " + roof + " is known for this device");
   return 2 * flops / *peak;
 }
 
@@ -252,8 +253,8 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
                                device["launch_latency_seconds"]);
   const double loading = setting.starved ? loading_seconds(bench, setting, flops) : 0;
   const double sending = exchange_seconds(device, setting, loop.step().weights());
-  return [=, costs = loop.costs(), roof = gemm_roof(setting.type), best = *best, narrow = *narrow,
-          launch = *launch, floor = *floor](const Roofs& roofs) {
+  return [=, costs = loop.costs(), roof = gemm_roof(setting.type, device), best = *best,
+          narrow = *narrow, launch = *launch, floor = *floor](const Roofs& roofs) {
     const auto rate = [&](const Cost& cost) {
       return roofs.at(roof) * (cost.odd_operands ? narrow : best);
     };

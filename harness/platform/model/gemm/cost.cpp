@@ -36,7 +36,7 @@ double rounded_up(std::size_t n, double step) {
 
 // A device whose Tensor Cores do not multiply fp64 does so by its FP64 units.
 std::string unit_of(GemmType type, const DeviceSpec& device) {
-  const std::string roof = gemm_roof(type);
+  const std::string roof = gemm_roof(type, device);
   const bool missing = !device.find(roof + "_flops_per_clock_per_sm");
   return type == GemmType::fp64 && missing ? "fp64" : roof;
 }
