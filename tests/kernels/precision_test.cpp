@@ -1,5 +1,8 @@
 // The own kernels at ragged shapes, and that an error other than the dtype's is found.
+#include <gmock/gmock.h>
+
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -150,6 +153,33 @@ TEST_F(Precision, AWrongRoundingIsFound) {
   EXPECT_TRUE(found(fp8, loss)) << fp8;
   // Operands that were not rounded at all: the row computes in another dtype than it says.
   EXPECT_TRUE(found(loss.operands / 8, loss));
+}
+
+TEST(PrecisionSample, IsNeverEmpty) {
+  for (const std::size_t n : {std::size_t{8}, std::size_t{4096}, std::size_t{1} << 19}) {
+    for (const std::size_t most_rows : {std::size_t{0}, std::size_t{64}}) {
+      for (const std::size_t parts : {1u, 8u}) {
+        const ProductSample sample = ProductSample::of(n, most_rows, parts);
+        EXPECT_GE(sample.row_step(), 1u) << n;
+        EXPECT_GE(sample.column_step(), 1u) << n;
+        EXPECT_GE(sample.rows * sample.columns, 8u) << n;
+      }
+    }
+  }
+  EXPECT_EQ(ProductSample::of(8192, 64).rows * ProductSample::of(8192, 64).columns, 512u);
+}
+
+TEST_F(Precision, AnElementThatIsLeftOutIsFound) {
+  constexpr std::size_t elements = 1000;
+  std::vector<float> d(elements, 1.5f);
+  const auto check = [&] {
+    const DeviceBuffer<float> on_device{std::span<const float>(d)};
+    gpubench::require_written(on_device.data(), elements);
+  };
+  EXPECT_NO_THROW(check());
+  std::memset(&d[997], poison_byte, sizeof d[997]);
+  EXPECT_THAT(check, testing::ThrowsMessage<std::runtime_error>(
+                         "element 997 of the product was not written"));
 }
 
 // Some versions of the library may cut operands of tf32 off, but none has operands of bf16.

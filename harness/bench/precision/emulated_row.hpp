@@ -28,22 +28,23 @@ class Emulated {
   }
   struct Memory {
     const In *a, *b;
-    Part *of_a, *of_b;
+    Part *parts_a, *parts_b;
     Sum* sums;
     Out* d;
   };
   void queue(cudaStream_t s, const Memory& at) const {
     const auto k = static_cast<unsigned>(k_);
-    launch(split<In, Part, parts, false>, blocks(m_ * k_), split_threads, 0, s, at.a, at.of_a, k,
+    launch(split<In, Part, parts, false>, blocks(m_ * k_), split_threads, 0, s, at.a, at.parts_a, k,
            m_ * k_);
-    launch(split<In, Part, parts, true>, blocks(n_ * k_), split_threads, 0, s, at.b, at.of_b, k,
+    launch(split<In, Part, parts, true>, blocks(n_ * k_), split_threads, 0, s, at.b, at.parts_b, k,
            n_ * k_);
     for (unsigned p = 0; p < parts; ++p) {
-      groups_[p].queue(s, at.of_a, at.of_b + (parts - 1 - p) * k_, at.sums + p * m_ * n_);
+      groups_[p].queue(s, at.parts_a, at.parts_b + (parts - 1 - p) * k_, at.sums + p * m_ * n_);
     }
-    constexpr bool whole = std::is_integral_v<Part>;  // of seven bits each, the first of six
+    // Integers have seven bits each, the first one six.
+    constexpr bool integers = std::is_integral_v<Part>;
     launch(combine<Sum, Out, parts>, blocks(m_ * n_), split_threads, 0, s, at.sums, at.d, m_ * n_,
-           static_cast<Out>(whole ? 0x1p-7 : 1), static_cast<Out>(whole ? 0x1p-12 : 1));
+           static_cast<Out>(integers ? 0x1p-7 : 1), static_cast<Out>(integers ? 0x1p-12 : 1));
   }
   // Splitting and adding up move bytes, one after the other with the multiplications.
   Law law(const Bench& bench) const {
@@ -78,45 +79,47 @@ template <class In, class Part, class Sum, class Out, unsigned parts>
 void emulated_row(Bench& bench, GemmType type, const Loss& loss) {
   using Multiplication = Emulated<In, Part, Sum, Out, parts>;
   const auto n = bench.arg<std::size_t>("n");
-  const Multiplication whole(bench, type, n, n, n);
-  const Rounded<In> of_a{{Contents::uniform, 1, n}, 1}, of_b{{Contents::uniform, 2, n}, 1};
-  const auto a = bench.input<In>(n * n, of_a), b = bench.input<In>(n * n, of_b);
+  const Multiplication multiplication(bench, type, n, n, n);
+  const Rounded<In> fill_a{{Contents::uniform, 1, n}, 1}, fill_b{{Contents::uniform, 2, n}, 1};
+  const auto a = bench.input<In>(n * n, fill_a), b = bench.input<In>(n * n, fill_b);
   const auto parts_a = bench.output<Part>(parts * n * n),
              parts_b = bench.output<Part>(parts * n * n);
   const auto sums = bench.output<Sum>(parts * n * n);
   const auto d = bench.output<Out>(n * n);
-  note(bench, whole.first().choice());
+  note(bench, multiplication.first().choice());
   const ErrorOfRow error(bench, loss, [=, &bench] {
     // (The model runs so few elements of a split whole.)
     const std::size_t rows_run = (std::size_t{1} << 18) / (n * parts);
     const ProductSample sample = ProductSample::of(n, std::min<std::size_t>(rows_run, 16), parts);
-    Rounded<In> some_a = of_a, some_b = of_b;
+    Rounded<In> some_a = fill_a, some_b = fill_b;
     some_a.values.stride = sample.row_step();
     some_b.values.stride = sample.column_step();
     std::vector<double> got;
     if (bench.modelled()) {
       const std::size_t rows = sample.rows, columns = sample.columns;
       const DeviceBuffer<In> on_a(rows * n), on_b(columns * n);
-      const DeviceBuffer<Part> of_some_a(parts * rows * n), of_some_b(parts * columns * n);
+      const DeviceBuffer<Part> some_parts_a(parts * rows * n), some_parts_b(parts * columns * n);
       const DeviceBuffer<Sum> some_sums(parts * rows * columns);
       const DeviceBuffer<Out> some_d(rows * columns);
       gpubench::fill_random(on_a.data(), on_a.size(), some_a);
       gpubench::fill_random(on_b.data(), on_b.size(), some_b);
       Multiplication(bench, type, rows, columns, n)
-          .queue(nullptr, {on_a.data(), on_b.data(), of_some_a.data(), of_some_b.data(),
+          .queue(nullptr, {on_a.data(), on_b.data(), some_parts_a.data(), some_parts_b.data(),
                            some_sums.data(), some_d.data()});
       CUDA_CHECK(cudaDeviceSynchronize());
       for (const Out element : some_d.download()) got.push_back(static_cast<double>(element));
     } else {
+      gpubench::require_written(d.data(), d.size());
       got = gpubench::sampled(sample, d.data());
     }
     return relative_error(sample, got, some_a.values, some_b.values);
   });
-  const Law law = whole.law(bench);
+  const Law law = multiplication.law(bench);
   if (!law) bench.note("demonstrates", "several products that stand for one");
-  bench.work({.flops = whole.first().shape().flops(), .law = law, .law_tolerance = 0.15});
+  bench.work({.flops = multiplication.first().shape().flops(), .law = law, .law_tolerance = 0.15});
   bench.run([&](cudaStream_t s) {
-    whole.queue(s, {a.data(), b.data(), parts_a.data(), parts_b.data(), sums.data(), d.data()});
+    multiplication.queue(
+        s, {a.data(), b.data(), parts_a.data(), parts_b.data(), sums.data(), d.data()});
   });
   error.note_error();
   bench.counter("products", parts * (parts + 1) / 2);

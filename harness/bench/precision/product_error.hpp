@@ -6,31 +6,53 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "harness/bench/bench.hpp"
 
 namespace gpubench {
 
-// Of D[n][n], sums of n products, rows x columns elements spread evenly over it: few enough that
-// the model computes them (gemm/gemm.cpp) if a sum has `parts` times as many products.
+// rows x columns elements, spread evenly over a D[n][n] whose elements are sums of n products: few
+// enough that the model computes them (gemm/gemm.cpp) if a sum has `parts` times as many products,
+// but one row of 16 bytes at least.
 struct ProductSample {
   std::size_t n, rows = 1, columns = 1;
 
   static ProductSample of(std::size_t n, std::size_t most_rows, std::size_t parts = 1) {
-    constexpr std::size_t computed = std::size_t{1} << 22, even = 8;  // even: rows of 16 bytes
+    constexpr std::size_t computed = std::size_t{1} << 22, least = 8;
     const std::size_t most = computed / (n * parts);
+    most_rows = std::min(most_rows, n);
     ProductSample sample{n};
     while (2 * sample.rows <= most_rows && sample.rows * sample.rows < most) sample.rows *= 2;
-    sample.columns = std::min(most / sample.rows, most_rows) / even * even;
+    sample.columns =
+        std::max(std::min(most / sample.rows, most_rows) / least, std::size_t{1}) * least;
     return sample;
   }
   std::size_t row_step() const { return n / rows; }
   std::size_t column_step() const { return n / columns; }
 };
 
-// Those elements of a whole D on the device.
+// Throws if an element of D on the device still holds the poison. (Integers may hold its bits.)
+template <class Out>
+void require_written(const Out* d, std::size_t elements) {
+  if (std::is_integral_v<Out>) return;
+  std::vector<Out> part(std::min(elements, std::size_t{1} << 22));
+  for (std::size_t begin = 0; begin < elements; begin += part.size()) {
+    const std::size_t size = std::min(part.size(), elements - begin);
+    CUDA_CHECK(cudaMemcpy(part.data(), d + begin, size * sizeof(Out), cudaMemcpyDeviceToHost));
+    const auto end = part.begin() + static_cast<std::ptrdiff_t>(size);
+    const auto left = std::find_if(part.begin(), end, [](const Out& x) { return is_poison(x); });
+    if (left == end) continue;
+    throw std::runtime_error("element " +
+                             std::to_string(begin + static_cast<std::size_t>(left - part.begin())) +
+                             " of the product was not written");
+  }
+}
+
+// The sampled elements of a whole D on the device.
 template <class Out>
 std::vector<double> sampled(const ProductSample& sample, const Out* d) {
   std::vector<double> got;
