@@ -42,7 +42,7 @@ constexpr GemmFormat gemm_format(GemmType type) {
   return formats[static_cast<std::size_t>(type)];
 }
 constexpr const char* gemm_type_name(GemmType type) { return gemm_format(type).name; }
-// Of so many elements.
+// What so many elements take.
 constexpr std::size_t gemm_operand_bytes(GemmType type, std::size_t elements = 1) {
   return elements * gemm_format(type).operand_bits / 8;
 }
@@ -113,7 +113,7 @@ struct GemmShape {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
   std::size_t result_bytes() const { return fp32_result ? 4 : gemm_result_bytes(type); }
-  // That A, B and D hold.
+  // What A, B and D hold.
   double bytes() const {
     const auto rows = static_cast<double>(m), columns = static_cast<double>(n),
                depth = static_cast<double>(k);

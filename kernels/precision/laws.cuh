@@ -19,7 +19,7 @@ struct Loss {
   double total() const { return std::hypot(operands, sums); }
 };
 
-// Of half a step relative to the number at a binade's lower end.
+// Half a step relative to the number at a binade's lower end.
 inline constexpr double u_fp64 = 0x1p-53, u_fp32 = 0x1p-24, u_tf32 = 0x1p-11, u_fp16 = 0x1p-11,
                         u_bf16 = 0x1p-8, u_e4m3 = 0x1p-4, u_e5m2 = 0x1p-3;
 
@@ -46,7 +46,7 @@ inline double root_mean_square(Contents contents) {
              : std::sqrt(1.0 / 3);
 }
 
-// Of 16 values one becomes 6 and 15 are uniform below; a third of these each is rounded to steps of
+// One of 16 values becomes 6 and 15 are uniform below; a third of these each is rounded to steps of
 // 1/2, 1 and 2.
 inline double nvfp4_loss() {
   const double lost = (0.25 + 1 + 4) / 3 / 12;

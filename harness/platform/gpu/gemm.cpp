@@ -256,10 +256,10 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) : state_(std::make_un
   CUBLAS_CHECK(cublasLtMatmulDescCreate(s.multiplication.place(), types.compute, types.scale));
   // By columns, D is n by m: B, transposed unless its rows are of n, times A, transposed if its
   // rows are of m.
-  const cublasOperation_t of_b = shape.b_is_k_by_n ? CUBLAS_OP_N : CUBLAS_OP_T;
-  s.set(CUBLASLT_MATMUL_DESC_TRANSA, of_b);
-  const cublasOperation_t of_a = shape.a_is_k_by_m ? CUBLAS_OP_T : CUBLAS_OP_N;
-  s.set(CUBLASLT_MATMUL_DESC_TRANSB, of_a);
+  const cublasOperation_t transpose_b = shape.b_is_k_by_n ? CUBLAS_OP_N : CUBLAS_OP_T;
+  s.set(CUBLASLT_MATMUL_DESC_TRANSA, transpose_b);
+  const cublasOperation_t transpose_a = shape.a_is_k_by_m ? CUBLAS_OP_T : CUBLAS_OP_N;
+  s.set(CUBLASLT_MATMUL_DESC_TRANSB, transpose_a);
   s.set_scale_modes();
   const auto columns = [](std::size_t ld) { return static_cast<std::int64_t>(ld); };
   const auto [along_a, rows_of_a] =

@@ -164,6 +164,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t what
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace,
                               std::size_t workspace_bytes, cudaStream_t stream);
 
-// Of CUDA's runtime, which the model does without.
+// A call of CUDA's runtime that the model does without.
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int byte, std::size_t width,
                               std::size_t height, cudaStream_t stream);

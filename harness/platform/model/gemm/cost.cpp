@@ -24,7 +24,7 @@ constexpr double lanes = 32;
 // for Tensor Cores. (Assumed: the library does not say.)
 constexpr double step_bytes = 64;
 
-// Of an SM: one that is loaded or stored while the other is multiplied. (Assumed.)
+// An SM has one that is loaded or stored while the other is multiplied. (Assumed.)
 constexpr double tiles_at_once = 2;
 
 // As CUTLASS's kernels without Tensor Cores; larger tiles they do not have. (Assumed.)
@@ -72,7 +72,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   const double rate = device[unit_of(shape.type, device) + "_flops_per_clock_per_sm"] *
                       (by_tensor_cores ? device["gemm_efficiency"] : 1) *
                       kernel_efficiency(shape, device);
-  // That of the Tensor Cores is in gemm_efficiency.
+  // The Tensor Cores' clock under load is in gemm_efficiency.
   const double clock = by_tensor_cores ? device["sm_clock_hz"]
                                        : load_clock(device, Load::fp32, library_fp32_share(device));
   const double depth = rounded_up(shape.k, step_bytes / operand_bytes);
