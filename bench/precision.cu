@@ -1,16 +1,11 @@
 // precision: which dtype, and what does it lose?
 //
-// Expected  Halving the bits of the operands doubles the rate, and costs accuracy: rounding random
-//           operands to nearest loses sqrt(2/7) u, where u is half of the step from 1 to the next
-//           number: 2.1e-3 in bf16, 2.6e-4 in fp16, 3.6e-2 in fp8, 2.6e-4 in tf32.
+// Expected  On the Tensor Cores, from tf32 down, half the bits give about twice the rate, and cost
+//           accuracy: rounding random operands to nearest loses sqrt(2/7) u, where u is half of the
+//           step from 1 to the next number: 2.1e-3 in bf16, 2.6e-4 in fp16 and tf32, 3.6e-2 in fp8.
 //           Sums add their own error: in fp32 it is small, in fp16 (`fp16_acc16`) it exceeds that
-//           of the operands and grows as sqrt(k). Outliers cost int8 and nothing with an exponent.
-//           `emulated` makes products of few bits add up to many: 3 of bf16 are 300 times as
-//           accurate as 1, and 36 of int8 more accurate than fp64. One after the other, a sum in
-//           bf16 stops growing at 256; by pairs, as many additions at the same speed lose 0.3 %.
-//           Of gradients spread over many powers of two, fp16 flushes the small ones to zero,
-//           unless the loss was multiplied by a power of two before. Zeros take as long as random
-//           numbers, except where power limits the clock (`inputs`).
+//           of the operands and grows as sqrt(k). Outliers ruin int8; floating-point types do not
+//           mind. `emulated` builds an accurate product from several cheap ones.
 // Units     n [elements]: D[n][n] = sum of A[n][n] * B[n][n], uniform in [-1, 1). One in 1024
 //           of `outliers` is 32 times larger. relative_error is ||D - D64|| / ||D64||
 //           (Frobenius), of elements spread over D; error_law is what theory says. `emulated`

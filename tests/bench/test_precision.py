@@ -71,7 +71,7 @@ def test_half_the_bits_are_twice_the_rate(rows: dict[str, dict]) -> None:
     assert gemm(rows, "int8")["arithmetic_unit"] == "OP/s"
 
 
-def test_outliers_cost_int8_and_nothing_with_an_exponent(full: dict[str, dict]) -> None:
+def test_outliers_ruin_int8_and_no_floating_point_type(full: dict[str, dict]) -> None:
     def worse(dtype: str) -> float:
         with_outliers = gemm(full, dtype, contents="outliers")["relative_error"]
         return with_outliers / gemm(full, dtype)["relative_error"]
@@ -102,7 +102,9 @@ def test_block_scales_need_blackwell_and_fp8_hopper(
     assert rates == sorted(rates)
 
 
-def test_products_of_few_bits_add_up_to_many(rows: dict[str, dict], full: dict[str, dict]) -> None:
+def test_an_accurate_product_is_built_from_several_cheap_ones(
+    rows: dict[str, dict], full: dict[str, dict]
+) -> None:
     def emulated(by: str) -> dict:
         return full[f"precision/emulated/by:{by}/n:4096"]
 
@@ -140,7 +142,7 @@ def test_loss_scaling_keeps_small_gradients(full: dict[str, dict]) -> None:
     def flushed(dtype: str, scale: int) -> float:
         return full[f"precision/underflow/dtype:{dtype}/scale:{scale}"]["flushed_fraction"]
 
-    # Binades from 2^-39 to 2^-8; below 2^-25 an fp16 is zero.
+    # Numbers from 2^-39 to 2^-7; up to 2^-25 an fp16 is zero.
     assert [flushed("fp16", scale) for scale in (1, 16, 1024, 16384)] == [
         14 / 32,
         10 / 32,
