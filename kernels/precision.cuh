@@ -101,6 +101,8 @@ __global__ void combine(const In* sums, Out* d, std::size_t elements, Out step, 
 // --- sums ---
 
 // Numbers of a column that a thread loads before it adds them; n is a power of two, and not less.
+// (Loops over them have no #pragma unroll, which a host compiler refuses. nvcc unrolls them by
+// itself: they use no local memory.)
 inline constexpr unsigned loaded_at_once = 8;
 
 template <class Sum, class Values>
