@@ -58,7 +58,7 @@ constexpr Accumulation accumulation_of(GemmType type) {
   }
 }
 
-// Of factors at random in [-1, 1), a partial sum of k products stays below 1.5 sqrt(k): 4.5
+// With factors at random in [-1, 1), a partial sum of k products stays below 1.5 sqrt(k): 4.5
 // standard deviations. On the way there it is 2/3 of that on the average, and each step cuts off
 // half a unit, always toward zero: k / (3 least_step) units in all. What single products lose has
 // either sign: sqrt(k) / 2 units are many standard deviations.
@@ -205,7 +205,7 @@ std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, S
       }
     }
   }
-  // Of more than enough the first, the last, and some between.
+  // If there are more than enough, the first, the last, and some between.
   const auto expected = expected_product<Out>(s, of_a, of_b);
   const std::size_t checked = std::min(written.size(), enough);
   for (std::size_t i = 0; i < checked; ++i) {
