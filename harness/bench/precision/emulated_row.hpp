@@ -88,9 +88,9 @@ void emulated_row(Bench& bench, GemmType type, const Loss& loss) {
   const auto d = bench.output<Out>(n * n);
   note(bench, multiplication.first().choice());
   const ErrorOfRow error(bench, loss, [=, &bench] {
-    // (The model runs so few elements of a split whole.)
+    // (The model runs so few elements of a split whole, also in a build whose blocks cost more.)
     const std::size_t rows_run = (std::size_t{1} << 18) / (n * parts);
-    const ProductSample sample = ProductSample::of(n, std::min<std::size_t>(rows_run, 16), parts);
+    const ProductSample sample = ProductSample::of(n, std::min<std::size_t>(rows_run, 8), parts);
     Rounded<In> some_a = fill_a, some_b = fill_b;
     some_a.values.stride = sample.row_step();
     some_b.values.stride = sample.column_step();
