@@ -76,26 +76,28 @@ TEST_F(Precision, PartsOfInt8HaveSevenBits) {
   }
 }
 
+// What a kernel fills or compares with is no local type.
+struct SumsOfParts {
+  __host__ __device__ std::int32_t operator()(std::size_t i) const {
+    return static_cast<std::int32_t>(random_bits(1, i) >> 33);
+  }
+};
+struct Combined {
+  SumsOfParts sums;
+  std::size_t elements;
+  __host__ __device__ double operator()(std::size_t i) const {
+    return (sums(i) + (sums(i + elements) + sums(i + 2 * elements) * 0x1p-7) * 0x1p-7) * 0x1p-12;
+  }
+};
+
 TEST_F(Precision, CombinesTheSmallestFirst) {
   constexpr std::size_t elements = 4 * 129;
-  struct Sums {
-    __host__ __device__ std::int32_t operator()(std::size_t i) const {
-      return static_cast<std::int32_t>(random_bits(1, i) >> 33);
-    }
-  };
-  struct Expected {
-    Sums sums;
-    std::size_t elements;
-    __host__ __device__ double operator()(std::size_t i) const {
-      return (sums(i) + (sums(i + elements) + sums(i + 2 * elements) * 0x1p-7) * 0x1p-7) * 0x1p-12;
-    }
-  };
   const DeviceBuffer<std::int32_t> sums(3 * elements);
-  fill_random(sums.data(), sums.size(), Sums{});
+  fill_random(sums.data(), sums.size(), SumsOfParts{});
   const auto d = output<double>(elements);
   launch(combine<std::int32_t, double, 3>, blocks_of(elements, split_threads * split_each),
          split_threads, 0, nullptr, sums.data(), d.data(), elements, 0x1p-7, 0x1p-12);
-  expect_elements(d, Expected{{}, elements}, 0x1p-52);
+  expect_elements(d, Combined{{}, elements}, 0x1p-52);
 }
 
 TEST_F(Precision, SumsOfAnyNumberOfColumns) {
