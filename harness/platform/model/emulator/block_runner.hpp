@@ -142,4 +142,10 @@ class BlockRunner {
   BulkCopies bulk_copies_;
 };
 
+// Counts an instruction that the lane on this thread executes, if a kernel runs there. `code`:
+// where in the kernel it was called.
+[[gnu::always_inline]] inline void count_arithmetic(Arithmetic unit, const void* code) {
+  if (BlockRunner* block = running_block) block->on_arithmetic(unit, code);
+}
+
 }  // namespace gpubench::model

@@ -48,7 +48,7 @@ template <SmallFloat format>
 [[gnu::always_inline]] inline void count_instruction(const void* code) {
   constexpr bool is_half = format.exponent_bits == half_format.exponent_bits;
   constexpr Arithmetic unit = is_half ? Arithmetic::fma_fp16x2 : Arithmetic::fma_bf16x2;
-  if (BlockRunner* block = running_block) block->on_arithmetic(unit, code);
+  count_arithmetic(unit, code);
 }
 
 // Of two numbers the one that comes first by `before`.
@@ -95,9 +95,7 @@ std::uint32_t Arithmetic16<format>::fuse(Lanes lanes, Word a, Word b, Word c) no
 
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::pack(float low, float high) noexcept {
-  if (BlockRunner* block = running_block) {
-    block->on_arithmetic(Arithmetic::pack_16x2, __builtin_return_address(0));
-  }
+  count_arithmetic(Arithmetic::pack_16x2, __builtin_return_address(0));
   return encode(format, low, Overflow::infinite) | encode(format, high, Overflow::infinite) << 16;
 }
 

@@ -10,6 +10,7 @@
 
 using gpubench::model::Arithmetic;
 using gpubench::model::BlockRunner;
+using gpubench::model::count_arithmetic;
 using gpubench::model::EventKind;
 using gpubench::model::holds_guarded_code;
 using gpubench::model::running_block;
@@ -118,10 +119,12 @@ GPUBENCH_ATOMICS(64)
 #undef GPUBENCH_ATOMICS
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// Fused multiply-adds reach libm as calls (no builtin, no FMA instruction in kernel files) and are
-// counted on their way.
+// Fused multiply-adds, and the larger and the smaller of two, reach libm as calls (no builtin, no
+// FMA instruction in kernel files) and are counted on their way.
 float __real_fmaf(float a, float b, float c);
 double __real_fma(double a, double b, double c);
+float __real_fmaxf(float a, float b);
+float __real_fminf(float a, float b);
 float __wrap_fmaf(float a, float b, float c) {
   const float result = __real_fmaf(a, b, c);
   if (BlockRunner* block = running_block) {
@@ -129,26 +132,17 @@ float __wrap_fmaf(float a, float b, float c) {
   }
   return result;
 }
-// So are the larger and the smaller of two.
-float __real_fmaxf(float a, float b);
-float __real_fminf(float a, float b);
+double __wrap_fma(double a, double b, double c) {
+  count_arithmetic(Arithmetic::fma_fp64, __builtin_return_address(0));
+  return __real_fma(a, b, c);
+}
 float __wrap_fmaxf(float a, float b) {
-  if (BlockRunner* block = running_block) {
-    block->on_arithmetic(Arithmetic::max_fp32, __builtin_return_address(0));
-  }
+  count_arithmetic(Arithmetic::max_fp32, __builtin_return_address(0));
   return __real_fmaxf(a, b);
 }
 float __wrap_fminf(float a, float b) {
-  if (BlockRunner* block = running_block) {
-    block->on_arithmetic(Arithmetic::max_fp32, __builtin_return_address(0));
-  }
+  count_arithmetic(Arithmetic::max_fp32, __builtin_return_address(0));
   return __real_fminf(a, b);
-}
-double __wrap_fma(double a, double b, double c) {
-  if (BlockRunner* block = running_block) {
-    block->on_arithmetic(Arithmetic::fma_fp64, __builtin_return_address(0));
-  }
-  return __real_fma(a, b, c);
 }
 
 }  // extern "C"

@@ -22,15 +22,13 @@ void __syncwarp(unsigned mask) noexcept {
 }
 
 float __fadd_rn(float a, float b) noexcept {
-  if (auto* block = running_block) {
-    block->on_arithmetic(gpubench::model::Arithmetic::add_fp32, __builtin_return_address(0));
-  }
+  gpubench::model::count_arithmetic(gpubench::model::Arithmetic::add_fp32,
+                                    __builtin_return_address(0));
   return a + b;
 }
 float __fmul_rn(float a, float b) noexcept {
-  if (auto* block = running_block) {
-    block->on_arithmetic(gpubench::model::Arithmetic::add_fp32, __builtin_return_address(0));
-  }
+  gpubench::model::count_arithmetic(gpubench::model::Arithmetic::add_fp32,
+                                    __builtin_return_address(0));
   return a * b;
 }
 
@@ -90,9 +88,7 @@ void multiply_warpgroup_tiles(Tensor type, MatrixElements mine) noexcept {
 }
 long long no_clock() noexcept { running_block->no_clock(__builtin_return_address(0)); }
 int multiply_add(int a, int b, int c) noexcept {
-  if (BlockRunner* block = running_block) {
-    block->on_arithmetic(Arithmetic::mad_int32, __builtin_return_address(0));
-  }
+  count_arithmetic(Arithmetic::mad_int32, __builtin_return_address(0));
   return static_cast<int>(static_cast<unsigned>(a) * static_cast<unsigned>(b) +
                           static_cast<unsigned>(c));
 }
