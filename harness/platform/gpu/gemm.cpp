@@ -15,6 +15,7 @@
 
 #include "harness/cuda/buffer.hpp"
 #include "harness/cuda/event.hpp"
+#include "harness/cuda/residency.hpp"
 #include "harness/cuda/stream.hpp"
 
 namespace gpubench {
@@ -32,6 +33,11 @@ constexpr std::size_t most_workspace = std::size_t{32} << 20;
 
 // Types with a scale per block came with CUDA 12.8.
 #define GPUBENCH_BLOCK_SCALES (CUDART_VERSION >= 12080)
+#if !GPUBENCH_BLOCK_SCALES
+[[noreturn]] void lack_block_scales() {
+  throw GemmUnavailable("built with a cuBLASLt before CUDA 12.8, which has no block scales");
+}
+#endif
 
 struct Types {
   cudaDataType_t a, b, result;
@@ -58,7 +64,7 @@ Types types_of(GemmType type) {
 #if GPUBENCH_BLOCK_SCALES
       return {CUDA_R_4F_E2M1, CUDA_R_4F_E2M1, CUDA_R_32F, CUBLAS_COMPUTE_32F};
 #else
-      throw GemmUnavailable("built with a cuBLASLt before CUDA 12.8, which has no block scales");
+      lack_block_scales();
 #endif
     case GemmType::fp32:  // not CUBLAS_COMPUTE_32F_FAST_*: no Tensor Cores
       return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
@@ -227,10 +233,9 @@ void Gemm::State::multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<
 void Gemm::State::set_scale_modes() {
   if (!has_scales()) return;
 #if GPUBENCH_BLOCK_SCALES
-  int device = 0, major = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  if (major < 10) throw GemmUnavailable("block scales need compute capability 10.0");
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 10) {
+    throw GemmUnavailable("block scales need compute capability 10.0");
+  }
   const cublasLtMatmulMatrixScale_t mode = shape.type == GemmType::mxfp8
                                                ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
                                                : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
@@ -242,7 +247,7 @@ void Gemm::State::set_scale_modes() {
   set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, place);
   set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, place);
 #else
-  throw GemmUnavailable("built with a cuBLASLt before CUDA 12.8, which has no block scales");
+  lack_block_scales();
 #endif
 }
 
