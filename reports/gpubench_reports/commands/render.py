@@ -22,6 +22,10 @@ Draws every chart that the file supports, as PNG and SVG, and prints their paths
                    a kernel that sweeps two axes also has a heat map, with the line where its law
                    levels off
   concept-NAME-wire  collectives: algorithm and bus bandwidth by size, with the alpha-beta fit
+  concept-NAME-link  paths between host and devices: bandwidth by size, with the latency
+  concept-NAME-matrix  every pair of devices
+  concept-NAME-series  rows that were watched over time: rate, clock, power and temperature
+  concept-NAME-error  the arithmetic rate of each dtype against the error of its results
   warp-N           one per kernel of NAME.explain.json, which --explain writes next to NAME.json:
                    which words of which sectors, or banks, each lane of a warp requests
   timeline-NAME    order and timing of events in one run of selected rows, if RESULT.trace.json
