@@ -28,6 +28,10 @@ __global__ void store_strided_kernel(T* out, unsigned stride, unsigned offset) {
   out[offset + threadIdx.x * stride] = T{};
 }
 
+__global__ void add_one_kernel(float* out, const float* in, unsigned stride) {
+  out[threadIdx.x * stride] = in[threadIdx.x * stride] + 1;
+}
+
 template <class T>
 __global__ void load_shared_kernel(T* out, unsigned stride, unsigned bytes) {
   T* shared = static_cast<T*>(model::dynamic_shared_memory());
@@ -296,6 +300,9 @@ void load_shared(unsigned width, void* out, unsigned stride, unsigned lanes, std
     launch(load_shared_kernel<T>, 1, lanes, bytes, nullptr, static_cast<T*>(out), stride,
            static_cast<unsigned>(bytes));
   });
+}
+void add_one(float* out, const float* in, unsigned stride) {
+  launch(add_one_kernel, 1, 32, 0, nullptr, out, in, stride);
 }
 
 void transpose(Tile tile, float* out, const float* in, unsigned size) {

@@ -20,6 +20,8 @@ void store_strided(unsigned width, void* out, unsigned stride, unsigned offset,
                    unsigned lanes = 32);
 // The same on dynamic shared memory, of which `bytes` are asked for.
 void load_shared(unsigned width, void* out, unsigned stride, unsigned lanes, std::size_t bytes);
+// One warp: out[i * stride] = in[i * stride] + 1. Both may be the same.
+void add_one(float* out, const float* in, unsigned stride);
 
 enum class Tile { plain, padded, swizzled };
 // 32 x 32 tiles by 32 x 8 threads; `size` is a multiple of 32.

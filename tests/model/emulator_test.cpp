@@ -164,6 +164,22 @@ TEST_F(EmulatorTest, SectorsThatWaitForANewOneInTheirRequest) {
   EXPECT_EQ(beside_new(1), 3u);  // the last sector of a warp's load is the first of its next
 }
 
+TEST_F(EmulatorTest, SectorsWrittenInPartAreCompleteOnceRead) {
+  float* x = make<float>(32 * 8);
+  float* y = make<float>(32 * 8);
+  const auto complete = [&](float* out, unsigned stride) {
+    counts_of([&] { kernels::add_one(out, x, stride); });
+    const FootprintSums& written = emulator.runs().back().profile.footprints.back();
+    EXPECT_EQ(written.write_distinct, 4 * stride);
+    return written.write_complete;
+  };
+  EXPECT_EQ(complete(y, 1), 4u) << "all bytes are written";
+  EXPECT_EQ(complete(y, 2), 0u);
+  EXPECT_EQ(complete(y, 8), 0u);
+  EXPECT_EQ(complete(x, 2), 8u) << "in place: the kernel has loaded them itself";
+  EXPECT_EQ(complete(x, 8), 32u);
+}
+
 // What all blocks read does not fit into L2, and each of them runs beside its neighbours.
 TEST_F(EmulatorTest, BlocksTellWhatTheyShareWithTheirNeighbours) {
   constexpr unsigned length = 1024, sectors = length / 8;

@@ -34,7 +34,7 @@ double modelled_bandwidth(const DeviceSpec& device, unsigned block, unsigned an_
       sums.read_fetches =
           sectors * sector_bytes / static_cast<std::uint64_t>(device["dram_fetch_bytes"]);
     } else {
-      sums.write_requests = sums.write_distinct = sums.write_full = sectors;
+      sums.write_requests = sums.write_distinct = sums.write_complete = sectors;
     }
     profile.footprints.push_back(sums);
     AccessCounts& of =

@@ -73,11 +73,11 @@ TEST_F(TimeModelTest, LoadStoreUnitsTakeRequestsToSharedMemoryToo) {
 TEST_F(TimeModelTest, WritesHaveTheirOwnEfficiencyAndPartsAreReadFirst) {
   KernelProfile writes = even_grid();
   FootprintSums sums;
-  sums.write_requests = sums.write_distinct = sums.write_full = sums.extent = many;
+  sums.write_requests = sums.write_distinct = sums.write_complete = sums.extent = many;
   writes.footprints = {sums};
   const double full = 32.0 * many / spec["dram_bytes_per_second"];
   expect_bound(writes, "dram", full / spec["dram_write_efficiency"]);
-  writes.footprints[0].write_full = 0;
+  writes.footprints[0].write_complete = 0;
   expect_bound(writes, "dram", 2 * full / spec["dram_mixed_efficiency"]);
 }
 
@@ -86,7 +86,7 @@ TEST_F(TimeModelTest, BlocksThatWriteTheSameSectorsWriteThemOnce) {
   histogram.traced_blocks = histogram.blocks / 100;
   FootprintSums sums;
   sums.write_requests = 1000;
-  sums.write_distinct = sums.write_full = sums.extent = 8;
+  sums.write_distinct = sums.write_complete = sums.extent = 8;
   histogram.footprints = {sums};
   EXPECT_EQ(cold(histogram).traffic.dram_write_bytes, 8 * 32);
 }

@@ -97,7 +97,12 @@ std::uint32_t Footprint::add(const BlockSector& done) {
       write_distinct_.fetch_add(1, relaxed);
       extend(index);
     }
-    if (written != ~0u && (written | done.written) == ~0u) write_full_.fetch_add(1, relaxed);
+  }
+  const auto is_complete = [](std::uint32_t bytes_written, std::uint32_t bytes_read) {
+    return bytes_written == ~0u || (bytes_written != 0 && bytes_read != 0);
+  };
+  if (!is_complete(written, read) && is_complete(written | done.written, read | done.read)) {
+    write_complete_.fetch_add(1, relaxed);
   }
   return (done.written & (written | read)) | (done.read & written);
 }
@@ -120,7 +125,7 @@ FootprintSums Footprint::sums() const {
   sums.read_fetches_by_block = read_fetches_by_block_;
   sums.write_requests = write_requests_;
   sums.write_distinct = write_distinct_;
-  sums.write_full = write_full_;
+  sums.write_complete = write_complete_;
   sums.extent = first_ <= last_ ? last_ - first_ + 1 : 0;
   return sums;
 }

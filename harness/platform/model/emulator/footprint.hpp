@@ -54,7 +54,9 @@ struct FootprintSums {
   std::uint64_t read_fetches_by_block = 0;
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
-  std::uint64_t write_full = 0;    // of those, the ones whose 32 bytes were all written
+  // Of those, the ones that L2 need not fetch to complete: all 32 bytes were written, or a block
+  // read of them.
+  std::uint64_t write_complete = 0;
   std::uint64_t extent = 0;        // sectors from the first touched to the last
   std::array<Shared, 3> shared{};  // with neighbours along x, y and z, where they were compared
 };
@@ -161,7 +163,7 @@ class Footprint {
   std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0},
       read_with_another_{0}, read_fetches_by_block_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
-      read_shared_{0}, read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_full_{0},
+      read_shared_{0}, read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_complete_{0},
       first_{~0ull}, last_{0};
 };
 

@@ -44,13 +44,14 @@ void add_own(const FootprintSums& f, const Reads& reads, double resident, double
              Traffic& traffic) {
   traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
   traffic.dram_read_bytes += reads.dram_bytes;
-  // What L2 still holds is overwritten in place. A sector written in part is first read.
+  // What L2 still holds is overwritten in place. A sector written in part is first read, unless the
+  // kernel loads it anyway.
   // Blocks may all write the same few sectors (a histogram's bins): no more than there are.
   const auto most = static_cast<double>(std::max(f.extent, f.write_distinct));
   const auto distinct = static_cast<double>(f.write_distinct);
   const double written = std::min(distinct * scale, most) * (1 - resident);
   const double in_part =
-      distinct > 0 ? written * (1 - static_cast<double>(f.write_full) / distinct) : 0;
+      distinct > 0 ? written * (1 - static_cast<double>(f.write_complete) / distinct) : 0;
   traffic.dram_write_bytes += written * sector_bytes;
   traffic.dram_read_bytes += in_part * sector_bytes;
 }
