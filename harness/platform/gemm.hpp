@@ -130,7 +130,8 @@ struct GemmBatch {
   std::size_t a = 0, b = 0, d = 0;  // elements from one multiplication to the next
 };
 
-// One byte per block of scaled elements, as scale_offset() has them.
+// Addresses on the device. Of types with scales one byte per block of scaled elements, as
+// scale_offset() has them; of fp8 and fp8_e5m2 one float for all of the matrix (nullptr: 1).
 struct GemmScales {
   const void *a = nullptr, *b = nullptr;
 };
@@ -166,7 +167,7 @@ class Gemm {
   const GemmShape& shape() const;
   const GemmChoice& choice() const;
   // Queues the multiplication. Addresses on the current device, aligned as cudaMalloc gives them;
-  // an empty sum (k = 0) is zero. `scales`: of types that have them.
+  // an empty sum (k = 0) is zero. `scales`: what elements are multiplied by.
   void queue(cudaStream_t s, const void* a, const void* b, void* d,
              const GemmScales& scales = {}) const;
 

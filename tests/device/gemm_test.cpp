@@ -39,8 +39,10 @@ class GemmOnDevice : public KernelTest {
     return values;
   }
 
+  // `scales`: of A and B, powers of two.
   template <class In, class Out>
-  void expect_product(const GemmShape& s, bool tuned = false) {
+  void expect_product(const GemmShape& s, bool tuned = false,
+                      const std::vector<float>& scales = {}) {
     SCOPED_TRACE(testing::Message() << s.m << " x " << s.n << " x " << s.k);
     const std::vector<In> a = matrix<In>((s.a_is_k_by_m ? s.k : s.m) * s.lda, 1),
                           b = matrix<In>(s.b_elements(), 2);
@@ -51,7 +53,11 @@ class GemmOnDevice : public KernelTest {
     CUDA_CHECK(cudaDeviceSynchronize());  // tune() has a stream of its own
     Gemm gemm(s);
     if (tuned) gemm.tune(on_a.data(), on_b.data(), on_d.data());
-    gemm.queue(nullptr, on_a.data(), on_b.data(), on_d.data());
+    const DeviceBuffer<float> on_scales{std::span<const float>(scales)};
+    GemmScales given;
+    if (!scales.empty()) given = {on_scales.data(), on_scales.data() + 1};
+    gemm.queue(nullptr, on_a.data(), on_b.data(), on_d.data(), given);
+    const double scale = scales.empty() ? 1 : double{scales[0]} * double{scales[1]};
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     const std::vector<Out> d = on_d.download();
     for (std::size_t i = 0; i < d.size(); ++i) {
@@ -62,7 +68,7 @@ class GemmOnDevice : public KernelTest {
         for (std::size_t k = 0; k < s.k; ++k) {
           const In& of_b = b[s.b_is_k_by_n ? k * s.ldb + column : column * s.ldb + k];
           const In& of_a = a[s.a_is_k_by_m ? k * s.lda + row : row * s.lda + k];
-          want += static_cast<double>(of_a) * static_cast<double>(of_b);
+          want += scale * static_cast<double>(of_a) * static_cast<double>(of_b);
         }
       }
       ASSERT_EQ(static_cast<double>(d[i]), want) << "element " << i;
@@ -122,6 +128,8 @@ TEST_F(GemmOnDevice, Fp8) {
   if (const std::string why = missing(GemmType::fp8); !why.empty()) GTEST_SKIP() << why;
   expect_product<__nv_fp8_e4m3, __nv_bfloat16>(GemmShape::dense(GemmType::fp8, 5, 24, 48));
   expect_product<__nv_fp8_e4m3, __nv_bfloat16>(GemmShape::dense(GemmType::fp8, 80, 48, 112));
+  const GemmShape small = GemmShape::dense(GemmType::fp8, 16, 32, 48);
+  expect_product<__nv_fp8_e4m3, __nv_bfloat16>(small, false, {0.5f, 8});
 }
 
 TEST_F(GemmOnDevice, Int8) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -155,7 +156,8 @@ struct Gemm::State {
   Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
   DeviceBuffer<char> workspace;
-  DeviceBuffer<char> any_scales;  // where there are scales, until queue() says which
+  DeviceBuffer<char> any_scales;  // of blocks, until queue() says which
+  DeviceBuffer<float> one_scale;  // of the whole matrix, where queue() says none
 
   // The library's algorithms in its order, `most` of them.
   std::vector<cublasLtMatmulHeuristicResult_t> candidates(int most) const;
@@ -167,6 +169,14 @@ struct Gemm::State {
     CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(multiplication, attribute, &value, sizeof value));
   }
   bool has_scales() const { return gemm_format(shape.type).scaled_together > 0; }
+  bool has_one_scale() const {
+    return shape.type == GemmType::fp8 || shape.type == GemmType::fp8_e5m2;
+  }
+  // The library's first operand is our second.
+  void set_scales(const void* of_a, const void* of_b) const {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, of_b);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, of_a);
+  }
   void set_scale_modes();
 };
 
@@ -231,6 +241,10 @@ void Gemm::State::multiply(const cublasLtMatmulAlgo_t& with, const DeviceBuffer<
 // How many elements share a scale, and in which type it is. The library names no algorithm unless
 // it also has an address of scales, though it does not read them then.
 void Gemm::State::set_scale_modes() {
+  if (has_one_scale()) {
+    one_scale = DeviceBuffer<float>(std::span(&one.single, 1));
+    set_scales(one_scale.data(), one_scale.data());
+  }
   if (!has_scales()) return;
 #if GPUBENCH_BLOCK_SCALES
   if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 10) {
@@ -243,9 +257,7 @@ void Gemm::State::set_scale_modes() {
   set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
   constexpr std::size_t aligned_to = 16;  // which an allocation is
   any_scales = DeviceBuffer<char>(aligned_to);
-  const void* const place = any_scales.data();
-  set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, place);
-  set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, place);
+  set_scales(any_scales.data(), any_scales.data());
 #else
   lack_block_scales();
 #endif
@@ -332,10 +344,10 @@ void Gemm::queue(cudaStream_t stream, const void* a, const void* b, void* d,
     return;
   }
   if (s.batch.count == 0) return;
-  if (scales.a != nullptr) {  // (its first operand is our second)
-    s.set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales.b);
-    s.set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales.a);
-  }
+  const auto or_one = [&](const void* scale) {
+    return scale == nullptr ? s.one_scale.data() : scale;
+  };
+  if (s.has_scales() || s.has_one_scale()) s.set_scales(or_one(scales.a), or_one(scales.b));
   s.multiply(s.algorithm, s.workspace, a, b, d, stream);
 }
 

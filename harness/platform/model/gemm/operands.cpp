@@ -99,6 +99,13 @@ void multiply_by_scales(std::vector<double>& values, GemmType type, const Device
   }
 }
 
+void multiply_by_scale(std::vector<double>& values, const DeviceMemory& memory, const void* scale) {
+  if (scale == nullptr) return;
+  float factor = 1;
+  memory.read(&factor, scale, sizeof factor);
+  for (double& value : values) value *= static_cast<double>(factor);
+}
+
 }  // namespace
 
 double fp4_value(unsigned bits) {
@@ -116,6 +123,9 @@ std::pair<std::vector<double>, std::vector<double>> operands_of(const GemmShape&
   if (gemm_format(s.type).scaled_together > 0) {
     multiply_by_scales(operands.first, s.type, memory, scales.a, of_a);
     multiply_by_scales(operands.second, s.type, memory, scales.b, of_b);
+  } else if (s.type == GemmType::fp8 || s.type == GemmType::fp8_e5m2) {
+    multiply_by_scale(operands.first, memory, scales.a);
+    multiply_by_scale(operands.second, memory, scales.b);
   }
   return operands;
 }
