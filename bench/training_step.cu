@@ -9,7 +9,8 @@
 //           odd vocabulary makes the largest products slow. Checkpointing saves activations and
 //           computes a third of the products again. Clipping reads all gradients once more, and
 //           writes them. Tiled attention saves memory, but no time here: its backward pass computes
-//           the scores again. Each switch moves its own wall.
+//           the scores again. In fp8, the layers' linear products take half the time, but each
+//           operand is first converted, which moves bytes. Each switch moves its own wall.
 // Units     with [what differs from the baseline: bf16, separate kernels, standard attention,
 //           launches in a stream], hidden [width of the model]. A row's time is that of four steps,
 //           step_seconds one's. FLOPs are those of the model, so that mfu is FLOP/s over the data
@@ -82,7 +83,7 @@ GPU_BENCHMARK(training_step, step)
     ->Axis("with", {"nothing", "fused_adamw", "starved", "odd_vocabulary", "all_reduce", "buckets"})
     ->Arg(2048)
     ->Rest(Suite::full)
-    ->Axis("with", {"tiled", "checkpointing", "clipping", "sharded"})
+    ->Axis("with", {"tiled", "checkpointing", "clipping", "sharded", "fp8"})
     ->Arg(2048)
     ->Rest(Suite::full)
     ->Axis("with", {"item_every_4", "item_late", "fast_graph", "fast_item", "fast_starved",
@@ -90,6 +91,9 @@ GPU_BENCHMARK(training_step, step)
     ->Arg(256)
     ->Rest(Suite::full)
     ->Axis("with", {"nothing", "fast"})
-    ->Each({768, 4096});
+    ->Each({768, 4096})
+    ->Rest(Suite::full)
+    ->Axis("with", {"fp8", "fast_fp8"})
+    ->Arg(4096);
 
 }  // namespace

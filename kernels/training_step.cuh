@@ -38,6 +38,7 @@ struct Switches {
   bool fused = false;  // point-wise kernels: residual and norm, loss and its gradient
   bool tiled = false;  // attention: the scores of the forward pass are never in memory
   bool fused_adamw = false;
+  bool fp8 = false;            // the layers' linear products, with their operands converted
   bool checkpointing = false;  // a layer's activations are computed again for its backward pass
   unsigned parts = 1;          // of the batch, whose gradients are added up
   double clip_at = 0;          // the norm that gradients are clipped to; 0: they are not
@@ -54,9 +55,11 @@ struct Product {
   };
   Kind kind;
   std::size_t m, n, k, count = 1;
+  bool in_fp8 = false;  // A and B
 
   double flops() const { return 2.0 * static_cast<double>(m * n) * static_cast<double>(k * count); }
-  double elements() const { return static_cast<double>(count * (m * k + n * k + m * n)); }
+  double operands() const { return static_cast<double>(count * (m * k + n * k)); }  // elements
+  double results() const { return static_cast<double>(count * m * n); }
   // Whether rows are not of a multiple of 8 elements.
   bool has_odd_operands() const {
     return (kind == Kind::over_rows ? m : k) % 8 != 0 || (kind == Kind::dense ? k : n) % 8 != 0;
@@ -70,6 +73,7 @@ struct Cost {
   double flops = 0;  // of products
   double bytes = 0;
   bool odd_operands = false, odd_result = false;  // of a product: rows of no multiple of 8 elements
+  bool in_fp8 = false;
 };
 
 // --- what theory says it costs ---

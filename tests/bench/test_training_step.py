@@ -16,6 +16,8 @@ MOVES: dict[tuple[int, str], dict[str, int]] = {
     (LARGE, "fused_adamw"): {"bandwidth": DOWN},
     (LARGE, "checkpointing"): {"compute": UP, "bandwidth": UP},
     (LARGE, "clipping"): {"bandwidth": UP},
+    # Operands are converted, by launches of their own.
+    (LARGE, "fp8"): {"compute": DOWN, "bandwidth": UP},
     # Each GPU steps an eighth of the weights, by fewer launches.
     (LARGE, "sharded"): {"communication": UP, "bandwidth": DOWN},
     (LARGE, "starved"): {"starved": UP},
@@ -33,7 +35,7 @@ MOVES: dict[tuple[int, str], dict[str, int]] = {
 @pytest.fixture(scope="module")
 def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     """The default suite's, and what else the tests compare."""
-    large, small = "tiled|checkpointing|clipping|sharded", "item_late|fast_graph|accumulation"
+    large, small = "tiled|checkpointing|clipping|sharded|fp8", "item_late|fast_graph|accumulation"
     return rows_of_concept("training_step") | of_the_full_suite(
         f"({large})/hidden:{LARGE}|({small})/hidden:{SMALL}"
     )
@@ -145,6 +147,18 @@ def test_parts_of_a_batch_need_half_of_the_activations(rows: dict[str, dict]) ->
     base, parts = step(rows, SMALL), step(rows, SMALL, "accumulation")
     assert parts["activation_bytes"] == pytest.approx(base["activation_bytes"] / 2, rel=0.01)
     assert parts["gradient_bytes"] > base["gradient_bytes"]
+
+
+def test_fp8_halves_the_linear_products_of_the_layers(rows: dict[str, dict]) -> None:
+    base, fp8 = step(rows, LARGE), step(rows, LARGE, "fp8")
+    weights = 2 * 12 * LARGE**2
+    peak = base["flops_per_second"] / base["mfu"]
+    flops = 6 * weights * base["tokens_per_step"]
+    saved = base["compute_seconds"] - fp8["compute_seconds"]
+    # Products reach part of the peak.
+    assert 1 < saved / (flops / peak / 2) < 1.5
+    # A copy of the weights by columns, and the largest of them by rows.
+    assert fp8["weight_bytes"] == base["weight_bytes"] + weights + 4 * LARGE**2
 
 
 @pytest.mark.release

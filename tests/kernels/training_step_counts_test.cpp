@@ -32,5 +32,20 @@ TEST_F(TrainingStepCounts, AFusedAdamWReadsEachNumberOnce) {
   EXPECT_EQ(counts().at(model::Space::global, model::Access::store).lanes, 4 * n);
 }
 
+// A warp stores whole sectors by rows and by columns, and finds its columns in different banks.
+TEST_F(TrainingStepCounts, ConversionsToFp8StoreWholeSectors) {
+  constexpr unsigned rows = 128, columns = 192, elements = rows * columns;
+  const auto in = input<__nv_bfloat16>(elements);
+  const auto out = output<fp8>(elements), transposed = output<fp8>(elements);
+  const auto maxima = input<float>(1), scale = output<float>(1);
+  launch(to_fp8<__nv_bfloat16>, dim3(columns / fp8_tile, rows / fp8_tile), threads, 0, nullptr,
+         in.data(), rows, columns, maxima.data(), 1, out.data(), transposed.data(), scale.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  const auto& stores = counts().at(model::Space::global, model::Access::store);
+  EXPECT_EQ(stores.sectors, 2 * elements / 32 + 1);
+  const auto& reads = counts().at(model::Space::shared, model::Access::load);
+  EXPECT_EQ(reads.wavefronts, reads.requests);
+}
+
 }  // namespace
 }  // namespace gpubench

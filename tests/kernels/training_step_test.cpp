@@ -126,6 +126,46 @@ TEST_F(TrainingStepKernels, ShardsStepTheWeightsThatAreTheirs) {
   EXPECT_EQ(got, want);
 }
 
+TEST_F(TrainingStepKernels, TensorsInFp8AreScaledByTheirLargestAndTransposed) {
+  for (const auto& [rows, columns] : {std::pair{8u, 8u}, {24u, 136u}, {64u, 64u}, {200u, 72u}}) {
+    SCOPED_TRACE(testing::Message() << rows << " x " << columns);
+    const std::size_t n = std::size_t{rows} * columns;
+    const auto in = input<__nv_bfloat16>(n);
+    const auto out = output<fp8>(n), transposed = output<fp8>(n);
+    const auto scale = output<float>(1), maxima = output<float>(2);
+    launch(find_largest<__nv_bfloat16>, 2, threads, 0, nullptr, in.data(),
+           n / Pack<__nv_bfloat16>::size, maxima.data());
+    const dim3 tiles((columns + fp8_tile - 1) / fp8_tile, (rows + fp8_tile - 1) / fp8_tile);
+    launch(to_fp8<__nv_bfloat16>, tiles, threads, 0, nullptr, in.data(), rows, columns,
+           maxima.data(), 2, out.data(), transposed.data(), scale.data());
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    float largest = 0;
+    const auto numbers = in.download();
+    for (const auto& one : numbers) largest = std::max(largest, std::abs(static_cast<float>(one)));
+    const float unscale = scale.download().front();
+    EXPECT_EQ(unscale, largest / largest_fp8);
+    const auto got = out.download(), got_transposed = transposed.download();
+    for (std::size_t i = 0; i < n; ++i) {
+      const fp8 want(static_cast<float>(numbers[i]) * (1 / unscale));
+      ASSERT_EQ(got[i].__x, want.__x) << i;
+      ASSERT_EQ(got_transposed[i % columns * rows + i / columns].__x, want.__x) << i;
+    }
+  }
+}
+
+TEST_F(TrainingStepKernels, ATensorOfZerosHasAScaleInFp8) {
+  DeviceBuffer<__nv_bfloat16> in(64);
+  in.set(0);
+  const auto out = output<fp8>(64), transposed = output<fp8>(64);
+  const auto scale = output<float>(1), maxima = output<float>(1);
+  launch(find_largest<__nv_bfloat16>, 1, threads, 0, nullptr, in.data(), 8, maxima.data());
+  launch(to_fp8<__nv_bfloat16>, 1, threads, 0, nullptr, in.data(), 8, 8, maxima.data(), 1,
+         out.data(), transposed.data(), scale.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  EXPECT_EQ(scale.download().front(), 1);
+  for (const auto& one : out.download()) EXPECT_EQ(static_cast<float>(one), 0);
+}
+
 TEST_F(TrainingStepKernels, TenStepsHaveNumpysLosses) {
   namespace numpy = training_step_losses;
   ASSERT_EQ(shape.seq * shape.batch, numpy::seq);

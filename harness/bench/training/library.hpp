@@ -19,8 +19,9 @@ class Library {
     const gpubench::GemmBatch batch{p.count, p.m * p.k, p.n * p.k, p.m * p.n};
     gemms_.emplace(p, gpubench::Gemm(shape_of(p), batch));
   }
-  void operator()(cudaStream_t s, const Product& p, const void* a, const void* b, void* d) const {
-    gemms_.at(p).queue(s, a, b, d);
+  void operator()(cudaStream_t s, const Product& p, const void* a, const void* b, void* d,
+                  const gpubench::GemmScales& scales = {}) const {
+    gemms_.at(p).queue(s, a, b, d, scales);
   }
 
  private:
@@ -28,7 +29,7 @@ class Library {
     using gpubench::GemmShape;
     switch (p.kind) {
       case Product::Kind::dense:
-        return GemmShape::dense(type_, p.m, p.n, p.k);
+        return GemmShape::dense(p.in_fp8 ? gpubench::GemmType::fp8 : type_, p.m, p.n, p.k);
       case Product::Kind::textbook:
         return GemmShape::textbook(type_, p.m, p.n, p.k);
       default:

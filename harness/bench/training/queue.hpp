@@ -13,8 +13,8 @@ namespace training_step {
 
 enum class What { all, products, costs };
 
-// `Products` multiplies: products(stream, product, a, b, d), once products.prepare(product) has
-// been called, which it is where only costs are asked for.
+// `Products` multiplies: products(stream, product, a, b, d), with scales of a and b if these are in
+// fp8, once products.prepare(product) has been called, which it is where only costs are asked for.
 template <class T, class Products>
 class Queue {
  public:
@@ -29,13 +29,16 @@ class Queue {
   bool only_costs() const { return what_ == What::costs; }
   const std::vector<Cost>& costs() const { return costs_; }
 
-  void multiply(const Product& product, const T* a, const T* b, T* d) {
-    costs_.push_back({product.flops(), product.elements() * sizeof(T), product.has_odd_operands(),
-                      product.has_odd_result()});
+  template <class Operand, class... Scales>
+  void multiply(const Product& product, const Operand* a, const Operand* b, T* d,
+                const Scales&... scales) {
+    costs_.push_back({product.flops(),
+                      product.operands() * sizeof(Operand) + product.results() * sizeof(T),
+                      product.has_odd_operands(), product.has_odd_result(), product.in_fp8});
     if (what_ == What::costs) {
       products_.prepare(product);
     } else {
-      products_(stream_, product, a, b, d);
+      products_(stream_, product, a, b, d, scales...);
     }
   }
 

@@ -195,7 +195,8 @@ std::string check_in_small(const Setting& setting) {
   if (limit > 0) {
     for (double& one : want) one *= std::min(1.0, limit / length);
   }
-  const double tolerance = setting.type == GemmType::bf16   ? 0.03
+  const double tolerance = setting.switches.fp8             ? 0.1
+                           : setting.type == GemmType::bf16 ? 0.03
                            : setting.type == GemmType::tf32 ? 3e-3
                                                             : 1e-4;
   if (const double loss = static_cast<double>(loop.step().activations().loss.download()[0]),
@@ -253,10 +254,11 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
                                device["launch_latency_seconds"]);
   const double loading = setting.starved ? loading_seconds(bench, setting, flops) : 0;
   const double sending = exchange_seconds(device, setting, loop.step().weights());
-  return [=, costs = loop.costs(), roof = gemm_roof(setting.type, device), best = *best,
-          narrow = *narrow, launch = *launch, floor = *floor](const Roofs& roofs) {
+  return [=, costs = loop.costs(), roof = gemm_roof(setting.type, device),
+          fp8_roof = gemm_roof(GemmType::fp8, device), best = *best, narrow = *narrow,
+          launch = *launch, floor = *floor](const Roofs& roofs) {
     const auto rate = [&](const Cost& cost) {
-      return roofs.at(roof) * (cost.odd_operands ? narrow : best);
+      return roofs.at(cost.in_fp8 ? fp8_roof : roof) * (cost.odd_operands ? narrow : best);
     };
     const double step = seconds_of(costs, rate, roofs.at("dram"), floor, launch) + idle + sending;
     return flops / (loading > 0 ? std::max(step, loading) + step / Loop<T>::steps : step);
@@ -274,10 +276,12 @@ inline void note_model(Bench& bench, const Shape& shape, const Setting& setting)
 
 template <class T>
 void note_memory(Bench& bench, Step<T, Library>& step) {
-  bench.note("weight_bytes", static_cast<double>(step.weights().weight_bytes()));
+  bench.note("weight_bytes",
+             static_cast<double>(step.weights().weight_bytes() + step.in_fp8().weight_bytes()));
   bench.note("gradient_bytes", static_cast<double>(step.weights().gradient_bytes()));
   bench.note("state_bytes", static_cast<double>(step.weights().state_bytes()));
-  bench.note("activation_bytes", static_cast<double>(step.activations().bytes()));
+  bench.note("activation_bytes",
+             static_cast<double>(step.activations().bytes() + step.in_fp8().activation_bytes()));
 }
 
 // Where the time of a step goes [s]. Each part is what the step takes longer with it than without.

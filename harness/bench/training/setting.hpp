@@ -27,10 +27,13 @@ struct Setting {
 
 inline Setting setting_of(const std::string& with) {
   constexpr Switches fast{.fused = true, .tiled = true, .fused_adamw = true};
+  Switches fast_fp8 = fast;
+  fast_fp8.fp8 = true;
   const std::map<std::string, Setting> known{
       {"nothing", {}},
       {"fp32", {.type = gpubench::GemmType::fp32}},
       {"tf32", {.type = gpubench::GemmType::tf32}},
+      {"fp8", {.switches = {.fp8 = true}}},
       {"fused", {.switches = {.fused = true}}},
       {"tiled", {.switches = {.tiled = true}}},
       {"fused_adamw", {.switches = {.fused_adamw = true}}},
@@ -47,6 +50,7 @@ inline Setting setting_of(const std::string& with) {
       {"buckets", {.exchanges = true, .way = Way::in_buckets}},
       {"sharded", {.switches = {.shards = gpus}, .exchanges = true, .way = Way::sharded}},
       {"fast", {.switches = fast}},
+      {"fast_fp8", {.switches = fast_fp8}},
       {"fast_graph", {.switches = fast, .graph = true}},
       {"fast_item", {.switches = fast, .read = Read::each_step}},
       {"fast_starved", {.switches = fast, .starved = true}},

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/bench/training/linear.hpp"
 #include "harness/bench/training/memory.hpp"
 #include "harness/bench/training/optimizer.hpp"
 #include "harness/bench/training/queue.hpp"
@@ -35,6 +36,7 @@ class Step {
         weights_(s, switches),
         activations_(s, switches),
         queue_(std::move(products)),
+        linears_(s, switches.fp8, weights_, queue_),
         optimizer_(s, switches, weights_, queue_) {}
 
   Step(const Step&) = delete;  // its optimizer knows where it is
@@ -69,6 +71,7 @@ class Step {
   const Shape& shape() const { return s_; }
   Weights<T>& weights() { return weights_; }
   Activations<T>& activations() { return activations_; }
+  const Fp8Tensors& in_fp8() const { return linears_.kept(); }
   const Number* loss() const { return activations_.loss.data(); }
 
  private:
@@ -129,25 +132,20 @@ class Step {
     auto& a = activations_;
     auto& layer = a.layer(l);
     const DeviceBuffer<T>& x = a.between[l];
-    const std::size_t rows = s_.tokens(), hidden = s_.hidden;
     if (!is_normalized) normalize(x, layer.first_norm);
-    queue_.multiply({Kind::dense, rows, 3 * hidden, hidden}, layer.first_norm.data(),
-                    weight(places_.qkv(l)), a.rows.data());
+    linears_.forward(l, Linear::qkv, layer.first_norm.data(), a.rows.data());
     split(a.rows.data(), layer.by_head.data(), 3);
     attend(layer);
-    queue_.multiply({Kind::dense, rows, hidden, hidden}, layer.attended.data(),
-                    weight(places_.projection(l)), a.rows.data());
+    linears_.forward(l, Linear::projection, layer.attended.data(), a.rows.data());
     add_and_normalize(x, a.rows, layer.middle, layer.second_norm);
-    queue_.multiply({Kind::dense, rows, s_.mlp(), hidden}, layer.second_norm.data(),
-                    weight(places_.mlp_in(l)), layer.before_gelu.data());
+    linears_.forward(l, Linear::mlp_in, layer.second_norm.data(), layer.before_gelu.data());
     queue_.pointwise(2, layer.after_gelu.size(), gelu<T>, layer.before_gelu.data(),
                      layer.after_gelu.data());
   }
   void end_layer(unsigned l) {
     auto& a = activations_;
     auto& layer = a.layer(l);
-    queue_.multiply({Kind::dense, s_.tokens(), s_.hidden, s_.mlp()}, layer.after_gelu.data(),
-                    weight(places_.mlp_out(l)), a.rows.data());
+    linears_.forward(l, Linear::mlp_out, layer.after_gelu.data(), a.rows.data());
     const DeviceBuffer<T>& next = l + 1 < s_.layers ? a.layer(l + 1).first_norm : a.last_norm;
     if (switches_.fused) {
       add_and_normalize(layer.middle, a.rows, a.between[l + 1], next);
@@ -288,34 +286,21 @@ class Step {
   void backward_mlp(unsigned l) {
     auto& a = activations_;
     auto& layer = a.layer(l);
-    const std::size_t rows = s_.tokens(), hidden = s_.hidden, mlp = s_.mlp();
-    queue_.multiply({Kind::over_rows, hidden, mlp, rows}, a.d.data(), layer.after_gelu.data(),
-                    gradient(places_.mlp_out(l)));
-    queue_.multiply({Kind::textbook, rows, mlp, hidden}, a.d.data(), weight(places_.mlp_out(l)),
-                    a.d_wide.data());
+    linears_.backward(l, Linear::mlp_out, a.d.data(), layer.after_gelu.data(), a.d_wide.data());
     queue_.pointwise(3, a.d_wide.size(), gelu_backward<T>, layer.before_gelu.data(),
                      a.d_wide.data());
-    queue_.multiply({Kind::over_rows, mlp, hidden, rows}, a.d_wide.data(), layer.second_norm.data(),
-                    gradient(places_.mlp_in(l)));
-    queue_.multiply({Kind::textbook, rows, hidden, mlp}, a.d_wide.data(), weight(places_.mlp_in(l)),
-                    a.d_branch.data());
+    linears_.backward(l, Linear::mlp_in, a.d_wide.data(), layer.second_norm.data(),
+                      a.d_branch.data());
     backward_norm(layer.middle);
   }
   void backward_attention(unsigned l) {
     auto& a = activations_;
     auto& layer = a.layer(l);
-    const std::size_t rows = s_.tokens(), hidden = s_.hidden;
-    queue_.multiply({Kind::over_rows, hidden, hidden, rows}, a.d.data(), layer.attended.data(),
-                    gradient(places_.projection(l)));
-    queue_.multiply({Kind::textbook, rows, hidden, hidden}, a.d.data(),
-                    weight(places_.projection(l)), a.rows.data());
+    linears_.backward(l, Linear::projection, a.d.data(), layer.attended.data(), a.rows.data());
     split(a.rows.data(), a.heads.data(), 1);
     attend_backward(layer);
     merge(a.d_heads.data(), a.rows.data(), 3);
-    queue_.multiply({Kind::over_rows, 3 * hidden, hidden, rows}, a.rows.data(),
-                    layer.first_norm.data(), gradient(places_.qkv(l)));
-    queue_.multiply({Kind::textbook, rows, hidden, 3 * hidden}, a.rows.data(),
-                    weight(places_.qkv(l)), a.d_branch.data());
+    linears_.backward(l, Linear::qkv, a.rows.data(), layer.first_norm.data(), a.d_branch.data());
     backward_norm(a.between[l]);
   }
 
@@ -325,6 +310,7 @@ class Step {
   Weights<T> weights_;
   Activations<T> activations_;
   Queue<T, Products> queue_;
+  Linears<T, Products> linears_;
   Optimizer<T, Products> optimizer_;
   OnReady on_ready_;
 };
