@@ -47,7 +47,13 @@ void run_row(Bench& bench, Setting setting) {
   bench.check([&](bool) { return wrong.empty() ? loop.check_exchange() : wrong; });
   const gpubench::Law law = law_of(bench, setting, loop, flops);
   if (setting.read != Read::never || setting.starved) bench.blocks_host();
-  bench.work({.flops = steps * flops, .law = law, .law_tolerance = 0.25});
+  double moved = 0, computed = 0;
+  for (const Cost& cost : loop.costs()) {
+    moved += cost.bytes;
+    computed += cost.flops;
+  }
+  bench.work(
+      {.moved_bytes = steps * moved, .flops = steps * flops, .law = law, .law_tolerance = 0.25});
   bool is_checked = false;
   bench.run([&](cudaStream_t s) { loop.run(s, std::exchange(is_checked, true) ? steps : 1); });
   note_model(bench, shape, setting);
@@ -57,8 +63,6 @@ void run_row(Bench& bench, Setting setting) {
   const double tokens = static_cast<double>(shape.tokens()) * setting.switches.parts;
   bench.counter("tokens_per_second", tokens / seconds);
   bench.counter("joules_per_token", bench.joules() / (steps * tokens));
-  double computed = 0;
-  for (const Cost& cost : loop.costs()) computed += cost.flops;
   if (const auto peak =
           bench.device().find(gemm_roof(setting.type, bench.device()) + "_flops_per_second")) {
     bench.counter("mfu", flops / seconds / *peak);

@@ -215,9 +215,9 @@ void Bench::note(const std::string& key, const std::string& words) { row_.words[
 
 void Bench::note(const std::string& key, double number) { row_.counters[key] = number; }
 
-void Bench::bound(const std::string& label) {
+void Bench::bound(const std::string& label, const std::string& roof) {
   row_.bound = label;
-  row_.roof.clear();
+  row_.roof = roof;
 }
 
 void Bench::add_cold_sets() {

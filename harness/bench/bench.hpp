@@ -300,8 +300,9 @@ class Bench {
   // The median of another program, timed in the same way: what the row is compared with. In a time
   // budget of its own [s] where the row takes many.
   double time(const Body& body, std::optional<double> budget_seconds = {});
-  // What limits a program, where its own figures say so, such as "host". After run().
-  void bound(const std::string& label);
+  // What limits a program, where its own figures say so, such as "host", and the roof that it is
+  // compared with, unless that is of the same name. After run().
+  void bound(const std::string& label, const std::string& roof = "");
   // A further counter of the row, in SI units; one that is not finite stays absent.
   void counter(const std::string& name, double value);
   // Runs the body over and over for --watch_seconds, or until somebody interrupts, and notes the

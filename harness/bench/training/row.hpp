@@ -298,12 +298,24 @@ void say_walls(Bench& bench, Loop<T>& loop, const Setting& setting) {
   const double unstarved = setting.starved ? timed({.loader = true}) : whole;
   const double silent = setting.exchanges ? timed({.exchange = true}) : unstarved;
   const double products = alone(What::products), kernels = alone(What::all);
+  const std::string roof = gemm_roof(setting.type, bench.device());
+  // Each with the label of what binds a step that it takes most of.
+  struct Part {
+    const char* name;
+    double seconds;
+    std::string label, roof;
+  };
+  const Part parts[] = {
+      {"compute_seconds", products, roof.starts_with("tensor") ? "tensor" : roof, roof},
+      {"bandwidth_seconds", std::max(0.0, kernels - products), "dram", ""},
+      {"overhead_seconds", std::max(0.0, silent - kernels), "launch", ""},
+      {"communication_seconds", std::max(0.0, unstarved - silent), "link", ""},
+      {"starved_seconds", std::max(0.0, whole - unstarved), "host", ""},
+  };
   bench.counter("step_seconds", whole);
-  bench.counter("compute_seconds", products);
-  bench.counter("bandwidth_seconds", std::max(0.0, kernels - products));
-  bench.counter("overhead_seconds", std::max(0.0, silent - kernels));
-  bench.counter("communication_seconds", std::max(0.0, unstarved - silent));
-  bench.counter("starved_seconds", std::max(0.0, whole - unstarved));
+  for (const Part& part : parts) bench.counter(part.name, part.seconds);
+  const Part& longest = *std::ranges::max_element(parts, {}, &Part::seconds);
+  bench.bound(longest.label, longest.roof);
   bench.counter("gpu_idle_fraction", std::max(0.0, 1 - kernels / whole));
 }
 

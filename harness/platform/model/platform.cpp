@@ -258,7 +258,6 @@ void note_excess(const model::Counts& all, const std::vector<model::Emulator::Ru
   }
 }
 
-// What libraries move, nobody counts.
 void note_bytes(const std::vector<model::Emulator::Run>& runs, Observation& observation) {
   const model::Runtime& runtime = *model::current_runtime();
   if (!runtime.operations().empty()) return;
@@ -316,7 +315,8 @@ Observation ModelPlatform::observe(RowAccess access) const {
   note_excess(all, runs, result);
   judge_counts(access, result);
   note_bytes(runs, result);
-  if (dram > 0) result.dram_bytes = dram;
+  // What libraries move, nobody counts.
+  if (dram > 0 && model::current_runtime()->operations().empty()) result.dram_bytes = dram;
   if (wavefronts > 0) result.shared_bytes = wavefronts * model::shared_banks * model::bank_bytes;
   result.occupancy = longest->prediction.occupancy.fraction;
   if (longest->prediction.seconds < longest_operation) return result;
