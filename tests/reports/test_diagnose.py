@@ -76,7 +76,7 @@ def test_every_wall_has_a_rule_and_a_pattern_of_verdicts():
 def test_a_row_says_what_is_trained(write, layers, gpus, words):
     figures = {"layers": layers, "vocabulary": 50304, "tokens_per_step": 8192, "gpus": gpus}
     (found,) = diagnosed(write, step(compute=1.0) | figures)
-    said = (words[0], "a vocabulary of 50304", "8192 tokens a step", words[1])
+    said = (words[0], "a vocabulary of 50304", "8192 tokens a step", words[1], "one step a row")
     assert found.model == ", ".join(said)
 
 
@@ -99,6 +99,36 @@ def test_the_gpu_is_not_busy_where_it_waits(write):
     assert not busy.yes
     assert in_products.yes
     assert busy.evidence == "idle for 27.3% of the step (at most 10%)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "hfu", "then"),
+    [
+        (SIX["starved"], 0.25, "slow products"),
+        (SIX["starved"], 0.8, ""),
+        ({"compute": 6.0, "bandwidth": 5.0, "starved": 4.0}, 0.5, "bandwidth"),
+        (SIX["bandwidth"], 0.4, ""),
+        (SIX["bandwidth"], 0.2, "slow products"),
+        (SIX["slow products"], 0.3, ""),
+        (SIX["compute"], 0.5, ""),
+    ],
+)
+def test_what_holds_up_a_step_next_is_told(write, seconds, hfu, then):
+    (found,) = diagnosed(write, step(hfu=hfu, **seconds))
+    assert found.then == then
+
+
+@pytest.mark.parametrize(("idle", "close"), [(0.096, True), (0.104, True), (0.09, False)])
+def test_a_figure_near_its_limit_is_said_to_be(write, idle, close):
+    (found,) = diagnosed(write, step(compute=1 - idle, overhead=idle))
+    assert found.answers[1].yes is (idle <= 0.1)
+    assert ("; close)" in found.answers[1].evidence) is close
+
+
+def test_mfu_says_of_which_peak(write, capsys):
+    row = step(compute=2.0, hfu=0.5) | {"flops_per_second": 495e12}
+    assert main(["diagnose", str(write(make_document([row])))]) == 0
+    assert "50.0% MFU (of 990 TFLOP/s)" in capsys.readouterr().out
 
 
 def test_slow_products_are_told(write):

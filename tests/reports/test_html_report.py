@@ -86,7 +86,7 @@ def test_the_worst_say_what_they_are_sorted_by_and_what_binds_them(load):
     assert b.startswith("b/k")
     assert "expected: 94-106 % (83 % of its tolerance)" in b
     assert "(15 % of its tolerance)" in a
-    assert "What binds it: memory is saturated" in a
+    assert "What binds it: most of the time goes to moving bytes" in a
     page = summary_of(load, [bandwidth_row("a/k/n:1", DRAM / 2, DRAM)])
     assert "worst row per concept:" in one_line(Elements(page).text)
     assert "(6.6 times its tolerance)" in entries_of_the_worst(page)[0]

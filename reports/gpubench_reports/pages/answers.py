@@ -43,6 +43,8 @@ def grades_of(verdicts: Mapping[str, Verdict]) -> str:
     fine = counts.get(EXPECTED, 0)
     if fine + counts.get(MEANT, 0) == graded:
         words = f"all {graded} graded rows are as expected"
+        if graded == 1:
+            words = "the one graded row is as expected"
         return f"{words} ({counts[MEANT]} of them low on purpose)" if MEANT in counts else words
     others = [f"{counts[g]} {g}" for g in GRADES if g in counts and g not in (EXPECTED, UNGRADED)]
     return f"{fine} of {graded} rows as expected, {', '.join(others)}"

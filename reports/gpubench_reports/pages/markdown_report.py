@@ -128,8 +128,11 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     row = result.ok[result.ok["name"] == found.name].iloc[0]
     graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
     place = f"{_code(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
-    fine = f"All {graded} other graded rows" if meant else f"All {graded} graded rows"
-    fine += f" are as expected. The nearest to being low is {place}."
+    other = "other " if meant else ""
+    fine = (
+        f"The one {other}graded row is" if graded == 1 else f"All {graded} {other}graded rows are"
+    )
+    fine += f" as expected. The nearest to being low is {place}."
     return [fine, "", *shown]
 
 

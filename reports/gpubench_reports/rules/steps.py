@@ -16,6 +16,7 @@ CONCEPT = "training_step"
 PARTS = ("compute", "bandwidth", "overhead", "communication", "starved")
 _BASELINE = "nothing"
 _WORTH_IT = 1.01  # times as fast
+_CLOSE = 0.05  # to a limit, relative to it
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,12 @@ class Diagnosis:
     row: str
     seconds: float
     mfu: float
-    model: str  # what is trained, and on how many GPUs
+    peak: float  # FLOP/s that `mfu` is a part of
+    model: str  # what is trained, on how many GPUs, and how many steps a row takes the time of
     parts: dict[str, float]  # seconds by kind of wall
     answers: tuple[Answer, ...]
     wall: str
+    then: str  # the wall that is next once this one is gone; empty: the step is near its best
     share: float  # of the step
     means: str
     change: str
@@ -117,10 +120,12 @@ def _diagnosis(
         row=name,
         seconds=step,
         mfu=number_of(raw.get("mfu")),
-        model=_model(raw),
+        peak=number_of(raw.get("flops_per_second")) / number_of(raw.get("mfu")),
+        model=_model(raw | {"steps": round(row["seconds"] / step)}),
         parts={key: _part(raw, f"{key}_seconds") for key in PARTS},
         answers=(_is_stable(row, modelled), *_answers(raw)),
         wall=wall["name"],
+        then=_next_wall(raw, wall["name"]),
         share=held / step,
         means=wall["means"],
         change=wall["change"],
@@ -137,6 +142,7 @@ def _model(raw: dict[str, Any]) -> str:
         "vocabulary": ("a vocabulary of {:.0f}",) * 2,
         "tokens_per_step": ("{:.0f} token a step", "{:.0f} tokens a step"),
         "gpus": ("one GPU", "{:.0f} GPUs"),
+        "steps": ("one step a row", "{:.0f} steps a row"),
     }
     numbers = {key: number_of(raw.get(key)) for key in words}
     known = {key: number for key, number in numbers.items() if not math.isnan(number)}
@@ -161,23 +167,29 @@ def _answers(raw: dict[str, Any]) -> tuple[Answer, Answer, Answer]:
     others = other / (compute + other)
     products = number_of(raw.get("hfu")) * _part(raw, "step_seconds") / compute
     return (
-        Answer(
-            "Is the GPU busy?",
-            idle <= limits["idle"],
-            f"idle for {idle:.1%} of the step (at most {limits['idle']:.0%})",
-        ),
-        Answer(
+        _at_most("Is the GPU busy?", idle, limits["idle"], f"idle for {idle:.1%} of the step"),
+        _at_most(
             "Is the busy time spent in products?",
-            others <= limits["other_kernels"],
-            f"other kernels take {others:.1%} of the busy time (at most "
-            f"{limits['other_kernels']:.0%})",
+            others,
+            limits["other_kernels"],
+            f"other kernels take {others:.1%} of the busy time",
         ),
         Answer(
             "Are products near their roof?",
             products >= limits["products"],
-            f"they reach {products:.1%} of the peak (at least {limits['products']:.0%})",
+            f"they reach {products:.1%} of the peak (at least {limits['products']:.0%}"
+            f"{_close(products, limits['products'])})",
         ),
     )
+
+
+def _at_most(question: str, value: float, limit: float, words: str) -> Answer:
+    return Answer(question, value <= limit, f"{words} (at most {limit:.0%}{_close(value, limit)})")
+
+
+def _close(value: float, limit: float) -> str:
+    """A remark for a figure that could as well be on the other side of its limit."""
+    return "; close" if abs(value / limit - 1) < _CLOSE else ""
 
 
 def _wall(raw: dict[str, Any]) -> dict[str, Any]:
@@ -190,6 +202,13 @@ def _wall(raw: dict[str, Any]) -> dict[str, Any]:
     if not in_products.yes:
         return walls["bandwidth"]
     return walls["compute" if near_roof.yes else "slow products"]
+
+
+def _next_wall(raw: dict[str, Any], wall: str) -> str:
+    """The next of the questions that is answered by no."""
+    _, in_products, near_roof = _answers(raw)
+    others = {"bandwidth": in_products.yes, "slow products": near_roof.yes}
+    return next((name for name, yes in others.items() if not yes and name != wall), "")
 
 
 def _best_switch(

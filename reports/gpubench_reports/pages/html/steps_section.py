@@ -10,6 +10,7 @@ from gpubench_reports.pages.terminal.steps import (
     YES_OR_NO,
     gain_of,
     known_gains,
+    peak_of,
     times,
 )
 from gpubench_reports.results.reader import ResultFile
@@ -26,16 +27,15 @@ def steps(result: ResultFile) -> list[Markup]:
         return []
     words = (
         "Four questions, asked in this order, find the wall that holds up a training step: the "
-        "first that is answered by no names it. A wall is what the step would have to lose to be "
-        "faster; products are the matrix products of the model."
+        "first that is answered by no names it, and the next one what follows once it is gone. "
+        "Products are the matrix products of the model. Times here are those of one step."
     )
-    questions = [answer.question for answer in found[0].answers]
     return [
         tag(
             "section",
             tag("h2", "What holds up a training step?"),
             tag("p", words),
-            _table(("row", "wall", "try", *questions), map(_answers, found), "Training steps"),
+            _table(("row", "wall", "try", "questions"), map(_answers, found), "Training steps"),
             tag("p", "Where the time of a step goes:"),
             _table(("row", "step", "MFU", *PARTS_IN_WORDS.values()), map(_parts, found), "Walls"),
             *_what_if(result),
@@ -45,19 +45,20 @@ def steps(result: ResultFile) -> list[Markup]:
 
 
 def _answers(found: Diagnosis) -> Markup:
-    wall = (tag("strong", found.wall), tag("div", tag("small", f"{found.share:.0%} of the step")))
+    share = f"{found.share:.0%} of the step" + (f"; then {found.then}" if found.then else "")
+    wall = (tag("strong", found.wall), tag("div", tag("small", share)))
     return tag(
         "tr",
         tag("td", row_name(found.row), tag("div", tag("small", found.model)), class_="text"),
         tag("td", *wall, class_="text"),
         tag("td", found.change, tag("div", tag("small", gain_of(found))), class_="text"),
-        *(_answer(one) for one in found.answers),
+        tag("td", *map(_answer, found.answers), class_="text"),
     )
 
 
 def _answer(one: Answer) -> Markup:
     answer = tag("span", YES_OR_NO[one.yes], class_=f"state {_STATES[one.yes]}")
-    return tag("td", answer, tag("div", tag("small", one.evidence)), class_="text")
+    return tag("div", one.question, " ", answer, " ", tag("small", one.evidence))
 
 
 def _parts(found: Diagnosis) -> Markup:
@@ -65,7 +66,9 @@ def _parts(found: Diagnosis) -> Markup:
     return tag(
         "tr",
         tag("td", row_name(found.row), class_="text"),
-        *(tag("td", cell) for cell in (si(found.seconds, "s"), f"{found.mfu:.1%}", *shares)),
+        tag("td", si(found.seconds, "s")),
+        tag("td", f"{found.mfu:.1%}", tag("div", tag("small", peak_of(found)))),
+        *(tag("td", share) for share in shares),
     )
 
 

@@ -50,15 +50,24 @@ def known_gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[flo
 
 def lines_of(found: Diagnosis) -> list[str]:
     model = f" ({found.model})" if found.model else ""
-    head = f"{found.row}{model}: {si(found.seconds, 's')} per step, {found.mfu:.1%} MFU"
+    mfu = f"{found.mfu:.1%} MFU"
+    if of := peak_of(found):
+        mfu += f" ({of})"
+    head = f"{found.row}{model}: {si(found.seconds, 's')} per step, {mfu}"
     parts = ", ".join(
         f"{found.parts[key] / found.seconds:.1%} {words}" for key, words in PARTS_IN_WORDS.items()
     )
     answers = [f"  {YES_OR_NO[one.yes]:4} {one.question} {one.evidence}" for one in found.answers]
     wall = f"  wall: {found.wall}, {found.share:.0%} of the step: {found.means}"
+    wall += f"; then: {found.then}" if found.then else ""
     gain = gain_of(found)
     change = f"  try: {found.change}" + (f" ({gain})" if gain else "")
     return [head, f"  time: {parts}", *answers, wall, change]
+
+
+def peak_of(found: Diagnosis) -> str:
+    """What MFU is a part of, where the file tells."""
+    return "" if math.isnan(found.peak) else f"of {si(found.peak, 'FLOP/s')}"
 
 
 def gain_of(found: Diagnosis) -> str:
