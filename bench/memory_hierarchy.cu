@@ -247,10 +247,12 @@ void l1_strided(Bench& bench) {
   const double loads = 8.0 * strided_rounds * strided_threads / warp * blocks;
   const double wavefront = 128 / device["l1_bytes_per_clock_per_sm"];
   const double request = 1 / device["global_requests_per_clock_per_sm"];
+  // Where an SM has room for one block at a time, nothing hides a block's end.
+  const bool is_alone = device["max_threads_per_sm"] < 2 * strided_threads;
   bench.work({.items = loads,
               .law = [cycles = std::max(request, strided_passes(stride, wavefront))](
                          const Roofs&) { return cycles; },
-              .law_tolerance = 0.05,
+              .law_tolerance = is_alone ? 0.15 : 0.05,
               .headline = gpubench::Headline{"load_cycles", "clocks", true}});
   bench.run([&](cudaStream_t s) {
     launch(strided, blocks, strided_threads, 0, s, in.data(), stride, 0u, sums.data());

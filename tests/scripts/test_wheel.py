@@ -87,7 +87,7 @@ REPORT_COMMANDS = {
     "markdown run.json": 0,
     "csv run.json": 0,
     "diagnose run.json": 0,
-    "job run.json": 0,
+    "job run.json": 2,
     "table run.json": 0,
     "compare run.json --against=h100-sxm": 0,
     "claims run.json": 0,
