@@ -273,6 +273,8 @@ def test_few_gpus_cannot_be_judged(tmp_path: Path, capsys):
     code, out, _ = ran(capsys, str(write_sweep(tmp_path / "sweep", gpus=3)))
     assert code == 2
     assert "not judged: only 3 GPUs of this kind; at least 4 are needed" in out
+    _, out, _ = ran(capsys, str(write_sweep(tmp_path / "one", gpus=1)))
+    assert out.startswith(f"1 GPU, {len(ROWS)} rows\n")
 
 
 def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):

@@ -30,6 +30,11 @@ def arithmetic_unit(*names: object) -> str:
     return "OP/s" if any(name in _WHOLE_NUMBERS for name in names) else "FLOP/s"
 
 
+def number_of(count: int, noun: str) -> str:
+    """How many there are, in words: "1 row", "3 rows"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def si_exponent(value: float) -> int:
     """The power of ten, a multiple of 3, of the SI prefix that suits `value`; 0 for zero."""
     if value == 0 or not math.isfinite(value):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from gpubench_reports.common.units import number_of
 from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause, Times, cause_of, labels_of
 from gpubench_reports.fleet.judging import ALPHA, FEWEST, Group
@@ -89,7 +90,7 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     for (device, mode), members in kinds.items():
         if len(members) < FEWEST:
             notes.append(
-                f"{device}: not judged: only {_gpus(len(members))} of this kind; "
+                f"{device}: not judged: only {number_of(len(members), 'GPU')} of this kind; "
                 f"at least {FEWEST} are needed"
             )
             continue
@@ -107,10 +108,6 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     ]
     findings += [Finding(ABSENT, machine, (), says=why) for machine, why in fleet.absent]
     return Verdict(fleet, tuple(peers), tuple(findings), tuple(notes))
-
-
-def _gpus(count: int) -> str:
-    return f"{count} GPU" if count == 1 else f"{count} GPUs"
 
 
 def _peers_of(

@@ -10,9 +10,10 @@ from matplotlib.colors import to_hex
 
 from gpubench_reports import __version__
 from gpubench_reports.charts.heat_map import COLOURS
+from gpubench_reports.common.units import number_of
 from gpubench_reports.fleet.findings import GPU, Finding, Peers, Verdict
 from gpubench_reports.fleet.judging import FLOOR, median_of
-from gpubench_reports.fleet.summary import counts, headline, place, why
+from gpubench_reports.fleet.summary import counts, headline, place, size_of, why
 from gpubench_reports.pages.html.frame import framed, modelled_banner
 from gpubench_reports.pages.html.markup import Markup, joined, tag
 
@@ -49,7 +50,7 @@ def build(verdict: Verdict) -> bytes:
     body = tag(
         "body",
         tag("h1", "Fleet"),
-        tag("p", f"{len(fleet.gpus)} GPUs, {len(fleet.names)} rows: ", tag("b", counts(verdict))),
+        tag("p", f"{size_of(fleet)}: ", tag("b", counts(verdict))),
         modelled_banner("Nothing was measured.") if fleet.modelled else None,
         tag("h2", "Found") if verdict.findings else None,
         [_found(verdict, finding) for finding in verdict.findings],
@@ -79,7 +80,7 @@ def _maps(verdict: Verdict, peers: Peers) -> Markup:
     heads, lines = _overview(gpus, values)
     named = list(_named(verdict, peers, values))
     return joined(
-        tag("h2", f"{peers.device}, {peers.mode} caches: {len(gpus)} GPUs"),
+        tag("h2", f"{peers.device}, {peers.mode} caches: {number_of(len(gpus), 'GPU')}"),
         _map(
             "How much longer each takes than its peers. A line that stands for several GPUs shows "
             "the slowest of them in each concept.",

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpubench_reports.charts.style import WATERMARK
 from gpubench_reports.common.json_text import json_text
-from gpubench_reports.common.units import si
+from gpubench_reports.common.units import number_of, si
 from gpubench_reports.fleet.findings import (
     ABSENT,
     FAILED,
@@ -17,7 +17,7 @@ from gpubench_reports.fleet.findings import (
     Verdict,
 )
 from gpubench_reports.fleet.result_files import VERDICT
-from gpubench_reports.fleet.table import node_and_gpu
+from gpubench_reports.fleet.table import Fleet, node_and_gpu
 
 SCHEMA_VERSION = 1
 _LISTED = 50  # findings in the terminal
@@ -43,8 +43,7 @@ def exit_code(verdict: Verdict) -> int:
 
 def text(verdict: Verdict) -> str:
     """The findings for the terminal, and a last line that counts them."""
-    gpus, rows = len(verdict.fleet.gpus), len(verdict.fleet.names)
-    lines = [f"{gpus} GPUs, {rows} rows"]
+    lines = [size_of(verdict.fleet)]
     if verdict.fleet.modelled:
         lines[0] += f" · {WATERMARK}"
     for finding in verdict.findings[:_LISTED]:
@@ -57,6 +56,10 @@ def text(verdict: Verdict) -> str:
     if verdict.notes:
         lines += ["", *(f"note: {note}" for note in verdict.notes)]
     return "\n".join([*lines, "", counts(verdict)])
+
+
+def size_of(fleet: Fleet) -> str:
+    return f"{number_of(len(fleet.gpus), 'GPU')}, {number_of(len(fleet.names), 'row')}"
 
 
 def counts(verdict: Verdict) -> str:
@@ -75,7 +78,7 @@ def headline(verdict: Verdict, finding: Finding) -> str:
         return f"no result: {finding.name}: {finding.says}"
     where = place(verdict, finding)
     name = f"{finding.kind} {finding.name}" + (f" ({where})" if where else "")
-    many = f", {len(finding.gpus)} GPUs" if finding.kind != GPU else ""
+    many = f", {number_of(len(finding.gpus), 'GPU')}" if finding.kind != GPU else ""
     return f"slow {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from gpubench_reports.common.units import argument_text
+from gpubench_reports.common.units import argument_text, number_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.headlines import headline_text, quantity_of
 from gpubench_reports.results.sweeps import alike, axes
@@ -63,7 +63,8 @@ def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
     if off:
         worst = max(off, key=lambda verdict: verdict.severity)
         kernel = worst.name.partition("/")[2]
-        said.append(f"{len(off)} of {_count(len(graded))} not as expected; worst: {kernel}.")
+        of_all = f"{len(off)} of {number_of(len(graded), 'row')}"
+        said.append(f"{of_all} not as expected; worst: {kernel}.")
     elif graded:
         said.append(f"{_all(len(graded))}.")
     return " ".join(said) or _bounds(judged) or "Nothing to compare it with."
@@ -85,7 +86,7 @@ def sentences_of(
         lost = rows[rows["status"] == status]
         if not lost.empty:
             reasons = "; ".join(dict.fromkeys(lost["reason"]))
-            rest.append(f"{_count(len(lost))} {word}: {reasons[:200]}.")
+            rest.append(f"{number_of(len(lost), 'row')} {word}: {reasons[:200]}.")
     return [text for text in kernels if text], [text for text in rest if text]
 
 
@@ -121,7 +122,8 @@ def _bounds(judged: list[Verdict]) -> str:
     if len(bounds) == 1:
         every = "Every row is" if len(judged) > 1 else "It is"
         return f"{every} bound by {bounds.index[0]}."
-    return "Bound by " + _listed([f"{bound} ({_count(n)})" for bound, n in bounds.items()]) + "."
+    parts = [f"{bound} ({number_of(n, 'row')})" for bound, n in bounds.items()]
+    return f"Bound by {_listed(parts)}."
 
 
 def _grades(found: list[Verdict]) -> list[str]:
@@ -140,7 +142,8 @@ def _grades(found: list[Verdict]) -> list[str]:
         said.append("Not as expected: " + _listed(parts) + more + ".")
     if meant:
         lowest = min(v.share for v in meant)
-        said.append(f"Low on purpose: {_count(len(meant))}, down to {lowest * 100:.3g} %.")
+        low = number_of(len(meant), "row")
+        said.append(f"Low on purpose: {low}, down to {lowest * 100:.3g} %.")
     if fine:
         shares: dict[str, list[float]] = {}
         for verdict in fine:
@@ -149,14 +152,14 @@ def _grades(found: list[Verdict]) -> list[str]:
         if len(shares) > 1:
             counts = [len(some) for some in shares.values()]
             each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
-        which = f"{_count(len(fine))} as expected" if off or meant else _all(len(fine))
+        which = f"{number_of(len(fine), 'row')} as expected" if off or meant else _all(len(fine))
         said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
     without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
     if without:
         labels = _listed(list(dict.fromkeys(without)))
         it = "it" if len(without) == 1 else "them"
         said.append(
-            f"{_count(len(without))} not graded: no law at that size or shape, and "
+            f"{number_of(len(without), 'row')} not graded: no law at that size or shape, and "
             f"no roof to compare {it} with (bound by {labels})."
         )
     return said
@@ -174,10 +177,6 @@ def _all(count: int) -> str:
         if count == 1
         else f"All {count} graded rows are as expected"
     )
-
-
-def _count(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _listed(parts: list[str]) -> str:

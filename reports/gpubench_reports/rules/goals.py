@@ -15,6 +15,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
+from gpubench_reports.common.units import number_of
 from gpubench_reports.comparisons import counters
 from gpubench_reports.comparisons.agree import agree, by_concept
 from gpubench_reports.comparisons.peers import answers
@@ -215,7 +216,7 @@ def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
             names.add(name)
     if not best:
         raise UnusableError(left_out[0])
-    words = f"{', '.join(sorted(names))}; {_runs(len(best))}"
+    words = f"{', '.join(sorted(names))}; {number_of(len(best), 'run')}"
     if left_out:
         words += f"; {len(left_out)} left out, the first because {left_out[0]}"
     return statistics.median(best), words
@@ -245,7 +246,9 @@ def _of_agreement(goal: Goal, folder: Folder) -> tuple[float, str]:
     line = by_concept(agree(folder.suites).rows).iloc[-1]
     if math.isnan(line["narrow"]):
         raise UnusableError("no row has an interval")
-    return float(line["narrow"]), f"{line['rows']} rows, the worst of {_runs(len(folder.suites))}"
+    return float(
+        line["narrow"]
+    ), f"{line['rows']} rows, the worst of {number_of(len(folder.suites), 'run')}"
 
 
 def _of_counters(goal: Goal, folder: Folder) -> tuple[float, str]:
@@ -293,10 +296,6 @@ def _require_all_rows(context: Context) -> None:
     """Some rows of a suite say nothing of the suite."""
     if context.filter:
         raise UnusableError(f"only rows of {context.filter} were run")
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
 
 
 _FIGURES: dict[str, Callable[[Goal, Folder], tuple[float, str]]] = {

@@ -4,6 +4,7 @@ import pandas as pd
 from rich.text import Text
 
 from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.units import number_of
 from gpubench_reports.comparisons.agree import NARROW, Agreement, by_concept
 from gpubench_reports.comparisons.validate import (
     TARGET_FITTED,
@@ -18,7 +19,6 @@ from gpubench_reports.pages.terminal.console import (
     bold,
     new_console,
     percent_texts,
-    rows_text,
     run_text,
     si_texts,
     table_of,
@@ -61,7 +61,8 @@ def print_validation(validation: Validation) -> None:
     )
     console.print(
         Text(
-            f"{rows_text(len(rows))} compared, {validation.unmatched} measured without a prediction"
+            f"{number_of(len(rows), 'row')} compared, "
+            f"{validation.unmatched} measured without a prediction"
         )
     )
 

@@ -40,10 +40,6 @@ _LONG = ("claim", "where", "of")  # those that may be broken into lines
 _NARROWEST = 20  # characters to which they are
 
 
-def rows_text(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
-
-
 class _Console(Console):
     """One that leaves a closed pipe to whoever called: rich would end the command with code 1."""
 
