@@ -343,3 +343,12 @@ def test_measured_and_rehearsed_never_share_parquet(regressed: Store, tmp_path: 
         index.update(S)
         with pytest.raises(ReportError, match="never mix"):
             parquet(rehearsal, index, S, tmp_path / "lake")
+
+
+def test_parquet_is_not_written_to_an_address(
+    regressed: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "parquet", "s3://bucket/lake", f"--store={regressed.root}"]) == 2
+    assert "s3://bucket/lake: is an address: write into a folder" in capsys.readouterr().err
+    assert not (tmp_path / "s3:").exists()

@@ -21,7 +21,7 @@ from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
-from .test_fleet import write_sweep
+from .test_fleet_command import write_sweep
 
 COMMANDS = ("table", "csv", "markdown", "html", "render")
 NAMES = st.text(max_size=12) | st.sampled_from(["a/b/n:1", "a/b/n:2", "a/c/dtype:fp32", "λ/π/x:½"])

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", metavar="FILE.html", type=Path, help="also write a page with a heat map"
     )
     parser.add_argument(
-        "--parquet", metavar="DIR", type=Path, help="also write the results as Parquet, to keep"
+        "--parquet", metavar="DIR", help="also write the results as Parquet, to keep"
     )
     rehearsal = parser.add_argument_group("rehearsal: how good is the judge? On simulated fleets")
     rehearsal.add_argument(
@@ -72,10 +73,13 @@ def _judge(options: argparse.Namespace) -> int:
     if options.where is None:
         raise ReportError("fleet", "which folder? Name one, or --rehearse")
     from gpubench_reports.common.files import require_output, write_atomically
+    from gpubench_reports.nightly.reporting.parquet import folder_for
 
+    since = _day(options.since)
+    kept = None if options.parquet is None else folder_for(options.parquet)
     if options.out is not None:
         require_output(options.out, _inputs(options))
-    fleet = _read(options)
+    fleet = _read(options, since)
     from gpubench_reports.fleet.findings import judge_fleet
     from gpubench_reports.fleet.summary import as_json, exit_code, text
 
@@ -87,13 +91,21 @@ def _judge(options: argparse.Namespace) -> int:
         write_atomically(options.out, build(verdict))
         if not options.json:
             print_paths([options.out])
-    if options.parquet is not None:
+    if kept is not None:
         from gpubench_reports.fleet.lake import write_lake
 
-        line = write_lake(fleet, options.parquet)
+        line = write_lake(fleet, kept)
         if not options.json:
             print(line)
     return exit_code(verdict)
+
+
+def _day(text: str) -> str:
+    """As the results' dates are written; empty as it is."""
+    try:
+        return text and date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ReportError("--since", f"'{text}' is no day like 2026-12-31") from None
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
@@ -106,15 +118,15 @@ def _inputs(options: argparse.Namespace) -> list[Path]:
     return [*inputs, *files_in(Path(options.where))]
 
 
-def _read(options: argparse.Namespace) -> "Fleet":
+def _read(options: argparse.Namespace, since: str) -> "Fleet":
     from gpubench_reports.fleet.inventory import read_inventory, with_places
     from gpubench_reports.fleet.lake import is_lake, read_lake
     from gpubench_reports.fleet.result_files import read_folder
 
     inventory = None if options.inventory is None else read_inventory(options.inventory)
     if is_lake(options.where):
-        fleet = read_lake(options.where, options.since)
-    elif options.since:
+        fleet = read_lake(options.where, since)
+    elif since:
         raise ReportError("--since", "is for Parquet; a folder of result files is one sweep")
     else:
         fleet = read_folder(Path(options.where))

@@ -21,11 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.reporting import export, metrics
+    from gpubench_reports.nightly.reporting.parquet import folder_for
     from gpubench_reports.nightly.reporting.posting import is_url
 
     to_gateway = options.format == "pushgateway"
     if to_gateway and not is_url(options.out):
         raise ReportError(options.out, "is no address like http://host:9091")
+    out = folder_for(options.out) if options.format == "parquet" else Path(options.out)
     store, index, settings = opened(options)
     with index:
         judge_new(store, index, settings)
@@ -34,5 +36,5 @@ def run(options: argparse.Namespace) -> int:
             print(f"pushed: {machine}")
         if not to_gateway:
             write = getattr(export, options.format)
-            print(write(store, index, settings, Path(options.out)))
+            print(write(store, index, settings, out))
     return 0

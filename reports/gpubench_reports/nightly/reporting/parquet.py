@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 SOURCE = "read_parquet(?, hive_partitioning = true, union_by_name = true)"
 
 
+def folder_for(where: str) -> Path:
+    """The folder that a lake is written to.
+
+    Raises ReportError for an address, of which a path would make a folder in this one.
+    """
+    if "://" in where:
+        raise ReportError(where, "is an address: write into a folder, then copy that there")
+    return Path(where)
+
+
 def files_below(where: str) -> str:
     """The Parquet files in a folder or below an address that DuckDB can read."""
     return f"{where.rstrip('/')}/**/*.parquet"
@@ -32,7 +42,8 @@ def database_for(subject: object, doing: str = "") -> Iterator[Any]:
         try:
             yield database
         except duckdb.Error as error:
-            raise ReportError(subject, doing + str(error).splitlines()[0]) from None
+            said = str(error).split("\n\n")[0]  # what follows quotes the query
+            raise ReportError(subject, doing + " ".join(said.split())) from None
 
 
 def write_lake(tables: Iterable[tuple[str, "pd.DataFrame"]], rehearsal: bool, out: Path) -> int:
