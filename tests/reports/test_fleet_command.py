@@ -140,7 +140,7 @@ def test_few_gpus_cannot_be_judged(tmp_path: Path, capsys):
 
 
 def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):
-    lake = tmp_path / "lake"
+    lake = tmp_path / "la[k]e's *"
     assert ran(capsys, str(write_sweep(tmp_path / "a")), f"--parquet={lake}")[0] == 0
     code, out, _ = ran(capsys, str(lake))
     assert (code, "MODELLED" in out) == (0, False)

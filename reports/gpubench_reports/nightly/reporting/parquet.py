@@ -1,5 +1,6 @@
 """Parquet by DuckDB: where a lake's files lie, and how they are read and written."""
 
+import glob
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -30,7 +31,8 @@ def folder_for(where: str) -> Path:
 
 def files_below(where: str) -> str:
     """The Parquet files in a folder or below an address that DuckDB can read."""
-    return f"{where.rstrip('/')}/**/*.parquet"
+    place = where if "://" in where else glob.escape(where)
+    return f"{place.rstrip('/')}/**/*.parquet"
 
 
 @contextmanager
