@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -91,6 +92,15 @@ def test_each_gpu_of_this_machine_sees_itself_only(place: Path, monkeypatch) -> 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-x,GPU-y")
     assert fleet(place, "--out=other", "--gpus=2")[0] == 0
     assert (place / "other/n1-gpu1.json").read_text().split("|")[1] == "GPU-y"
+
+
+def test_the_next_command_can_be_copied(place: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "n1")
+    sweep = place / "our sweep"
+    code, said = fleet(place, "--out=our sweep", "--gpus=1")
+    assert code == 0
+    assert said.startswith(f"scripts/fleet: 1 GPU has a result in {sweep}; next: ")
+    assert shlex.split(said.partition("next: ")[2]) == ["gpubench-report", "fleet", str(sweep)]
 
 
 def test_what_has_a_file_is_measured_again_only_on_request(place: Path, monkeypatch) -> None:
