@@ -229,9 +229,40 @@ def test_a_rehearsed_device_varies_in_rates_and_times_alike(tmp_path: Path) -> N
     assert new["event_resolution_seconds"] == old["event_resolution_seconds"]
 
 
+def test_a_rehearsed_device_may_be_named(tmp_path: Path) -> None:
+    path = ROOT / "harness/devices/h200-sxm.json"
+    texts = []
+    for number, device in enumerate((path, "h200-sxm")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        varied = varied_device(f"model:{device}", 0.01, "night 1", "process 1", folder)
+        texts.append(Path(varied.removeprefix("model:")).read_text())
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("model:h9000", "unknown device 'h9000': known are "),
+        ("model:no/such.json", "no/such.json: no such device file"),
+        ("model", "noise needs a modelled device"),
+    ],
+)
+def test_noise_for_a_device_without_a_file_begins_no_night(
+    tmp_path: Path, capsys, device: str, said: str
+) -> None:
+    words = ["run", "--rehearsal", "--rehearsal-noise=0.01", f"--device={device}"]
+    assert main([*words, f"--store={tmp_path / 's'}"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (["run", "--rehearsal-noise=-1"], "'-1' is no number from 0 to below 1"),
+        (["run", "--rehearsal-noise=nan"], "'nan' is no number"),
+        (["run", "--rehearsal-noise=1"], "'1' is no number"),
         (["run", "--prog=./mine"], "unrecognized arguments: --prog"),  # the script knows no halves
         (["acknowledge", "*", "--reason=r", "--until=2026-02-30"], "'2026-02-30' is no day"),
         (["acknowledge", "*", "--reason=r", "--until=tomorrow"], "'tomorrow' is no day"),

@@ -123,6 +123,16 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:  # nor NaN
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 0 to below 1")
+    return value
+
+
 def positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")

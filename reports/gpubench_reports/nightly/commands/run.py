@@ -11,6 +11,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.commands.arguments import (
     program_arguments,
     rehearsal_argument,
+    share,
     store_arguments,
     told_arguments,
 )
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", metavar="NAME", help="default: host and device")
     parser.add_argument(
         "--rehearsal-noise",
-        type=float,
+        type=share,
         default=0.0,
         metavar="FRACTION",
         help="vary the modelled device from process to process",
@@ -71,6 +72,7 @@ def telling_of_failure(options: argparse.Namespace) -> Iterator[None]:
 def measured(options: argparse.Namespace, until: int) -> int:
     """Measures and judges one night, or as many as the machine needs to have `until` valid ones."""
     from gpubench_reports.nightly.judging.judge import judge_new
+    from gpubench_reports.nightly.nights.rehearsal import device_file
     from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
     from gpubench_reports.nightly.store.names import folder_name, machine_folder
 
@@ -79,6 +81,8 @@ def measured(options: argparse.Namespace, until: int) -> int:
         raise CannotJudgeError(
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"
         )
+    if options.rehearsal_noise:
+        device_file(options.device)
     if options.machine:
         machine_folder(options.machine)
     store, index, settings = opened(options, create=True)

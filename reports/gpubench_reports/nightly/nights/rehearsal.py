@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.results.checking import parse
+from gpubench_reports.results.device_files import device_path
 
 # Figures that rows follow from. A device that is faster by a factor has rates that are larger
 # by it, and times that are shorter.
@@ -31,15 +32,25 @@ _TIMES = (
 )
 
 
+def device_file(device: str) -> Path:
+    """The file of `device`, the value of --device. Raises ReportError if it is not that of a model
+    whose file there is."""
+    kind, _, which = device.partition(":")
+    if kind != "model" or not which:
+        raise ReportError(device, "noise needs a modelled device: --device=model:h200-sxm")
+    path = device_path(which)
+    if not path.is_file():
+        raise ReportError(path, "no such device file")
+    return path
+
+
 def varied_device(device: str, noise: float, night: str, process: str, folder: Path) -> str:
     """`--device` for one process: a copy in `folder` of the device file, varied by two factors of
     relative deviation `noise`, one of the night and one of the process.
 
-    Raises ReportError if `device` names no file.
+    Raises ReportError as `device_file` does.
     """
-    path = Path(device.removeprefix("model:"))
-    if not path.is_file():
-        raise ReportError(device, "noise needs a device file: --device=model:path/to/it.json")
+    path = device_file(device)
     document = parse(path)
     factor = 1.0
     for seed in (night, f"{night}/{process}"):
