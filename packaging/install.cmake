@@ -45,7 +45,13 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/harness/devices DESTINATION ${share}
   FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/course DESTINATION ${share} USE_SOURCE_PERMISSIONS)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/labs DESTINATION ${share}/course
-  PATTERN __pycache__ EXCLUDE)
+  PATTERN __pycache__ EXCLUDE PATTERN notebook.ipynb EXCLUDE)
+# What the labs' pages link to, and the pictures of their notebooks.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench DESTINATION ${share}/course)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/concepts DESTINATION ${share}/course/docs)
+install(FILES ${PROJECT_SOURCE_DIR}/docs/instructors.md DESTINATION ${share}/course/docs)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/reports/gallery DESTINATION ${share}/course/reports
+  FILES_MATCHING PATTERN "*.png")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${pages})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${pages})

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,6 +83,23 @@ def test_a_program_elsewhere_asks_the_environment(prefix: Path, tmp_path: Path) 
     wrong = version(GPUBENCH_ROOT=str(tmp_path))
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.startswith(f"gpubench: GPUBENCH_ROOT='{tmp_path}': ")
+
+
+def test_the_course_of_an_installation_has_what_its_pages_and_notebooks_show(
+    prefix: Path, tmp_path: Path
+) -> None:
+    course = prefix / "share/gpubench/course"
+    pages = [*course.glob("labs/README.md"), *course.glob("labs/*/README.md")]
+    assert len(pages) > 12
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert "://" in link or (page.parent / link).exists(), f"{page}: {link}"
+    checker = ["env", f"PYTHONPATH={course / 'labs'}", sys.executable, "-m", "checker"]
+    for page in pages[1:]:
+        number = page.parent.name[:2]
+        words = ["notebook", number, f"--out={tmp_path / number}.ipynb"]
+        done = run_hidden([*HIDDEN, BUILD], [*checker, *words], tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.release  # compiles a lab's checker
