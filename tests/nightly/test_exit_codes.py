@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,30 @@ def test_the_store_may_stand_before_the_command(store: Store, capsys) -> None:
         assert "night 1 of" in capsys.readouterr().out
     assert main(["--rehearsal", f"--store={store.root}", "status"]) == 2
     assert "holds measured nights" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "said"),
+    [
+        (["run"], "otava.analysis", "the judge: needs Apache Otava: "),
+        (["learn"], "otava.analysis", "the judge: needs Apache Otava: "),
+        (["compare", "old", "new"], "scipy", "the gate: needs SciPy: "),
+    ],
+)
+def test_what_judging_needs_is_looked_for_before_anything_is_measured(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
+    words: list[str],
+    module: str,
+    said: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main([*words, f"--store={tmp_path / 'store'}"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"nightly: {said}")
+    assert line.endswith(" -m pip install 'gpubench-reports[nightly]'")
+    assert not (tmp_path / "store").exists()
 
 
 @pytest.mark.parametrize("name", ["store.json", "nights/lab/000001/done.json"])

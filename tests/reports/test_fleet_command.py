@@ -214,10 +214,8 @@ def test_a_module_that_is_not_installed_is_one_line(
     sweep = write_sweep(tmp_path / "sweep")
     monkeypatch.setitem(sys.modules, module, None)
     code, _, err = ran(capsys, str(sweep), *words)
-    assert (code, err) == (
-        2,
-        f"gpubench-report: {said}: pip install 'gpubench-reports[fleet]'\n",
-    )
+    install = f"{sys.executable} -m pip install 'gpubench-reports[fleet]'"
+    assert (code, err) == (2, f"gpubench-report: {said}: {install}\n")
 
 
 def test_why_an_object_store_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch, capsys):

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    load_module("scipy", NAME)  # before anything is read
+    load_module("scipy", NAME, "fleet")  # before anything is read
     return _rehearse(options) if options.rehearse else _judge(options)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.extras import load_module
 from gpubench_reports.nightly.commands.arguments import (
     program_arguments,
     rehearsal_argument,
@@ -76,7 +77,8 @@ def measured(options: argparse.Namespace, until: int) -> int:
     from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
     from gpubench_reports.nightly.store.names import folder_name, machine_folder
 
-    # Before a store is made for nights that are none.
+    # Before a store is made for nights that are none, or that could not be judged.
+    load_module("otava.analysis", "the judge", "nightly")
     if options.device.startswith("model") and not options.rehearsal:
         raise CannotJudgeError(
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.extras import load_module
 
 if TYPE_CHECKING:
     from gpubench_reports.nightly.gate.gate import Gate
@@ -144,6 +145,7 @@ def gate_of(options: argparse.Namespace) -> "Gate":
     from gpubench_reports.nightly.gate.gate import Gate
     from gpubench_reports.nightly.rule.settings import Settings, load
 
+    load_module("scipy", "the gate", "nightly")  # before anything is measured
     changes = {
         "suite": options.suite,
         "mode": options.mode,

@@ -39,7 +39,7 @@ def files_below(where: str) -> str:
 def database_for(subject: object, doing: str = "") -> Iterator[Any]:
     """A DuckDB database in memory. Its errors become a ReportError: `subject` and, after the words
     `doing`, what was wrong."""
-    duckdb = load_module("duckdb", "Parquet")
+    duckdb = load_module("duckdb", "Parquet", "fleet")
     with duckdb.connect() as database:
         try:
             yield database

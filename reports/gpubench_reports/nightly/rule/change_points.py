@@ -10,15 +10,16 @@ leaves that list aside, and a test holds this analysis to known answers.
 """
 
 import numpy as np
-from otava.analysis import compute_change_points
 
+from gpubench_reports.common.extras import load_module
 from gpubench_reports.nightly.rule.settings import Settings
 
 
 def change_points(values: np.ndarray, settings: Settings) -> list[int]:
     """The first index of each new level in `values`, ascending."""
+    otava = load_module("otava.analysis", "the judge", "nightly")
     # A list: of an array, Otava 0.8 takes all where it means the window.
-    found, _ = compute_change_points(
+    found, _ = otava.compute_change_points(
         values.tolist(),
         window_len=settings.change_window,
         max_pvalue=settings.change_p,
