@@ -1,5 +1,6 @@
 """Exit code 1 means a regression: nothing in a store, and no error of the program, may cause it."""
 
+import argparse
 import json
 import os
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.nightly.commands import status
-from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.commands.command_line import COMMANDS, SWITCHES, main
 from gpubench_reports.nightly.store.store import Store
 
 from .conftest import process_file, put_nights
@@ -128,8 +129,19 @@ def test_the_store_may_stand_before_the_command(store: Store, capsys) -> None:
     for words in ([f"--store={store.root}"], ["--store", str(store.root)]):
         assert main([*words, "status"]) == 0
         assert "night 1 of" in capsys.readouterr().out
+    assert main(["--json", f"--store={store.root}", "status"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == 1
     assert main(["--rehearsal", f"--store={store.root}", "status"]) == 2
     assert "holds measured nights" in capsys.readouterr().err
+
+
+def test_every_option_without_a_value_is_known_as_one() -> None:
+    found = set()
+    for command in COMMANDS:
+        parser = argparse.ArgumentParser(add_help=False)
+        command.add_arguments(parser)
+        found |= {name for one in parser._actions if one.nargs == 0 for name in one.option_strings}
+    assert found == set(SWITCHES)
 
 
 @pytest.mark.parametrize(

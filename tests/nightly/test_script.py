@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpubench_reports.nightly.commands.command_line import SWITCHES
+
 ROOT = Path(__file__).resolve().parents[2]
 STUB = """
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
@@ -68,6 +70,8 @@ def test_other_commands_build_nothing(checkout: Path) -> None:
         ]
     for before in (["--store=X"], ["--store", "X"], ["--rehearsal", "--store=run"]):
         assert run(checkout, *before, "status")[1][1].endswith(f"{' '.join(before)} status")
+    for switch in SWITCHES:
+        assert run(checkout, switch, "status")[1][0] == "python requirements-nightly.txt"
     assert run(checkout, "export", "parquet", "lake")[1][0] == "python requirements-fleet.txt"
 
 

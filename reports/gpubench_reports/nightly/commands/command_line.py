@@ -67,6 +67,9 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
+# The options without a value.
+SWITCHES = ("--json", "--rebuild", "--rehearsal", "--webhook-always")
+
 # In the order of --help.
 COMMANDS: tuple[Command, ...] = (
     run,
@@ -110,7 +113,7 @@ def _command_first(words: Sequence[str]) -> list[str]:
         if not word.startswith("-") and not is_value:
             return [word, *words[:at], *words[at + 1 :]]
         # scripts/nightly, which looks for the command too, has the same rule.
-        is_value = word.startswith("--") and "=" not in word and word != "--rehearsal"
+        is_value = word.startswith("--") and "=" not in word and word not in SWITCHES
     return list(words)
 
 

@@ -209,7 +209,9 @@ class Store:
             with contextlib.suppress(FileExistsError):
                 publish(marker, as_json({"schema": SCHEMA, "kind": kind, "made": now()}))
         if not marker.exists():
-            raise ReportError(root, "is no store of nights: it has no store.json")
+            raise ReportError(
+                root, "is no store of nights: it has no store.json; the first night makes it"
+            )
         document = parse(marker)
         kind = document.get("kind", "") if isinstance(document, dict) else ""
         if kind not in KINDS or document.get("schema") != SCHEMA:
