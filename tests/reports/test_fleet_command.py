@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_a_folder_of_result_files(tmp_path: Path, capsys):
     inventory = f"--inventory={tmp_path / 'racks.csv'}"
     code, out, _ = ran(capsys, str(sweep), inventory, "-o", str(tmp_path / "fleet.html"))
     assert code == 1
-    assert "slow gpu n1/gpu3 (rack r1, slot 4): +9.9% time in " in out
+    assert "slow GPU n1/gpu3 (rack r1, slot 4): +9.9% time in " in out
     assert "no result: n2: is in the inventory and has no result" in out
     assert (tmp_path / "fleet.html").exists()
     code, out, _ = ran(capsys, str(sweep), inventory, "--json")
@@ -59,6 +60,19 @@ def test_a_folder_of_result_files(tmp_path: Path, capsys):
     assert (drain[0]["node"], drain[0]["gpu"], drain[0]["rack"]) == ("n1", "3", "r1")
     (sweep / "verdict.json").write_text(out)  # it may lie there, and is no result
     assert ran(capsys, str(sweep))[1].endswith("1 slow GPU\n")
+
+
+def test_the_page_lists_places_by_their_numbers(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    write_sweep(tmp_path / "another")
+    for node in (2, 10):
+        for path in (tmp_path / "another").iterdir():
+            text = path.read_text().replace("n1/gpu", f"n{node}/gpu")
+            (sweep / path.name.replace("n1-", f"n{node}-")).write_text(text)
+    ran(capsys, str(sweep), "-o", str(tmp_path / "fleet.html"))
+    page = (tmp_path / "fleet.html").read_text()
+    lines = re.findall(r'<tr><th scope="row">(\w+)</th><th scope="row">(\d)</th>', page)
+    assert lines == [(f"n{node}", str(gpu)) for node in (1, 2, 10) for gpu in range(8)]
 
 
 def test_nothing_found_is_zero(tmp_path: Path, capsys):

@@ -1,8 +1,10 @@
 """One page about a judged fleet: what is wrong, and a heat map of GPUs by concepts."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -114,11 +116,18 @@ def _overview(gpus: pd.DataFrame, values: np.ndarray) -> tuple[tuple[str, ...], 
         places = gpus.groupby(columns, sort=True).indices
     shown = [c for c in columns if (gpus[c] != "").any()]
     lines = []
-    for at in places.values():
+    for _, at in sorted(places.items(), key=_by_number):
         first = gpus.iloc[at[0]]
         heads = (*(str(first[column]) for column in shown), str(len(at)))
         lines.append(_Line(heads, np.fmax.reduce(values[at])))
     return (*shown, "GPUs"), lines
+
+
+def _by_number(place: tuple[Any, np.ndarray]) -> list[list[str | int]]:
+    """A key that sorts rack2 before rack10."""
+    words = place[0] if isinstance(place[0], tuple) else (place[0],)
+    parts = (re.split(r"(\d+)", str(word)) for word in words)
+    return [[int(p) if at % 2 else p for at, p in enumerate(of_word)] for of_word in parts]
 
 
 def _named(verdict: Verdict, peers: Peers, values: np.ndarray) -> Iterator[_Line]:

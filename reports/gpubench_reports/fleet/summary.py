@@ -77,7 +77,8 @@ def headline(verdict: Verdict, finding: Finding) -> str:
     if finding.kind == ABSENT:
         return f"no result: {finding.name}: {finding.says}"
     where = place(verdict, finding)
-    name = f"{finding.kind} {finding.name}" + (f" ({where})" if where else "")
+    kind = "GPU" if finding.kind == GPU else finding.kind
+    name = f"{kind} {finding.name}" + (f" ({where})" if where else "")
     many = f", {number_of(len(finding.gpus), 'GPU')}" if finding.kind != GPU else ""
     return f"slow {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
 
