@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -100,8 +101,12 @@ def test_result_files_from_elsewhere_are_one_night(fake, tmp_path: Path, capsys)
     assert len(opened(tmp_path).nights("fake-fake")) == 1
     capsys.readouterr()
     subprocess.run([program, f"--benchmark_out={tmp_path / 'new.json'}"], check=True)
-    assert main(["add", store, files[0], str(tmp_path / "new.json")]) == 2
-    assert "part of a night already" in capsys.readouterr().err
+    new, copy = tmp_path / "new.json", tmp_path / "copy.json"
+    assert main(["add", store, str(new), files[0]]) == 2
+    assert capsys.readouterr().err == f"nightly: {files[0]}: is part of a night already\n"
+    shutil.copy(new, copy)
+    assert main(["add", store, str(new), str(copy)]) == 2
+    assert capsys.readouterr().err == f"nightly: {copy}: has the same content as {new}\n"
 
 
 def test_an_unfit_machine_is_not_measured(run, fake, tmp_path: Path, monkeypatch) -> None:

@@ -23,18 +23,18 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     named = machine and machine_folder(machine)
     machine = named or folder_name(f"{files[0].host}-{files[0].environment.device}")
     sums = [checksum(path) for path in paths]
-    if len(set(sums)) < len(sums):
-        raise ReportError(paths[0], "or another file is named twice")
-    known = set()
-    for sha256 in sums:
-        known |= set(
-            index.rows("select machine, number from file where sha256 = ?", (sha256,)) or [("", 0)]
-        )
-    if len(known) == 1 and ("", 0) not in known:
-        ((at, number),) = known
+    for number, path in enumerate(paths):
+        if sums[number] in sums[:number]:
+            raise ReportError(path, f"has the same content as {paths[sums.index(sums[number])]}")
+    query = "select machine, number from file where sha256 = ?"
+    known = [set(index.rows(query, (sha256,))) for sha256 in sums]
+    nights = set[tuple[str, int]]().union(*known)
+    if len(nights) == 1 and all(known):
+        ((at, number),) = nights
         return next(night for night in store.nights(at) if night.number == number)
-    if known != {("", 0)}:
-        raise ReportError(paths[0], "or another of the files is part of a night already")
+    for path, of_file in zip(paths, known, strict=True):
+        if of_file:
+            raise ReportError(path, "is part of a night already")
     for night in store.nights(machine):
         # One that was killed before it was complete.
         if not night.has("done.json") and {checksum(p) for p in night.results()} == set(sums):
