@@ -207,6 +207,7 @@ def test_a_wrong_inventory_is_one_line(tmp_path: Path, capsys, inventory: str | 
         ([".", "--parquet=s3://bucket/lake"], "s3://bucket/lake: is an address"),
         (["--rehearse", "--rows=0"], "--rows: must be from 1"),
         (["--rehearse", "--gpus=40"], "--gpus: 40 are too few"),
+        (["--rehearse", "--gpus=100000000"], "--gpus: with 60 rows, at most 100000"),
         (["--rehearse", "--fleets=0"], "--fleets: must be >= 1"),
         (["--rehearse", "--seed=-1"], "--seed: must be >= 0"),
     ],

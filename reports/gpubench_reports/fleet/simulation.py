@@ -13,6 +13,7 @@ from gpubench_reports.rules.diagnosis.parts import UNITS, Shares, factors_of, sh
 
 _GPUS_OF_A_NODE, _NODES_OF_A_RACK = 8, 16
 _SEVERAL_GPUS = ("all_reduce", "topology")  # concepts that need more than the one GPU
+_MOST_TIMES = 6_000_000  # in a fleet: memory for simulating and judging grows with them
 _SM = (*UNITS, "tensor", "l1", "shared", "l2")
 # What a slow GPU's fault makes longer.
 FAULTS = {
@@ -74,6 +75,8 @@ def simulate(plan: Plan, noise: Noise, seed: int) -> tuple[Fleet, Planted, pd.Da
 
     The same arguments give the same fleet. Raises ReportError for a plan that cannot be.
     """
+    if plan.gpus * plan.rows > _MOST_TIMES:
+        raise ReportError("--gpus", f"with {plan.rows} rows, at most {_MOST_TIMES // plan.rows}")
     rng = np.random.default_rng(seed)
     table, parts = _rows(plan)
     places = _places(plan.gpus)
