@@ -136,6 +136,7 @@ FAULTS: dict[str, Fault] = {
     "slow network": Fault(("network",), "network-half"),
     "slow launches": Fault(("launch",), "launch-slow"),
     "slow host": Fault(("host", "host_far", "launch"), "host-slow"),
+    "everything slow": Fault(("everything",), change=slower(1.3, lambda row: True)),
     "one bad GPU of eight": Fault(("gpu",), change=eight_gpus),
     "noisy neighbour": Fault(("neighbour",), change=neighbour),
     "spills": Fault(("spills",), change=spilled),

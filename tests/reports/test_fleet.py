@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,6 +56,14 @@ def test_the_likely_cause_is_the_planted_one(simulated):
             assert words[fault] in finding.cause.says
             assert finding.slower == pytest.approx(factor - 1, abs=0.025)
             assert finding.rows[0].seconds > finding.rows[0].peers_seconds
+
+
+def test_a_gpu_that_is_slow_in_every_row_is_called_that():
+    fleet, _, _ = simulate(replace(HEALTHY, gpus=64), Noise(), seed=1)
+    seconds = fleet.seconds.copy()
+    seconds[7] *= 1.12
+    (finding,) = judge_fleet(replace(fleet, seconds=seconds)).findings
+    assert re.fullmatch(r"every row takes 1\.1[123] times as long, .*", finding.cause.says)
 
 
 def test_the_evidence_of_a_throttled_gpu_is_said_once():

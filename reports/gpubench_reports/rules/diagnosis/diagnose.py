@@ -25,7 +25,7 @@ from gpubench_reports.rules.model_error import sigma_of
 _COARSE = np.geomspace(1.03, 40, 24)  # factors that are tried, and then around the best of them
 _FINE = np.geomspace(0.88, 1.14, 9)
 _FREEDOM = 4.0  # of the errors' t distribution: a row may be far off
-_BIAS = 0.08  # all rows may be off together, by the logarithm
+_BIAS = 0.08  # all modelled rows may be off together, by the logarithm
 # Of a concept's error, what the rows of a kernel share, and what each has of its own.
 _SHARED, _OWN = 0.8, 0.6
 _CLEAR = 9.0  # what a fault must gain over none, as a logarithm of odds, unless faults.toml says
@@ -70,6 +70,7 @@ class _Rows:
     table: pd.DataFrame
     shares: Shares
     excess: np.ndarray  # logarithm of the time over the expected one
+    bias: float  # by how much all may be off together, by the logarithm
     kernels: "_Kernels"
 
 
@@ -207,12 +208,15 @@ def _rows(table: pd.DataFrame, reference: ResultFile | None) -> _Rows:
     if reference is None or reference.context.modelled:
         classes = zip(table["concept"], table["kernel"], strict=True)
         sigma = np.hypot([sigma_of(concept, kernel) for concept, kernel in classes], own)
+        bias = _BIAS
     else:
+        bias = _MEASURED_ALIKE
         sigma = np.sqrt(_MEASURED_ALIKE**2 + own**2 + (table["known"] / 4) ** 2)
     return _Rows(
         table,
         shares(table),
         np.log(table["seconds"] / table["expected"]).to_numpy(dtype=float),
+        bias,
         _Kernels.of(table, np.asarray(sigma, dtype=float)),
     )
 
@@ -221,7 +225,7 @@ def _likelihoods(rows: _Rows, slowdowns: np.ndarray) -> np.ndarray:
     """Logarithms, but for a constant, of each line of (guess, row). All rows may be off by a little
     together, those of a kernel by more, and each row by itself."""
     left = rows.excess - np.log(slowdowns)
-    left -= np.clip(np.median(left, axis=1, keepdims=True), -_BIAS, _BIAS)
+    left -= np.clip(np.median(left, axis=1, keepdims=True), -rows.bias, rows.bias)
     kernels = rows.kernels
     mine = left[:, kernels.row]
     # As much of the middle as so many rows are evidence for.
