@@ -132,6 +132,34 @@ TEST_F(GemmTest, SmallOnesAreBoundByWhatTheyMove) {
   EXPECT_NEAR(term(cost(thin), "dram"), thin.bytes() / (4.8e12 * 0.896), 1e-12);
 }
 
+// What cuBLAS takes for few tokens, published: 40 % of an H100's bandwidth in fp16 (NVIDIA/cutlass
+// issue 1176), and 27 us on an RTX 3090, 73 % of its 936 GB/s and as many SMs less two as an A6000
+// has (issue 1582).
+TEST_F(GemmTest, AStripOfTilesIsCutAlongItsSums) {
+  const GemmShape strip = GemmShape::dense(GemmType::fp16, 16, 2752, 4096);
+  const GemmCost h100 = gemm_cost(strip, device_spec("h100-sxm"));
+  EXPECT_EQ(h100.tiles, 43);
+  EXPECT_EQ(h100.parts, 3);
+  EXPECT_EQ(h100.waves, 1);
+  EXPECT_NEAR(strip.bytes() / 3.35e12 / h100.seconds, 0.40, 0.06);
+  const GemmShape small = GemmShape::dense(GemmType::fp16, 16, 1792, 5120);
+  const GemmCost a6000 = gemm_cost(small, device_spec("rtx-a6000"));
+  EXPECT_EQ(a6000.parts, 3);
+  EXPECT_NEAR(small.bytes() / 768e9 / a6000.seconds, 0.73, 0.07);
+  // Not so where tiles occupy the SMs, nor where D is no strip.
+  EXPECT_EQ(cost(GemmShape::dense(GemmType::bf16, 1, 14336, 4096)).parts, 1);
+  EXPECT_EQ(cost(GemmShape::dense(GemmType::bf16, 128, 128, 8192)).parts, 1);
+}
+
+// A tile of 64 x 128 needs 128 rows of weights, which no other block has, and half of m rows of
+// activations: a neighbour asks for the others.
+TEST_F(GemmTest, RowsThatNobodyHasAreNotFetched) {
+  const auto l2 = [&](std::size_t m) {
+    return term(cost(GemmShape::dense(GemmType::bf16, m, 14336, 4096)), "l2");
+  };
+  EXPECT_NEAR(l2(64) / l2(1), (128 + 32) / (128 + 0.5), 1e-9);
+}
+
 TEST_F(GemmTest, RefusesWhatTheLibraryRefuses) {
   const auto why = [](const GemmShape& shape) -> std::string {
     try {

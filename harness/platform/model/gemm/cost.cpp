@@ -18,6 +18,8 @@ struct Tile {
 constexpr Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 256},
                           {256, 64},  {64, 128},  {128, 64},  {64, 64}};
 
+constexpr std::size_t smallest_tile = 64;
+
 constexpr unsigned whole_alignment = 16;  // bytes
 constexpr double lanes = 32;
 // What a block takes of the sum at a time: 32 elements of 16 bits, the least of CUTLASS's kernels
@@ -27,12 +29,14 @@ constexpr double step_bytes = 64;
 // An SM has one that is loaded or stored while the other is multiplied. (Assumed.)
 constexpr double tiles_at_once = 2;
 
+// Fewer steps than these are not worth a block of their own. (Assumed.)
+constexpr double least_steps = 8;
+constexpr double partial_sum_bytes = sizeof(float);
+
 // As CUTLASS's kernels without Tensor Cores; larger tiles they do not have. (Assumed.)
 constexpr unsigned largest_fma_tile = 128 * 128;
 
-double rounded_up(std::size_t n, double step) {
-  return std::ceil(static_cast<double>(n) / step) * step;
-}
+double rounded_up(double n, double step) { return std::ceil(n / step) * step; }
 
 // A device whose Tensor Cores do not multiply fp64 does so by its FP64 units.
 std::string unit_of(GemmType type, const DeviceSpec& device) {
@@ -56,15 +60,47 @@ double kernel_efficiency(const GemmShape& shape, const DeviceSpec& device) {
   return result_alignment(shape) < whole_alignment ? device["mma_sync_efficiency"] : 1;
 }
 
-// Rows of A and B that a block's step brings in from L2, of tile_m + tile_n. On Hopper two blocks
-// of a cluster share what one of them asked for (TMA multicast), on Blackwell a pair of SMs both.
-double fetched_rows(Tile tile, bool aligned, int generation) {
-  const double longer = std::max(tile.m, tile.n), shorter = std::min(tile.m, tile.n);
-  if (!aligned || generation < 9) return longer + shorter;
-  return longer / 2 + (generation < 10 ? shorter : shorter / 2);
+// How D is cut: into tiles, and each tile's sums into parts, a block each.
+struct Cut {
+  Tile tile;
+  double parts = 1;
+};
+
+struct Extent {
+  double m, n;
+};
+// What a block loads for its tile: no rows beyond the matrices.
+Extent needed_of(const GemmShape& shape, Tile tile) {
+  return {std::min<double>(tile.m, static_cast<double>(shape.m)),
+          std::min<double>(tile.n, static_cast<double>(shape.n))};
+}
+Extent tiles_along(const GemmShape& shape, Tile tile) {
+  return {std::ceil(static_cast<double>(shape.m) / tile.m),
+          std::ceil(static_cast<double>(shape.n) / tile.n)};
 }
 
-GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, Tile tile) {
+// Rows of A and B that a block's step brings in from L2. On Hopper two blocks of a cluster share
+// what one of them asked for (TMA multicast), on Blackwell a pair of SMs both: rows of A if there
+// is another tile along n, rows of B if there is another one along m.
+double fetched_rows(const GemmShape& shape, Tile tile, bool aligned, int generation) {
+  const auto [a, b] = needed_of(shape, tile);
+  if (!aligned || generation < 9) return a + b;
+  const auto [down, across] = tiles_along(shape, tile);
+  const double shared_a = across > 1 ? a / 2 : a, shared_b = down > 1 ? b / 2 : b;
+  return generation < 10 ? std::min(shared_a + b, a + shared_b) : shared_a + shared_b;
+}
+
+// What adding up parts of sums takes: they pass through L2, and a second kernel adds them.
+double combining_seconds(const GemmShape& shape, const DeviceSpec& device, double batch,
+                         double parts) {
+  if (parts == 1) return 0;
+  const double sums = batch * static_cast<double>(shape.m) * static_cast<double>(shape.n);
+  return device["launch_stream_seconds"] +
+         2 * parts * sums * partial_sum_bytes / device["l2_bytes_per_second"];
+}
+
+GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, const Cut& cut) {
+  const auto [tile, parts] = cut;
   const double sms = device["sm_count"];
   const double operand_bytes = gemm_format(shape.type).operand_bits / 8.0;
   const auto result_bytes = static_cast<double>(shape.result_bytes());
@@ -75,13 +111,14 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   // The Tensor Cores' clock under load is in gemm_efficiency.
   const double clock = by_tensor_cores ? device["sm_clock_hz"]
                                        : load_clock(device, Load::fp32, library_fp32_share(device));
-  const double depth = rounded_up(shape.k, step_bytes / operand_bytes);
+  const double depth = rounded_up(static_cast<double>(shape.k) / parts, step_bytes / operand_bytes);
   GemmCost cost;
   cost.tile_m = tile.m;
   cost.tile_n = tile.n;
-  cost.tiles = std::ceil(static_cast<double>(shape.m) / tile.m) *
-               std::ceil(static_cast<double>(shape.n) / tile.n) * batch;
-  cost.waves = std::ceil(cost.tiles / sms);
+  cost.parts = parts;
+  const auto [down, across] = tiles_along(shape, tile);
+  cost.tiles = down * across * batch;
+  cost.waves = std::ceil(cost.tiles * parts / sms);
 
   const double elements = static_cast<double>(tile.m) * tile.n;
   // D is written when the sums are complete, and nothing is left to do beside it.
@@ -91,7 +128,7 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   const bool aligned = by_tensor_cores && operand_alignment(shape) == whole_alignment &&
                        result_alignment(shape) == whole_alignment;
   const double fetched = cost.waves * sms * depth * operand_bytes *
-                         fetched_rows(tile, aligned, device.compute_capability().first);
+                         fetched_rows(shape, tile, aligned, device.compute_capability().first);
   const double dram = device["dram_bytes_per_second"] * device["dram_mixed_efficiency"];
   cost.terms = {{by_tensor_cores ? "tensor" : "fp32", cost.waves * tile_cycles / clock},
                 {"l2", fetched / device["l2_bytes_per_second"]},
@@ -110,8 +147,20 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   const double filling = cost.waves * device["dram_latency_cycles"] / clock;
   cost.seconds = overlapped(multiplied + std::max(stored, cost.terms[2].second) + filling, busiest,
                             tiles_at_once) +
-                 device["kernel_floor_seconds"];
+                 combining_seconds(shape, device, batch, parts) + device["kernel_floor_seconds"];
   return cost;
+}
+
+// As many parts of each sum as give the SMs a block each, if D is a strip no wider than the
+// smallest tile: of other shapes, tiles of some size occupy most SMs. (Weights' gradients of small
+// layers are left out.)
+double most_parts(const GemmShape& shape, const DeviceSpec& device, std::size_t batch, Tile tile) {
+  const auto [down, across] = tiles_along(shape, tile);
+  const double blocks = down * across * static_cast<double>(batch);
+  if (std::min(shape.m, shape.n) > smallest_tile || blocks == 0) return 1;
+  const double steps = static_cast<double>(gemm_operand_bytes(shape.type, shape.k)) / step_bytes;
+  return std::max(
+      1.0, std::min(std::floor(device["sm_count"] / blocks), std::floor(steps / least_steps)));
 }
 
 }  // namespace
@@ -155,8 +204,10 @@ GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t
   std::optional<GemmCost> best;
   for (const Tile tile : tiles) {
     if (shape.type == GemmType::fp32 && tile.m * tile.n > largest_fma_tile) continue;
-    GemmCost other = cost_of(shape, device, static_cast<double>(batch), tile);
-    if (!best || other.seconds < best->seconds) best = std::move(other);
+    for (const double parts : {1.0, most_parts(shape, device, batch, tile)}) {
+      GemmCost other = cost_of(shape, device, static_cast<double>(batch), {tile, parts});
+      if (!best || other.seconds < best->seconds) best = std::move(other);
+    }
   }
   return *best;
 }

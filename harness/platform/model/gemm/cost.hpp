@@ -6,8 +6,10 @@
 // tile that is only partly needed costs a whole one (3.1); so does a wave of tiles, one an SM
 // (3.2). Tensor Cores want each row to begin at 16 bytes (2.2; cuBLAS documentation, "Tensor Core
 // Usage", lists the conditions); since cuBLAS 11 they are used without that too, by slower kernels.
-// How much slower is the device file's. Left out: split sums and stream-K, the reuse of L2 between
-// multiplications, and the clock that falls under load (which `gemm_efficiency` has in it).
+// How much slower is the device file's. Where tiles are fewer than SMs, each sum may be cut into
+// parts that a second kernel adds up (cuBLAS documentation, CUBLASLT_ALGO_CONFIG_SPLITK_NUM), as
+// many as SMs are left for. Left out: stream-K, the reuse of L2 between multiplications, and the
+// clock that falls under load (which `gemm_efficiency` has in it).
 #pragma once
 
 #include <string>
@@ -22,7 +24,8 @@ namespace gpubench::model {
 struct GemmCost {
   unsigned tile_m = 0, tile_n = 0;
   double tiles = 0;
-  double waves = 0;  // of as many tiles as there are SMs; the last one counts whole
+  double parts = 1;  // of each sum, a block each
+  double waves = 0;  // of as many blocks as there are SMs; the last one counts whole
   // [s]: tensor (of fp32: fp32), l2, dram, launch
   std::vector<std::pair<std::string, double>> terms;
   double seconds = 0;

@@ -94,7 +94,10 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
                            : shape.type == GemmType::fp64 ? "dmma"
                            : shape.type == GemmType::fp32 ? "fma"
                                                           : "hmma";
-  const GemmChoice choice{"model", cost.tile_m, cost.tile_n, 0, unit, cost.waves};
+  const auto parts = static_cast<unsigned>(cost.parts);
+  const double workspace =
+      parts > 1 ? cost.parts * batch.count * shape.m * shape.n * sizeof(float) : 0;
+  const GemmChoice choice{"model", cost.tile_m, cost.tile_n, workspace, unit, cost.waves, parts};
   state_ = std::make_unique<State>(State{shape, batch, choice, cost});
 }
 Gemm::~Gemm() = default;
