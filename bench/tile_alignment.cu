@@ -155,7 +155,7 @@ GPU_BENCHMARK_AS(tile_alignment, odd_m, by_dtype<odd_m>)
     ->Apply(rows, "m [elements]", {base, base + 1}, off)
     ->Takes("m", {1024, 16384});
 GPU_BENCHMARK_AS(tile_alignment, odd_n, by_dtype<odd_n>)
-    ->Apply(rows, "n [elements]", off_and_aligned, off)
+    ->Apply(rows, "n [elements]", {base, base + 1, base + 8}, off)
     ->Takes("n", {1024, 16384});
 GPU_BENCHMARK_AS(tile_alignment, odd_k, by_dtype<odd_k>)
     ->Apply(rows, "k [elements]", off_and_aligned, off)
@@ -163,7 +163,7 @@ GPU_BENCHMARK_AS(tile_alignment, odd_k, by_dtype<odd_k>)
 GPU_BENCHMARK_AS(tile_alignment, leading_dimension, by_dtype<leading_dimension>)
     ->Apply(rows, "align [bytes]", {2, 16}, {2, 4, 8, 16});
 GPU_BENCHMARK_AS(tile_alignment, waves, by_dtype<waves>)
-    ->Apply(rows, "m [elements]", {2048, 2304, 3072, 3328}, gpubench::dense_range(256, 4352, 256))
+    ->Apply(rows, "m [elements]", {2048, 2304}, gpubench::dense_range(256, 4352, 256))
     ->Takes("m", {1024, 16384});
 
 void vocabularies(Registration* to) {
