@@ -110,7 +110,8 @@ _DIMENSIONS, _WIDEST = ("m", "n", "k"), 256
 
 def alignments(panel: Panel) -> list[tuple[float, float]]:
     """Where, along a matrix's dimension, 8, 16 and 64 divide it; with how strong a line."""
-    if panel.x_name not in _DIMENSIONS or not panel.numeric:
+    counts_tokens = panel.units.get(panel.x_name) == "tokens"  # a batch, no side of a matrix
+    if panel.x_name not in _DIMENSIONS or not panel.numeric or counts_tokens:
         return []
     values = [float(x) for series in panel.series for x in series.x]
     low, high = int(min(values)), int(max(values))
