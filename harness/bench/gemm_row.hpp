@@ -218,9 +218,9 @@ std::string check_written_tiles(const GemmShape& s, const Out* d, Source of_a, S
 }
 
 // The multiplication, or the row is skipped with the reason.
-inline Gemm gemm_of(const Bench& bench, const GemmShape& shape) {
+inline Gemm gemm_of(const Bench& bench, const GemmShape& shape, const GemmBatch& batch = {}) {
   try {
-    return Gemm(shape);
+    return Gemm(shape, batch);
   } catch (const GemmUnavailable& why) {
     bench.skip(why.what());
   }

@@ -17,6 +17,7 @@ TIME = Quantity("seconds", "time", "s", False)
 _KNOWN = (
     Quantity("latency_seconds", "latency of a load", "s", False),
     Quantity("load_cycles", "SM clocks per load", "clocks", False),
+    Quantity("tokens_per_second", "tokens per second", "/s", True),
     Quantity("items_per_second", "items per second", "/s", True),
     Quantity("useful_bytes_per_second", "useful bandwidth", "B/s", True),
     Quantity("flops_per_second", "arithmetic rate", "FLOP/s", True),
