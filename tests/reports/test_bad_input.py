@@ -21,7 +21,7 @@ from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
-from .test_fleet_command import write_sweep
+from .sweep import write_sweep
 
 COMMANDS = ("table", "csv", "markdown", "html", "render")
 NAMES = st.text(max_size=12) | st.sampled_from(["a/b/n:1", "a/b/n:2", "a/c/dtype:fp32", "λ/π/x:½"])
@@ -179,6 +179,7 @@ def test_no_pipe_and_no_device_is_read(write, pipe, capsys):
 
 
 def test_a_pipe_in_a_fleet_costs_its_gpu_only(pipe, capsys):
+    pytest.importorskip("scipy", reason="fleets are judged with SciPy")
     sweep = write_sweep(pipe.parent / "sweep")
     pipe.rename(sweep / "n2-gpu0.json")
     os.mkfifo(sweep / "n3-gpu0.log")

@@ -7,7 +7,6 @@ import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gpubench_reports.commands import fleet as command
@@ -18,24 +17,10 @@ from gpubench_reports.fleet.inventory import Place, read_inventory
 from gpubench_reports.fleet.page import build
 from gpubench_reports.fleet.result_files import read_folder
 from gpubench_reports.fleet.summary import text
-from gpubench_reports.results.baselines import baseline
 
 from .factory import make_context, make_document, make_row
 from .html_pages import EVIL, Elements
-
-ROWS = list(baseline("h100-sxm").ok.iloc[::20]["name"])
-
-
-def write_sweep(folder: Path, slow: dict[int, float] | None = None, gpus: int = 8, **context):
-    """A result file per GPU of the node `n1`, and how many times as long some of them take."""
-    rng = np.random.default_rng(1)
-    for gpu in range(gpus):
-        factor = (slow or {}).get(gpu, 1.0)
-        rows = [make_row(name, 1e-3 * factor * np.exp(0.002 * rng.normal())) for name in ROWS]
-        document = make_document(rows, device="h100-sxm", machine=f"n1/gpu{gpu}", **context)
-        folder.mkdir(exist_ok=True)
-        (folder / f"n1-gpu{gpu}.json").write_text(json.dumps(document))
-    return folder
+from .sweep import ROWS, write_sweep
 
 
 def ran(capsys, *words: str) -> tuple[int, str, str]:

@@ -14,7 +14,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import write_atomically
 
 from .factory import make_document
-from .test_fleet_command import write_sweep
+from .sweep import write_sweep
 
 
 def test_a_device_is_written_to_and_stays_one(tmp_path):
