@@ -79,7 +79,7 @@ def _late(rows: pd.DataFrame, result: ResultFile) -> Named:
         yield {}, _of_rows(np.arange(len(rows)) >= len(rows) * piece / _PIECES)
 
 
-def _noise(rows: pd.DataFrame, result: ResultFile) -> Named:
+def _all_rows(rows: pd.DataFrame, result: ResultFile) -> Named:
     yield {}, lambda factor: np.full(len(rows), factor)
 
 
@@ -91,5 +91,5 @@ BY_KIND: dict[str, Callable[[pd.DataFrame, ResultFile], Named]] = {
     "spills": _spills,
     "early": _early,
     "late": _late,
-    "noise": _noise,
+    "all_rows": _all_rows,
 }
