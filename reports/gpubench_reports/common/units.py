@@ -30,7 +30,7 @@ def arithmetic_unit(*names: object) -> str:
     return "OP/s" if any(name in _WHOLE_NUMBERS for name in names) else "FLOP/s"
 
 
-def number_of(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """How many there are, in words: "1 row", "3 rows"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.published import points_of
 from gpubench_reports.results.reader import ResultFile, read
 
@@ -57,7 +57,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
         files += 1
         for row in other.ok.to_dict("records"):
             measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
-    word = number_of(files, "run")
+    word = plural(files, "run")
     found = [Range(*key, min(values), max(values), word) for key, values in measured.items()]
     for key, entries in published.items():
         values = [value for value, _ in entries]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause, Times, cause_of, labels_of
 from gpubench_reports.fleet.judging import ALPHA, FEWEST, Group
@@ -90,7 +90,7 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     for (device, mode), members in kinds.items():
         if len(members) < FEWEST:
             notes.append(
-                f"{device}: not judged: only {number_of(len(members), 'GPU')} of this kind; "
+                f"{device}: not judged: only {plural(len(members), 'GPU')} of this kind; "
                 f"at least {FEWEST} are needed"
             )
             continue

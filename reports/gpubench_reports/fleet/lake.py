@@ -12,7 +12,7 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.fleet.table import MATRICES, STATE, Fleet, node_and_gpu
 from gpubench_reports.nightly.reporting import parquet
 from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
@@ -123,4 +123,4 @@ def write_lake(fleet: Fleet, out: Path) -> str:
         **{name: getattr(fleet, name)[known] for name in MATRICES},
     )
     parquet.write_lake([("fleet", table)], fleet.modelled, out)
-    return f"{number_of(len(table), 'row')} of {number_of(len(fleet.gpus), 'GPU')} below {out}"
+    return f"{plural(len(table), 'row')} of {plural(len(fleet.gpus), 'GPU')} below {out}"

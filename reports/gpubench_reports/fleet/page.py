@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 
 from gpubench_reports import __version__
 from gpubench_reports.charts.heat_map import COLOURS
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.fleet.findings import GPU, Finding, Peers, Verdict
 from gpubench_reports.fleet.judging import FLOOR, median_of
 from gpubench_reports.fleet.summary import counts, headline, place, size_of, why
@@ -82,7 +82,7 @@ def _maps(verdict: Verdict, peers: Peers) -> Markup:
     heads, lines = _overview(gpus, values)
     named = list(_named(verdict, peers, values))
     return joined(
-        tag("h2", f"{peers.device}, {peers.mode} caches: {number_of(len(gpus), 'GPU')}"),
+        tag("h2", f"{peers.device}, {peers.mode} caches: {plural(len(gpus), 'GPU')}"),
         _map(
             "How much longer each takes than its peers. A line that stands for several GPUs shows "
             "the slowest of them in each concept.",

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpubench_reports.charts.style import WATERMARK
 from gpubench_reports.common.json_text import json_text
-from gpubench_reports.common.units import number_of, si
+from gpubench_reports.common.units import plural, si
 from gpubench_reports.fleet.findings import (
     ABSENT,
     FAILED,
@@ -59,7 +59,7 @@ def text(verdict: Verdict) -> str:
 
 
 def size_of(fleet: Fleet) -> str:
-    return f"{number_of(len(fleet.gpus), 'GPU')}, {number_of(len(fleet.names), 'row')}"
+    return f"{plural(len(fleet.gpus), 'GPU')}, {plural(len(fleet.names), 'row')}"
 
 
 def counts(verdict: Verdict) -> str:
@@ -79,7 +79,7 @@ def headline(verdict: Verdict, finding: Finding) -> str:
     where = place(verdict, finding)
     kind = "GPU" if finding.kind == GPU else finding.kind
     name = f"{kind} {finding.name}" + (f" ({where})" if where else "")
-    many = f", {number_of(len(finding.gpus), 'GPU')}" if finding.kind != GPU else ""
+    many = f", {plural(len(finding.gpus), 'GPU')}" if finding.kind != GPU else ""
     return f"slow {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
 
 

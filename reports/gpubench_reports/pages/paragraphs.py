@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from gpubench_reports.common.units import argument_text, number_of
+from gpubench_reports.common.units import argument_text, plural
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.headlines import headline_text, quantity_of
 from gpubench_reports.results.sweeps import alike, axes
@@ -63,7 +63,7 @@ def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
     if off:
         worst = max(off, key=lambda verdict: verdict.severity)
         kernel = worst.name.partition("/")[2]
-        of_all = f"{len(off)} of {number_of(len(graded), 'row')}"
+        of_all = f"{len(off)} of {plural(len(graded), 'row')}"
         said.append(f"{of_all} not as expected; worst: {kernel}.")
     elif graded:
         said.append(f"{_all(len(graded))}.")
@@ -86,7 +86,7 @@ def sentences_of(
         lost = rows[rows["status"] == status]
         if not lost.empty:
             reasons = "; ".join(dict.fromkeys(lost["reason"]))
-            rest.append(f"{number_of(len(lost), 'row')} {word}: {reasons[:200]}.")
+            rest.append(f"{plural(len(lost), 'row')} {word}: {reasons[:200]}.")
     return [text for text in kernels if text], [text for text in rest if text]
 
 
@@ -122,7 +122,7 @@ def _bounds(judged: list[Verdict]) -> str:
     if len(bounds) == 1:
         every = "Every row is" if len(judged) > 1 else "It is"
         return f"{every} bound by {bounds.index[0]}."
-    parts = [f"{bound} ({number_of(n, 'row')})" for bound, n in bounds.items()]
+    parts = [f"{bound} ({plural(n, 'row')})" for bound, n in bounds.items()]
     return f"Bound by {_listed(parts)}."
 
 
@@ -142,7 +142,7 @@ def _grades(found: list[Verdict]) -> list[str]:
         said.append("Not as expected: " + _listed(parts) + more + ".")
     if meant:
         lowest = min(v.share for v in meant)
-        low = number_of(len(meant), "row")
+        low = plural(len(meant), "row")
         said.append(f"Low on purpose: {low}, down to {lowest * 100:.3g} %.")
     if fine:
         shares: dict[str, list[float]] = {}
@@ -152,14 +152,14 @@ def _grades(found: list[Verdict]) -> list[str]:
         if len(shares) > 1:
             counts = [len(some) for some in shares.values()]
             each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
-        which = f"{number_of(len(fine), 'row')} as expected" if off or meant else _all(len(fine))
+        which = f"{plural(len(fine), 'row')} as expected" if off or meant else _all(len(fine))
         said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
     without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
     if without:
         labels = _listed(list(dict.fromkeys(without)))
         it = "it" if len(without) == 1 else "them"
         said.append(
-            f"{number_of(len(without), 'row')} not graded: no law at that size or shape, and "
+            f"{plural(len(without), 'row')} not graded: no law at that size or shape, and "
             f"no roof to compare {it} with (bound by {labels})."
         )
     return said

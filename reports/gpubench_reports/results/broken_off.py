@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.files import file_bytes
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 
 _ENDING = ".journal"
 
@@ -29,7 +29,7 @@ def broken_off(path: Path) -> str | None:
     rows = sum("row" in line for line in lines)
     result = journal.with_name(journal.name.removesuffix(_ENDING))
     again = shlex.join([*map(str, command), f"--resume={result}"])
-    return f"interrupted after {number_of(rows, 'row')}; to finish it: {again}"
+    return f"interrupted after {plural(rows, 'row')}; to finish it: {again}"
 
 
 def _object(line: str) -> dict[str, Any]:

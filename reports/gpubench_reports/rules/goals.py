@@ -15,7 +15,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons import counters
 from gpubench_reports.comparisons.agree import agree, by_concept
 from gpubench_reports.comparisons.peers import answers
@@ -216,7 +216,7 @@ def _of_rows(goal: Goal, folder: Folder) -> tuple[float, str]:
             names.add(name)
     if not best:
         raise UnusableError(left_out[0])
-    words = f"{', '.join(sorted(names))}; {number_of(len(best), 'run')}"
+    words = f"{', '.join(sorted(names))}; {plural(len(best), 'run')}"
     if left_out:
         words += f"; {len(left_out)} left out, the first because {left_out[0]}"
     return statistics.median(best), words
@@ -248,7 +248,7 @@ def _of_agreement(goal: Goal, folder: Folder) -> tuple[float, str]:
         raise UnusableError("no row has an interval")
     return float(
         line["narrow"]
-    ), f"{line['rows']} rows, the worst of {number_of(len(folder.suites), 'run')}"
+    ), f"{line['rows']} rows, the worst of {plural(len(folder.suites), 'run')}"
 
 
 def _of_counters(goal: Goal, folder: Folder) -> tuple[float, str]:

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.nightly.judging.history import Standing
 from gpubench_reports.nightly.judging.missing import missing_line
 from gpubench_reports.nightly.judging.status import status
@@ -38,7 +38,7 @@ def parquet(store: Store, index: Index, settings: Settings, out: Path) -> str:
         (folder_name(str(machine)), of_one) for machine, of_one in nights.groupby("machine")
     )
     written = write_lake(of_machines, store.rehearsal, out)
-    return f"{number_of(len(rows), 'row')} in {number_of(written, 'file')} below {out}"
+    return f"{plural(len(rows), 'row')} in {plural(written, 'file')} below {out}"
 
 
 def openmetrics(store: Store, index: Index, settings: Settings, out: Path) -> Path:

@@ -4,7 +4,7 @@ import pandas as pd
 from rich.text import Text
 
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.agree import NARROW, Agreement, by_concept
 from gpubench_reports.comparisons.validate import (
     TARGET_FITTED,
@@ -61,7 +61,7 @@ def print_validation(validation: Validation) -> None:
     )
     console.print(
         Text(
-            f"{number_of(len(rows), 'row')} compared, "
+            f"{plural(len(rows), 'row')} compared, "
             f"{validation.unmatched} measured without a prediction"
         )
     )

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.common.units import number_of, si
+from gpubench_reports.common.units import plural, si
 from gpubench_reports.comparisons.compare import (
     Comparison,
     changed,
@@ -64,11 +64,11 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
         "unknown": "{} without an interval",
     }
     parts = [text.format(counts[key]) for key, text in words.items() if key in counts]
-    console.print(Text(f"{number_of(len(comparison.rows), 'row')} in both: " + ", ".join(parts)))
+    console.print(Text(f"{plural(len(comparison.rows), 'row')} in both: " + ", ".join(parts)))
     hidden = len(comparison.rows) - len(shown)
     if hidden:
         lead = "the rows that changed most are above, " if len(shown) else ""
-        console.print(Text(f"{lead}{number_of(hidden, 'row')} not printed: --all prints them"))
+        console.print(Text(f"{lead}{plural(hidden, 'row')} not printed: --all prints them"))
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             console.print(bold(f"{len(names)} only in {letter}"))
@@ -97,7 +97,7 @@ def _print_why(console: Console, comparison: Comparison) -> None:
 def print_failures(lines: list[str], limit: float) -> None:
     """Prints to standard error what --fail-on does not allow."""
     console = new_console(stderr=True)
-    console.print(bold(f"{number_of(len(lines), 'row')} of B beyond --fail-on={limit * 100:g}%:"))
+    console.print(bold(f"{plural(len(lines), 'row')} of B beyond --fail-on={limit * 100:g}%:"))
     for line in lines[:_MOST_CHANGED]:
         console.print(Text(f"  {line}"))
     if len(lines) > _MOST_CHANGED:
@@ -126,7 +126,7 @@ def _mean(line: dict[str, Any] | None) -> str:
     interval = ""
     if math.isfinite(line["low"]):
         interval = f" ({line['low']:.3f} … {line['high']:.3f})"
-    return f"{line['ratio']:.3f}{interval}, {number_of(line['rows'], 'row')}"
+    return f"{line['ratio']:.3f}{interval}, {plural(line['rows'], 'row')}"
 
 
 def _concepts_table(moved: Sequence[Moved]) -> Sheet:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 from rich.text import Text
 
-from gpubench_reports.common.units import number_of
+from gpubench_reports.common.units import plural
 from gpubench_reports.pages.answers import binds, walls_of
 from gpubench_reports.pages.columns import NONE, columns_of
 from gpubench_reports.pages.goodness import goodness, roofs_reached
@@ -45,9 +45,7 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
             console.print(Text(f"  {number}  {note}"))
     more = len(result.ok) - MOST_ROWS
     if more > 0:
-        console.print(
-            bold(f"and {number_of(more, 'row')} more: gpubench-report csv lists them all")
-        )
+        console.print(bold(f"and {plural(more, 'row')} more: gpubench-report csv lists them all"))
     for status, word in (("skipped", "skipped"), ("failed", "FAILED")):
         lost = result.rows[result.rows["status"] == status]
         if not lost.empty:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpubench_reports.common.units import number_of, si
+from gpubench_reports.common.units import plural, si
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis, diagnose
 from gpubench_reports.rules.verdicts.rulebook import rules
@@ -29,18 +29,18 @@ def health(result: ResultFile) -> Health:
         bad = True
     failed = int((rows["status"] == "failed").sum())
     if failed:
-        said.append(f"{number_of(failed, 'row')} gave wrong results or could not run")
+        said.append(f"{plural(failed, 'row')} gave wrong results or could not run")
         bad = True
     shaky = int((ok["converged"] == 0).sum())
     if shaky:
-        said.append(f"{number_of(shaky, 'row')} did not converge")
+        said.append(f"{plural(shaky, 'row')} did not converge")
         bad = bad or shaky > limits["shaky"] * len(ok)
     if result.context.modelled:
         said.append("nothing was measured: a modelled device is never hot or throttled")
         return Health(False if bad else None, said)
     throttled = int((ok["throttled"] > 0).sum())
     if throttled:
-        said.append(f"the clock was throttled in {number_of(throttled, 'row')}")
+        said.append(f"the clock was throttled in {plural(throttled, 'row')}")
         bad = True
     elif ok["throttled"].notna().any():
         said.append("no row was throttled")
