@@ -46,6 +46,10 @@ constexpr const char* gemm_type_name(GemmType type) { return gemm_format(type).n
 constexpr std::size_t gemm_operand_bytes(GemmType type, std::size_t elements = 1) {
   return elements * gemm_format(type).operand_bits / 8;
 }
+// Whether an operand has one scale for all of it.
+constexpr bool gemm_has_one_scale(GemmType type) {
+  return type == GemmType::fp8 || type == GemmType::fp8_e5m2;
+}
 constexpr std::size_t gemm_result_bytes(GemmType type) { return gemm_format(type).result_bytes; }
 // The roof of the unit that multiplies. Sums in fp16 have one of their own only on devices that are
 // faster with them.
@@ -131,7 +135,7 @@ struct GemmBatch {
 };
 
 // Addresses on the device. Of types with scales one byte per block of scaled elements, as
-// scale_offset() has them; of fp8 and fp8_e5m2 one float for all of the matrix (nullptr: 1).
+// scale_offset() has them; of those with one scale a float (nullptr: 1).
 struct GemmScales {
   const void *a = nullptr, *b = nullptr;
 };

@@ -169,9 +169,7 @@ struct Gemm::State {
     CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(multiplication, attribute, &value, sizeof value));
   }
   bool has_scales() const { return gemm_format(shape.type).scaled_together > 0; }
-  bool has_one_scale() const {
-    return shape.type == GemmType::fp8 || shape.type == GemmType::fp8_e5m2;
-  }
+  bool has_one_scale() const { return gemm_has_one_scale(shape.type); }
   // The library's first operand is our second.
   void set_scales(const void* of_a, const void* of_b) const {
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, of_b);

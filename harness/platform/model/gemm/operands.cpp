@@ -123,7 +123,7 @@ std::pair<std::vector<double>, std::vector<double>> operands_of(const GemmShape&
   if (gemm_format(s.type).scaled_together > 0) {
     multiply_by_scales(operands.first, s.type, memory, scales.a, of_a);
     multiply_by_scales(operands.second, s.type, memory, scales.b, of_b);
-  } else if (s.type == GemmType::fp8 || s.type == GemmType::fp8_e5m2) {
+  } else if (gemm_has_one_scale(s.type)) {
     multiply_by_scale(operands.first, memory, scales.a);
     multiply_by_scale(operands.second, memory, scales.b);
   }
