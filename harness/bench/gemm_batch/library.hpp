@@ -3,6 +3,7 @@
 
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "harness/bench/bench.hpp"
@@ -38,13 +39,13 @@ void library(gpubench::Bench& bench) {
   bench.run(multiply);
   bench.note_kernels(multiply);
   note_tokens(bench, amount.tokens);
-  const auto peak = device.find(amount.unit + "_flops_per_clock_per_sm"),
-             clock = device.find("sm_clock_hz"), sms = device.find("sm_count");
+  const auto roofs = device.data_sheet_roofs();
+  const auto peak = std::ranges::find(roofs, amount.unit, &gpubench::Roof::name);
   const auto dram = device.reachable_dram();
-  if (!peak || !clock || !sms || !dram) return;
+  if (peak == roofs.end() || !dram) return;
   bench.counter("ridge_tokens",
                 ridge(layer_of(bench), {sizeof(In), sizeof(In), sizeof(__nv_bfloat16)}, dram->value,
-                      amount.share * *peak * *clock * *sms));
+                      amount.share * peak->value));
 }
 
 }  // namespace gemm_batch
