@@ -149,6 +149,25 @@ def test_parts_of_a_batch_need_half_of_the_activations(rows: dict[str, dict]) ->
     assert parts["gradient_bytes"] > base["gradient_bytes"]
 
 
+def test_bytes_are_those_of_all_steps_of_a_row(rows: dict[str, dict]) -> None:
+    base = step(rows, LARGE)
+    moved = base["moved_bytes_per_second"] * base["step_seconds"]
+    # AdamW reads the gradients, and reads and writes states and weights.
+    optimizer = 2 * base["state_bytes"] + 2 * base["weight_bytes"] + base["gradient_bytes"]
+    assert 2 * optimizer < moved < 6 * optimizer
+    assert base["arithmetic_intensity"] == pytest.approx(
+        base["flops_per_second"] / base["moved_bytes_per_second"]
+    )
+
+
+def test_what_takes_most_of_a_step_binds_it(rows: dict[str, dict]) -> None:
+    labels = dict(zip(WALLS, ("tensor", "dram", "launch", "link", "host"), strict=True))
+    for name, row in rows.items():
+        longest = max(WALLS, key=lambda wall: row.get(f"{wall}_seconds", 0))
+        assert row["label"] == labels[longest], name
+        assert (row.get("grade_roof") == "tensor_bf16") == (longest == "compute"), name
+
+
 def test_fp8_halves_the_linear_products_of_the_layers(rows: dict[str, dict]) -> None:
     base, fp8 = step(rows, LARGE), step(rows, LARGE, "fp8")
     weights = 2 * 12 * LARGE**2
