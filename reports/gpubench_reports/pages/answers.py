@@ -34,6 +34,12 @@ class Moved:
     worst: float
 
 
+def all_as_expected(count: int, which: str = "graded") -> str:
+    """That all of so many rows are, without a full stop."""
+    rows = f"The one {which} row is" if count == 1 else f"All {count} {which} rows are"
+    return f"{rows} as expected"
+
+
 def grades_of(verdicts: Mapping[str, Verdict]) -> str:
     """How many rows have which grade, or that all are as expected."""
     counts = pd.Series([v.grade for v in verdicts.values()], dtype=object).value_counts()
@@ -42,9 +48,8 @@ def grades_of(verdicts: Mapping[str, Verdict]) -> str:
         return "no row was graded"
     fine = counts.get(EXPECTED, 0)
     if fine + counts.get(MEANT, 0) == graded:
-        words = f"all {graded} graded rows are as expected"
-        if graded == 1:
-            words = "the one graded row is as expected"
+        words = all_as_expected(graded)
+        words = words[0].lower() + words[1:]
         return f"{words} ({counts[MEANT]} of them low on purpose)" if MEANT in counts else words
     others = [f"{counts[g]} {g}" for g in GRADES if g in counts and g not in (EXPECTED, UNGRADED)]
     return f"{fine} of {graded} rows as expected, {', '.join(others)}"

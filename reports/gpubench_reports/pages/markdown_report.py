@@ -9,6 +9,7 @@ from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import Comparison
 from gpubench_reports.comparisons.speedups import means
 from gpubench_reports.pages import paragraphs
+from gpubench_reports.pages.answers import all_as_expected
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
 from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.results.reader import ResultFile
@@ -128,12 +129,8 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     row = result.ok[result.ok["name"] == found.name].iloc[0]
     graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
     place = f"{_code(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
-    other = "other " if meant else ""
-    fine = (
-        f"The one {other}graded row is" if graded == 1 else f"All {graded} {other}graded rows are"
-    )
-    fine += f" as expected. The nearest to being low is {place}."
-    return [fine, "", *shown]
+    fine = all_as_expected(graded, "other graded" if meant else "graded")
+    return [f"{fine}. The nearest to being low is {place}.", "", *shown]
 
 
 def _told(verdict: Verdict) -> str:

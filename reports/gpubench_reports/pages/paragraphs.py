@@ -8,6 +8,7 @@ from importlib.resources import files
 import pandas as pd
 
 from gpubench_reports.common.units import argument_text, plural
+from gpubench_reports.pages.answers import all_as_expected
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.headlines import headline_text, quantity_of
 from gpubench_reports.results.sweeps import alike, axes
@@ -66,7 +67,7 @@ def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
         of_all = f"{len(off)} of {plural(len(graded), 'row')}"
         said.append(f"{of_all} not as expected; worst: {kernel}.")
     elif graded:
-        said.append(f"{_all(len(graded))}.")
+        said.append(f"{all_as_expected(len(graded))}.")
     return " ".join(said) or _bounds(judged) or "Nothing to compare it with."
 
 
@@ -152,7 +153,11 @@ def _grades(found: list[Verdict]) -> list[str]:
         if len(shares) > 1:
             counts = [len(some) for some in shares.values()]
             each = [f"{count} {text}" for count, text in zip(counts, each, strict=True)]
-        which = f"{plural(len(fine), 'row')} as expected" if off or meant else _all(len(fine))
+        which = (
+            f"{plural(len(fine), 'row')} as expected"
+            if off or meant
+            else all_as_expected(len(fine))
+        )
         said.append(f"{which}{':' if len(shares) > 1 else ','} {_listed(each)}.")
     without = [v.label or "nothing known" for v in found if v.grade == UNGRADED]
     if without:
@@ -169,14 +174,6 @@ def _span(shares: list[float]) -> str:
     """From which share to which: "91-98 %"."""
     low, high = (f"{share * 100:.3g}" for share in (min(shares), max(shares)))
     return f"{low} %" if low == high else f"{low}-{high} %"
-
-
-def _all(count: int) -> str:
-    return (
-        "The one graded row is as expected"
-        if count == 1
-        else f"All {count} graded rows are as expected"
-    )
 
 
 def _listed(parts: list[str]) -> str:
