@@ -184,15 +184,18 @@ bool Block::is_forbidden_store(std::uint64_t at, unsigned bytes, EventKind kind)
   return !is_mapped_host(reinterpret_cast<const void*>(at), bytes);
 }
 
-void Block::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
-  const auto at = reinterpret_cast<std::uint64_t>(address);
+bool Block::is_own(std::uint64_t at) {
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_.current_lane().stack);
   const auto arguments = reinterpret_cast<std::uint64_t>(launch_->arguments.get());
   const auto arguments_end = reinterpret_cast<std::uint64_t>(launch_->argument_words.data()) +
                              launch_->argument_words.size_bytes();
-  const bool is_own = at - stack < FiberStacks::stack_bytes || shared_.is_programs(at) ||
-                      (at >= arguments && at < arguments_end);
-  if (is_own && !is_forbidden_store(at, bytes, kind)) return;
+  return at - stack < FiberStacks::stack_bytes || shared_.is_programs(at) ||
+         (at >= arguments && at < arguments_end);
+}
+
+void Block::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  if (is_own(at) && !is_forbidden_store(at, bytes, kind)) return;
   const HostCode host;
   if (is_mapped_host(address, bytes)) {
     if (is_traced()) {

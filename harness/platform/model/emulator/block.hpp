@@ -47,6 +47,9 @@ class Block {
   const Ordering& ordering() const { return ordering_; }
   BlockResult& result() { return result_; }
   bool is_traced() const { return recorder_.is_on(); }
+  // Whether this is the current lane's stack, the program's data or the launch's arguments: what
+  // no access to is counted.
+  bool is_own(std::uint64_t address);
   LaneTrace* trace() { return recorder_.trace(); }  // the current lane's, or nullptr
 
   // --- accesses of the current lane ---

@@ -111,6 +111,7 @@ class BlockRunner {
   // and the end of it.
   GuardState* guard() { return reinterpret_cast<GuardState*>(block_.lanes().current_lane().stack); }
   bool is_programs(std::uint64_t address) const { return block_.shared().is_programs(address); }
+  bool is_own(std::uint64_t address) { return block_.is_own(address); }
   bool is_stack(std::uint64_t address) {
     return address - reinterpret_cast<std::uint64_t>(block_.lanes().current_lane().stack) <
            FiberStacks::stack_bytes;

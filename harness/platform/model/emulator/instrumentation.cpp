@@ -30,14 +30,16 @@ __attribute__((always_inline)) inline void access(const void* address, unsigned 
 
 inline void access_pieces(const void* address, unsigned long bytes, EventKind kind,
                           const void* code) {
+  BlockRunner* const block = running_block;
+  if (block == nullptr) return;
+  // Variables and arguments, which are copied often and never counted.
+  const auto first = reinterpret_cast<std::uint64_t>(address);
+  if (!holds_guarded_code() && block->is_own(first) && block->is_own(first + bytes - 1)) return;
   const auto piece = static_cast<unsigned>(std::gcd(bytes, 4ul));
   for (unsigned long i = 0; i < bytes; i += piece) {
     access(static_cast<const char*>(address) + i, piece, kind, code);
   }
-  if (running_block != nullptr && holds_guarded_code()) {
-    running_block->guard()->announce(reinterpret_cast<std::uint64_t>(address), bytes,
-                                     kind != EventKind::load);
-  }
+  if (holds_guarded_code()) block->guard()->announce(first, bytes, kind != EventKind::load);
 }
 
 }  // namespace
