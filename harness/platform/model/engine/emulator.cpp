@@ -161,11 +161,24 @@ Held Emulator::held(const FootprintSums& f) const {
   return {std::clamp(2 - since / device_["l2_bytes"], 0.0, 1.0), hits > 0 ? shares.near / hits : 1};
 }
 
-void Emulator::remember_traffic(const KernelProfile& profile) {
+const Prediction& Emulator::prediction_of(Measured& measured,
+                                          const std::vector<FootprintSums>& footprints) const {
+  std::vector<Held> in_l2;
+  for (const FootprintSums& f : footprints) in_l2.push_back(held(f));
+  const auto found = measured.predictions.find(in_l2);
+  if (found != measured.predictions.end()) return found->second;
+  KernelProfile profile = measured.profile;
+  profile.footprints = footprints;
+  Prediction made = predict(profile, device_, [this](const FootprintSums& f) { return held(f); });
+  return measured.predictions.emplace(std::move(in_l2), std::move(made)).first->second;
+}
+
+void Emulator::remember_traffic(const KernelProfile& profile,
+                                const std::vector<FootprintSums>& footprints) {
   double& traffic = l2_traffic_[profile.device];
   const double begin = traffic;
   constexpr std::uint64_t sectors_a_line = line_bytes / sector_bytes;
-  for (const FootprintSums& f : profile.footprints) {
+  for (const FootprintSums& f : footprints) {
     if (f.device != profile.device) continue;
     last_use_[f.identity] = begin;
     const double touched = profile.scale() * static_cast<double>(std::max(
@@ -200,27 +213,25 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
     measured.identities = identities;
     found = measured_.insert_or_assign(shape, std::move(measured)).first;
   }
-  if (execution_ == Execution::timing && found->second.settled) {
-    const Prediction& settled = *found->second.settled;
-    return {settled.seconds, {}, settled.utilisation, {}};
-  }
-  Run run{found->second.profile, {}, found->second.whole};
+  Measured& measured = found->second;
   // The same footprints on the allocations that this launch was given.
-  const std::vector<std::uint64_t>& then = found->second.identities;
   const auto now = [&](std::uint64_t identity) {
-    const auto argument = std::find(then.begin(), then.end(), identity);
-    return argument == then.end() ? identity
-                                  : identities[static_cast<std::size_t>(argument - then.begin())];
+    const auto argument = std::ranges::find(measured.identities, identity);
+    return argument == measured.identities.end()
+               ? identity
+               : identities[static_cast<std::size_t>(argument - measured.identities.begin())];
   };
-  for (FootprintSums& f : run.profile.footprints) f.identity = now(f.identity);
-  Touches touches = found->second.touches;
+  std::vector<FootprintSums> footprints = measured.profile.footprints;
+  for (FootprintSums& f : footprints) f.identity = now(f.identity);
+  Touches touches = measured.touches;
   for (Touched& touched : touches) touched.identity = now(touched.identity);
-  run.prediction =
-      predict(run.profile, device_, [this](const FootprintSums& f) { return held(f); });
-  if (run.profile.footprints.empty()) found->second.settled = run.prediction;
-  remember_traffic(run.profile);
-  KernelOutcome outcome{run.prediction.seconds, {}, run.prediction.utilisation, std::move(touches)};
-  if (execution_ != Execution::timing) runs_.push_back(std::move(run));
+  const Prediction& prediction = prediction_of(measured, footprints);
+  remember_traffic(measured.profile, footprints);
+  KernelOutcome outcome{prediction.seconds, {}, prediction.utilisation, std::move(touches)};
+  if (execution_ != Execution::timing) {
+    runs_.push_back({measured.profile, prediction, measured.whole});
+    runs_.back().profile.footprints = std::move(footprints);
+  }
   return outcome;
 }
 

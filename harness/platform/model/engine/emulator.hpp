@@ -93,8 +93,8 @@ class Emulator final : public KernelExecutor {
     bool whole = false;
     std::vector<std::uint64_t> identities;  // of the allocations it was measured on
     Touches touches;                        // of these and others
-    // Of a kernel that touches none: it does not depend on what the caches hold.
-    std::optional<Prediction> settled{};
+    // By what L2 holds of each footprint: a loop soon finds it as it was.
+    std::map<std::vector<Held>, Prediction> predictions{};
   };
 
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
@@ -103,7 +103,10 @@ class Emulator final : public KernelExecutor {
   Measured run_blocks(const KernelLaunch& launch, LaunchFault& fault);
   Held held(const FootprintSums& f) const;
   std::string forbidden_access(const KernelProfile& profile) const;
-  void remember_traffic(const KernelProfile& profile);
+  // Of a launch that has these footprints, before it uses them.
+  const Prediction& prediction_of(Measured& measured,
+                                  const std::vector<FootprintSums>& footprints) const;
+  void remember_traffic(const KernelProfile& profile, const std::vector<FootprintSums>& footprints);
 
   const DeviceSpec& device_;
   DeviceMemory& memory_;

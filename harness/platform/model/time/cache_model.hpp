@@ -16,6 +16,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct Held {
   double fraction = 0, near = 1;
 
   Held(double of_all, double of_held_near = 1) : fraction(of_all), near(of_held_near) {}
+  auto operator<=>(const Held&) const = default;
 };
 
 // An entry for each footprint; `held` too.
