@@ -202,9 +202,9 @@ constexpr double strided_passes(unsigned stride, double data_passes_a_wavefront)
 
 // --- shared memory ---
 
-inline constexpr unsigned shared_threads = 1024;
-inline constexpr unsigned shared_rounds = 16;
-inline constexpr unsigned shared_vectors = 1024;  // 16 KiB
+inline constexpr unsigned shared_threads = 512;
+inline constexpr unsigned shared_rounds = 32;
+inline constexpr unsigned shared_vectors = 512;  // 8 KiB
 
 // All lanes read vectors of 16 bytes, next to each other, eight in flight.
 [[maybe_unused]] static __global__ void __launch_bounds__(shared_threads)
