@@ -22,7 +22,7 @@ namespace {
 
 using namespace divergence;
 
-constexpr std::size_t n = std::size_t{1} << 21;  // threads
+constexpr std::size_t n = std::size_t{1} << 23;  // threads
 constexpr auto blocks = static_cast<unsigned>(n / threads);
 
 gpubench::Work work(const Law& law) {

@@ -8,7 +8,7 @@
 //           works on outgrow its L1, and their full price only beyond L2: 3 + 1 and 2 + 1 passes.
 //           `narrow` takes 128 threads for every row, as some frameworks do, and outgrows them
 //           sooner. The law covers matrix rows that fill at most half of L1.
-// Units     columns [numbers in a matrix row; 2^26 in all]. Useful bytes count a read and a write.
+// Units     columns [numbers in a matrix row; 2^28 in all]. Useful bytes count a read and a write.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
 #include "harness/bench/bench.hpp"
 #include "kernels/normalization.cuh"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace normalization;
 
-constexpr std::size_t n = std::size_t{1} << 26;
+constexpr std::size_t n = std::size_t{1} << 28;
 
 // The reference is fp64: its rounding to the dtype, and what sums in fp32 and expf are off by.
 template <class T>
@@ -60,15 +60,19 @@ void rows_of(Bench& bench) {
   auto* const kernel = packs <= few_packs * shape.lanes ? kernel_of<T, Norm, few_packs>(by)
                                                         : kernel_of<T, Norm, most_packs>(by);
   double at_work = 0;
-  if (by == "passes" || by == "online") {
+  bool is_alone = false;  // an SM has room for one block: its reads, sums and writes take turns
+  if (by != "kernels") {
     const auto resident = gpubench::residency(kernel, block.x * block.y, 0).blocks;
-    at_work = static_cast<double>(resident * shape.rows_a_block * columns * sizeof(T));
+    is_alone = by == "registers" && resident == 1;
+    if (by == "passes" || by == "online") {
+      at_work = static_cast<double>(resident * shape.rows_a_block * columns * sizeof(T));
+    }
   }
   constexpr double matrix = n * sizeof(T);
   const Way way = by == "kernels" ? in_kernels<Norm> : in_one_kernel;
   bench.work({.useful_bytes = 2 * matrix,
               .law = by == "narrow" ? Law{} : law_of(bench, way, matrix, at_work),
-              .law_tolerance = 0.4});
+              .law_tolerance = is_alone ? 0.5 : 0.4});
   bench.run([&](cudaStream_t s) {
     const auto queue = [&](auto* function, auto... arguments) {
       launch(function, blocks, block, 0, s, arguments..., packs, rows);
