@@ -4,11 +4,15 @@
 //           number of ranks. A large message reaches the bandwidth of the link. To compare
 //           collectives, use the bus bandwidth busbw = algbw x f: it is the link's bandwidth at any
 //           number of ranks. The factor f is 2(n-1)/n for an all-reduce, (n-1)/n for a
-//           reduce-scatter or an all-gather of the whole size, and 1 for a broadcast. Across nodes,
-//           the narrower of NVLink and the network decides. If the switch does the additions
+//           reduce-scatter, an all-gather or an all-to-all of the whole size, and 1 for a
+//           broadcast. Across nodes, the narrower of NVLink and the network decides; in an
+//           all-to-all, each rank's own way to the network. If the switch does the additions
 //           (NVLS), each byte crosses the link once, not f times. The busbw of an all-reduce over 8
 //           GPUs is then up to a fifth above the link's bandwidth. If buckets overlap with a
-//           backward pass, only the last bucket adds time.
+//           backward pass, only the last bucket adds time. If each rank reads all that the others
+//           have (`one_shot`), nobody waits for a second step: this is faster for small vectors,
+//           and carries n / 2 times the bytes of an all-reduce in two steps. `line` measures alpha
+//           and beta.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Inputs are small
 //           integers, so that their sums are exact in any order. Rows run in one process unless
 //           mpirun starts more.
@@ -18,164 +22,23 @@
 #include <functional>
 #include <iterator>
 
+#include "harness/bench/all_reduce/ranked_collective.hpp"
 #include "harness/bench/bench.hpp"
-#include "harness/cuda/communicator.hpp"
 #include "kernels/all_reduce.cuh"
 
 namespace {
 
 using namespace all_reduce;
-using gpubench::Collective;
-using gpubench::Communicator;
-using gpubench::DeviceBuffer;
-using gpubench::GpuRanks;
-
-// Beyond this size latency is gone, and the law is the wire's.
-constexpr double wire_bytes = 256.0 * (1 << 20);
-
-double factor(Collective what, double ranks) {
-  return what == Collective::all_reduce  ? all_reduce_factor(ranks)
-         : what == Collective::broadcast ? broadcast_factor(ranks)
-                                         : scatter_or_gather_factor(ranks);
-}
-
-// One direction of what connects the ranks [bytes/s]; nothing where nobody has said.
-std::optional<double> wire(const Bench& bench, double ranks) {
-  const auto link = bench.device().find("nvlink_bytes_per_second");
-  const double in_node = std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
-  if (ranks == in_node || !link) return link;
-  const auto network = bench.device().find("network_bytes_per_second");
-  return network ? std::optional(std::min(*link, in_node * *network)) : std::nullopt;
-}
-
-void say_work(Bench& bench, Collective what, double size, double ranks) {
-  gpubench::Law law;
-  const auto bandwidth = wire(bench, ranks);
-  if (size >= wire_bytes && bandwidth) {
-    law = [=](const Roofs&) { return *bandwidth / factor(what, ranks); };
-  }
-  // NVLS reads up to 27 % above the wire (H100: 476 to 376 GB/s).
-  bench.work({.useful_bytes = size, .law = law, .law_tolerance = 0.3});
-}
-
-void say_bandwidths(Bench& bench, Collective what, double size, double ranks) {
-  bench.counter("algorithm_bytes_per_second", size / bench.seconds());
-  bench.counter("bus_bytes_per_second", size / bench.seconds() * factor(what, ranks));
-}
-
-// A collective over all ranks, with its buffers: `brought` and `taken` elements a rank.
-template <class T>
-class RankedCollective {
-  // Of all ranks of this process.
-  struct Buffers {
-    std::vector<DeviceBuffer<T>> all;
-    std::vector<gpubench::Ends> ends;
-    T* add(std::size_t elements) { return all.emplace_back(elements).data(); }
-  };
-
- public:
-  RankedCollective(Bench& bench, const GpuRanks& ranks, Collective what, std::size_t count,
-                   bool in_place)
-      : ranks_(ranks), what_(what), count_(count), communicator_(ranks) {
-    const auto n = static_cast<std::size_t>(ranks.count());
-    const std::size_t brought = what == Collective::reduce_scatter ? count * n : count;
-    const std::size_t taken = what == Collective::all_gather ? count * n : count;
-    const std::size_t elements = in_place ? std::max(brought, taken) : brought + taken;
-    buffers_ = bench.per_set(elements * sizeof(T), [=, &ranks] {
-      Buffers made;
-      ranks.each([&](int i) {
-        const auto rank = static_cast<std::size_t>(ranks.rank(i));
-        T* const send = made.add(in_place ? elements : brought);
-        T* const receive = in_place ? send : made.add(taken);
-        // In place, a share lies where it belongs in the whole.
-        const std::size_t share = in_place ? rank * count : 0;
-        made.ends.push_back({send + (what == Collective::all_gather ? share : 0),
-                             receive + (what == Collective::reduce_scatter ? share : 0)});
-        if (!in_place || what != Collective::all_gather) {
-          gpubench::fill_random(send, brought, Contribution<T>{static_cast<unsigned>(rank)});
-        } else {
-          gpubench::fill_random(send, taken, ExpectedGather<T>{count});
-        }
-      });
-      return made;
-    });
-  }
-
-  // `count` elements a rank from its element `first` on, in the ranks' streams of that name.
-  template <class StreamOf>
-  void queue(std::size_t first, std::size_t count, const StreamOf& stream) const {
-    std::vector<gpubench::Ends> ends;
-    for (const auto& [send, receive] : buffers_->ends) {
-      ends.push_back({static_cast<const T*>(send) + first, static_cast<T*>(receive) + first});
-    }
-    communicator_.queue(what_, gpubench::number_of<T>, count, ends, stream);
-  }
-  void queue(cudaStream_t s, std::size_t count) const {
-    ranks_.fork(s);
-    queue(0, count, [&](int i) { return ranks_.stream(i, s); });
-    ranks_.join(s);
-  }
-  void operator()(cudaStream_t s) const { queue(s, count_); }
-
-  // "" or what is wrong. What the model has only priced is checked on its first elements: so few
-  // that it computes them, a share from each rank to each.
-  std::string wrong(bool priced) const {
-    const auto ranks = static_cast<std::size_t>(ranks_.count());
-    const std::size_t few = std::min<std::size_t>(1009, (1 << 20) / (ranks * ranks));
-    const std::size_t count = priced ? std::min(count_, few) : count_;
-    if (priced) {
-      const gpubench::Stream s;
-      queue(s, count);
-      s.synchronize();
-    }
-    std::string found;
-    ranks_.each([&](int i) {
-      const T* got = static_cast<const T*>(buffers_->ends[static_cast<std::size_t>(i)].receive);
-      const auto n = static_cast<unsigned>(ranks_.count());
-      const auto rank = static_cast<std::size_t>(ranks_.rank(i));
-      const auto check = [&](std::size_t elements, auto expected) {
-        return elements == 0 ? std::string()
-                             : gpubench::check_elements(got, elements, expected, 0, 0, false);
-      };
-      std::string here;
-      switch (what_) {
-        case Collective::all_reduce:
-          here = check(count, ExpectedSum<T>{n, 0});
-          break;
-        case Collective::reduce_scatter:
-          here = check(count, ExpectedSum<T>{n, rank * count});
-          break;
-        case Collective::all_gather:
-          here = check(count * n, ExpectedGather<T>{count});
-          break;
-        case Collective::broadcast:
-          here = check(count, Contribution<T>{0});
-          break;
-      }
-      if (!here.empty()) found = "rank " + std::to_string(rank) + ": " + here;
-    });
-    return found;
-  }
-
- private:
-  const GpuRanks& ranks_;
-  Collective what_;
-  std::size_t count_;
-  Communicator communicator_;
-  gpubench::PerSet<Buffers> buffers_;
-};
 
 template <Collective what, class T>
 void timed(Bench& bench) {
   if (!Communicator::is_built()) bench.skip("built without NCCL");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
   const auto size = bench.arg<std::size_t>("size");
-  const bool shares = what == Collective::reduce_scatter || what == Collective::all_gather;
-  const std::size_t parts = shares ? static_cast<std::size_t>(ranks.count()) : 1;
-  const RankedCollective<T> collective(bench, ranks, what, size / sizeof(T) / parts,
+  const RankedCollective<T> collective(bench, ranks, what, count_of<T>(what, size, ranks.count()),
                                        bench.axis("place") == "in");
   bench.check([&](bool) { return collective.wrong(bench.priced()); });
-  say_work(bench, what, static_cast<double>(size), ranks.count());
+  say_work(bench, rate_of(bench, what, ranks.count()), static_cast<double>(size), ranks.count());
   bench.run(std::ref(collective));
   say_bandwidths(bench, what, static_cast<double>(size), ranks.count());
 }
@@ -188,76 +51,142 @@ void by_dtype(Bench& bench) {
                            : timed<what, __nv_bfloat16>(bench);
 }
 
-// --- the teaching rung: two kernels over peer-to-peer memory ---
-
-void two_step(Bench& bench) {
-  if (gpubench::ProcessGroup::all().count() > 1)
-    bench.skip("accesses the memory of all ranks: run it without mpirun");
+// Time as a line over the size, through 512 MiB and as little as there can be: what a message costs
+// at least, what a byte adds, and the size at which half of the time is bytes.
+void line(Bench& bench) {
+  if (!Communicator::is_built()) bench.skip("built without NCCL");
+  const std::string& of = bench.axis("of");
+  const Collective what = of == "all_reduce"       ? Collective::all_reduce
+                          : of == "reduce_scatter" ? Collective::reduce_scatter
+                          : of == "all_gather"     ? Collective::all_gather
+                          : of == "broadcast"      ? Collective::broadcast
+                                                   : Collective::all_to_all;
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
-  for (int i = 0; i < ranks.local(); ++i) {
-    for (int j = 0; j < ranks.local(); ++j) {
-      if (i != j && !ranks.let_access(i, j)) {
+  constexpr std::size_t large = std::size_t{1} << 29;
+  const std::size_t small = std::max(std::size_t{8}, 4 * static_cast<std::size_t>(ranks.count()));
+  const auto count = [&](std::size_t size) { return count_of<float>(what, size, ranks.count()); };
+  const RankedCollective<float> collective(bench, ranks, what, count(large), false);
+  bench.check([&](bool) { return collective.wrong(bench.priced()); });
+  say_work(bench, rate_of(bench, what, ranks.count()), large, ranks.count());
+  bench.run(std::ref(collective));
+  const double least = bench.time([&](cudaStream_t s) { collective.queue(s, count(small)); });
+  const double a_byte = (bench.seconds() - least) / static_cast<double>(large - small);
+  const double alpha = least - a_byte * static_cast<double>(small);
+  bench.counter("alpha_seconds", alpha);
+  bench.counter("beta_seconds_per_byte", a_byte);
+  bench.counter("half_bandwidth_bytes", alpha / a_byte);
+}
+GPU_BENCHMARK(all_reduce, line)
+    ->Axis("of", {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"})
+    ->ArgName("ranks [GPUs]", {2, 1024})
+    ->Each({2, 4, 8, 16, 64, 72, 1024})
+    ->In(Suite::full);
+
+// --- own kernels, over peer-to-peer memory ---
+
+// A vector of each rank's, and one for the sums, which all ranks reach.
+class PeerVectors {
+ public:
+  struct Set {
+    std::vector<DeviceBuffer<float>> in, out;
+    Peers<const float> inputs, sums;
+  };
+
+  PeerVectors(Bench& bench, const GpuRanks& ranks, std::size_t n) {
+    let_access(bench, ranks);
+    const auto count = static_cast<unsigned>(ranks.count());
+    sets_ = bench.per_set(2 * n * sizeof(float), [&ranks, n, count] {
+      Set made{{}, {}, {{}, count}, {{}, count}};
+      ranks.each([&](int i) {
+        made.in.emplace_back(n);
+        made.out.emplace_back(n);
+        float* const in = made.in.back().data();
+        gpubench::fill_random(in, n, Contribution<float>{static_cast<unsigned>(i)});
+        made.out.back().set(gpubench::poison_byte);
+        made.inputs.of[i] = in;
+        made.sums.of[i] = made.out.back().data();
+      });
+      return made;
+    });
+    bench.check([this, &ranks, n, count](bool only_written) {
+      std::string found;
+      ranks.each([&](int i) {
+        const std::string here = gpubench::check_elements(
+            sets_->sums.of[i], n, ExpectedSum<float>{count, 0}, 0, 0, only_written);
+        if (!here.empty()) found = "rank " + std::to_string(i) + ": " + here;
+      });
+      return found;
+    });
+  }
+
+  const Set& operator*() const { return *sets_; }
+
+ private:
+  static void let_access(const Bench& bench, const GpuRanks& ranks) {
+    for (int i = 0; i < ranks.local(); ++i) {
+      for (int j = 0; j < ranks.local(); ++j) {
+        if (i == j || ranks.let_access(i, j)) continue;
         bench.skip("GPU " + std::to_string(i) + " cannot access the memory of GPU " +
                    std::to_string(j));
       }
     }
   }
+
+  gpubench::PerSet<Set> sets_;
+};
+
+// `one_shot`: everybody reads everything. Otherwise in two steps.
+template <bool one_shot>
+void by_peers(Bench& bench) {
+  if (gpubench::ProcessGroup::all().count() > 1)
+    bench.skip("accesses the memory of all ranks: run it without mpirun");
+  const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
   const auto size = bench.arg<std::size_t>("size");
   const std::size_t n = size / sizeof(float);
   const auto count = static_cast<unsigned>(ranks.count());
-  struct Buffers {
-    std::vector<DeviceBuffer<float>> in, out;
-    Peers<const float> inputs, sums;
-  };
-  const auto buffers = bench.per_set(2 * size, [&, n, size, count] {
-    Buffers made{{}, {}, {{}, count}, {{}, count}};
-    ranks.each([&](int i) {
-      made.in.emplace_back(n);
-      made.out.emplace_back(n);
-      float* const in = made.in.back().data();
-      gpubench::fill_random(in, n, Contribution<float>{static_cast<unsigned>(i)});
-      made.out.back().set(gpubench::poison_byte);
-      made.inputs.of[i] = in;
-      made.sums.of[i] = made.out.back().data();
-    });
-    return made;
-  });
-  bench.check([&](bool only_written) {
-    std::string found;
-    ranks.each([&](int i) {
-      const std::string here = gpubench::check_elements(
-          buffers->sums.of[i], n, ExpectedSum<float>{count, 0}, 0, 0, only_written);
-      if (!here.empty()) found = "rank " + std::to_string(i) + ": " + here;
-    });
-    return found;
-  });
-  say_work(bench, Collective::all_reduce, static_cast<double>(size), ranks.count());
-  const std::size_t share = (n + count - 1) / count;
+  const PeerVectors vectors(bench, ranks, n);
+  const double factor = one_shot ? one_shot_factor(count) : all_reduce_factor(count);
+  const auto link = wire(bench, count);
+  say_work(bench, link ? std::optional(*link / factor) : std::nullopt, static_cast<double>(size),
+           count);
+  const std::size_t share = one_shot ? n : (n + count - 1) / count;
   const auto blocks = static_cast<unsigned>((share + threads - 1) / threads);
   bench.run([&](cudaStream_t s) {
-    const Buffers& b = *buffers;
+    const PeerVectors::Set& v = *vectors;
     ranks.fork(s);
     ranks.each([&](int i) {
-      launch(reduce_share<float>, blocks, threads, 0, ranks.stream(i, s), b.inputs, b.out[i].data(),
-             n, static_cast<unsigned>(i));
+      const cudaStream_t stream = ranks.stream(i, s);
+      if constexpr (one_shot) {
+        launch(reduce_all<float>, blocks, threads, 0, stream, v.inputs, v.out[i].data(), n);
+      } else {
+        launch(reduce_share<float>, blocks, threads, 0, stream, v.inputs, v.out[i].data(), n,
+               static_cast<unsigned>(i));
+      }
     });
-    ranks.meet(s);
-    ranks.each([&](int i) {
-      launch(fetch_shares<float>, dim3(blocks, count - 1), threads, 0, ranks.stream(i, s), b.sums,
-             b.out[i].data(), n, static_cast<unsigned>(i));
-    });
+    if constexpr (!one_shot) {
+      ranks.meet(s);
+      ranks.each([&](int i) {
+        launch(fetch_shares<float>, dim3(blocks, count - 1), threads, 0, ranks.stream(i, s), v.sums,
+               v.out[i].data(), n, static_cast<unsigned>(i));
+      });
+    }
     ranks.join(s);
   });
   say_bandwidths(bench, Collective::all_reduce, static_cast<double>(size), ranks.count());
 }
-GPU_BENCHMARK(all_reduce, two_step)
+GPU_BENCHMARK_AS(all_reduce, two_step, by_peers<false>)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {2048, 1 << 29}})
     ->Takes("size", {2048, 1 << 30, 2048});
-GPU_BENCHMARK(all_reduce, two_step)
+GPU_BENCHMARK_AS(all_reduce, two_step, by_peers<false>)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{8}, {1 << 21, 1 << 25}})
     ->ArgsProduct({{2, 4}, {2048, 1 << 21, 1 << 25, 1 << 29}})
+    ->In(Suite::full);
+GPU_BENCHMARK_AS(all_reduce, one_shot, by_peers<true>)
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
+    ->ArgsProduct({{2, 4, 8}, {2048, 1 << 15, 1 << 18, 1 << 21, 1 << 25, 1 << 29}})
+    ->Takes("size", {2048, 1 << 30, 2048})
     ->In(Suite::full);
 
 // --- behind a backward pass ---
@@ -327,27 +256,39 @@ constexpr std::int64_t most = std::int64_t{8} << 30;  // bytes
 using RanksAndSizes = std::vector<std::vector<std::int64_t>>;
 
 // The full suite has all sizes from `least` on; the default one the `chosen` rows, in ascending
-// order, of fp32 out of place.
-void rows(Registration* to, std::int64_t least, RanksAndSizes chosen) {
-  RanksAndSizes all, rare;
-  for (const std::int64_t ranks : {2, 4, 8, 16, 64}) {
+// order, of fp32 out of place. An NVL72 has 72 ranks in one domain of NVLink; sums of 1,024 are not
+// exact in 16 bits.
+void rows(Registration* to, std::int64_t least, RanksAndSizes chosen, bool in_place) {
+  RanksAndSizes all, rare, most_ranks;
+  for (const std::int64_t ranks : {2, 4, 8, 16, 64, 72}) {
     for (std::int64_t size = least; size <= most; size *= 4) all.push_back({ranks, size});
   }
+  for (std::int64_t size = 8192; size <= most; size *= 4) most_ranks.push_back({1024, size});
   std::ranges::set_difference(all, chosen, std::back_inserter(rare));
   to->Axis("dtype", {"fp32"})->Axis("place", {"out"})->ArgNames({"ranks [GPUs]", "size [bytes]"});
-  to->Takes("ranks", {2, 64})->Takes("size", {4096, most, 4096});
+  to->Takes("ranks", {2, 1024})->Takes("size", {4096, most, 4096});
   to->In(Suite::full)->Rows(rare)->Rest(Suite::standard)->Rows(chosen);
-  to->Rest(Suite::full)->Axis("place", {"in"})->Rows(all);
-  to->Rest(Suite::full)->Axis("dtype", {"fp16", "bf16"})->Axis("place", {"out", "in"})->Rows(all);
+  to->Rest(Suite::full)->Rows(most_ranks);
+  if (in_place) to->Rest(Suite::full)->Axis("place", {"in"})->Rows(all);
+  for (const bool in : {false, true}) {
+    if (in && !in_place) continue;
+    to->Rest(Suite::full)->Axis("dtype", {"fp16", "bf16"})->Axis("place", {in ? "in" : "out"});
+    to->Rows(all);
+  }
 }
 const RanksAndSizes many{{2, 1 << 29}, {8, 8},    {8, 32768},   {8, 1 << 21},
                          {8, 1 << 29}, {8, most}, {64, 1 << 29}};
 const RanksAndSizes few{{8, 2048}, {8, 1 << 21}, {8, 1 << 29}}, fewest{{8, 2048}, {8, 1 << 29}};
-GPU_BENCHMARK_AS(all_reduce, all_reduce, by_dtype<Collective::all_reduce>)->Apply(rows, 8, many);
+GPU_BENCHMARK_AS(all_reduce, all_reduce, by_dtype<Collective::all_reduce>)
+    ->Apply(rows, 8, many, true);
 GPU_BENCHMARK_AS(all_reduce, reduce_scatter, by_dtype<Collective::reduce_scatter>)
-    ->Apply(rows, 2048, few);
+    ->Apply(rows, 2048, few, true);
 GPU_BENCHMARK_AS(all_reduce, all_gather, by_dtype<Collective::all_gather>)
-    ->Apply(rows, 2048, fewest);
-GPU_BENCHMARK_AS(all_reduce, broadcast, by_dtype<Collective::broadcast>)->Apply(rows, 2048, fewest);
+    ->Apply(rows, 2048, fewest, true);
+GPU_BENCHMARK_AS(all_reduce, broadcast, by_dtype<Collective::broadcast>)
+    ->Apply(rows, 2048, fewest, true);
+// NCCL has none in place.
+GPU_BENCHMARK_AS(all_reduce, all_to_all, by_dtype<Collective::all_to_all>)
+    ->Apply(rows, 2048, RanksAndSizes{}, false);
 
 }  // namespace

@@ -1,8 +1,9 @@
 // all_reduce: the sum of what all GPUs have, on every GPU.
 //
-// The kernels are the textbook's two steps over peer-to-peer memory, one launch per step: each rank
+// The kernels work on peer-to-peer memory. In the textbook's two steps, one launch each, a rank
 // adds up a share of the elements of all ranks, then fetches the others' finished shares. In
-// between all ranks meet, by waits of their streams.
+// between all ranks meet, by waits of their streams. In one shot every rank reads all that the
+// others have and adds it up: it meets nobody, and carries n / 2 times as many bytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -30,15 +31,26 @@ __host__ __device__ inline Share share_of(std::size_t n, unsigned rank, unsigned
   return {n * rank / ranks, n * (rank + 1) / ranks};
 }
 
-// Step one: to[i] = the sum of from.of[r][i] over the ranks, for the elements of this rank's share.
+// The elements [begin, end) of the sum over all ranks, by as many threads.
 template <class T>
-__global__ void reduce_share(Peers<const T> from, T* to, std::size_t n, unsigned rank) {
-  const Share share = share_of(n, rank, from.ranks);
-  const std::size_t i = share.begin + blockIdx.x * std::size_t{threads} + threadIdx.x;
-  if (i >= share.end) return;
+__device__ void add_up(const Peers<const T>& from, T* to, Share elements) {
+  const std::size_t i = elements.begin + blockIdx.x * std::size_t{threads} + threadIdx.x;
+  if (i >= elements.end) return;
   float sum = 0;
   for (unsigned r = 0; r < from.ranks; ++r) sum += static_cast<float>(from.of[r][i]);
   to[i] = static_cast<T>(sum);
+}
+
+// In one shot: to[i] = the sum of from.of[r][i] over the ranks.
+template <class T>
+__global__ void reduce_all(Peers<const T> from, T* to, std::size_t n) {
+  add_up(from, to, {0, n});
+}
+
+// Step one: to[i] = the sum of from.of[r][i] over the ranks, for the elements of this rank's share.
+template <class T>
+__global__ void reduce_share(Peers<const T> from, T* to, std::size_t n, unsigned rank) {
+  add_up(from, to, share_of(n, rank, from.ranks));
 }
 
 // Step two: the other ranks' shares, from where they were added up. blockIdx.y counts the others,
@@ -85,6 +97,15 @@ struct ExpectedGather {
   }
 };
 
+// Of all ranks' vectors rank `rank` has the parts that are its own, `count` elements from each.
+template <class T>
+struct ExpectedExchange {
+  std::size_t rank, count;
+  __host__ __device__ T operator()(std::size_t i) const {
+    return Contribution<T>{static_cast<unsigned>(i / count)}(rank * count + i % count);
+  }
+};
+
 // --- what theory says they cost ---
 
 // What crosses the narrowest link for each byte of the vector, one direction: bus bandwidth is
@@ -92,6 +113,10 @@ struct ExpectedGather {
 constexpr double all_reduce_factor(double ranks) { return 2 * (ranks - 1) / ranks; }
 constexpr double scatter_or_gather_factor(double ranks) { return (ranks - 1) / ranks; }
 constexpr double broadcast_factor(double) { return 1; }
+
+// What a rank's link carries in one direction for each byte of the vector when everybody reads
+// everything.
+constexpr double one_shot_factor(double ranks) { return ranks - 1; }
 
 // Gradients come in `buckets` equal pieces while `compute` [s] goes on, each sent when it is there,
 // one after the other, `send` [s] a piece: either the wire keeps up, and only the last piece is

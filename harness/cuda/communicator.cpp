@@ -31,6 +31,23 @@ void in_group(const std::function<void()>& calls) {
   NCCL_CHECK(ncclGroupEnd());
 }
 
+// NCCL has had its own since 2.28; before, one sent and received the parts.
+void all_to_all(const Ends& ends, std::size_t count, ncclDataType_t type,
+                [[maybe_unused]] int ranks, [[maybe_unused]] std::size_t size, ncclComm_t handle,
+                cudaStream_t stream) {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+  NCCL_CHECK(ncclAlltoAll(ends.send, ends.receive, count, type, handle, stream));
+#else
+  for (int peer = 0; peer < ranks; ++peer) {
+    const std::size_t at = static_cast<std::size_t>(peer) * count * size;
+    NCCL_CHECK(
+        ncclSend(static_cast<const std::byte*>(ends.send) + at, count, type, peer, handle, stream));
+    NCCL_CHECK(
+        ncclRecv(static_cast<std::byte*>(ends.receive) + at, count, type, peer, handle, stream));
+  }
+#endif
+}
+
 ncclDataType_t nccl_type(Number type) {
   return type == Number::fp32 ? ncclFloat32 : type == Number::fp16 ? ncclFloat16 : ncclBfloat16;
 }
@@ -82,6 +99,9 @@ void Communicator::queue(Collective what, Number type, std::size_t count,
         return NCCL_CHECK(ncclAllGather(send, receive, count, t, handle, stream(i)));
       case Collective::broadcast:
         return NCCL_CHECK(ncclBroadcast(send, receive, count, t, 0, handle, stream(i)));
+      case Collective::all_to_all:
+        return all_to_all(ends[static_cast<std::size_t>(i)], count, t, ranks_.count(),
+                          type == Number::fp32 ? 4 : 2, handle, stream(i));
     }
   };
   in_group([&] { ranks_.each(call); });

@@ -13,7 +13,14 @@
 
 namespace gpubench {
 
-enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast };
+enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, all_to_all };
+// Whether a rank brings a part for each rank, and whether it takes one of each away.
+constexpr bool has_part_for_each(Collective what) {
+  return what == Collective::reduce_scatter || what == Collective::all_to_all;
+}
+constexpr bool has_part_of_each(Collective what) {
+  return what == Collective::all_gather || what == Collective::all_to_all;
+}
 enum class Number { fp32, fp16, bf16 };
 
 template <class T>
@@ -38,7 +45,8 @@ class Communicator {
   ~Communicator();
 
   // Queues the collective in the local ranks' streams. `count` elements as NCCL's call counts them:
-  // a rank's own share, of reduce_scatter what it receives. The root of a broadcast is rank 0.
+  // a rank's own share, of reduce_scatter what it receives, of all_to_all what it sends to one
+  // rank. The root of a broadcast is rank 0.
   void queue(Collective what, Number type, std::size_t count, const std::vector<Ends>& ends,
              const std::function<cudaStream_t(int)>& stream) const;
 

@@ -135,6 +135,44 @@ def test_of_buckets_behind_a_backward_pass_only_the_last_is_seen(more: dict[str,
         assert seconds(row) == pytest.approx(row["compute_seconds"] + row["exposed_seconds"])
 
 
+@pytest.fixture(scope="module")
+def full() -> dict[str, dict]:
+    """On GPUs of which 72 share one domain of NVLink: lines, one shot against two steps."""
+    wanted = "(line|one_shot|two_step|all_to_all/dtype:fp32)/"
+    flags = ("--device=model:gb200", "--suite=full")
+    return rows_of(*flags, f"--benchmark_filter=^all_reduce/{wanted}")
+
+
+def test_a_line_is_through_what_single_sizes_take(full: dict[str, dict]) -> None:
+    lines = {r["arguments"]["of"]: r for r in full.values() if r["name"].endswith("/ranks:8")}
+    assert len(lines) == 5
+    for row in lines.values():
+        at_the_end = row["alpha_seconds"] + row["beta_seconds_per_byte"] * 512 * MIB
+        assert at_the_end == pytest.approx(seconds(row), rel=1e-6)
+    exchange = full["all_reduce/all_to_all/dtype:fp32/place:out/ranks:8/size:2048"]
+    assert lines["all_to_all"]["alpha_seconds"] == pytest.approx(seconds(exchange), rel=0.01)
+
+
+def test_within_a_domain_a_rank_more_costs_no_bandwidth(full: dict[str, dict]) -> None:
+    bus = {}
+    for ranks in (8, 64, 72, 1024):
+        row = full[f"all_reduce/all_to_all/dtype:fp32/place:out/ranks:{ranks}/size:8589934592"]
+        bus[ranks] = row["bus_bytes_per_second"]
+        assert row["label"] == ("network" if ranks > 72 else "link")
+    assert bus[72] == pytest.approx(bus[8], rel=0.02)
+    assert bus[1024] < bus[72] / 10
+
+
+def test_one_shot_wins_small_and_loses_large(full: dict[str, dict]) -> None:
+    def ratio(size: int) -> float:
+        """Of one shot to two steps."""
+        one, two = (full[f"all_reduce/{by}/ranks:8/size:{size}"] for by in ("one_shot", "two_step"))
+        return seconds(one) / seconds(two)
+
+    assert ratio(2048) < 0.8
+    assert ratio(512 * MIB) == pytest.approx(4, rel=0.1)  # (n - 1) of the vector for 2 (n - 1) / n
+
+
 def test_every_dtype_place_and_number_of_ranks_is_in_the_full_suite() -> None:
     done = run("--benchmark_list_tests", "--suite=full", "--benchmark_filter=^all_reduce/")
     names = done.stdout.split()
@@ -144,8 +182,8 @@ def test_every_dtype_place_and_number_of_ranks_is_in_the_full_suite() -> None:
             (dtype, place, str(ranks))
             for dtype in ("fp32", "fp16", "bf16")
             for place in ("out", "in")
-            for ranks in (2, 4, 8, 16, 64)
-        }
+            for ranks in (2, 4, 8, 16, 64, 72)
+        } | {("fp32", "out", "1024")}
         pattern = rf"^all_reduce/{kernel}/dtype:(\w+)/place:(\w+)/ranks:(\d+)/size:8589934592$"
         assert {m.groups() for name in names if (m := re.match(pattern, name))} == wanted
 

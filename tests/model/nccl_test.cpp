@@ -164,6 +164,15 @@ TYPED_TEST(NcclResults, EveryCollectiveAtRaggedSizes) {
       const auto got = this->read(b, n);
       for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], some(2, i));
     }
+    queue([&](const T* a, T* b, ncclComm_t c, cudaStream_t s) {
+      return ncclAlltoAll(a, b, n, type<T>, c, s);
+    });
+    for (int r = 0; r < ranks; ++r) {
+      const auto got = this->read(this->at(to, r), all);
+      for (std::size_t i = 0; i < all; ++i) {
+        ASSERT_EQ(got[i], some(int(i / n), unsigned(r) * n + i % n));
+      }
+    }
   }
 }
 
@@ -302,11 +311,25 @@ TEST(CollectiveCost, BeyondANodeTheNetworkIsTheWire) {
             collective_cost(Collective::all_reduce, 8, 8, a100).seconds());
 }
 
+// NVIDIA/nccl-tests issue 130: of an all-to-all over N nodes the bus bandwidth is N / (N - 1) times
+// what a GPU has of the network.
+TEST(CollectiveCost, AnAllToAllLeavesANodeByEachRanksOwnWay) {
+  const DeviceSpec h200 = device_spec("h200-sxm");
+  const double size = 8192 * MiB, network = h200["network_bytes_per_second"];
+  const auto bus = [&](int ranks) {
+    const CollectiveCost cost = collective_cost(Collective::all_to_all, size, ranks, h200);
+    return size * (ranks - 1) / ranks / cost.seconds();
+  };
+  EXPECT_NEAR(bus(8) / h200["nvlink_ring_bytes_per_second"], 1, 0.02);
+  EXPECT_NEAR(bus(16) / (2 * network), 15.0 / 16, 0.02);
+  EXPECT_NEAR(bus(1024) / network, 1, 0.02);
+}
+
 TEST(CollectiveCost, NeverFallsWithTheSize) {
   const DeviceSpec h200 = device_spec("h200-sxm");
   for (const auto what : {Collective::all_reduce, Collective::reduce_scatter,
-                          Collective::all_gather, Collective::broadcast}) {
-    for (const int ranks : {2, 3, 4, 8, 16, 24, 64}) {
+                          Collective::all_gather, Collective::broadcast, Collective::all_to_all}) {
+    for (const int ranks : {2, 3, 4, 8, 16, 24, 64, 1024}) {
       double before = 0;
       for (double bytes = 8; bytes <= 8192 * MiB; bytes *= 2) {
         const double seconds = collective_cost(what, bytes, ranks, h200).seconds();

@@ -102,7 +102,7 @@ class ModelPlatform final : public Platform {
   std::vector<Explanation> explanations() const override { return emulator_.explanations(); }
 
  private:
-  static constexpr int most_gpus = 64;  // on as many nodes as that takes
+  static constexpr int most_gpus = 1024;  // on as many nodes as that takes
 
   static model::EmulatorSettings settings(const model::Ordering& ordering) {
     model::use_host_memory(

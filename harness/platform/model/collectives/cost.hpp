@@ -11,7 +11,7 @@
 
 namespace gpubench::model {
 
-enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast };
+enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, all_to_all };
 
 struct CollectiveCost {
   double latency_seconds = 0;
@@ -27,8 +27,8 @@ struct CollectiveCost {
 bool has_collectives(const DeviceSpec& device);
 
 // `bytes`: the whole vector, as nccl-tests counts it: what a rank contributes to an all-reduce, a
-// reduce-scatter or a broadcast, and what it has in the end of an all-gather. `ranks` fill nodes of
-// node_gpus GPUs one after the other; at least 2.
+// reduce-scatter, a broadcast or an all-to-all, and what it has in the end of an all-gather.
+// `ranks` fill nodes of node_gpus GPUs one after the other; at least 2.
 CollectiveCost collective_cost(Collective what, double bytes, int ranks, const DeviceSpec& device);
 
 }  // namespace gpubench::model

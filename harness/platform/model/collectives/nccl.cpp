@@ -85,12 +85,12 @@ std::size_t element_bytes(ncclDataType_t type) { return type == ncclFloat32 ? 4 
 
 // What each rank brings and what it takes away, in elements; `count` as the call has it.
 std::size_t brought(const Call& call) {
-  return call.what == Collective::reduce_scatter
+  return call.what == Collective::reduce_scatter || call.what == Collective::all_to_all
              ? call.count * static_cast<std::size_t>(call.communicator->clique->ranks)
              : call.count;
 }
 std::size_t taken(const Call& call) {
-  return call.what == Collective::all_gather
+  return call.what == Collective::all_gather || call.what == Collective::all_to_all
              ? call.count * static_cast<std::size_t>(call.communicator->clique->ranks)
              : call.count;
 }
@@ -152,6 +152,12 @@ void compute(const std::vector<Call>& calls, DeviceMemory& memory) {
       case Collective::broadcast:
         memory.write(call.receive, all.data() + static_cast<std::size_t>(call.root) * each * bytes,
                      each * bytes);
+        break;
+      case Collective::all_to_all:
+        for (std::size_t from = 0; from < static_cast<std::size_t>(ranks); ++from) {
+          memory.write(static_cast<std::byte*>(call.receive) + from * call.count * bytes,
+                       all.data() + (from * each + rank * call.count) * bytes, call.count * bytes);
+        }
         break;
     }
   }
@@ -372,4 +378,12 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, n
     return ncclUnhandledCudaError;
   return gpubench::model::queue(
       {Collective::broadcast, send, receive, count, type, root, communicator, stream});
+}
+
+ncclResult_t ncclAlltoAll(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                          ncclComm_t communicator, cudaStream_t stream) {
+  if (gpubench::model::is_refused(__func__, __builtin_return_address(0)))
+    return ncclUnhandledCudaError;
+  return gpubench::model::queue(
+      {Collective::all_to_all, send, receive, count, type, 0, communicator, stream});
 }

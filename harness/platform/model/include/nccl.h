@@ -9,6 +9,8 @@
 
 #include <cstddef>
 
+#define NCCL_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+#define NCCL_VERSION_CODE NCCL_VERSION(2, 28, 9)
 #define NCCL_UNIQUE_ID_BYTES 128
 
 enum ncclResult_t {
@@ -42,3 +44,5 @@ ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t send_cou
                            ncclDataType_t type, ncclComm_t communicator, cudaStream_t stream);
 ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t communicator, cudaStream_t stream);
+ncclResult_t ncclAlltoAll(const void* send, void* receive, std::size_t count, ncclDataType_t type,
+                          ncclComm_t communicator, cudaStream_t stream);

@@ -42,8 +42,11 @@ Filler byte_filler(std::byte value) {
 
 DeviceMemory::DeviceMemory(std::size_t capacity, int devices)
     : capacity_(capacity), used_(static_cast<std::size_t>(devices), 0) {
-  // Twice the capacity leaves room for the gaps and for addresses that are not used again soon.
-  reserved_ = rounded(used_.size() * (2 * capacity + (std::size_t{1} << 32)));
+  // Twice the capacity leaves room for the gaps and for addresses that are not used again soon. A
+  // thousand devices share what there is: a process has addresses for 2^47 bytes.
+  constexpr std::size_t most_reserved = std::size_t{1} << 45;
+  reserved_ =
+      std::min(rounded(used_.size() * (2 * capacity + (std::size_t{1} << 32))), most_reserved);
   // Which bank a cache line is in depends on its address: all runs begin at a multiple of much.
   constexpr std::size_t step = std::size_t{1} << 40;
   void* range = mmap(nullptr, reserved_ + step, PROT_READ | PROT_WRITE,

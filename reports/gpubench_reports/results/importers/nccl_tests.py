@@ -27,6 +27,8 @@ _NCCL_KERNELS = (
     "sendrecv",
     "hypercube",
 )
+# Where we say it otherwise.
+_OUR_NAMES = {"alltoall": "all_to_all"}
 AXES = {"ranks": "GPUs", "size": "bytes"}
 
 
@@ -72,7 +74,7 @@ def read(path: Path) -> Imported:
                 continue
             row = row_of(
                 "all_reduce",
-                kernel,
+                _OUR_NAMES.get(kernel, kernel),
                 arguments,
                 seconds,
                 judged_by="useful_bytes_per_second",
