@@ -5,11 +5,14 @@
 //           a hardware brake is the cause. If the pace falls and the clock does not, the cause is
 //           the code, or somebody else's work on the machine. Memory traffic hardly follows the SM
 //           clock.
-// Units     FLOP of bf16 matrix products with operands in registers; bytes read and written. The
-//           row's time is measured as in every row. Then the row is watched for --watch_seconds,
-//           which gives the verdict. The model computes both programs, but its clock never falls.
+// Units     FLOP of bf16 matrix products: `library` has cuBLASLt's, of 8,192 x 8,192, which load
+//           the whole chip; `gemm` has operands in registers, by mma.sync, and loads the Tensor
+//           Cores alone, on Hopper to two thirds. `stream` has bytes read and written. The row's
+//           time is measured as in every row. Then the row is watched for --watch_seconds, which
+//           gives the verdict. The model computes the programs, but its clock never falls.
 // Confirm   nvidia-smi dmon -s puct at the same time
 #include "harness/bench/bench.hpp"
+#include "harness/bench/gemm_row.hpp"
 #include "kernels/throttle.cuh"
 
 namespace {
@@ -32,6 +35,27 @@ void gemm(Bench& bench) {
   bench.watch(body);
 }
 GPU_BENCHMARK(throttle, gemm)->In(Suite::full);
+
+void library(Bench& bench) {
+  using element = __nv_bfloat16;
+  constexpr std::size_t n = 8192;
+  const auto shape = gpubench::GemmShape::dense(gpubench::GemmType::bf16, n, n, n);
+  gpubench::Gemm gemm = gpubench::gemm_of(bench, shape);
+  const auto a = bench.input<element>(n * n), b = bench.input<element>(n * n);
+  const auto d = bench.output<element>(n * n);
+  gpubench::tune_first(bench, gemm, a, b, d);
+  gpubench::verify_product(bench, shape, a, b, d);
+  gpubench::Law law;
+  if (const auto share = bench.device().find("gemm_efficiency")) {
+    law = [=](const gpubench::Roofs& roofs) { return roofs.at("tensor_bf16") * *share; };
+  }
+  bench.work({.moved_bytes = shape.bytes(), .flops = shape.flops(), .law = law});
+  const auto body = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
+  bench.run(body);
+  gpubench::note(bench, gemm.choice());
+  bench.watch(body);
+}
+GPU_BENCHMARK(throttle, library)->In(Suite::full);
 
 void stream(Bench& bench) {
   constexpr std::size_t n = std::size_t{1} << 26;

@@ -37,7 +37,7 @@ inline std::optional<double> wire(const Bench& bench, double ranks) {
   return network ? std::optional(std::min(*link, in_node * *network)) : std::nullopt;
 }
 
-// The vector's bytes a second where only wires cost time.
+// The vector's bytes per second where only wires cost time.
 inline std::optional<double> rate_of(const Bench& bench, Collective what, double ranks) {
   const auto bandwidth = wire(bench, ranks);
   const auto network = bench.device().find("network_bytes_per_second");
