@@ -136,7 +136,10 @@ Prediction predict_at(double clock, const KernelProfile& profile, const DeviceSp
         term.name == "phases") {
       continue;
     }
-    result.utilisation = std::max(result.utilisation, term.seconds / result.seconds);
+    // The units of an SM without a block are free for other kernels.
+    const bool is_of_all = term.name == "dram" || term.name == "l2";
+    const double share = is_of_all ? 1 : std::min(1.0, profile.blocks / kernel.sms);
+    result.utilisation = std::max(result.utilisation, share * term.seconds / result.seconds);
   }
   return result;
 }

@@ -76,7 +76,7 @@ struct Prediction {
   double seconds = 0;
   std::string bound;        // the name of the largest term but queue
   std::string roof;         // the roof of that: the same name, of `tensor` one for each type
-  double utilisation = 0;   // of the busiest unit: its term over `seconds`
+  double utilisation = 0;   // of the device's busiest unit: its term over `seconds`
   std::vector<Term> terms;  // in the order above
   Occupancy occupancy;
   Traffic traffic;
