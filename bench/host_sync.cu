@@ -6,7 +6,8 @@
 //           its steps per second. The cost fades as 1/N, and as kernels get longer. Mapped memory
 //           saves the copy, and polling saves the wake-up. A stopwatch that does not wait for the
 //           device reports the rate of launches, however long the kernels take
-//           (claimed_items_per_second).
+//           (claimed_items_per_second). Who reads one step late loses nothing, as long as a step
+//           takes longer than the round trip (`read_late`).
 // Units     us [length of a layer; a step has three layers, a loop eight steps]; every [steps
 //           between reads]. Items are steps. lost_fraction and idle_seconds_per_read compare the
 //           loop with the same loop without reads.
@@ -50,12 +51,15 @@ class Loop {
 
   template <class Read>
   void run(cudaStream_t s, float* loss, unsigned every, const Read& read) const {
-    for (unsigned step = 0; step < steps; ++step) {
-      for (unsigned l = 0; l < layers; ++l) {
-        launch(layer, blocks_, paced_work::threads, 0, s, in_.data(), out_.data(),
-               l + 1 == layers ? loss : nullptr, l + 1 == layers ? step : 0);
-      }
-      if (every != 0 && (step + 1) % every == 0) read(step / every);
+    for (unsigned i = 0; i < steps; ++i) {
+      step(s, loss, i);
+      if (every != 0 && (i + 1) % every == 0) read(i / every);
+    }
+  }
+  void step(cudaStream_t s, float* loss, unsigned number) const {
+    for (unsigned l = 0; l < layers; ++l) {
+      launch(layer, blocks_, paced_work::threads, 0, s, in_.data(), out_.data(),
+             l + 1 == layers ? loss : nullptr, l + 1 == layers ? number : 0);
     }
   }
   void run(cudaStream_t s, float* loss) const {
@@ -142,6 +146,54 @@ GPU_BENCHMARK(host_sync, read_each_step)
     ->Arg(5)
     ->Rest(Suite::full)
     ->Axis("by", {"memcpy", "mapped", "event"})
+    ->Each({5, 20, 100, 500});
+
+// Each step's word, one step late: it travels on a stream of its own while the next step runs, and
+// the host waits for it only after it has queued that step.
+void read_late(Bench& bench) {
+  const Loop loop(bench);
+  const PinnedBuffer<float> pinned(2);
+  const auto on_device = bench.output<float>(2);
+  std::vector<float> losses(steps);
+  bench.verify_host(std::span(losses),
+                    ExpectedLoss<decltype(loop.input().values())>{loop.input().values(), 1}, {},
+                    true);
+  const RoundTrip trip = round_trip(bench.device());
+  const double lead = lead_of(bench.device());
+  const double expected = late_loop_seconds(loop.layer_seconds(), lead, trip);
+  bench.work({.items = steps,
+              .law = [=](const gpubench::Roofs&) { return steps / expected; },
+              .law_tolerance = 0.08,
+              .show_trace = bench.arg("us") == 20});
+  const gpubench::Stream copies(cudaStreamNonBlocking);
+  Event computed[2]{Event(cudaEventDisableTiming), Event(cudaEventDisableTiming)},
+      copied[2]{Event(cudaEventDisableTiming), Event(cudaEventDisableTiming)};
+  bench.run([&](cudaStream_t s) {
+    for (unsigned step = 0; step < steps; ++step) {
+      const unsigned slot = step % 2;
+      loop.step(s, on_device.data() + slot, step);
+      computed[slot].record(s);
+      computed[slot].hold(copies);
+      CUDA_CHECK(cudaMemcpyAsync(&pinned.data()[slot], on_device.data() + slot, sizeof(float),
+                                 cudaMemcpyDeviceToHost, copies));
+      copied[slot].record(copies);
+      if (step == 0) continue;
+      copied[1 - slot].synchronize();
+      losses[step - 1] = pinned.data()[1 - slot];
+    }
+    copied[(steps - 1) % 2].hold(s);
+    copied[(steps - 1) % 2].synchronize();
+    losses[steps - 1] = pinned.data()[(steps - 1) % 2];
+  });
+  const double never = bench.time([&](cudaStream_t s) { loop.run(s, on_device.data()); });
+  const double lost = 1 - never / bench.seconds();
+  bench.counter("lost_fraction", lost);
+  if (lost > 0.05) bench.bound("host");
+  bench.counter("idle_seconds_per_read", (bench.seconds() - never) / steps);
+}
+GPU_BENCHMARK(host_sync, read_late)
+    ->ArgName("us [µs]", {5, 1000})
+    ->In(Suite::full)
     ->Each({5, 20, 100, 500});
 
 // What the loop does when nobody looks, and what a stopwatch says that does not wait for it.

@@ -61,4 +61,14 @@ constexpr double loop_seconds(double layer_seconds, double lead_seconds, double 
          reads * idle;
 }
 
+// Of a loop that reads one step late. While a step runs, the word of the one before travels, the
+// host wakes, and the step after it is queued, by a call for each layer and four around the copy.
+// The loop waits for the longer of the two; the last word travels behind it. The event behind a
+// step keeps the next one from starting beside its end.
+constexpr double late_loop_seconds(double layer_seconds, double lead_seconds, const RoundTrip& t) {
+  const double step = layers * (layer_seconds - lead_seconds) + lead_seconds;
+  const double trip = t.copy + t.wake + (layers + 4) * t.call;
+  return steps * (step > trip ? step : trip) + t.copy;
+}
+
 }  // namespace host_sync

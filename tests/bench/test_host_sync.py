@@ -109,3 +109,16 @@ def test_the_full_suite_has_every_combination() -> None:
     ).values()
     assert row["law_ratio"] == pytest.approx(1, abs=row["law_tolerance"])
     assert row["verified"] == "sampled"
+
+
+def test_who_reads_one_step_late_loses_next_to_nothing(rows: dict[str, dict]) -> None:
+    late = rows_of(
+        "--suite=full", f"--device=model:{DEVICE}", "--benchmark_filter=^host_sync/read_late/"
+    )
+    assert len(late) == 4
+    for us in (20, 100, 500):
+        at_once = rows[f"host_sync/read_each_step/by:pinned/us:{us}"]["lost_fraction"]
+        assert late[f"host_sync/read_late/us:{us}"]["lost_fraction"] < 0.5 * at_once
+    # A step of 15 us is shorter than the round trip.
+    assert late["host_sync/read_late/us:5"]["lost_fraction"] > 0.1
+    assert not [r["name"] for r in late.values() if abs(r["law_ratio"] - 1) > r["law_tolerance"]]
