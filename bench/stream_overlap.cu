@@ -7,11 +7,15 @@
 //           with a launch into the legacy default stream between the chunks. Copies in both
 //           directions at once reach twice the bandwidth of one. A prioritised kernel waits only
 //           for the kernel that is running, not for all kernels in the queue.
+//           Kernels that each fill an eighth of the GPU take turns on one stream, and run side by
+//           side on eight.
 // Units     chunks [of 8 MiB in all, each way]. Bytes count both ways. The kernel is made to take a
-//           quarter as long as one copy. overlap_efficiency is the time of the longest stage alone,
-//           divided by the time of the row.
+//           quarter as long as one copy, in `compute` as long as `copies` of them.
+//           overlap_efficiency is the time of the longest stage alone, divided by the time of the
+//           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "harness/bench/bench.hpp"
@@ -43,10 +47,10 @@ void copy(word* to, const word* from, std::size_t n, cudaMemcpyKind kind, cudaSt
   CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(word), kind, s));
 }
 
-// From the host's memory through a kernel and back.
+// From the host's memory through a kernel, which takes as long as so many copies, and back.
 class Pipeline {
  public:
-  Pipeline(Bench& bench, bool pinned)
+  Pipeline(Bench& bench, bool pinned, double copies = 0.25)
       : chunks_(bench.arg<unsigned>("chunks")),
         link_(link_of(bench.device(), pinned)),
         from_(words, pinned),
@@ -55,7 +59,7 @@ class Pipeline {
         out_(bench.output<word>(words)) {
     const auto pace = paced_work::pace_of(bench.device());
     const double blocks = words / paced_work::threads;
-    rounds_ = pace.rounds(link_of(bench.device(), true).to_device(bytes) / 4, blocks);
+    rounds_ = pace.rounds(copies * link_of(bench.device(), true).to_device(bytes), blocks);
     stages_ = {link_.to_device(bytes / chunks_), pace.seconds(blocks / chunks_, rounds_),
                link_.to_host(bytes / chunks_), link_.one_engine};
     const gpubench::Generator<word> values{42};
@@ -146,6 +150,56 @@ GPU_BENCHMARK(stream_overlap, pipeline)
     ->Axis("memory", {"pageable"})
     ->ArgsProduct({{2, 4, 8, 16}, {8}})
     ->ArgsProduct({{1, 2, 4, 8, 16, 32}, {4}});
+
+// The kernel is no shorter than a copy, and in the end hides both.
+void compute(Bench& bench) {
+  Pipeline work(bench, true, bench.arg<double>("copies"));
+  const auto streams = bench.arg<unsigned>("streams");
+  gpubench::Work moved =
+      moves(2 * bytes, pipeline_seconds(work.stages(), work.chunks(), streams), false);
+  if (work.stages().kernel >= work.stages().to_device) moved.bound = "fp32";
+  moved.law_tolerance = 0.15;  // kernels of two chunks share the GPU where one does not fill it
+  bench.work(moved);
+  const Lanes lanes(streams);
+  bench.run([&](cudaStream_t s) { work.run(s, lanes, [](unsigned) {}); });
+  work.compare_with_stages(bench);
+}
+GPU_BENCHMARK(stream_overlap, compute)
+    ->ArgNames({"copies [as long as the kernel]", "chunks [of the same bytes in all]", "streams"})
+    ->In(Suite::full)
+    ->ArgsProduct({{1, 2, 4}, {1, 8}, {8}})
+    ->ArgsProduct({{1, 2, 4}, {8}, {1}});
+
+// Eight kernels that each have blocks for an eighth of the SMs.
+void concurrent(Bench& bench) {
+  constexpr unsigned kernels = 8, rounds = 4096;
+  const auto streams = bench.arg<unsigned>("streams");
+  const auto blocks = static_cast<unsigned>(bench.device()["sm_count"]) / kernels;
+  const std::size_t part = std::size_t{blocks} * paced_work::threads;
+  const auto in = bench.input<word>(kernels * part);
+  const auto out = bench.output<word>(in.size());
+  bench.verify(out, paced_work::Expected<decltype(in.values())>{in.values(), rounds});
+  const auto alone = std::make_shared<double>(0);  // timed after the whole
+  bench.work({.items = kernels,
+              .law = [alone, streams](const gpubench::Roofs&) { return streams / *alone; },
+              .law_tolerance = 0.1});
+  const auto queue = [&](cudaStream_t s, unsigned kernel) {
+    launch(transform, blocks, paced_work::threads, 0, s, in.data() + kernel * part,
+           out.data() + kernel * part, rounds);
+  };
+  const Lanes lanes(streams);
+  bench.run([&](cudaStream_t s) {
+    lanes.fork(s);
+    for (unsigned k = 0; k < kernels; ++k) queue(lanes[k % streams], k);
+    lanes.join(s);
+  });
+  *alone = bench.time([&](cudaStream_t s) { queue(s, 0); });
+  bench.counter("kernel_seconds", *alone);
+}
+GPU_BENCHMARK(stream_overlap, concurrent)
+    ->ArgName("streams", {1, 8})
+    ->In(Suite::full)
+    ->Each({1, 2, 4, 8});
 
 // A tiny launch between the chunks, into a default stream: the legacy one waits for every blocking
 // stream, and they for it; a thread's own does not.

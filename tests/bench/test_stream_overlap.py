@@ -103,3 +103,31 @@ def test_an_urgent_kernel_waits_for_one_not_for_all(rows: dict[str, dict]) -> No
     assert urgent["equal"] >= 3 * long + short
     total = {p: seconds(rows, f"priority/urgent:{p}") for p in urgent}
     assert total["high"] == pytest.approx(total["equal"], rel=0.01), "going first costs no work"
+
+
+@pytest.fixture(scope="module")
+def full() -> dict[str, dict]:
+    flags = ("--device=model:h200-sxm", "--suite=full")
+    return rows_of(*flags, "--benchmark_filter=^stream_overlap/(compute|concurrent)/")
+
+
+def test_a_long_kernel_hides_both_copies(full: dict[str, dict]) -> None:
+    def efficiency(copies: int, streams: int) -> float:
+        name = f"stream_overlap/compute/copies:{copies}/chunks:8/streams:{streams}"
+        return full[name]["overlap_efficiency"]
+
+    assert efficiency(1, 8) < efficiency(2, 8) < efficiency(4, 8)
+    # Of one stage before and one after, 1/8 stays visible each.
+    assert efficiency(4, 8) == pytest.approx(4 / (4 + 2 / 8), abs=0.06)
+    assert efficiency(4, 1) == pytest.approx(4 / 6, abs=0.06)
+
+
+def test_small_kernels_run_side_by_side(full: dict[str, dict]) -> None:
+    seconds = {n: full[f"stream_overlap/concurrent/streams:{n}"]["real_time"] for n in (1, 2, 4, 8)}
+    for few in (1, 2, 4):
+        assert seconds[few] / seconds[2 * few] == pytest.approx(2, rel=0.1)
+
+
+def test_laws_hold_in_the_full_suite(full: dict[str, dict]) -> None:
+    assert len(full) == 13
+    assert not [r["name"] for r in full.values() if abs(r["law_ratio"] - 1) > r["law_tolerance"]]
