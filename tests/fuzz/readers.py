@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from . import seeds
 
 if TYPE_CHECKING:
+    from gpubench_reports.jobs.machine import Machine
     from gpubench_reports.results.reader import ResultFile
 
 
@@ -46,6 +47,17 @@ def _kept(name: str, content: Callable[[], bytes]) -> Path:
     if not path.exists():
         path.write_bytes(content())
     return path
+
+
+@cache
+def _machine_in(folder: Path) -> Machine:
+    from gpubench_reports.jobs.machine import machine_of
+
+    return machine_of(_result_in(folder, "job.json", seeds.job))
+
+
+def _machine() -> Machine:
+    return _machine_in(_folder)
 
 
 @cache
@@ -232,21 +244,18 @@ def read_and_plan(path: Path) -> None:
 
 
 def read_models(path: Path) -> None:
-    from gpubench_reports.jobs.machine import machine_of
     from gpubench_reports.jobs.model_files import models_of
     from gpubench_reports.jobs.search import plans
 
-    plans(machine_of(_result("job.json", seeds.job)), models_of(path), (1, 64), 1 << 16)
+    plans(_machine(), models_of(path), (1, 64), 1 << 16)
 
 
 def read_trainings(path: Path) -> None:
     from gpubench_reports.jobs.comparison import compare_trainings
-    from gpubench_reports.jobs.machine import machine_of
     from gpubench_reports.jobs.trainings import trainings_of
     from gpubench_reports.pages.training_report import errors_markdown, trainings_markdown
 
-    machine = machine_of(_result("job.json", seeds.job))
-    known = {"h100-sxm": machine, "a100-80-sxm": machine}
+    known = {"h100-sxm": _machine(), "a100-80-sxm": _machine()}
     compared = compare_trainings(trainings_of(path), known)
     errors_markdown(compared)
     trainings_markdown(compared)

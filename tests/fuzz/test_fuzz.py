@@ -1,5 +1,6 @@
 """No file crashes a reader, holds it up or eats the memory. `python -m fuzz` tries more."""
 
+import json
 import random
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from gpubench_reports.common.errors import ReportError
 
+from .json_damage import JsonDamage
 from .mutate import Mutator
 from .readers import READERS, Reader
 from .seeds import DATA
@@ -62,6 +64,24 @@ def test_damage_is_the_same_every_time_and_never_the_file_alone() -> None:
     found = [once.next() for _ in range(200)]
     assert found == [again.next() for _ in range(200)]
     assert len(set(found)) > 150
+
+
+def test_damage_to_json_mostly_leaves_json_of_another_value() -> None:
+    document = {"a": [1, 2, {"b": None, "c": "x"}], "d": {}, "e": [[], "y"]}
+    damage, draw = JsonDamage(document), random.Random(6)
+    found = [damage.next(draw) for _ in range(1000)]
+    values = [parsed for text in found if (parsed := parsed_or_none(text)) is not None]
+    assert len(values) > 900
+    assert sum(value != document for value in values) > 850
+    assert any("b" not in str(value) for value in values)
+    assert any(len(value["a"]) == 2 for value in values if isinstance(value, dict) and "a" in value)
+
+
+def parsed_or_none(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 # --- that the trial would see it ------------------------------------------------------------------
