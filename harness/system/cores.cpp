@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
+
+#include "harness/system/control_groups.hpp"
 
 namespace gpubench {
 
@@ -32,35 +32,9 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-std::optional<unsigned> granted_cpus(const std::string& cpu_max) {
-  std::istringstream text(cpu_max);
-  double quota = 0, period = 0;  // microseconds
-  if (!(text >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
-  return static_cast<unsigned>(std::min(std::ceil(quota / period), 1.0 * CPU_SETSIZE));
-}
-
-std::vector<std::string> control_groups(const std::string& proc_cgroup) {
-  std::vector<std::string> folders{""};
-  std::istringstream text(proc_cgroup);
-  for (std::string line; std::getline(text, line);) {
-    if (!line.starts_with("0::/")) continue;  // of the first version
-    std::string group = line.substr(3);
-    for (; group.size() > 1; group.resize(group.rfind('/'))) folders.push_back(group);
-  }
-  return folders;
-}
-
 unsigned usable_cpus() {
-  auto count = static_cast<unsigned>(std::max<std::size_t>(allowed_cpus().size(), 1));
-  std::ostringstream own;
-  own << std::ifstream("/proc/self/cgroup").rdbuf();
-  for (const std::string& group : control_groups(own.str())) {
-    std::string line;
-    std::ifstream file("/sys/fs/cgroup" + group + "/cpu.max");
-    std::getline(file, line);
-    count = std::min(count, granted_cpus(line).value_or(count));
-  }
-  return count;
+  const auto count = static_cast<unsigned>(std::max<std::size_t>(allowed_cpus().size(), 1));
+  return std::min(count, group_limits().cpus.value_or(count));
 }
 
 Core core_of(int cpu) {

@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,11 +16,6 @@ std::vector<int> allowed_cpus();
 // How many threads can make progress at once: that many CPUs, or the processor time that the
 // control group of a container grants it, in CPUs, rounded up. At least 1.
 unsigned usable_cpus();
-// From /proc/self/cgroup, the groups whose limits hold for this process: the root, then from the
-// innermost outwards ("", "/a/b", "/a").
-std::vector<std::string> control_groups(const std::string& proc_cgroup);
-// From the two numbers of cgroup's cpu.max ("200000 100000", or "max 100000"). nullopt: no limit.
-std::optional<unsigned> granted_cpus(const std::string& cpu_max);
 
 // A package and a core of it; several CPUs of one core share its units.
 using Core = std::pair<int, int>;

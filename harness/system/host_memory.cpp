@@ -6,16 +6,9 @@
 #include <fstream>
 #include <string>
 
+#include "harness/system/control_groups.hpp"
+
 namespace gpubench {
-namespace {
-
-std::optional<double> number_in(const char* path) {
-  std::ifstream file(path);
-  if (double value = 0; file >> value) return value;
-  return std::nullopt;  // "max" too
-}
-
-}  // namespace
 
 std::size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
@@ -31,11 +24,8 @@ std::optional<double> available_bytes() {
   for (double kibibytes = 0; file >> key >> kibibytes && std::getline(file, unit);) {
     if (key == "MemAvailable:") free = kibibytes * 1024;
   }
-  const auto most = number_in("/sys/fs/cgroup/memory.max");
-  const auto used = number_in("/sys/fs/cgroup/memory.current");
-  if (!most || !used) return free;
-  const double of_group = std::max(*most - *used, 0.0);
-  return free ? std::min(*free, of_group) : of_group;
+  const auto of_group = group_limits().free_bytes;
+  return free && of_group ? std::min(*free, *of_group) : free ? free : of_group;
 }
 
 }  // namespace gpubench

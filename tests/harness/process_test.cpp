@@ -120,20 +120,6 @@ TEST(Cores, OneIsNotShared) {
   EXPECT_FALSE(share({1, 3}, two_threads));
 }
 
-TEST(Cores, AreThoseThatAControlGroupGrants) {
-  EXPECT_EQ(granted_cpus("200000 100000"), 2u);
-  EXPECT_EQ(granted_cpus("150000 100000\n"), 2u);
-  EXPECT_EQ(granted_cpus("5000 100000"), 1u);
-  EXPECT_EQ(granted_cpus("max 100000"), std::nullopt);
-  EXPECT_EQ(granted_cpus(""), std::nullopt);
-  // A quota may be that of any group around this process's own.
-  EXPECT_THAT(control_groups("4:memory:/x\n0::/user.slice/build.service\n"),
-              ElementsAre("", "/user.slice/build.service", "/user.slice"));
-  EXPECT_THAT(control_groups("0::/\n"), ElementsAre(""));
-  EXPECT_GE(usable_cpus(), 1u);
-  EXPECT_LE(usable_cpus(), allowed_cpus().size());
-}
-
 TEST(Cores, EveryThreadStaysOnItsShare) {
   const std::vector<int> all = allowed_cpus();
   if (all.size() < 2) GTEST_SKIP() << "one CPU";
