@@ -86,14 +86,22 @@ int run_isolated(const Options& options, const std::vector<Instance>& rows, Jour
   ChildProcesses children;
   std::size_t rows_before = 0;
   for (unsigned turn = 0;; ++turn) {
+    const std::size_t bytes_before = journal.bytes();
     const ChildEnd end = children.run([&] { return run(turn); });
     if (end.exit_code) return *end.exit_code;
-    if (end.handed_over) continue;
+    if (end.handed_over && journal.bytes() > bytes_before) continue;
     if (end.was_asked_for()) ChildProcesses::end_by(end.signal);
-    if (take_over(journal, rows, end, rows_before)) continue;
-    const std::string diagnosis = diagnosis_of(end.crash);
-    std::cerr << "gpubench: the process that runs the rows " << end.description()
-              << (diagnosis.empty() ? "" : ", " + diagnosis) << ", while no row ran\n";
+    if (end.handed_over) {
+      journal.read();
+      std::cerr << "gpubench: no further row can be run: a process's rows cannot be kept for the "
+                   "next (--isolate)\n";
+    } else if (take_over(journal, rows, end, rows_before)) {
+      continue;
+    } else {
+      const std::string diagnosis = diagnosis_of(end.crash);
+      std::cerr << "gpubench: the process that runs the rows " << end.description()
+                << (diagnosis.empty() ? "" : ", " + diagnosis) << ", while no row ran\n";
+    }
     if (journal.is_file() && !journal.rows().empty()) {
       std::cerr << "gpubench: " << where_rows_are_kept(journal, options.out) << '\n';
     }

@@ -81,14 +81,24 @@ bool is_run(const ordered_json& line) {
                              [](const ordered_json& word) { return word.is_string(); });
 }
 
-std::string whole(int file) {
+std::string whole(int file, off_t from = 0) {
   std::string text;
   std::array<char, 1 << 16> piece{};
   for (ssize_t n = 0;
-       (n = pread(file, piece.data(), piece.size(), static_cast<off_t>(text.size()))) > 0;) {
+       (n = pread(file, piece.data(), piece.size(), from + static_cast<off_t>(text.size()))) > 0;) {
     text.append(piece.data(), static_cast<std::size_t>(n));
   }
   return text;
+}
+
+off_t length_of(int file) {
+  struct stat open {};
+  return fstat(file, &open) == 0 ? open.st_size : 0;
+}
+
+// To its end, whoever wrote last.
+bool add_to(int file, const std::string& text) {
+  return lseek(file, 0, SEEK_END) >= 0 && write_all(file, text);
 }
 
 }  // namespace
@@ -104,42 +114,45 @@ Journal Journal::open(const std::filesystem::path& result_file) {
 
 Journal Journal::open_left(const std::filesystem::path& result_file) {
   const std::filesystem::path path = path_of(result_file);
-  Journal journal(path, opened(path, 0));
-  if (journal.file_ < 0) {
+  const int file = opened(path, 0);
+  if (file < 0) {
     throw UsageError("--resume='" + result_file.string() + "': nothing to resume: there is no '" +
                      path.string() + "'");
   }
-  return journal;
+  return {path, file};
 }
 
-Journal Journal::in_memory() {
-  const int file = memfd_create("gpubench-journal", MFD_CLOEXEC);
-  if (file < 0) throw UsageError("cannot keep rows in memory: " + system_reason());
-  return {"", file};
+Journal Journal::in_memory() { return {"", -1}; }
+
+Journal::Journal(std::filesystem::path path, int file)
+    : path_(std::move(path)), file_(file), memory_(memfd_create("gpubench-journal", MFD_CLOEXEC)) {
+  if (memory_ >= 0) return;
+  const std::string reason = system_reason();
+  if (file_ >= 0) ::close(file_);
+  throw UsageError("cannot keep rows in memory: " + reason);
 }
 
 Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
+      memory_(std::exchange(other.memory_, -1)),
       run_(std::move(other.run_)),
       rows_(std::move(other.rows_)),
       resumed_(std::move(other.resumed_)),
       in_flight_(std::move(other.in_flight_)),
       otherwise_(std::move(other.otherwise_)),
       is_closed_(other.is_closed_),
-      keeps_(other.keeps_) {}
+      is_behind_(other.is_behind_) {}
 
 Journal::~Journal() {
+  if (memory_ >= 0) ::close(memory_);
   if (file_ < 0) return;
-  struct stat open {};
-  if (is_file() && fstat(file_, &open) == 0 && open.st_size == 0 && is_still_at(path_, file_)) {
-    remove();
-  }
+  if (length_of(file_) == 0 && is_still_at(path_, file_)) remove();
   ::close(file_);
 }
 
 void Journal::begin(const ordered_json& run) {
-  const std::string old_text = whole(file_);
+  const std::string old_text = whole(file_ < 0 ? memory_ : file_);
   bool is_foreign = false;
   try {
     read();
@@ -155,11 +168,13 @@ void Journal::begin(const ordered_json& run) {
   rows_.clear();
   resumed_.clear();
   in_flight_.reset();
-  is_closed_ = false;
-  if (ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0) cannot_write(path_);
+  is_closed_ = is_behind_ = false;
+  for (const int file : {memory_, file_}) {
+    if (file >= 0 && ftruncate(file, 0) != 0) cannot_write(path_);
+  }
   run_ = run;
   run_["journal"] = journal_version;
-  append(run_);
+  if (!write(run_)) cannot_write(path_);
 }
 
 // Leaves the file's end where the next line belongs: what a kill has cut off goes.
@@ -169,7 +184,11 @@ void Journal::read() {
   resumed_.clear();
   in_flight_.reset();
   otherwise_.clear();
-  const std::string text = whole(file_);
+  std::string text = whole(memory_);
+  if (text.empty() && file_ >= 0) {  // what an earlier run has left
+    text = whole(file_);
+    if (!add_to(memory_, text)) throw UsageError("cannot keep rows in memory: " + system_reason());
+  }
   std::size_t begin = 0, number = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     ++number;
@@ -187,8 +206,10 @@ void Journal::read() {
   if (number == 0 && !text.empty()) {
     throw UsageError("'" + path_.string() + "': has no run to resume");
   }
-  if (ftruncate(file_, static_cast<off_t>(begin)) != 0) cannot_write(path_);
-  lseek(file_, 0, SEEK_END);
+  for (const int file : {memory_, file_}) {
+    const auto end = static_cast<off_t>(begin);
+    if (file >= 0 && length_of(file) > end && ftruncate(file, end) != 0) cannot_write(path_);
+  }
 }
 
 void Journal::take(const ordered_json& line) {
@@ -213,6 +234,8 @@ void Journal::take(const ordered_json& line) {
     in_flight_->has_crashed = true;
   } else if (line.contains("otherwise")) {
     otherwise_ = text("otherwise");
+  } else if (line.contains("behind")) {
+    is_behind_ = true;
   }
   is_closed_ = line.contains("closed");
 }
@@ -222,15 +245,32 @@ void Journal::note_started(const std::string& row, int repetition) {
 }
 
 void Journal::append(const ordered_json& line) {
-  if (!keeps_) return;
-  const std::string text = json_text(line);
-  const off_t before = lseek(file_, 0, SEEK_END);
-  if (write_all(file_, text)) return;
-  keeps_ = false;
-  std::cerr << "gpubench: cannot write '" << path_.string() << "': " << system_reason()
-            << ": from here on rows are kept in memory only\n";
-  if (ftruncate(file_, before) != 0) return;  // a line that is cut off is no harm
+  if (write(line)) return;
+  const std::string reason = system_reason();
+  if (std::exchange(is_behind_, true)) return;
+  std::cerr << "gpubench: cannot write '" << path_.string() << "': " << reason
+            << ": until it can, rows are kept in memory only\n";
+  write({{"behind", reason}});  // so that no other process says so
 }
+
+// False and errno when the file cannot take it; memory has it then.
+bool Journal::write(const ordered_json& line) {
+  return add_to(memory_, json_text(line)) && catch_up();
+}
+
+bool Journal::catch_up() {
+  if (file_ < 0) return true;
+  const off_t before = length_of(file_);
+  if (add_to(file_, whole(memory_, before))) return true;
+  const int why = errno;
+  static_cast<void>(!ftruncate(file_, before));  // a line that is cut off is no harm
+  errno = why;
+  return false;
+}
+
+bool Journal::is_whole() const { return file_ >= 0 && length_of(file_) == length_of(memory_); }
+
+std::size_t Journal::bytes() const { return static_cast<std::size_t>(length_of(memory_)); }
 
 void Journal::leave() {
   if (file_ >= 0) ::close(std::exchange(file_, -1));

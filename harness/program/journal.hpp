@@ -2,6 +2,7 @@
 // process is killed, and what --resume=FILE goes on from.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,7 +14,8 @@ namespace gpubench {
 
 // One JSON object a line: first what the run is, then each row when it starts and when it is done.
 // Whoever writes it holds a lock on it, so that two runs never write one result file. Worker
-// processes inherit it, and one at a time uses it.
+// processes inherit it, and one at a time uses it. They read what one left in memory, which a full
+// disk does not cut short; the file catches up when there is room again.
 class Journal {
  public:
   // Behind a symbolic link, beside the file that the link leads to: by whatever name two runs call
@@ -33,6 +35,7 @@ class Journal {
   ~Journal();  // takes a file away that nothing was written to
 
   // A new run. What a run that was killed has left goes to FILE.journal.old, which is said.
+  // UsageError: there is no room for it.
   void begin(const nlohmann::ordered_json& run);
   // What is there. UsageError: it is none of ours.
   void read();
@@ -52,7 +55,7 @@ class Journal {
   // What is to be said of the run if no further process can go on with it.
   const std::string& otherwise() const { return otherwise_; }
 
-  // One line each. When it cannot be written, that is said once and nothing more is kept.
+  // One line each. When the file cannot take it, that is said once.
   void add(const nlohmann::ordered_json& row) { append(row); }
   void note_started(const std::string& row, int repetition);
   void note_resumed(const nlohmann::ordered_json& date) { append({{"resumed", date}}); }
@@ -65,23 +68,28 @@ class Journal {
   void leave();
 
   bool is_file() const { return !path_.empty(); }
+  // Whether the file has all that there is.
+  bool is_whole() const;
+  std::size_t bytes() const;  // of all that there is
   // The line that a crashing process may write without any of this, and where.
   static const char* crash_line() { return "{\"crashed\":true}\n"; }
   int file() const { return file_; }
 
  private:
-  Journal(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
+  Journal(std::filesystem::path path, int file);  // UsageError: there is no memory for it
   void take(const nlohmann::ordered_json& line);
   void append(const nlohmann::ordered_json& line);
+  bool write(const nlohmann::ordered_json& line);
+  bool catch_up();
 
-  std::filesystem::path path_;  // empty: it is in memory
-  int file_;
+  std::filesystem::path path_;  // empty: it is in memory only
+  int file_, memory_;
   nlohmann::ordered_json run_;
   std::vector<nlohmann::ordered_json> rows_, resumed_;
   std::optional<InFlight> in_flight_;
   std::string otherwise_;
   bool is_closed_ = false;  // what is there: the result file holds it
-  bool keeps_ = true;
+  bool is_behind_ = false;  // that the file is, or was, has been said
 };
 
 }  // namespace gpubench

@@ -131,7 +131,9 @@ std::string resume_command(const ordered_json& run, const std::string& result_fi
 }
 
 std::string where_rows_are_kept(const Journal& journal, const std::string& result_file) {
-  return "the finished rows are kept: " + resume_command(journal.run(), result_file);
+  const char* const which = journal.is_whole() ? "the" : "some of the";
+  return std::string(which) +
+         " finished rows are kept: " + resume_command(journal.run(), result_file);
 }
 
 ordered_json kept_row_json(const Row& row, const Platform& platform, double elapsed_seconds) {

@@ -16,6 +16,7 @@
 #include "harness/records/explanation.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/own_files.hpp"
+#include "harness/system/plain_text.hpp"
 #include "harness/system/shell_word.hpp"
 #include "harness/system/sibling_programs.hpp"
 #include "harness/system/standard_streams.hpp"
@@ -115,11 +116,11 @@ void SuiteRun::write_files() {
     const std::filesystem::path samples = companion_of(options_.out, samples_file);
     write_file(samples, samples_lines(results_));
     write_file(options_.out, text_in(options_.out_format));
-    info_ << "wrote " << options_.out << " and " << samples.string() << '\n';
+    info_ << "wrote " << plain_text(options_.out + " and " + samples.string()) << '\n';
     const auto write_beside = [&](const char* what, const std::string& text) {
       const std::filesystem::path path = companion_of(options_.out, what);
       write_file(path, text);
-      info_ << "wrote " << path.string() << '\n';
+      info_ << "wrote " << plain_text(path.string()) << '\n';
     };
     const std::string series = series_lines(results_);
     if (!series.empty()) write_beside(series_file, series);
@@ -131,7 +132,7 @@ void SuiteRun::write_files() {
   }
   if (!options_.trace.empty()) {
     write_file(options_.trace, json_text(trace_json(results_.rows, results_.context)));
-    info_ << "wrote " << options_.trace << '\n';
+    info_ << "wrote " << plain_text(options_.trace) << '\n';
   }
 }
 

@@ -155,6 +155,18 @@ def test_the_command_for_a_report_is_one_for_a_shell(tmp_path: Path) -> None:
     assert shlex.split(command) == ["gpubench-report", "html", str(out)]
 
 
+def test_no_terminal_obeys_the_name_of_an_output(tmp_path: Path) -> None:
+    out = tmp_path / os.fsdecode("\x1b[31mit's\n\u202ered".encode() + b"\xe9.json")
+    done = run(MODEL, ROW, f"--benchmark_out={out}")
+    assert done.returncode == 0
+    assert not set(done.stdout) & set("\x1b\u202e\udce9")
+    [command] = re.findall(r"report: (gpubench-report .*)", done.stdout)
+    words = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True
+    ).stdout
+    assert words.split(b"\0")[2] == os.fsencode(out)
+
+
 # What no call of the program's own asks for, and a flag of that length does.
 NO_MEMORY = """
 #include <stddef.h>
@@ -241,11 +253,12 @@ def test_text_that_is_not_utf8_is_refused_at_once(tmp_path: Path, flag: str) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def limited(out: Path, size: int) -> subprocess.CompletedProcess[str]:
-    """A run that can write no file beyond `size` bytes: as on a full disk."""
+def limited(out: Path, size: int, *flags: str) -> subprocess.CompletedProcess[str]:
+    """A run that can write no file beyond `size` bytes, nor keep more in memory for the next
+    process."""
     command = [str(BUILD / "gpubench"), MODEL, ROWS, "--benchmark_format=csv"]
     return subprocess.run(
-        [*command, f"--benchmark_out={out}"],
+        [*command, f"--benchmark_out={out}", *flags],
         capture_output=True,
         text=True,
         check=False,
@@ -265,7 +278,7 @@ def test_a_disk_that_fills_up_is_one_clear_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 13  # what was measured is at least shown
     first, last = done.stderr.splitlines()[-2:]
-    assert "run.json.journal': File too large: from here on rows are kept in memory" in first
+    assert "run.json.journal': File too large: until it can, rows are kept in memory" in first
     assert "cannot write" in last
     assert f"--resume={out}" in last
     assert out.read_text() == "monday's"
@@ -277,6 +290,64 @@ def test_a_disk_that_fills_up_is_one_clear_line(tmp_path: Path) -> None:
     done = run(MODEL, ROWS, "--benchmark_format=csv", f"--resume={out}")
     assert done.returncode == 0, done.stderr
     assert json.loads(out.read_text())["benchmarks"] == undisturbed
+
+
+def test_processes_that_can_leave_nothing_to_the_next_end_the_run(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    done = limited(out, 5000, "--isolate=row")
+    assert done.returncode == 1
+    assert "no further row can be run: a process's rows cannot be kept" in done.stderr
+    assert len(done.stderr.splitlines()) < 10
+    done = run(MODEL, ROWS, "--benchmark_format=csv", "--isolate=row", f"--resume={out}")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(out.read_text())["benchmarks"]) == 12
+
+
+def on_a_small_disk(folder: Path, script: str) -> list[str]:
+    """The lines that the script prints, with a disk of 16 KiB at `folder`."""
+    mounts = 'mount -t tmpfs -o size=16k none "$0" && cd "$0"'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    if subprocess.run([*command, mounts, folder], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    done = subprocess.run(
+        [*command, f"{mounts}; {script}", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_a_disk_that_is_full_in_mid_run_ends_no_process_and_doubles_no_row(tmp_path: Path) -> None:
+    program = f"'{BUILD}/gpubench' {MODEL} '{ROWS}' --isolate=row --benchmark_format=csv"
+    lines = on_a_small_disk(
+        tmp_path,
+        f"{program} --benchmark_out=run.json 2>&1; echo code $?; mount -o remount,size=1m .;"
+        f"{program} --resume=run.json >/dev/null 2>&1; echo code $?; cat run.json",
+    )
+    codes = [number for number, line in enumerate(lines) if line.startswith("code ")]
+    assert [lines[number] for number in codes] == ["code 1", "code 0"]
+    first = [line for line in lines[: codes[0]] if not line.startswith("gpubench: ")]
+    assert len(first) == len(set(first)) == 13
+    behind, last = (line for line in lines[: codes[0]] if line.startswith("gpubench: cannot"))
+    assert "No space left on device: until it can, rows are kept in memory only" in behind
+    assert "some of the finished rows are kept" in last
+    rows = json.loads("\n".join(lines[codes[1] + 1 :]))["benchmarks"]
+    assert len({row["name"] for row in rows}) == len(rows) == 12
+
+
+def test_a_disk_that_is_full_from_the_start_is_told_at_once(tmp_path: Path) -> None:
+    program = f"'{BUILD}/gpubench' {MODEL} '{ROWS}' --benchmark_out=run.json"
+    lines = on_a_small_disk(
+        tmp_path, f"head -c 16384 /dev/zero >fill; {program} 2>&1; echo code $?; ls"
+    )
+    assert lines == [
+        "gpubench: cannot write 'run.json.journal': No space left on device",
+        "code 2",
+        "fill",
+    ]
 
 
 def test_a_reader_that_goes_away_costs_no_rows(tmp_path: Path) -> None:
