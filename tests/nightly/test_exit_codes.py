@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -269,3 +270,18 @@ def test_plain_names_of_machines_are_their_folders(store, tmp_path, capsys, name
     (one := tmp_path / "one.json").write_bytes(process_file({"a/b/n:1": 1e-4}))
     main(["add", f"--store={store.root}", f"--machine={name}", str(one)])
     assert store.machines() == [name]
+
+
+def test_a_package_that_cannot_be_imported_is_no_regression(tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").write_text("raise ImportError('two\\nlines')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpubench_reports.nightly", "status", f"--store={tmp_path}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("nightly: internal error at ")
