@@ -143,10 +143,10 @@ def _besides(path: Path, what: str, entries: Any) -> tuple[Beside, ...]:
     for entry in entries:
         if not isinstance(entry, dict) or set(entry) != {"row", "times"}:
             raise error
-        times = entry["times"]
-        if isinstance(times, bool) or not isinstance(times, (int, float)) or not times > 0:
+        times = number_of(entry["times"])
+        if isinstance(entry["times"], str | bool) or not times > 0:
             raise error
-        found.append(Beside(_text(path, entry, "row"), float(times)))
+        found.append(Beside(_text(path, entry, "row"), times))
     return tuple(found)
 
 
