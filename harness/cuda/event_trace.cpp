@@ -158,12 +158,12 @@ extern "C" {
   }
 GPUBENCH_ANNOUNCED(cudaMemcpy, (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
                    (to, from, bytes, kind), nullptr, true, nullptr, bytes,
-                   gpubench::engine_of(kind))
+                   gpubench::engine_of(kind), to, from)
 GPUBENCH_ANNOUNCED(cudaMemcpyAsync,
                    (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                     cudaStream_t stream),
                    (to, from, bytes, kind, stream), stream, true, nullptr, bytes,
-                   gpubench::engine_of(kind))
+                   gpubench::engine_of(kind), to, from)
 GPUBENCH_ANNOUNCED(cudaMemset, (void* device, int byte, std::size_t bytes), (device, byte, bytes),
                    nullptr, true, nullptr, bytes, gpubench::compute_track)
 GPUBENCH_ANNOUNCED(cudaMemsetAsync,

@@ -15,6 +15,8 @@ struct CudaCall {
   const void* kernel = nullptr;   // that it launches
   std::size_t bytes = 0;          // that it copies or sets
   const char* engine = "";        // that works on it, as far as the call tells: a track's name
+  const void* to = nullptr;       // of a copy
+  const void* from = nullptr;
 };
 
 class CallListener {

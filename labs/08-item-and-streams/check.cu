@@ -51,12 +51,12 @@ void check_train(Bench& bench, unsigned n) {
   bench.run([&](cudaStream_t s) {
     weights = in.data();
     steps = 0;
-    const lab::HostCalls counted;
+    const lab::HostCalls counted({{losses.data(), n}}, {{on_device.data(), n}});
     lab::train(on_device.data(), losses.data(), n, s);
     thrown.rethrow();
     waits = counted.waits();
     runs.expect("steps queued", steps, n);
-    runs.expect("bytes copied", counted.copied_bytes(), n * sizeof(float));
+    runs.expect("bytes copied across", counted.copied_bytes(), n * sizeof(float));
     runs.end_run();
   });
   bench.counter("host_waits", waits);
@@ -77,13 +77,14 @@ void check_pipeline(Bench& bench, std::size_t n) {
   for (unsigned i = 0; i < lab::streams; ++i) streams[i] = lanes[i];
   lab::WholeRuns runs;
   bench.run([&](cudaStream_t s) {
-    const lab::HostCalls counted;
+    const lab::HostCalls counted({{from.data(), n}, {to.data(), n}},
+                                 {{in.data(), n}, {out.data(), n}});
     lanes.fork(s);
     transformed = 0;
     lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
     thrown.rethrow();
     runs.expect("words were transformed", transformed, n);
-    runs.expect("bytes copied", counted.copied_bytes(), 2 * n * sizeof(float));
+    runs.expect("bytes copied across", counted.copied_bytes(), 2 * n * sizeof(float));
     runs.end_run();
     lanes.join(s);
   });

@@ -138,6 +138,11 @@ class Fleet {
   }
 
   std::size_t added_words() const { return added_words_; }
+  std::size_t sent_words() const {
+    std::size_t sum = 0;
+    for (const Own& own : own_) sum += own.sent_words;
+    return sum;
+  }
   // The most words that a GPU sends or receives, over n.
   double link_share() const {
     std::size_t most = 0;
@@ -281,12 +286,12 @@ void check(Bench& bench, unsigned gpus, std::size_t n, bool timed = false) {
   lab::WholeRuns runs;
   bench.run([&](cudaStream_t s) {
     if (!timed && !fleet.is_out_of_step()) return fleet.pause(s);  // the time of it says nothing
-    const lab::HostCalls counted;
+    const lab::HostCalls counted({}, {});
     fleet.run(s, passes ? lab::train_step : lab::all_reduce);
     if (passes) fleet.expect_whole_passes();
     waits = counted.waits();
     runs.expect("words were added", fleet.added_words(), least);
-    runs.expect("bytes copied", counted.copied_bytes(), 2 * least * sizeof(float));
+    runs.expect("words crossed a link", fleet.sent_words(), 2 * least);
     runs.end_run();
     fleet.get_in_step();
   });
