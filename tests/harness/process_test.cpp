@@ -12,11 +12,13 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "harness/system/background_program.hpp"
 #include "harness/system/child_processes.hpp"
 #include "harness/system/cores.hpp"
+#include "harness/system/exit_code.hpp"
 
 namespace gpubench {
 namespace {
@@ -134,6 +136,16 @@ TEST(Cores, EveryThreadStaysOnItsShare) {
   other.join();
   EXPECT_THAT(seen, ElementsAre(all.back()));
   stay_on(all);
+}
+
+TEST(ExitCode, NamesTheLimitOfThreads) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      exit_code_of([]() -> int {
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+      }),
+      1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("(ulimit -u"));
 }
 
 }  // namespace
