@@ -184,14 +184,16 @@ def test_a_corrupt_plan_of_a_killed_night_stops_no_other(run, fake, tmp_path: Pa
     assert "quarantined" not in run(fake(rows={"gather/n:4": 3e-4}))[1]  # it has been named
 
 
-def test_whatever_the_disk_refuses_is_one_line(run, fake, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("name", [(), ("/full/disk",)])
+def test_whatever_the_disk_refuses_is_one_line(run, fake, monkeypatch, name: tuple) -> None:
     def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device", str(tmp_path))
+        raise OSError(28, "No space left on device", *name)
 
     monkeypatch.setattr("tempfile.TemporaryDirectory", full)
     code, _, err = run(fake(rows=ROWS))
     assert code == 2
-    assert err.splitlines()[-1] == f"nightly: {tmp_path}: No space left on device"
+    (where,) = name or ("a file",)  # the kernel names none for what is already open
+    assert err.splitlines()[-1] == f"nightly: {where}: No space left on device"
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,9 @@ class _Until(io.FileIO):
         except BrokenPipeError:
             self._is_over = True
             return size
-        except OSError:
+        except OSError as error:
             self._is_over = True
+            error.filename = "standard output" if self.fileno() == 1 else "standard error"
             raise
 
 
@@ -92,7 +93,7 @@ def _guarded(program: str, call: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # a full or broken disk, wherever it shows first
-        where = clean(str(error.filename or "standard output"))
+        where = clean(str(error.filename or "a file"))
         print(f"{program}: {where}: {reason(error)}", file=sys.stderr)
         return 2
     except Exception as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.extras import load_module
+from gpubench_reports.common.plain_text import clean
 
 if TYPE_CHECKING:
     from gpubench_reports.nightly.gate.gate import Gate
@@ -97,7 +98,8 @@ def conclude(
     for name, write in (("junit", junit), ("openmetrics", openmetrics)):
         if getattr(options, name) is not None:
             write(store, index, settings, getattr(options, name))
-    print(f"  report: {write_page(store, index, settings, store.root / 'report.html')}")
+    page = write_page(store, index, settings, store.root / "report.html")
+    print(f"  report: {clean(str(page))}")
     if options.pushgateway is not None:
         from gpubench_reports.nightly.reporting.metrics import push
 
