@@ -192,7 +192,7 @@ def test_whatever_the_disk_refuses_is_one_line(run, fake, monkeypatch, name: tup
     monkeypatch.setattr("tempfile.TemporaryDirectory", full)
     code, _, err = run(fake(rows=ROWS))
     assert code == 2
-    (where,) = name or ("a file",)  # the kernel names none for what is already open
+    (where,) = name or ("a file or folder",)  # the kernel names none for what is already open
     assert err.splitlines()[-1] == f"nightly: {where}: No space left on device"
 
 

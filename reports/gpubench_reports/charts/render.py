@@ -2,11 +2,9 @@
 
 import gc
 import multiprocessing
-import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.charts.roofline import chart as roofline
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, write_atomically
+from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.explanations import Explanation, explanations_beside
 from gpubench_reports.results.reader import ResultFile
@@ -75,11 +74,16 @@ def nothing_to_draw(result: ResultFile) -> str:
 def draw_all(result: ResultFile, charts: dict[str, Builder], use: User) -> dict[str, Any]:
     """Draws the `charts` by two processes and gives each to `use`; its answers by stem, in order.
     Charts that found nothing to draw are left out."""
-    workers = min(_WORKERS, os.cpu_count() or 1, len(charts))
+    workers = min(_WORKERS, usable_cpus(), len(charts))
     if workers > 1 and "fork" in multiprocessing.get_all_start_methods():
         # Forked workers share the imports, which cost as much as several charts.
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(workers, context, _start_worker, (result, charts, use)) as pool:
+        with process_pool(
+            workers,
+            mp_context=context,
+            initializer=_start_worker,
+            initargs=(result, charts, use),
+        ) as pool:
             answers = list(pool.map(_job, charts))
     else:
         answers = [_draw(result, build, stem, use) for stem, build in charts.items()]

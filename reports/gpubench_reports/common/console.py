@@ -93,7 +93,7 @@ def _guarded(program: str, call: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # a full or broken disk, wherever it shows first
-        where = clean(str(error.filename or "a file"))
+        where = clean(str(error.filename or "a file or folder"))
         print(f"{program}: {where}: {reason(error)}", file=sys.stderr)
         return 2
     except Exception as error:

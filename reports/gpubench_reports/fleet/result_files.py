@@ -2,9 +2,7 @@
 
 import json
 import math
-import os
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ import pandas as pd
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, require_folder
 from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
@@ -114,10 +113,10 @@ def _read_all(
     folder: Path, paths: list[Path]
 ) -> Iterable[tuple[str, ProcessFile] | _Unread | None]:
     read = partial(_read, folder)
-    workers = min(os.cpu_count() or 1, 8)
+    workers = min(usable_cpus(), 8)
     if len(paths) < _AT_ONCE or workers == 1:
         return map(read, paths)
-    with ProcessPoolExecutor(workers) as pool:
+    with process_pool(workers) as pool:
         return list(pool.map(read, paths, chunksize=16))
 
 

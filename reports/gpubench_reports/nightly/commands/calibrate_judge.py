@@ -1,9 +1,9 @@
 """gpubench-nightly calibrate-judge: false alerts, and how soon a change is found."""
 
 import argparse
-import os
 from pathlib import Path
 
+from gpubench_reports.common.processes import usable_cpus
 from gpubench_reports.nightly.commands.arguments import rehearsal_argument, seed, store_arguments
 from gpubench_reports.nightly.commands.shared import say
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the simulation")
     parser.add_argument(
-        "--workers", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes"
+        "--workers", type=int, default=min(2, usable_cpus()), metavar="N", help="processes"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="plots and the table go there")
 

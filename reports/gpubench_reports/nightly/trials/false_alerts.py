@@ -3,7 +3,6 @@
 import argparse
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import ensure_directory, write_atomically
+from gpubench_reports.common.processes import process_pool
 from gpubench_reports.nightly.gate.gate import statistics
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings, load
@@ -65,7 +65,7 @@ def run(
             for number in range(series)
         ]
 
-    with ProcessPoolExecutor(workers) as pool:
+    with process_pool(workers) as pool:
 
         def all_of(what: list[Task]) -> list[list[Alert]]:
             return list(pool.map(simulate, what, chunksize=max(1, series // 16)))
