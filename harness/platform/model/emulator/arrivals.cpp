@@ -4,9 +4,9 @@
 
 namespace gpubench::model {
 
-void Arrivals::tell(unsigned warp, Known& told) {
-  Known& mine = known_[warp];
-  ++mine[warp];
+void Arrivals::tell(unsigned who, Known& told) {
+  Known& mine = known_[who];
+  ++mine[who];
   told.resize(mine.size());
   for (std::size_t i = 0; i < mine.size(); ++i) told[i] = std::max(told[i], mine[i]);
 }
@@ -17,9 +17,13 @@ void Arrivals::learn(unsigned warp, const Known& told) {
 }
 
 void Arrivals::tell_all() {
-  for (std::size_t warp = 0; warp < known_.size(); ++warp) {
-    for (Known& of_warp : known_) of_warp[warp] = known_[warp][warp];
+  // A warp has arrived here as well; of the Tensor Cores all know what any has waited for.
+  Known all(known_.size());
+  for (std::size_t who = 0; who < warps_; ++who) {
+    ++known_[who][who];
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], known_[who][i]);
   }
+  std::fill_n(known_.begin(), warps_, all);
 }
 
 }  // namespace gpubench::model

@@ -25,7 +25,8 @@ BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
       matrices_(block_, collectives_, warpgroup_reads_),
       thread_copies_(block_),
       mbarriers_(block_, arrivals_),
-      bulk_copies_(block_, mbarriers_, warpgroup_reads_) {}
+      bulk_copies_(block_, mbarriers_, warpgroup_reads_),
+      tensor_memory_(block_, collectives_, arrivals_, mbarriers_, warpgroup_reads_) {}
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
   block_.begin(launch, index, traced);
@@ -36,6 +37,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   bulk_copies_.begin_block();
   warpgroup_reads_.begin_block();
   matrices_.begin_block();
+  tensor_memory_.begin_block();
   arrivals_.begin_block(lanes.warps());
   blockIdx = {index.x, index.y, index.z};
   blockDim = launch.block;
@@ -46,6 +48,9 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
     if (!lanes.is_stopped() && !progressed && !bulk_copies_.land_late()) release_barrier();
   }
   BlockResult result = block_.end();
+  if (const std::string left = tensor_memory_.leftover(); result.fault.empty() && !left.empty()) {
+    result.fault = std::string(launch.name) + ": " + left;
+  }
   if (const auto lacking = checker.take_lacking()) throw OutOfHostMemory(*lacking);
   return result;
 }

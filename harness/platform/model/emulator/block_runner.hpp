@@ -16,6 +16,7 @@
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrix_unit.hpp"
 #include "harness/platform/model/emulator/mbarriers.hpp"
+#include "harness/platform/model/emulator/tensor_memory.hpp"
 #include "harness/platform/model/emulator/thread_copies.hpp"
 #include "harness/platform/model/emulator/trace.hpp"
 #include "harness/platform/model/emulator/warp_collectives.hpp"
@@ -124,6 +125,7 @@ class BlockRunner {
   ThreadCopies& thread_copies() { return thread_copies_; }
   Mbarriers& mbarriers() { return mbarriers_; }
   BulkCopies& bulk_copies() { return bulk_copies_; }
+  TensorMemory& tensor_memory() { return tensor_memory_; }
   std::byte* dynamic_shared() { return block_.shared().dynamic(); }
 
  private:
@@ -141,6 +143,7 @@ class BlockRunner {
   ThreadCopies thread_copies_;
   Mbarriers mbarriers_;
   BulkCopies bulk_copies_;
+  TensorMemory tensor_memory_;
 };
 
 // Counts an instruction that the lane on this thread executes, if a kernel runs there. `code`:

@@ -10,6 +10,7 @@
 #include "harness/platform/model/include/device_language.h"
 #include "harness/platform/model/include/integer_mad.hpp"
 #include "harness/platform/model/include/outer_product.hpp"
+#include "harness/platform/model/include/tcgen05.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
 
 using gpubench::model::running_block;
@@ -110,6 +111,26 @@ void commit_products() noexcept {
 }
 void wait_for_products(unsigned groups_left) noexcept {
   running_block->matrices().wait_for_products(groups_left, __builtin_return_address(0));
+}
+void allocate_tensor_memory(unsigned* place, unsigned columns) noexcept {
+  running_block->tensor_memory().allocate(place, columns, __builtin_return_address(0));
+}
+void free_tensor_memory(unsigned address, unsigned columns) noexcept {
+  running_block->tensor_memory().free(address, columns, __builtin_return_address(0));
+}
+void multiply_to_tensor_memory(TensorProduct mine) noexcept {
+  running_block->tensor_memory().multiply(mine, __builtin_return_address(0));
+}
+void commit_tensor_products(void* barrier) noexcept {
+  running_block->tensor_memory().commit(barrier, __builtin_return_address(0));
+}
+void load_tensor_memory(void* to, unsigned address) noexcept {
+  const void* const code = __builtin_return_address(0);
+  require_registers(to, 32 * sizeof(float), true, code);
+  running_block->tensor_memory().load(to, address, code);
+}
+void wait_for_tensor_memory() noexcept {
+  running_block->tensor_memory().wait(__builtin_return_address(0));
 }
 void begin_mbarrier(void* barrier, unsigned arrivals) noexcept {
   running_block->mbarriers().init(barrier, arrivals, __builtin_return_address(0));

@@ -209,6 +209,22 @@ SharedMatrix::SharedMatrix(std::uint64_t descriptor) {
   swizzle = static_cast<unsigned>(descriptor >> 62);
 }
 
+SharedMatrix SharedMatrix::of_tcgen05(std::uint64_t descriptor, std::string& unknown) {
+  // Bits 48-46: 1; 52: whether the leading distance is an address; 60-53: 0; 63-61: the swizzling
+  // mode, of which the odd ones are not for all types, or nobody's.
+  constexpr std::uint64_t low_fields = (std::uint64_t{1} << 46) - 1;
+  SharedMatrix matrix(descriptor & low_fields);
+  matrix.base_offset = static_cast<unsigned>(descriptor >> 49 & 7);
+  const auto mode = static_cast<unsigned>(descriptor >> 61);
+  matrix.swizzle = mode / 2;
+  if ((descriptor >> 46 & 7) != 1 || (descriptor >> 53 & 0xff) != 0) {
+    unknown = "whose constant bits are others";
+  } else if ((descriptor >> 52 & 1) != 0 || mode % 2 != 0) {
+    unknown = "of a mode that the model does not know";
+  }
+  return matrix;
+}
+
 std::uint32_t SharedMatrix::offset(unsigned row, unsigned piece) const {
   // Core matrices of eight rows of 16 bytes. Without a swizzle they are compact, and the next one
   // along k is `leading` on; with one, rows are as long as its span, and hold their pieces in
@@ -252,38 +268,81 @@ void add_scaled(double* sums, const double* values, double factor, std::size_t c
   for (std::size_t i = 0; i < count; ++i) sums[i] += factor * values[i];
 }
 
-void multiply_pieces(Tensor type, const Pieces& of, const std::array<float*, warp_lanes>& d,
-                     bool adds) {
-  constexpr unsigned most_columns = 256, rows = 16;
-  const unsigned depth = depth_of(type), in_piece = depth / 2, columns = of.columns;
-  // Element `at` of a row of so many pieces.
-  const auto element = [&](std::span<const std::byte* const> pieces, unsigned row,
-                           unsigned row_pieces, unsigned at) {
-    return factor(type, pieces[row * row_pieces + at / in_piece], at % in_piece);
-  };
-  static thread_local double of_b[most_depth][most_columns], sums[rows][most_columns];
-  for (unsigned k = 0; k < depth; ++k) {
-    for (unsigned column = 0; column < columns; ++column) {
-      of_b[k][column] = of.b_is_transposed ? element(of.b, k, columns / in_piece, column)
+namespace {
+
+constexpr unsigned most_columns = 256, rows_at_once = 16;
+using RowsOfSums = double[rows_at_once][most_columns];
+
+// Operands as numbers.
+class Factors {
+ public:
+  Factors(Tensor type, const Pieces& of) : type_(type), of_(of), depth_(depth_of(type)) {
+    for (unsigned k = 0; k < depth_; ++k) {
+      for (unsigned column = 0; column < of.columns; ++column) {
+        b_[k][column] = of.b_is_transposed ? element(of.b, k, of.columns / (depth_ / 2), column)
                                            : element(of.b, column, 2, k);
+      }
     }
   }
+  // sums[i] += row `first` + i of a * b
+  void add_products(unsigned first, RowsOfSums& sums) const {
+    for (unsigned row = 0; row < rows_at_once; ++row) {
+      for (unsigned k = 0; k < depth_; ++k) {
+        add_scaled(sums[row], b_[k], element(of_.a, first + row, 2, k), of_.columns);
+      }
+    }
+  }
+
+ private:
+  // Element `at` of a row of so many pieces.
+  double element(std::span<const std::byte* const> pieces, unsigned row, unsigned row_pieces,
+                 unsigned at) const {
+    const unsigned in_piece = depth_ / 2;
+    return factor(type_, pieces[row * row_pieces + at / in_piece], at % in_piece);
+  }
+
+  const Tensor type_;
+  const Pieces& of_;
+  const unsigned depth_;
+  static thread_local double b_[most_depth][most_columns];  // more than a lane's stack should hold
+};
+thread_local double Factors::b_[most_depth][most_columns];
+
+}  // namespace
+
+void multiply_pieces(Tensor type, const Pieces& of, const std::array<float*, warp_lanes>& d,
+                     bool adds) {
+  static thread_local RowsOfSums sums;
   // A lane's elements, as of mma.sync, eight columns after another.
   const auto each = [&](auto&& use) {
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-      for (unsigned i = 0; i < columns / 2; ++i) {
+      for (unsigned i = 0; i < of.columns / 2; ++i) {
         const Place at = place_in_c(lane, i % 4);
         use(d[lane][i], sums[at.row][at.column + i / 4 * 8]);
       }
     }
   };
   each([&](float mine, double& sum) { sum = adds ? double{mine} : 0.0; });
-  for (unsigned row = 0; row < rows; ++row) {
-    for (unsigned k = 0; k < depth; ++k) {
-      add_scaled(sums[row], of_b[k], element(of.a, row, 2, k), columns);
-    }
-  }
+  Factors(type, of).add_products(0, sums);
   each([](float& mine, double sum) { mine = static_cast<float>(sum); });
+}
+
+void multiply_rows(Tensor type, const Pieces& of, unsigned rows, std::uint32_t* d,
+                   std::size_t apart, bool adds) {
+  static thread_local RowsOfSums sums;
+  const Factors factors(type, of);
+  for (unsigned first = 0; first < rows; first += rows_at_once) {
+    const auto each = [&](auto&& use) {
+      for (unsigned row = 0; row < rows_at_once; ++row) {
+        for (unsigned i = 0; i < of.columns; ++i) use(d + (first + row) * apart, i, sums[row][i]);
+      }
+    };
+    each([&](const std::uint32_t* row, unsigned i, double& sum) {
+      sum = adds ? summand(type, row, i) : 0.0;
+    });
+    factors.add_products(first, sums);
+    each([&](std::uint32_t* row, unsigned i, double sum) { store(type, row, i, sum); });
+  }
 }
 
 }  // namespace gpubench::model

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "harness/platform/model/emulator/warp_requests.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
@@ -37,6 +38,9 @@ struct SharedMatrix {
   unsigned swizzle = 0;  // 0: none, 1: of 128 bytes, 2: of 64, 3: of 32
 
   explicit SharedMatrix(std::uint64_t descriptor);
+  // Of a descriptor for tcgen05.mma, whose swizzles have other numbers. What the model does not
+  // know of it, or "".
+  static SharedMatrix of_tcgen05(std::uint64_t descriptor, std::string& unknown);
   // How far from an address of shared memory in whose bits the start's are, 16-byte piece `piece`
   // of row `row` lies, before the swizzle.
   std::uint32_t offset(unsigned row, unsigned piece) const;
@@ -58,6 +62,11 @@ struct Pieces {
 // d = a * b or d += a * b by one of a warpgroup's four warps, whose sixteen rows of a are given.
 void multiply_pieces(Tensor type, const Pieces& of, const std::array<float*, warp_lanes>& d,
                      bool adds);
+
+// The same for all of `rows` rows of d, `apart` words from one to the next (tcgen05.mma). Neither
+// operand is transposed.
+void multiply_rows(Tensor type, const Pieces& of, unsigned rows, std::uint32_t* d,
+                   std::size_t apart, bool adds);
 
 // What 32 lanes hold of sixteen rows of sixteen 16-bit elements, in four registers each.
 using HeldRows = std::array<std::array<std::uint16_t, 16>, 16>;

@@ -6,6 +6,7 @@
 
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/shared_operands.hpp"
 
 namespace gpubench::model {
 
@@ -159,6 +160,10 @@ void MatrixUnit::multiply_from_shared(unsigned warp, const WarpCall* const lanes
   }
   constexpr unsigned rows = 16, piece_bytes = 16;
   const unsigned depth = depth_of(first.type), in_piece = depth / 2;
+  const auto pieces = [&](const SharedRows& of) {
+    return pieces_of(block_, of, "wgmma", block_.lanes().current_lane().waiting_at,
+                     [&](std::uint64_t address) { reads_.note(address, warp); });
+  };
   HeldRows held;
   std::vector<const std::byte*> a;
   if (first.held_a != nullptr) {
@@ -170,49 +175,15 @@ void MatrixUnit::multiply_from_shared(unsigned warp, const WarpCall* const lanes
       a.insert(a.end(), {bytes, bytes + piece_bytes});
     }
   } else {
-    a = pieces_of({first.a, false}, warp % 4 * rows, rows, 2, warp);
+    a = pieces({SharedMatrix(first.a), false, warp % 4 * rows, rows, 2});
   }
   const bool turned = first.b_is_transposed;
-  const auto b = pieces_of({first.b, turned}, 0, turned ? depth : first.columns,
-                           turned ? first.columns / in_piece : 2, warp);
+  const auto b = pieces({SharedMatrix(first.b), turned, 0, turned ? depth : first.columns,
+                         turned ? first.columns / in_piece : 2});
   multiply_pieces(first.type, {a, b, first.columns, turned}, sums, first.adds);
   const std::uint64_t flops = std::uint64_t{2} * rows * first.columns * depth;
   block_.result().warpgroup_flops[static_cast<std::size_t>(first.type)] += flops;
   products_[warp].start(first.type, flops);
-}
-
-std::vector<const std::byte*> MatrixUnit::pieces_of(Operand of, unsigned first, unsigned rows,
-                                                    unsigned row_pieces, unsigned warp) {
-  const SharedMatrix matrix(of.descriptor);
-  const void* const code = block_.lanes().current_lane().waiting_at;
-  if (matrix.base_offset != 0) {
-    block_.fault("wgmma from a matrix with a base offset, which the model does not know,", code);
-  }
-  if (of.is_transposed && matrix.swizzle == 0) {
-    block_.fault("wgmma from a transposed matrix without a swizzle, which the model does not know,",
-                 code);
-  }
-  // The descriptor has the lowest 18 bits of the address, and all of shared memory is less.
-  constexpr std::uint64_t reach = 0x40000;
-  const std::uint64_t begin = block_.shared().dynamic_begin();
-  const std::uint64_t end = begin + block_.shared().dynamic_bytes();
-  std::uint64_t start = (begin & ~(reach - 1)) | matrix.start;
-  if (start < begin) start += reach;
-  std::vector<const std::byte*> pieces;
-  pieces.reserve(std::size_t{row_pieces} * rows);
-  for (unsigned row = first; row < first + rows; ++row) {
-    for (unsigned piece = 0; piece < row_pieces; ++piece) {
-      const std::uint32_t offset =
-          of.is_transposed ? matrix.transposed_offset(row, piece) : matrix.offset(row, piece);
-      const std::uint64_t at = swizzled(start + offset, matrix.swizzle);
-      if (at < begin || at + 16 > end) {
-        block_.fault("wgmma from beyond the dynamic shared memory,", code);
-      }
-      if (block_.is_traced()) reads_.note(at, warp);
-      pieces.push_back(reinterpret_cast<const std::byte*>(at));
-    }
-  }
-  return pieces;
 }
 
 }  // namespace gpubench::model

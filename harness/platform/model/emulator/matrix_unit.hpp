@@ -43,13 +43,6 @@ class MatrixUnit final : public WarpWork {
   void multiply_from_shared(unsigned warp, const WarpCall* const lanes[]);
   static void distribute(bool transposed, const WarpCall* const lanes[]);
   void refuse_partial_warpgroup(const char* who, unsigned lanes_together, const void* code);
-  struct Operand {
-    std::uint64_t descriptor;
-    bool is_transposed;  // a row is then what it has at one k
-  };
-  // The 16-byte pieces of `rows` rows from `first` on, so many each, that `warp` reads now.
-  std::vector<const std::byte*> pieces_of(Operand of, unsigned first, unsigned rows,
-                                          unsigned row_pieces, unsigned warp);
 
   Block& block_;
   WarpCollectives& collectives_;

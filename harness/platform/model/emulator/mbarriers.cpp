@@ -63,23 +63,39 @@ void Mbarriers::end_phase(Mbarrier& barrier) {
   }
 }
 
-void Mbarriers::arrive_at(Mbarrier& barrier, const char* one_too_many, const void* code) {
+void Mbarriers::arrive_at(Mbarrier& barrier, unsigned who, const char* one_too_many,
+                          const void* code) {
   if (barrier.missing == 0) block_.fault(one_too_many, code);
   --barrier.missing;
-  if (block_.is_traced()) arrivals_.tell(block_.lanes().current_warp(), barrier.arriving);
+  if (block_.is_traced()) arrivals_.tell(who, barrier.arriving);
 }
+
+namespace {
+
+constexpr const char* one_too_many = "mbarrier with more arrivals than it expects in a phase,";
+
+}  // namespace
 
 void Mbarriers::arrive(void* barrier, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
-  arrive_at(mbarrier, "mbarrier with more arrivals than it expects in a phase,", code);
+  arrive_at(mbarrier, block_.lanes().current_warp(), one_too_many, code);
+  end_phase(mbarrier);
+}
+
+void Mbarriers::arrive_by_tensor_cores(void* barrier, const void* code) {
+  const HostCode host;
+  Mbarrier& mbarrier = at(barrier, "tcgen05.commit to", code);
+  const unsigned who = arrivals_.tensor_cores_of(block_.lanes().current_warp());
+  arrive_at(mbarrier, who, one_too_many, code);
   end_phase(mbarrier);
 }
 
 void Mbarriers::expect(void* barrier, std::size_t bytes, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
-  arrive_at(mbarrier, "mbarrier that arrives twice in one phase,", code);
+  arrive_at(mbarrier, block_.lanes().current_warp(), "mbarrier that arrives twice in one phase,",
+            code);
   mbarrier.bytes += static_cast<std::int64_t>(bytes);
   mbarrier.fmas_at_start = block_.recorder().computed_so_far();
   mbarrier.brings_copies = bytes > 0;

@@ -18,6 +18,10 @@ inline constexpr int warpgroup_matrices = matrices + static_cast<int>(tensor_typ
 inline constexpr int shared_matrices = warpgroup_matrices + static_cast<int>(tensor_types);
 inline constexpr int commit_matrices = shared_matrices + 1;
 inline constexpr int wait_for_matrices = commit_matrices + 1;
+inline constexpr int allocate_tensor_memory = wait_for_matrices + 1;
+inline constexpr int free_tensor_memory = allocate_tensor_memory + 1;
+inline constexpr int load_tensor_memory = free_tensor_memory + 1;
+inline constexpr int wait_for_tensor_memory = load_tensor_memory + 1;
 }  // namespace warp_operation
 
 // What a lane brings to an operation of its warp.

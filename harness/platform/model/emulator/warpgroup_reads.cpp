@@ -23,7 +23,7 @@ void WarpgroupReads::note(std::uint64_t address, unsigned warp) {
   if (!awaited) {
     block_.report(MemoryChecker::Verdict::under_way, address, 16, EventKind::load, code);
   }
-  copy.read.resize(block_.lanes().warps());
+  copy.read.resize(arrivals_.who_arrive());
   Unwaited& mine = warps_[warp];
   const auto known = std::find_if(mine.reads.begin(), mine.reads.end(),
                                   [&](const auto& read) { return read.first == index; });
@@ -33,6 +33,22 @@ void WarpgroupReads::note(std::uint64_t address, unsigned warp) {
   } else {
     known->second = mine.groups;
   }
+}
+
+void WarpgroupReads::note_by_lane(std::uint64_t address, const void* code) {
+  const LaneScheduler& lanes = block_.lanes();
+  const std::uint64_t word = block_.shared().offset_of(address) / 4;
+  if (!block_.recorder().checker().is_under_way(word)) {
+    block_.check_order(false, address, 16, EventKind::load, code);
+    return;
+  }
+  AsyncCopy& copy = block_.copies()[block_.copies().into_word(word)];
+  if (!copy.is_seen_by(lanes.current())) {
+    block_.report(MemoryChecker::Verdict::under_way, address, 16, EventKind::load, code);
+  }
+  copy.read.resize(arrivals_.who_arrive());
+  const unsigned who = arrivals_.tensor_cores_of(lanes.current_warp());
+  copy.read[who] = arrivals_.made_by(who) + 1;
 }
 
 void WarpgroupReads::wait(unsigned warp, unsigned groups_left) {
@@ -56,11 +72,13 @@ void WarpgroupReads::replace(const AsyncCopy& by) {
     if (index == CopyLog::none || !checker.is_under_way(word)) continue;
     const AsyncCopy& before = copies[index];
     if (before.read.empty()) continue;
-    for (unsigned warp = 0; warp < before.read.size(); ++warp) {
-      const std::uint32_t done = before.read[warp];
-      if (done == 0 || (done != AsyncCopy::reading && known[warp] >= done)) continue;
-      block_.fault("race: bulk copy to " + block_.place(by.to, by.bytes) + ", which warp " +
-                       std::to_string(warp) + " may still be reading by wgmma" +
+    for (unsigned who = 0; who < before.read.size(); ++who) {
+      const std::uint32_t done = before.read[who];
+      if (done == 0 || (done != AsyncCopy::reading && known[who] >= done)) continue;
+      const std::string reader =
+          arrivals_.is_warp(who) ? "warp " + std::to_string(who) + " may still be reading by wgmma"
+                                 : "the Tensor Cores may still be reading by tcgen05.mma";
+      block_.fault("race: bulk copy to " + block_.place(by.to, by.bytes) + ", which " + reader +
                        (done == AsyncCopy::reading ? " that it has not waited for"
                                                    : ", for no arrival says otherwise") +
                        ",",

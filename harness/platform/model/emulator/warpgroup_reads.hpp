@@ -1,4 +1,5 @@
-// What wgmma of a traced block read from shared memory, until nobody can still be reading it.
+// What wgmma and tcgen05.mma of a traced block read from shared memory, until nobody can still be
+// reading it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,9 @@ class WarpgroupReads {
 
   // `warp` reads 16 bytes, all its lanes for all.
   void note(std::uint64_t address, unsigned warp);
+  // The current lane has the Tensor Cores read 16 bytes, which they have done when its warp's next
+  // tcgen05.commit arrives.
+  void note_by_lane(std::uint64_t address, const void* code);
   // Ends the group of those that `warp` has started.
   void commit(unsigned warp) { ++warps_[warp].groups; }
   void wait(unsigned warp, unsigned groups_left);

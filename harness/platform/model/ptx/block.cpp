@@ -33,6 +33,7 @@ void Block::begin(const Program& program, const KernelLaunch& launch, dim3 index
   memory.begin(program, launch, warps);
   if (is_new) fill_parameters();
   async.begin(warps);
+  tensors.begin();
   barriers_.assign(16, {});
   for (unsigned w = 0; w < warps; ++w) {
     const unsigned here = std::min(lanes, threads - w * lanes);
@@ -119,14 +120,19 @@ BlockResult Block::run(const Program& program, const KernelLaunch& launch, dim3 
   const auto is_live = [](const auto& warp) { return warp->live != 0; };
   while (std::ranges::any_of(warps_, is_live)) {
     // Not later than all waits: some are vain.
-    if (conduct.random_order && dice.below(8) == 0) async.finish_one();
-    if (!run_once() && result.fault.empty() && !async.finish_one()) {
+    if (conduct.random_order && dice.below(8) == 0) finish_one();
+    if (!run_once() && result.fault.empty() && !finish_one() && result.fault.empty()) {
       result.fault = describe_deadlock();
     }
     if (operations_ > conduct.most_operations) {
       result.fault = std::string(launch.name) + ": a block that does not end";
     }
     if (!result.fault.empty()) break;
+  }
+  if (result.fault.empty()) {
+    if (const std::string left = tensors.leftover(); !left.empty()) {
+      result.fault = std::string(launch.name) + ": " + left;
+    }
   }
   if (!traced) return result;
   for (const auto& warp : warps_) {
@@ -139,6 +145,19 @@ BlockResult Block::run(const Program& program, const KernelLaunch& launch, dim3 
     result.warp_operations[static_cast<std::size_t>(WarpOperation::vote)] += issued(Tally::vote);
   }
   return result;
+}
+
+// What is asked of the Tensor Cores is checked when they do it, and names no instruction.
+bool Block::finish_one() {
+  try {
+    const bool tensors_first = conduct.random_order && dice.below(2) == 0;
+    if (tensors_first && tensors.finish_one()) return true;
+    return async.finish_one() || tensors.finish_one();
+  } catch (const Fault& fault) {
+    result.fault = std::string(launch_->name) + ": " + fault.what;
+    result.is_illegal_access = fault.is_illegal_access;
+    return false;
+  }
 }
 
 bool Block::run_once() {
@@ -181,26 +200,6 @@ bool Block::run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns) 
 
 namespace {
 
-// What wgmma computes to must not be touched before it was waited for.
-void touch(Warp& warp, const Op& op) {
-  const auto one = [&](std::uint32_t number) {
-    if (number <= nowhere) return;
-    if (warp.pending[number]) {
-      throw Fault{"use of a register of wgmma that was not waited for", 0};
-    }
-    warp.touched_at[number] = warp.clock;
-  };
-  for (const std::uint32_t number : {op.dn, op.an, op.bn, op.cn}) one(number);
-  if (op.extra == nullptr) return;
-  for (const auto* list : {&op.extra->destinations, &op.extra->sources, &op.extra->more}) {
-    for (const Register& r : *list) one(r.number);
-  }
-}
-
-}  // namespace
-
-namespace {
-
 // Chains of dependent multiply-adds are told by their values (emulator/fma_chain.hpp).
 void run_fma(Warp& warp, const Op& op, Mask active) {
   if (!warp.fma_chains[static_cast<std::size_t>(std::countr_zero(active))].is_watching()) {
@@ -223,7 +222,7 @@ void run_fma(Warp& warp, const Op& op, Mask active) {
 
 template <bool with_warpgroups>
 void Block::perform(Warp& warp, const Op& op, Mask active) {
-  if constexpr (with_warpgroups) touch(warp, op);
+  if constexpr (with_warpgroups) warp.touch(op);
   if (is_traced && op.count_as == static_cast<std::uint8_t>(Tally::fma_fp32)) {
     run_fma(warp, op, active);
   } else {

@@ -14,6 +14,7 @@
 #include "harness/platform/model/ptx/conduct.hpp"
 #include "harness/platform/model/ptx/memory_view.hpp"
 #include "harness/platform/model/ptx/program.hpp"
+#include "harness/platform/model/ptx/tensor_memory.hpp"
 #include "harness/platform/model/ptx/warp.hpp"
 
 namespace gpubench::model::ptx {
@@ -34,6 +35,7 @@ class Block {
   // --- for operations ---
   BlockMemory memory;
   AsyncUnit async{*this};
+  TensorUnit tensors{*this};
   const Conduct conduct;
   Dice dice;
   bool is_traced = false;
@@ -54,6 +56,8 @@ class Block {
   void begin(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
   void fill_parameters();
   void fill_specials(Warp& warp, dim3 index, bool all);
+  // Something that goes on beside the warps comes to its end; false if nothing does.
+  bool finish_one();
   bool run_once();  // gives every warp a turn; false if none could do anything
   bool run_warp(Warp& warp);
   bool run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns);

@@ -87,5 +87,6 @@ std::span<const Opcode> warp_opcodes();
 std::span<const Opcode> async_opcodes();
 std::span<const Opcode> matrix_opcodes();
 std::span<const Opcode> warpgroup_opcodes();
+std::span<const Opcode> tensor_memory_opcodes();
 
 }  // namespace gpubench::model::ptx

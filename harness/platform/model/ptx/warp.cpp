@@ -41,11 +41,27 @@ void Warp::begin(const Program& program, Mask exists_, bool traced) {
   }
   products.clear();
   product_groups = 0;
+  tensor_loads.clear();
 }
 
 void Warp::require(std::uint32_t number_of_register, Mask mask, const char* what) {
   const Mask lacking = mask & ~defined_[number_of_register];
   if (lacking != 0) throw Fault{std::string(what) + " that was never computed", lacking};
+}
+
+void Warp::touch(const Op& op) {
+  const auto one = [&](std::uint32_t register_number) {
+    if (register_number <= nowhere) return;
+    if (pending[register_number]) {
+      throw Fault{"use of a register of wgmma or tcgen05.ld that was not waited for", 0};
+    }
+    touched_at[register_number] = clock;
+  };
+  for (const std::uint32_t each : {op.dn, op.an, op.bn, op.cn}) one(each);
+  if (op.extra == nullptr) return;
+  for (const auto* list : {&op.extra->destinations, &op.extra->sources, &op.extra->more}) {
+    for (const Register& r : *list) one(r.number);
+  }
 }
 
 void Warp::note_load(bool shared, unsigned bytes, Mask mask,

@@ -71,6 +71,8 @@ class Warp {
   }
   // A fault if a lane of the mask has nothing there; `what` says what it was to be.
   void require(std::uint32_t number_of_register, Mask mask, const char* what);
+  // An operation uses its registers: none of which must be pending.
+  void touch(const Op& op);
   // A lane's value, whatever the register's width.
   std::uint64_t value(const Register& r, unsigned lane) {
     switch (r.bytes) {
@@ -120,9 +122,9 @@ class Warp {
 
   // --- what only some instructions need ---
   std::uint64_t clock = 0;                // operations that it has done
-  std::vector<std::uint64_t> touched_at;  // by register, of a kernel with wgmma
+  std::vector<std::uint64_t> touched_at;  // by register, of a kernel with wgmma or tcgen05.ld
   std::uint64_t fenced_at = 0;
-  std::vector<char> pending;  // by register: an accumulator under way
+  std::vector<char> pending;  // by register: of a product or a load under way
   struct Product {
     const Op* op = nullptr;
     std::uint64_t a = 0, b = 0;  // descriptors
@@ -132,6 +134,12 @@ class Warp {
   std::vector<Product> products;  // of wgmma, not waited for yet
   std::uint32_t product_groups = 0;
   WarpgroupProducts awaited_products;
+  struct TensorLoad {
+    const Op* op = nullptr;
+    std::uint32_t address = 0;
+    bool is_done = false;
+  };
+  std::vector<TensorLoad> tensor_loads;  // tcgen05.ld, not waited for yet
 
  private:
   std::vector<std::byte> storage_;

@@ -1,0 +1,42 @@
+// What tcgen05.mma is told of a product: where its operands lie in shared memory, 64 bits each, and
+// of what kind they are, 32 bits (PTX ISA, "Shared memory descriptor" and "Instruction descriptor"
+// of the fifth generation's Tensor Cores).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "matrix_descriptor.hpp"
+
+namespace gpubench {
+
+// Types of factors; fp8 is E4M3. Sums are fp32, of int8 int32.
+enum class Tcgen05Type : std::uint8_t { fp16, bf16, tf32, fp8, int8 };
+
+// Describes a matrix whose rows lie along k, with the meaning of matrix_descriptor()'s arguments.
+// Bits 46-48 are a constant, and swizzles have other numbers than in wgmma's descriptor.
+__host__ __device__ constexpr std::uint64_t tcgen05_matrix(unsigned address, unsigned leading,
+                                                           unsigned stride, Swizzle swizzle) {
+  const std::uint64_t mode = swizzle == Swizzle::none           ? 0
+                             : swizzle == Swizzle::of_128_bytes ? 2
+                             : swizzle == Swizzle::of_64_bytes  ? 4
+                                                                : 6;
+  return matrix_descriptor(address, leading, stride, Swizzle::none) | std::uint64_t{1} << 46 |
+         mode << 61;
+}
+
+// Describes a product of `rows` x `columns` sums, both operands along k. Bits 4-5: the type of
+// sums; 7-9 and 10-12: of a and b; 17-22: columns / 8; 24-28: rows / 16.
+__host__ __device__ constexpr std::uint32_t tcgen05_instruction(Tcgen05Type type, unsigned rows,
+                                                                unsigned columns) {
+  const bool is_int8 = type == Tcgen05Type::int8;
+  // Each kind of product counts its types from 0: fp16, bf16; only tf32 is 2; e4m3; u8, s8.
+  const std::uint32_t factors = type == Tcgen05Type::tf32              ? 2
+                                : type == Tcgen05Type::bf16 || is_int8 ? 1
+                                                                       : 0;
+  const std::uint32_t sums = is_int8 ? 2 : 1;
+  return sums << 4 | factors << 7 | factors << 10 | columns / 8 << 17 | rows / 16 << 24;
+}
+
+}  // namespace gpubench

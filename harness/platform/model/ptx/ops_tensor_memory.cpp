@@ -1,0 +1,246 @@
+// tcgen05: PTX ISA, "TensorCore 5th Generation Family Instructions", of one block (cta_group::1),
+// with both operands in shared memory and 128 rows of sums.
+#include <string>
+
+#include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/handlers.hpp"
+
+namespace gpubench::model::ptx {
+namespace {
+
+void require_warp(Mask mask) {
+  if (mask != ~Mask{0}) throw Fault{"tcgen05 by fewer than the 32 threads of its warp", mask};
+}
+std::uint64_t same_for_all(Warp& w, const Register& r) {
+  w.require(r.number, ~Mask{0}, "an operand of tcgen05");
+  for (unsigned i = 1; i < lanes; ++i) {
+    if (w.value(r, i) != w.value(r, 0)) throw Fault{"tcgen05 whose lanes name different things", 0};
+  }
+  return w.value(r, 0);
+}
+// What one thread asks for.
+unsigned only_lane(Mask mask) {
+  if (std::popcount(mask) != 1) {
+    throw Fault{"tcgen05 that several threads ask for, each for all of it", mask};
+  }
+  return static_cast<unsigned>(std::countr_zero(mask));
+}
+std::uint64_t value_of(Warp& w, const Register& r, unsigned lane) {
+  w.require(r.number, Mask{1} << lane, "an operand of tcgen05");
+  return w.value(r, lane);
+}
+
+void allocate(Warp& w, const Op& op, Mask mask) {
+  require_warp(mask);
+  const std::uint64_t to = addresses_of(w, op, mask)[0];
+  const std::uint32_t address =
+      w.block.tensors.allocate(static_cast<unsigned>(same_for_all(w, op.extra->sources[0])));
+  std::byte* const place = w.block.memory.shared_piece(to, sizeof address, sizeof address);
+  std::memcpy(place, &address, sizeof address);
+  w.block.memory.note_written(to, sizeof address);
+}
+void relinquish(Warp& w, const Op&, Mask mask) {
+  require_warp(mask);
+  w.block.tensors.relinquish();
+}
+void free_columns(Warp& w, const Op& op, Mask mask) {
+  require_warp(mask);
+  const auto& of = op.extra->sources;
+  w.block.tensors.free(static_cast<std::uint32_t>(same_for_all(w, of[0])),
+                       static_cast<unsigned>(same_for_all(w, of[1])));
+}
+
+// --- products ---
+
+// The instruction descriptor of kinds tf32, f16, f8f6f4 and i8.
+struct Kind {
+  std::string_view name;
+  unsigned factors, sums;  // their numbers in it
+  Type type, sum_type;
+  Tensor tensor;
+};
+constexpr Kind kinds[] = {
+    {"kind::f16", 0, 1, Type::f16, Type::f32, Tensor::fp16},
+    {"kind::f16", 1, 1, Type::bf16, Type::f32, Tensor::bf16},
+    {"kind::tf32", 2, 1, Type::tf32, Type::f32, Tensor::tf32},
+    {"kind::f8f6f4", 0, 1, Type::e4m3, Type::f32, Tensor::fp8},
+    {"kind::i8", 1, 2, Type::s8, Type::s32, Tensor::int8},
+};
+const Kind& described(std::string_view name, std::uint32_t bits) {
+  const auto field = [&](unsigned low, unsigned width) {
+    return bits >> low & ((1u << width) - 1);
+  };
+  if (field(0, 4) != 0 || field(13, 4) != 0 || field(29, 3) != 0 || field(6, 1) != 0 ||
+      field(23, 1) != 0) {
+    throw Fault{"tcgen05.mma that is sparse, saturates, negates, transposes or shifts", 0};
+  }
+  for (const Kind& kind : kinds) {
+    if (kind.name == name && kind.sums == field(4, 2) && kind.factors == field(7, 3) &&
+        kind.factors == field(10, 3)) {
+      return kind;
+    }
+  }
+  throw Fault{"tcgen05.mma of types that its " + std::string(name) + " does not have here", 0};
+}
+
+void multiply(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const unsigned lane = only_lane(mask);
+  const auto d = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
+                                            static_cast<std::uint64_t>(e.barrier_offset));
+  const auto bits = static_cast<std::uint32_t>(value_of(w, e.sources[3], lane));
+  const Kind& kind = described(kinds[e.rows].name, bits);
+  const unsigned rows = (bits >> 24 & 31) * 16, columns = (bits >> 17 & 63) * 8;
+  if (rows != TensorUnit::rows || columns == 0 || columns % 16 != 0 || columns > 256) {
+    throw Fault{"tcgen05.mma of " + std::to_string(rows) + " x " + std::to_string(columns) +
+                    " sums, which the model does not know",
+                0};
+  }
+  if (d >> 16 != 0) throw Fault{"tcgen05.mma to a lane that is not the first", 0};
+  w.require(e.more[0].number, mask, "an operand of tcgen05");
+  const bool adds =
+      op.offset != 0 ? (w.predicate(e.more[0].offset) & mask) != 0 : w.value(e.more[0], lane) != 0;
+  w.block.tensors.multiply(w.number * lanes + lane,
+                           {kind.type, kind.sum_type, d, value_of(w, e.sources[1], lane),
+                            value_of(w, e.sources[2], lane), columns, adds});
+  BlockResult& result = w.block.result;
+  ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
+  result.warpgroup_flops[static_cast<std::size_t>(kind.tensor)] +=
+      std::uint64_t{2} * rows * columns * (32 / bytes_of(kind.type));
+}
+
+void commit(Warp& w, const Op& op, Mask mask) {
+  const unsigned lane = only_lane(mask);
+  w.block.tensors.commit(w.number * lanes + lane, addresses_of(w, op, mask)[lane]);
+}
+
+// --- loads ---
+
+void perform(Warp& w, Warp::TensorLoad& load) {
+  load.is_done = true;
+  const auto& to = load.op->extra->sums;
+  const unsigned first_lane = load.address >> 16, first = load.address & 0xffff;
+  for (unsigned i = 0; i < to.size(); ++i) {
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      w.row<std::uint32_t>(to[i].offset)[lane] = w.block.tensors.word(first_lane + lane, first + i);
+    }
+  }
+}
+void load(Warp& w, const Op& op, Mask mask) {
+  require_warp(mask);
+  const Extra& e = *op.extra;
+  const auto address = static_cast<std::uint32_t>(same_for_all(w, e.sources[0]) +
+                                                  static_cast<std::uint64_t>(e.barrier_offset));
+  if (address >> 16 != w.number % 4 * lanes) {
+    throw Fault{"tcgen05.ld of lanes from " + std::to_string(address >> 16) +
+                    " on, which are another warp's",
+                0};
+  }
+  const auto count = static_cast<unsigned>(e.sums.size());
+  w.block.tensors.require_allocated(address & 0xffff, count);
+  for (const Register& r : e.sums) {
+    if (w.pending[r.number]) throw Fault{"tcgen05.ld to a register that is not there yet", 0};
+    w.pending[r.number] = 1;
+    w.define(r, mask);
+  }
+  Warp::TensorLoad& asked = w.tensor_loads.emplace_back();
+  asked = {&op, address, false};
+  if (!w.block.conduct.late_products) perform(w, asked);
+}
+void wait_for_loads(Warp& w, const Op&, Mask mask) {
+  require_warp(mask);
+  for (Warp::TensorLoad& asked : w.tensor_loads) {
+    if (!asked.is_done) perform(w, asked);
+    for (const Register& r : asked.op->extra->sums) w.pending[r.number] = 0;
+  }
+  w.tensor_loads.clear();
+}
+
+void nothing(Warp&, const Op&, Mask) {}
+
+// --- builders ---
+
+Op& add(Builder& b, Handler run, Extra& extra) {
+  Op& op = b.add(run);
+  op.defines_itself = true;
+  op.extra = &extra;
+  return op;
+}
+bool is(const Instruction& i, std::initializer_list<std::string_view> parts) {
+  return std::ranges::equal(i.parts, parts);
+}
+
+void build_multiply(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  const auto known = [&](const Kind& k) {
+    return is(i, {"tcgen05", "mma", "cta_group::1", k.name});
+  };
+  const auto kind = std::ranges::find_if(kinds, known);
+  if (kind == std::end(kinds) || b.operand_count() != 5) b.unknown();
+  extra.rows = static_cast<unsigned>(kind - std::begin(kinds));
+  if (b.operand(1).kind == Operand::Kind::address) b.refuse("has an a in tensor memory");
+  const Operand& adds = b.operand(4);
+  extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
+                   b.source(b.operand(1), 8), b.source(b.operand(2), 8), b.source(b.operand(3), 4)};
+  extra.more = {b.source(adds, 4)};
+  add(b, &multiply, extra).offset = adds.kind == Operand::Kind::reg ? 1 : 0;
+}
+
+// An address in shared memory, which the operation has as any access has.
+void build_with_address(Builder& b, Handler run, Extra& extra) {
+  extra.space = Space::shared;
+  add_access(b, run, b.operand(0), extra);
+}
+
+// "tcgen05.ld.sync.aligned.32x32b.x32.b32 {...}, [address]"
+void build_load(Builder& b) {
+  const auto& p = b.instruction().parts;
+  if (p.size() != 7 || p[2] != "sync" || p[3] != "aligned" || p[4] != "32x32b" || p[6] != "b32") {
+    b.unknown();
+  }
+  Extra& extra = b.extra();
+  extra.sums = b.vector_of(b.operand(0), 4, true);
+  const std::string count = std::to_string(extra.sums.size());
+  if (!p[5].starts_with('x') || p[5].substr(1) != count) {
+    b.refuse("has another number of registers");
+  }
+  extra.sources = {b.address(b.operand(1), Space::shared, extra.barrier_offset)};
+  add(b, &load, extra);
+  b.uses_warpgroups();
+}
+
+void build(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  const std::string& what = i.parts[1];
+  if (what == "mma") return build_multiply(b);
+  if (what == "ld") return build_load(b);
+  if (is(i, {"tcgen05", "wait::ld", "sync", "aligned"})) {
+    add(b, &wait_for_loads, extra);
+  } else if (what == "fence::before_thread_sync" || what == "fence::after_thread_sync") {
+    add(b, &nothing, extra);  // all is in order here
+  } else if (is(i, {"tcgen05", "commit", "cta_group::1", "mbarrier::arrive::one", "shared::cluster",
+                    "b64"})) {
+    build_with_address(b, &commit, extra);
+  } else if (is(i, {"tcgen05", "alloc", "cta_group::1", "sync", "aligned", "shared::cta", "b32"})) {
+    extra.sources = {b.source(b.operand(1), 4)};
+    build_with_address(b, &allocate, extra);
+  } else if (is(i, {"tcgen05", "dealloc", "cta_group::1", "sync", "aligned", "b32"})) {
+    extra.sources = {b.source(b.operand(0), 4), b.source(b.operand(1), 4)};
+    add(b, &free_columns, extra);
+  } else if (is(i, {"tcgen05", "relinquish_alloc_permit", "cta_group::1", "sync", "aligned"})) {
+    add(b, &relinquish, extra);
+  } else {
+    b.unknown();
+  }
+}
+
+constexpr Opcode opcodes[] = {{"tcgen05", &build}};
+
+}  // namespace
+
+std::span<const Opcode> tensor_memory_opcodes() { return opcodes; }
+
+}  // namespace gpubench::model::ptx

@@ -1,0 +1,204 @@
+// PTX ISA, "TensorCore 5th Generation Family Instructions": "Tensor Memory", "Matrices and data
+// paths", "Shared memory descriptor" and "Canonical layouts" of matrices along k.
+#include "harness/platform/model/ptx/tensor_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <string>
+
+#include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/handlers.hpp"
+#include "harness/platform/model/ptx/matrix_elements.hpp"
+
+namespace gpubench::model::ptx {
+namespace {
+
+constexpr unsigned k_bytes = 32, piece_bytes = 16, core_rows = 8;
+
+struct Descriptor {
+  std::uint64_t start, leading, stride, span;
+  explicit Descriptor(std::uint64_t bits)
+      : start((bits & 0x3fff) << 4),
+        leading((bits >> 16 & 0x3fff) << 4),
+        stride((bits >> 32 & 0x3fff) << 4) {
+    if ((bits >> 46 & 7) != 1 || (bits >> 53 & 0xff) != 0) {
+      throw Fault{"a matrix descriptor for tcgen05 without its constant bits", 0};
+    }
+    if ((bits >> 49 & 7) != 0) throw Fault{"a matrix descriptor with a base offset", 0};
+    if ((bits >> 52 & 1) != 0) throw Fault{"a matrix descriptor with an absolute distance", 0};
+    switch (bits >> 61) {
+      case 0:
+        span = 0;
+        break;
+      case 2:
+        span = 128;
+        break;
+      case 4:
+        span = 64;
+        break;
+      case 6:
+        span = 32;
+        break;
+      default:
+        throw Fault{"a matrix descriptor of swizzling mode " + std::to_string(bits >> 61), 0};
+    }
+  }
+  // Where 16-byte piece `piece` of row `row` lies.
+  std::uint64_t place(unsigned row, unsigned piece) const {
+    const std::uint64_t group = start + row / core_rows * stride;
+    if (span == 0) return group + piece * leading + row % core_rows * piece_bytes;
+    const std::uint64_t straight = group + row % core_rows * span + piece * piece_bytes;
+    // Bits 4 and up change by those from 7 on, as many as number the pieces of the span.
+    return straight ^ ((straight >> 7 & (span / piece_bytes - 1)) << 4);
+  }
+};
+
+}  // namespace
+
+void TensorUnit::begin() {
+  words_.clear();
+  allocations_.clear();
+  asked_.clear();
+  is_relinquished_ = false;
+}
+
+std::string TensorUnit::leftover() const {
+  return allocations_.empty() ? "" : "tensor memory that is still allocated when its block ends";
+}
+
+std::uint32_t TensorUnit::allocate(unsigned count) {
+  if (!std::has_single_bit(count) || count < 32 || count > columns) {
+    throw Fault{
+        "tcgen05.alloc of " + std::to_string(count) + " columns, not a power of two from 32 to 512",
+        0};
+  }
+  if (is_relinquished_) throw Fault{"tcgen05.alloc after its permit was relinquished", 0};
+  if (words_.empty()) {
+    words_.resize(std::size_t{rows} * columns);
+    written_.assign(columns, 0);
+  }
+  unsigned first = 0;
+  for (const Allocation& a : allocations_) first = std::max(first, a.first + a.count);
+  if (first + count > columns) {
+    throw Fault{"tcgen05.alloc of more columns than its block leaves: it would never end", 0};
+  }
+  allocations_.push_back({first, count});
+  return first;
+}
+
+void TensorUnit::free(std::uint32_t address, unsigned count) {
+  const auto found = std::ranges::find_if(
+      allocations_, [&](const Allocation& a) { return a.first == address && a.count == count; });
+  if (found == allocations_.end()) {
+    throw Fault{"tcgen05.dealloc of what tcgen05.alloc has not given", 0};
+  }
+  for (const auto& [thread, steps] : asked_) {
+    if (!steps.empty()) throw Fault{"tcgen05.dealloc while products are under way", 0};
+  }
+  std::fill_n(written_.begin() + address, count, 0);
+  allocations_.erase(found);
+}
+
+void TensorUnit::require_allocated(unsigned first, unsigned count) const {
+  const bool is = std::ranges::any_of(allocations_, [&](const Allocation& a) {
+    return first >= a.first && first + count <= a.first + a.count;
+  });
+  if (!is) {
+    throw Fault{
+        "use of tensor memory that is not allocated, from column " + std::to_string(first) + " on",
+        0};
+  }
+}
+
+std::uint32_t TensorUnit::word(unsigned lane, unsigned column) const {
+  if (!written_[column]) {
+    throw Fault{"read of column " + std::to_string(column) +
+                    " of tensor memory, which no finished"
+                    " product has written",
+                0};
+  }
+  return words_[std::size_t{lane} * columns + column];
+}
+
+void TensorUnit::multiply(unsigned thread, const Product& product) {
+  require_allocated(product.d & 0xffff, product.columns);
+  ask(thread, {product});
+}
+
+void TensorUnit::commit(unsigned thread, std::uint64_t barrier) {
+  ask(thread, {{}, barrier, true});
+}
+
+void TensorUnit::ask(unsigned thread, const Step& step) {
+  if (block_.conduct.late_products) {
+    asked_[thread].push_back(step);
+  } else {
+    carry_out(step);
+  }
+}
+
+bool TensorUnit::finish_one() {
+  std::erase_if(asked_, [](const auto& of_thread) { return of_thread.second.empty(); });
+  if (asked_.empty()) return false;
+  const std::size_t which = block_.conduct.random_order ? block_.dice.below(asked_.size()) : 0;
+  auto& steps = std::next(asked_.begin(), static_cast<std::ptrdiff_t>(which))->second;
+  const Step step = steps.front();
+  steps.pop_front();
+  carry_out(step);
+  return true;
+}
+
+void TensorUnit::carry_out(const Step& step) {
+  if (step.is_commit) {
+    block_.async.arrive(step.barrier, 1);
+  } else {
+    compute(step.product);
+  }
+}
+
+// to[row * depth + k], or the other way round.
+void TensorUnit::read(Type type, std::uint64_t descriptor, unsigned count, bool by_depth,
+                      std::vector<double>& to) {
+  const Descriptor matrix(descriptor);
+  const unsigned bytes = bytes_of(type), depth = k_bytes / bytes, in_piece = piece_bytes / bytes;
+  to.resize(std::size_t{count} * depth);
+  for (unsigned row = 0; row < count; ++row) {
+    for (unsigned k = 0; k < depth; ++k) {
+      const std::byte* const piece =
+          block_.memory.shared_piece(matrix.place(row, k / in_piece), piece_bytes, piece_bytes);
+      to[by_depth ? k * count + row : row * depth + k] =
+          element(type, piece + k % in_piece * bytes);
+    }
+  }
+}
+
+void TensorUnit::compute(const Product& p) {
+  const unsigned depth = k_bytes / bytes_of(p.type), first = p.d & 0xffff;
+  std::vector<double> a, b, sums(std::size_t{rows} * p.columns);
+  read(p.type, p.a, rows, false, a);
+  read(p.type, p.b, p.columns, true, b);
+  // Of 128 rows: row i is lane i, column j of the sums the j-th of tensor memory.
+  const auto each = [&](auto&& use) {
+    for (unsigned row = 0; row < rows; ++row) {
+      for (unsigned column = 0; column < p.columns; ++column) {
+        use(sums[std::size_t{row} * p.columns + column],
+            words_[std::size_t{row} * columns + first + column]);
+      }
+    }
+  };
+  if (p.adds) {
+    for (unsigned column = first; column < first + p.columns; ++column) word(0, column);
+    each([&](double& sum, const std::uint32_t& word) { sum = element(p.sum_type, &word); });
+  }
+  (has_wide_vectors() ? add_products_wide : add_products)(a.data(), b.data(), sums.data(), rows,
+                                                          p.columns, depth);
+  const bool is_float = p.sum_type == Type::f32;
+  each([&](double sum, std::uint32_t& word) {
+    word = is_float ? std::bit_cast<std::uint32_t>(static_cast<float>(sum))
+                    : static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
+  });
+  std::fill_n(written_.begin() + first, p.columns, 1);
+}
+
+}  // namespace gpubench::model::ptx
