@@ -15,7 +15,9 @@
 #include <memory>
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
+#include "kernels/compute_peak/tcgen05.cuh"
 
 namespace {
 
@@ -45,7 +47,7 @@ struct Peak {
 template <class Expected>
 void run(Bench& bench, void (*kernel)(double*), unsigned blocks_an_sm, unsigned threads,
          double flops_a_block, Expected expected, const std::string& roof, const Peak& at_best,
-         bool measures_roof = true) {
+         bool measures_roof = true, std::size_t shared_bytes = 0) {
   const auto blocks = static_cast<unsigned>(at_best.sms) * blocks_an_sm;
   const auto out = bench.output<double>(std::size_t{blocks} * threads);
   bench.verify(out, expected);
@@ -54,7 +56,7 @@ void run(Bench& bench, void (*kernel)(double*), unsigned blocks_an_sm, unsigned 
               .law = at_best.law(),
               .law_tolerance = 0.03,
               .measures = measures_roof ? roof : ""});
-  bench.run([&](cudaStream_t s) { launch(kernel, blocks, threads, 0, s, out.data()); });
+  bench.run([&](cudaStream_t s) { launch(kernel, blocks, threads, shared_bytes, s, out.data()); });
   at_best.observe(bench);
 }
 
@@ -81,16 +83,21 @@ void mma_of(Bench& bench) {
   const double share =
       std::is_same_v<Type, TensorFp64> ? 1 : bench.device().find("mma_sync_efficiency").value_or(1);
   const std::string roof = "tensor_" + bench.axis("dtype");
-  // What another instruction reaches more of, and no row here has it, is no measured roof.
-  const bool is_peak = share == 1 || gpubench::why_no_wgmma().empty();
   run(bench, compute_peak::mma<Type>, 64, matrix_threads,
       mma_flops_a_warp<Type> * matrix_threads / warp, ExpectedSums<Type>{false}, roof,
-      {bench, roof + "_flops_per_clock_per_sm", share}, is_peak);
+      {bench, roof + "_flops_per_clock_per_sm", share}, share == 1);  // else another's peak
 }
 GPU_BENCHMARK_OF_TYPE(compute_peak, mma, mma_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<TensorFp64>("fp64"), type<Fp8>("fp8"))
     ->ForRoofs();
+
+// Every day the usual type and the fastest one; the others' rates are simple multiples of these.
+void tensor_types(Registration* rows) {
+  const auto all = rows->axis_values("dtype");
+  rows->Axis("dtype", {"bf16", "fp8"})->ForRoofs();
+  rows->Rest(Suite::full)->Axis("dtype", all)->ForRoofs();
+}
 
 template <class Type>
 void wgmma_of(Bench& bench) {
@@ -102,6 +109,20 @@ void wgmma_of(Bench& bench) {
 GPU_BENCHMARK_OF_TYPE(compute_peak, wgmma, wgmma_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<Fp8>("fp8"))
-    ->ForRoofs();
+    ->Apply(tensor_types);
+
+template <class Type>
+void tcgen05_of(Bench& bench) {
+  const std::string why = gpubench::why_no_tcgen05(std::is_same_v<Type, Int8>);
+  if (!why.empty()) bench.skip(why);
+  const std::string roof = "tensor_" + bench.axis("dtype");
+  run(bench, compute_peak::tcgen05<Type>, 64, matrix_threads, tcgen05_flops_a_block<Type>,
+      ExpectedRows<Type>{}, roof, {bench, roof + "_flops_per_clock_per_sm", 1}, true,
+      tcgen05_shared_bytes);
+}
+GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, tcgen05_of<T>)
+    ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
+           type<Fp8>("fp8"))
+    ->Apply(tensor_types);
 
 }  // namespace

@@ -28,6 +28,13 @@ class ComputePeakCounts : public ComputePeakRuns {
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)], wgmma_flops_a_block<Type>);
     EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)], 0);
   }
+  template <class Type>
+  void expect_tcgen05(Tensor type) {
+    tcgen05_of<Type>();
+    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
+              tcgen05_flops_a_block<Type>);
+    EXPECT_EQ(counts().at(model::WarpOperation::matrices), tcgen05_rounds);
+  }
 };
 
 TEST_F(ComputePeakCounts, ChainsCountAsTheirUnit) {
@@ -51,11 +58,21 @@ TEST_F(ComputePeakCounts, MatricesCountAsTheirType) {
 }
 
 TEST_F(ComputePeakCounts, TilesCountAsTheirType) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   expect_wgmma<Fp16>(Tensor::fp16);
   expect_wgmma<Bf16>(Tensor::bf16);
   expect_wgmma<Tf32>(Tensor::tf32);
   expect_wgmma<Fp8>(Tensor::fp8);
   expect_wgmma<Int8>(Tensor::int8);
+}
+
+TEST_F(ComputePeakCounts, ProductsInTensorMemoryCountAsTheirType) {
+  if (const std::string why = why_no_tcgen05(true); !why.empty()) GTEST_SKIP() << why;
+  expect_tcgen05<Fp16>(Tensor::fp16);
+  expect_tcgen05<Bf16>(Tensor::bf16);
+  expect_tcgen05<Tf32>(Tensor::tf32);
+  expect_tcgen05<Fp8>(Tensor::fp8);
+  expect_tcgen05<Int8>(Tensor::int8);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "kernels/compute_peak.cuh"
+#include "kernels/compute_peak/tcgen05.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {
@@ -28,6 +30,14 @@ class ComputePeakRuns : public KernelTest {
     const auto out = output<double>(matrix_threads);
     launch(compute_peak::wgmma<Type>, 1, matrix_threads, 0, nullptr, out.data());
     expect_elements(out, ExpectedSums<Type>{true});
+  }
+  template <class Type>
+  void tcgen05_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(matrix_threads);
+    launch(compute_peak::tcgen05<Type>, 1, matrix_threads, tcgen05_shared_bytes, nullptr,
+           out.data());
+    expect_elements(out, ExpectedRows<Type>{});
   }
 };
 

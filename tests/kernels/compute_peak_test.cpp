@@ -77,5 +77,18 @@ TEST_F(ComputePeakKernels, TilesOfEveryType) {
   wgmma_of<Int8>();
 }
 
+TEST_F(ComputePeakKernels, ProductsInTensorMemory) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  tcgen05_of<Fp16>();
+  tcgen05_of<Bf16>();
+  tcgen05_of<Tf32>();
+  tcgen05_of<Fp8>();
+}
+
+TEST_F(ComputePeakKernels, ProductsOfIntegersInTensorMemory) {
+  if (const std::string why = why_no_tcgen05(true); !why.empty()) GTEST_SKIP() << why;
+  tcgen05_of<Int8>();
+}
+
 }  // namespace
 }  // namespace gpubench
