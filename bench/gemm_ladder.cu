@@ -23,6 +23,7 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 
@@ -69,8 +70,9 @@ Law tensor_law_of(const Bench& bench, const Tiles& tiles, double of_roof) {
   if (!sms) return {};
   const double share = useful_share(size_of(bench), tiles, *sms);
   return [=](const Roofs& roofs) {
-    return share * std::min(of_roof * roofs.at("tensor_bf16"),
-                            tile_intensity(tiles, sizeof(element)) * roofs.at("l2"));
+    // SMs that have no tile left take nothing from L2.
+    return std::min(share * of_roof * roofs.at("tensor_bf16"),
+                    tile_intensity(tiles, sizeof(element)) * roofs.at("l2"));
   };
 }
 
@@ -157,21 +159,31 @@ void mma_sync(Bench& bench) {
                 queue);
 }
 
-void wgmma_tma(Bench& bench) {
-  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
+// Of the rungs whose tiles the copy engine brings: persistent, with as many blocks as it takes.
+template <class... P>
+void tma_rung(Bench& bench, const Tiles& tiles, std::size_t shared_bytes, void (*kernel)(P...)) {
   const auto queue = [&](cudaStream_t s, const element* a, const element* b, element* d,
                          unsigned n) {
-    const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, wgmma_tiles.block_m);
-    const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, wgmma_tiles.block_n);
-    const unsigned tiles = n / wgmma_tiles.block_m * (n / wgmma_tiles.block_n);
+    const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, tiles.block_m);
+    const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, tiles.block_n);
+    const unsigned all = n / tiles.block_m * (n / tiles.block_n);
     const auto sms =
         static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
-    const unsigned of_a_block = (tiles + sms - 1) / sms;  // as many blocks as that takes, no more
-    launch(gemm_ladder::wgmma_tma, (tiles + of_a_block - 1) / of_a_block, wgmma_tiles.threads,
-           wgmma_tma_parts::shared_bytes, s, of_a, of_b, d, n, n, n);
+    const unsigned of_a_block = (all + sms - 1) / sms;  // as many blocks as that takes, no more
+    launch(kernel, (all + of_a_block - 1) / of_a_block, tiles.threads, shared_bytes, s, of_a, of_b,
+           d, n, n, n);
   };
-  rung<element>(bench, wgmma_tiles, GemmType::bf16, tensor_law_of(bench, wgmma_tiles, 1),
-                gemm_ladder::wgmma_tma, queue);
+  rung<element>(bench, tiles, GemmType::bf16, tensor_law_of(bench, tiles, 1), kernel, queue);
+}
+
+void wgmma_tma(Bench& bench) {
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
+  tma_rung(bench, wgmma_tiles, wgmma_tma_parts::shared_bytes, gemm_ladder::wgmma_tma);
+}
+
+void tcgen05(Bench& bench) {
+  if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
+  tma_rung(bench, tcgen05_tiles, tcgen05_parts::shared_bytes, gemm_ladder::tcgen05);
 }
 
 template <GemmType type, class In, class Out>
@@ -211,6 +223,7 @@ GPU_BENCHMARK(gemm_ladder, double_buffered)->Apply(fp32);
 GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::fp32, float, float>)->Apply(fp32);
 GPU_BENCHMARK(gemm_ladder, mma_sync)->Apply(bf16);
 GPU_BENCHMARK(gemm_ladder, wgmma_tma)->Apply(bf16);
+GPU_BENCHMARK(gemm_ladder, tcgen05)->Apply(bf16);
 GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::bf16, element, element>)->Apply(bf16);
 GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::fp8, __nv_fp8_e4m3, element>)
     ->Axis("dtype", {"fp8"})

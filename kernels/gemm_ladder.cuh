@@ -3,8 +3,9 @@
 //
 // Each rung adds one idea to the one before. In fp32 (fp32.cuh): neighbouring lanes on neighbouring
 // elements, a tile in shared memory, elements of D in registers, more of them, 16 bytes at a time,
-// the next tile in flight. In bf16 (mma_sync.cuh, wgmma_tma.cuh): fragments that warps load, and
-// matrices that four warps multiply where the copy engine puts them.
+// the next tile in flight. In bf16 (mma_sync.cuh, wgmma_tma.cuh, tcgen05.cuh): fragments that warps
+// load, matrices that four warps multiply where the copy engine puts them, and sums that lie beside
+// the Tensor Cores.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "kernels/gemm_ladder/fp32.cuh"
 #include "kernels/gemm_ladder/mma_sync.cuh"
+#include "kernels/gemm_ladder/tcgen05.cuh"
 #include "kernels/gemm_ladder/wgmma_tma.cuh"
 
 namespace gemm_ladder {

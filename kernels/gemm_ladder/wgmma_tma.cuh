@@ -2,31 +2,26 @@
 // straight from shared memory (wgmma), and nobody else has anything to do. sm_90a alone.
 #pragma once
 
-#include <bulk_copy.hpp>
 #include <cstdint>
 #include <dynamic_shared.hpp>
 #include <warp_mma.hpp>
 
-#include "kernels/gemm_ladder/bf16.cuh"
-#include "kernels/gemm_ladder/fp32.cuh"
+#include "kernels/gemm_ladder/tma_stages.cuh"
 
 namespace gemm_ladder {
 
 // One warpgroup asks for tiles; two multiply, 64 of the 128 rows each.
-inline constexpr Tiles wgmma_tiles{128, 256, 64, 384, false};
+inline constexpr Tiles wgmma_tiles{tma_stages::block_m, tma_stages::block_n, tma_stages::block_k,
+                                   384, false};
 namespace wgmma_tma_parts {
-inline constexpr unsigned stages = 4, warpgroup = 128, multiplying_warps = 8, group_rows = 64;
-inline constexpr unsigned a_bytes = wgmma_tiles.block_m * row_bytes,
-                          b_bytes = wgmma_tiles.block_n * row_bytes,
-                          stage_bytes = a_bytes + b_bytes;
+using namespace tma_stages;
+inline constexpr unsigned warpgroup = 128, multiplying_warps = 8, group_rows = 64;
 inline constexpr unsigned shared_bytes =
     pattern_bytes + stages * stage_bytes + multiplying_warps * staging_bytes + 2 * stages * 8;
 
 // What a block's warpgroups pass to each other, in shared memory.
-struct Pipeline {
-  unsigned char* tiles;
+struct Pipeline : Stages {
   unsigned char* staging;  // of the multiplying warps, on the way out
-  Mbarrier *brought, *done_with;
 
   __device__ explicit Pipeline(unsigned char* shared) {
     tiles = aligned(shared);
@@ -35,30 +30,6 @@ struct Pipeline {
     done_with = brought + stages;
   }
 };
-
-struct TileGrid {
-  unsigned rows, columns, steps;  // tiles of the result; and along k
-};
-
-// One thread asks for the tiles of every step, as soon as all warps are done with what was there.
-// `turn`: of the stages, over all tiles: stage turn % stages, for the so many-th time.
-__device__ __forceinline__ void bring_tiles(const Pipeline& at, const CUtensorMap* of_a,
-                                            const CUtensorMap* of_b, TileGrid grid) {
-  unsigned turn = 0;
-  for (unsigned i = blockIdx.x; i < grid.rows * grid.columns; i += gridDim.x) {
-    const auto [row, column] = place_of_tile(i, grid.rows, grid.columns);
-    for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
-      const unsigned stage = turn % stages;
-      unsigned char* const to = at.tiles + stage * stage_bytes;
-      mbarrier_wait(&at.done_with[stage], turn / stages % 2 ^ 1);  // the first time at once
-      mbarrier_expect(&at.brought[stage], stage_bytes);
-      bulk_copy_box(to, of_a, step * wgmma_tiles.block_k, row * wgmma_tiles.block_m,
-                    &at.brought[stage]);
-      bulk_copy_box(to + a_bytes, of_b, step * wgmma_tiles.block_k, column * wgmma_tiles.block_n,
-                    &at.brought[stage]);
-    }
-  }
-}
 
 __device__ __forceinline__ void multiply_tiles(const Pipeline& at, element* d, unsigned n,
                                                TileGrid grid) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 #include "kernels/gemm_ladder.cuh"
@@ -55,9 +56,22 @@ class GemmLadderRuns : public KernelTest {
   static void by_wgmma(const element* a, const element* b, element* d, unsigned m, unsigned n,
                        unsigned k) {
     using namespace gemm_ladder;
-    launch(wgmma_tma, persistent, wgmma_tiles.threads, wgmma_tma_parts::shared_bytes, nullptr,
-           tensor_map(a, m, k, k, wgmma_tiles.block_m), tensor_map(b, n, k, k, wgmma_tiles.block_n),
-           d, m, n, k);
+    by_tma(wgmma_tma, wgmma_tiles, wgmma_tma_parts::shared_bytes, a, b, d, m, n, k);
+  }
+  static void by_tcgen05(const element* a, const element* b, element* d, unsigned m, unsigned n,
+                         unsigned k) {
+    using namespace gemm_ladder;
+    by_tma(tcgen05, tcgen05_tiles, tcgen05_parts::shared_bytes, a, b, d, m, n, k);
+  }
+
+ private:
+  template <class... P>
+  static void by_tma(void (*kernel)(P...), const Tiles& tiles, std::size_t shared_bytes,
+                     const element* a, const element* b, element* d, unsigned m, unsigned n,
+                     unsigned k) {
+    launch(kernel, persistent, tiles.threads, shared_bytes, nullptr,
+           tensor_map(a, m, k, k, tiles.block_m), tensor_map(b, n, k, k, tiles.block_n), d, m, n,
+           k);
   }
 };
 

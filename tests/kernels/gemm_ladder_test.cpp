@@ -56,6 +56,14 @@ TEST_F(GemmLadderTest, Bf16ByWgmmaAndTma) {
   expect_bf16_product(by_wgmma, 384, 256, 192);
 }
 
+// The same; and blocks with more tiles than tensor memory holds.
+TEST_F(GemmLadderTest, Bf16ByTcgen05) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  expect_bf16_product(by_tcgen05, 128, 256, 64);
+  expect_bf16_product(by_tcgen05, 384, 256, 192);
+  expect_bf16_product(by_tcgen05, 384, 512, 384);
+}
+
 TEST_F(GemmLadderTest, EveryTileHasItsTurnAndNeighboursComeTogether) {
   constexpr unsigned rows = 11, columns = 3;
   std::vector<unsigned> taken(rows * columns);

@@ -1,0 +1,174 @@
+// Beyond wgmma: sums lie in tensor memory, so one thread asks for all products of a block, and
+// other warps store one tile while the next one is multiplied. sm_100a and sm_103a alone.
+#pragma once
+
+#include <cstdint>
+#include <dynamic_shared.hpp>
+#include <tcgen05.hpp>
+
+#include "kernels/gemm_ladder/tma_stages.cuh"
+
+namespace gemm_ladder {
+
+// Warps 0 to 3 store, warp 4 asks for tiles and warp 5 for products.
+inline constexpr Tiles tcgen05_tiles{tma_stages::block_m, tma_stages::block_n, tma_stages::block_k,
+                                     192, false};
+namespace tcgen05_parts {
+using namespace tma_stages;
+inline constexpr unsigned storing_warps = 4, bringing_warp = 4, multiplying_warp = 5;
+// A column of tensor memory holds one of D's, for all rows of a tile: there is room for two tiles.
+inline constexpr unsigned tiles_at_once = 2, all_columns = tiles_at_once * block_n;
+// What a warp stores at a time.
+inline constexpr unsigned loaded_columns = 32, stored_columns = 64;
+inline constexpr unsigned chunk_bytes = warp * stored_columns * sizeof(element);
+inline constexpr unsigned shared_bytes = pattern_bytes + stages * stage_bytes +
+                                         storing_warps * chunk_bytes +
+                                         2 * (stages + tiles_at_once) * 8;
+
+// What a block's warps pass to each other, in shared memory.
+struct Pipeline : Stages {
+  unsigned char* staging;      // of the storing warps, on the way out
+  Mbarrier *summed, *emptied;  // one of each per tile in tensor memory
+
+  __device__ explicit Pipeline(unsigned char* shared) {
+    tiles = aligned(shared);
+    staging = tiles + stages * stage_bytes;
+    brought = reinterpret_cast<Mbarrier*>(staging + storing_warps * chunk_bytes);
+    done_with = brought + stages;
+    summed = done_with + stages;
+    emptied = summed + tiles_at_once;
+  }
+};
+
+__device__ inline std::uint64_t matrix_at(const unsigned char* rows) {
+  return gpubench::tcgen05_matrix(place_in_shared(rows), 0, pattern_bytes,
+                                  gpubench::Swizzle::of_128_bytes);
+}
+
+// One thread asks for all products. `sums`: the first column of the block's tensor memory.
+__device__ __forceinline__ void multiply_tiles(const Pipeline& at, unsigned sums, TileGrid grid) {
+  constexpr auto bf16 = gpubench::Tcgen05Type::bf16;
+  constexpr std::uint32_t product = gpubench::tcgen05_instruction(bf16, block_m, block_n);
+  unsigned turn = 0, tile = 0;
+  for (unsigned i = blockIdx.x; i < grid.rows * grid.columns; i += gridDim.x, ++tile) {
+    const unsigned half = tile % tiles_at_once;
+    mbarrier_wait(&at.emptied[half], tile / tiles_at_once % 2 ^ 1);  // the first time at once
+    tcgen05_fence_after_sync();
+    for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
+      const unsigned stage = turn % stages;
+      const unsigned char* const from = at.tiles + stage * stage_bytes;
+      mbarrier_wait(&at.brought[stage], turn / stages % 2);
+      tcgen05_fence_after_sync();
+      const std::uint64_t a = matrix_at(from), b = matrix_at(from + a_bytes);
+#pragma unroll
+      for (unsigned on = 0; on < 4; ++on) {
+        // Sixteen elements on: 32 bytes, in the descriptor's units of 16.
+        tcgen05_mma<bf16>(sums + half * block_n, a + 2 * on, b + 2 * on, product, step + on > 0);
+      }
+      tcgen05_commit(&at.done_with[stage]);
+    }
+    tcgen05_commit(&at.summed[half]);
+  }
+}
+
+// A lane's 64 elements of one row, to whole lines of memory. `to`: the first of the warp's 32 rows,
+// which are `n` apart.
+__device__ __forceinline__ void store_chunk(element* to, std::size_t n,
+                                            const float (&low)[loaded_columns],
+                                            const float (&high)[loaded_columns],
+                                            unsigned char* staging) {
+  constexpr unsigned pieces = row_bytes / piece_bytes;
+  const unsigned lane = threadIdx.x % warp;
+  const auto packed_piece = [](const float* x) {
+    return make_uint4(packed(x[0], x[1]), packed(x[2], x[3]), packed(x[4], x[5]),
+                      packed(x[6], x[7]));
+  };
+  __syncwarp();  // what was staged before has been read
+#pragma unroll
+  for (unsigned p = 0; p < pieces; ++p) {
+    const float* const from = p < pieces / 2 ? &low[8 * p] : &high[8 * (p - pieces / 2)];
+    *reinterpret_cast<uint4*>(staging + swizzled_place(lane, p)) = packed_piece(from);
+  }
+  __syncwarp();
+  uint4 staged[pieces];
+#pragma unroll
+  for (unsigned p = 0; p < pieces; ++p) {
+    const unsigned row = p * (warp / pieces) + lane / pieces;
+    staged[p] = *reinterpret_cast<const uint4*>(staging + swizzled_place(row, lane % pieces));
+  }
+#pragma unroll
+  for (unsigned p = 0; p < pieces; ++p) {
+    const unsigned row = p * (warp / pieces) + lane / pieces;
+    *reinterpret_cast<uint4*>(to + row * n + lane % pieces * 8) = staged[p];
+  }
+}
+
+// A warp stores the 32 rows that its lanes of tensor memory hold.
+__device__ __forceinline__ void store_tiles(const Pipeline& at, unsigned sums, element* d,
+                                            unsigned n, TileGrid grid) {
+  const unsigned first_row = threadIdx.x / warp * warp;
+  unsigned char* const staging = at.staging + threadIdx.x / warp * chunk_bytes;
+  unsigned tile = 0;
+  for (unsigned i = blockIdx.x; i < grid.rows * grid.columns; i += gridDim.x, ++tile) {
+    const unsigned half = tile % tiles_at_once;
+    const auto [row, column] = place_of_tile(i, grid.rows, grid.columns);
+    element* const to = d + (std::size_t{row} * block_m + first_row) * n + column * block_n;
+    mbarrier_wait(&at.summed[half], tile / tiles_at_once % 2);
+    tcgen05_fence_after_sync();
+#pragma unroll 1
+    for (unsigned done = 0; done < block_n; done += stored_columns) {
+      float low[loaded_columns], high[loaded_columns];
+      const unsigned from = sums + half * block_n + (first_row << 16) + done;
+      tcgen05_ld(low, from);
+      tcgen05_ld(high, from + loaded_columns);
+      tcgen05_wait_ld(low);
+      tcgen05_wait_ld(high);
+      store_chunk(to + done, n, low, high, staging);
+    }
+    tcgen05_fence_before_sync();
+    if (threadIdx.x % warp == 0) mbarrier_arrive(&at.emptied[half]);  // for its warp
+  }
+}
+}  // namespace tcgen05_parts
+
+// Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
+// of 128 and 256 rows (harness/cuda/tensor_map.hpp).
+static __global__ void __launch_bounds__(tcgen05_tiles.threads, 1)
+    tcgen05(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,
+            element* d, unsigned m, unsigned n, unsigned k) {
+  using namespace tcgen05_parts;
+  __shared__ unsigned place;
+  const Pipeline at(static_cast<unsigned char*>(dynamic_shared()));
+  const unsigned me = threadIdx.x / warp;
+  if (threadIdx.x == 0) {
+    for (unsigned s = 0; s < stages; ++s) {
+      mbarrier_init(&at.brought[s]);
+      mbarrier_init(&at.done_with[s]);
+    }
+    for (unsigned t = 0; t < tiles_at_once; ++t) {
+      mbarrier_init(&at.summed[t]);
+      mbarrier_init(&at.emptied[t], storing_warps);
+    }
+  }
+  __syncwarp();
+  if (me == 0) tcgen05_alloc<all_columns>(&place);
+  tcgen05_fence_before_sync();
+  __syncthreads();
+  tcgen05_fence_after_sync();
+  const unsigned sums = place;
+  const TileGrid grid{m / block_m, n / block_n, k / block_k};
+  if (me == bringing_warp) {
+    if (threadIdx.x % warp == 0) bring_tiles(at, &of_a, &of_b, grid);
+  } else if (me == multiplying_warp) {
+    if (threadIdx.x % warp == 0) multiply_tiles(at, sums, grid);
+  } else {
+    store_tiles(at, sums, d, n, grid);
+  }
+  __syncwarp();
+  tcgen05_fence_before_sync();
+  __syncthreads();
+  tcgen05_fence_after_sync();
+  if (me == 0) tcgen05_dealloc<all_columns>(sums);
+}
+
+}  // namespace gemm_ladder
