@@ -1,3 +1,4 @@
+#include "on_device.hpp"
 #include "tests/kernels/compute_peak_runs.hpp"
 
 namespace gpubench {
@@ -28,6 +29,11 @@ class ComputePeakCounts : public ComputePeakRuns {
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)], wgmma_flops_a_block<Type>);
     EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)], 0);
   }
+};
+class ComputePeakCountsOfBlackwell : OnDevice, public ComputePeakRuns {
+ protected:
+  ComputePeakCountsOfBlackwell() : OnDevice("b200") {}
+
   template <class Type>
   void expect_tcgen05(Tensor type) {
     tcgen05_of<Type>();
@@ -58,7 +64,6 @@ TEST_F(ComputePeakCounts, MatricesCountAsTheirType) {
 }
 
 TEST_F(ComputePeakCounts, TilesCountAsTheirType) {
-  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   expect_wgmma<Fp16>(Tensor::fp16);
   expect_wgmma<Bf16>(Tensor::bf16);
   expect_wgmma<Tf32>(Tensor::tf32);
@@ -66,8 +71,8 @@ TEST_F(ComputePeakCounts, TilesCountAsTheirType) {
   expect_wgmma<Int8>(Tensor::int8);
 }
 
-TEST_F(ComputePeakCounts, ProductsInTensorMemoryCountAsTheirType) {
-  if (const std::string why = why_no_tcgen05(true); !why.empty()) GTEST_SKIP() << why;
+TEST_F(ComputePeakCountsOfBlackwell, ProductsInTensorMemoryCountAsTheirType) {
+  ASSERT_EQ(why_no_tcgen05(true), "");
   expect_tcgen05<Fp16>(Tensor::fp16);
   expect_tcgen05<Bf16>(Tensor::bf16);
   expect_tcgen05<Tf32>(Tensor::tf32);

@@ -1,3 +1,4 @@
+#include "on_device.hpp"
 #include "tests/kernels/gemm_ladder_runs.hpp"
 
 namespace gpubench {
@@ -11,6 +12,11 @@ class GemmLadderCounts : public GemmLadderRuns {
   double per_fma(double of) const { return of / counts().issues(model::Arithmetic::fma_fp32); }
   const model::AccessCounts& shared(model::Access access) const {
     return counts().at(model::Space::shared, access);
+  }
+  void expect_no_conflicts() const {
+    for (const model::Access access : {model::Access::load, model::Access::store}) {
+      EXPECT_DOUBLE_EQ(shared(access).wavefronts, shared(access).ideal_wavefronts);
+    }
   }
 };
 
@@ -41,23 +47,29 @@ TEST_F(GemmLadderCounts, LoadsForAMultiplyAdd) {
 }
 
 TEST_F(GemmLadderCounts, Bf16WithoutBankConflicts) {
-  const auto expect_no_conflicts = [&] {
-    for (const model::Access access : {model::Access::load, model::Access::store}) {
-      EXPECT_DOUBLE_EQ(shared(access).wavefronts, shared(access).ideal_wavefronts);
-    }
-  };
   expect_bf16_product(by_mma, 128, 256, 64);
   expect_no_conflicts();
-  if (why_no_wgmma().empty()) {
-    expect_bf16_product(by_wgmma, 128, 256, 64);
-    expect_no_conflicts();
-  }
-  if (why_no_tcgen05().empty()) {
-    expect_bf16_product(by_tcgen05, 128, 256, 64);
-    expect_no_conflicts();
-    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(model::Tensor::bf16)],
-              2.0 * 128 * 256 * 64);
-  }
+  expect_bf16_product(by_wgmma, 128, 256, 64);
+  expect_no_conflicts();
+}
+
+class GemmLadderCountsOfBlackwell : OnDevice, public GemmLadderCounts {
+ protected:
+  GemmLadderCountsOfBlackwell() : OnDevice("b200") {}
+};
+
+// Two tiles for one of two blocks, of which one is stored while the other is multiplied.
+TEST_F(GemmLadderCountsOfBlackwell, Tcgen05) {
+  ASSERT_EQ(why_no_tcgen05(), "");
+  expect_bf16_product(by_tcgen05, 384, 256, 128);
+  expect_no_conflicts();
+  EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(model::Tensor::bf16)],
+            2.0 * 384 * 256 * 128);
+  EXPECT_EQ(counts().bulk_loads.bytes, 3.0 * (128 + 256) * 128 * sizeof(element));
+  // Whole lines, of which a request stores four.
+  const auto& stores = counts().at(model::Space::global, model::Access::store);
+  EXPECT_EQ(stores.sectors, stores.ideal_sectors);
+  EXPECT_EQ(stores.bytes, 384.0 * 256 * sizeof(element));
 }
 
 }  // namespace

@@ -63,31 +63,32 @@ void Mbarriers::end_phase(Mbarrier& barrier) {
   }
 }
 
-void Mbarriers::arrive_at(Mbarrier& barrier, unsigned who, const char* one_too_many,
+// `who` tells what it knows; if nobody does, the arrival says nothing.
+void Mbarriers::arrive_at(Mbarrier& barrier, std::optional<unsigned> who, const char* one_too_many,
                           const void* code) {
   if (barrier.missing == 0) block_.fault(one_too_many, code);
   --barrier.missing;
-  if (block_.is_traced()) arrivals_.tell(who, barrier.arriving);
+  if (who && block_.is_traced()) arrivals_.tell(*who, barrier.arriving);
 }
 
 namespace {
 
-constexpr const char* one_too_many = "mbarrier with more arrivals than it expects in a phase,";
+constexpr const char* too_many_arrivals = "mbarrier with more arrivals than it expects in a phase,";
 
 }  // namespace
 
 void Mbarriers::arrive(void* barrier, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
-  arrive_at(mbarrier, block_.lanes().current_warp(), one_too_many, code);
+  arrive_at(mbarrier, block_.lanes().current_warp(), too_many_arrivals, code);
   end_phase(mbarrier);
 }
 
-void Mbarriers::arrive_by_tensor_cores(void* barrier, const void* code) {
+void Mbarriers::arrive_by_tensor_cores(void* barrier, bool has_products, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "tcgen05.commit to", code);
-  const unsigned who = arrivals_.tensor_cores_of(block_.lanes().current_warp());
-  arrive_at(mbarrier, who, one_too_many, code);
+  const unsigned cores = arrivals_.tensor_cores_of(block_.lanes().current_warp());
+  arrive_at(mbarrier, has_products ? std::optional(cores) : std::nullopt, too_many_arrivals, code);
   end_phase(mbarrier);
 }
 

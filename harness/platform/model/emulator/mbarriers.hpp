@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "harness/platform/model/emulator/arrivals.hpp"
@@ -20,8 +21,9 @@ class Mbarriers {
   // --- from a lane ---
   void init(void* barrier, unsigned arrivals, const void* code);
   void arrive(void* barrier, const void* code);
-  // The Tensor Cores do, on behalf of the current lane's warp.
-  void arrive_by_tensor_cores(void* barrier, const void* code);
+  // The Tensor Cores do, on behalf of the current lane's warp. `has_products`: some of this lane's,
+  // which are done by then.
+  void arrive_by_tensor_cores(void* barrier, bool has_products, const void* code);
   // Arrives, and so many bytes are to come in this phase.
   void expect(void* barrier, std::size_t bytes, const void* code);
   void wait(void* barrier, unsigned parity, const void* code);
@@ -31,7 +33,8 @@ class Mbarriers {
   void bring(Mbarrier& barrier, unsigned bytes);
 
  private:
-  void arrive_at(Mbarrier& barrier, unsigned who, const char* one_too_many, const void* code);
+  void arrive_at(Mbarrier& barrier, std::optional<unsigned> who, const char* one_too_many,
+                 const void* code);
   void end_phase(Mbarrier& barrier);
 
   Block& block_;

@@ -276,17 +276,14 @@ void TensorMemory::require_known_done(unsigned first, unsigned count, const char
   }
 }
 
-// Only a commit of the thread that asked for products waits for them.
 void TensorMemory::require_one_issuer(const void* code) {
   const LaneScheduler& lanes = block_.lanes();
   unsigned& issuer = issuers_[lanes.current_warp()];
-  const unsigned me = lanes.current() % warp_lanes;
-  if (issuer != 0 && issuer != me + 1) {
-    block_.fault("tcgen05 by two threads of a warp: lane " + std::to_string(issuer - 1) +
-                     " has products with no commit of its own behind them; that",
-                 code);
+  const unsigned me = lanes.current() % warp_lanes + 1;
+  if (issuer != 0 && issuer != me) {
+    block_.fault("tcgen05.mma by two threads of a warp, which the model does not know,", code);
   }
-  issuer = me + 1;
+  issuer = me;
 }
 
 std::vector<const std::byte*> TensorMemory::pieces(std::uint64_t descriptor, unsigned count,
@@ -349,9 +346,10 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
 
 void TensorMemory::commit(void* barrier, const void* code) {
   const HostCode host;
-  require_one_issuer(code);
-  issuers_[block_.lanes().current_warp()] = 0;
-  mbarriers_.arrive_by_tensor_cores(barrier, code);
+  // It waits for the products of its own thread alone.
+  const LaneScheduler& lanes = block_.lanes();
+  const bool is_issuer = issuers_[lanes.current_warp()] == lanes.current() % warp_lanes + 1;
+  mbarriers_.arrive_by_tensor_cores(barrier, is_issuer, code);
 }
 
 }  // namespace gpubench::model

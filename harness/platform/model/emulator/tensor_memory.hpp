@@ -81,7 +81,7 @@ class TensorMemory final : public WarpWork {
   std::vector<Column> columns_;
   std::vector<Allocation> allocations_;
   std::vector<std::vector<Load>> loads_;  // by warp: not waited for
-  // By warp: 1 + the lane that has products without a commit behind them; 0: none has.
+  // By warp: 1 + the lane that asks for products; 0: none has.
   std::vector<unsigned> issuers_;
   bool is_relinquished_ = false;
 };
