@@ -4,7 +4,7 @@
 //           clock. The kernels wait for nothing but arithmetic, and a loop of hundreds of
 //           multiply-adds has only three other instructions. The data sheet's peak may differ,
 //           because it may assume another clock. On Hopper, mma.sync reaches about two thirds of
-//           the rate of wgmma on the same Tensor Cores.
+//           the rate of wgmma on the same Tensor Cores, on Blackwell less of that of tcgen05.
 // Units     dtype is the type of the factors. Sums are fp32, except int32 for int8 and fp64 for
 //           fp64. A multiply-add is two operations, except in int32 (IMAD), where it is one. `fma`
 //           runs 128 blocks of 256 threads per SM, the other kernels 64 blocks of 128.
@@ -12,9 +12,8 @@
 //           alu; tensor: sm__inst_executed_pipe_tensor)
 #include "kernels/compute_peak.cuh"
 
-#include <memory>
-
 #include "harness/bench/bench.hpp"
+#include "harness/bench/observed_peak.hpp"
 #include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "kernels/compute_peak/tcgen05.cuh"
@@ -22,41 +21,21 @@
 namespace {
 
 using namespace compute_peak;
-using gpubench::type;
-
-// The peak by the device's figures and the clock at which the row ran, which is known at its end.
-struct Peak {
-  std::shared_ptr<double> clock = std::make_shared<double>(0);
-  double rate = 0, sms = 0;
-
-  Peak(const Bench& bench, const std::string& figure, double fraction)
-      : rate(fraction * bench.device()[figure]), sms(bench.device()["sm_count"]) {
-    *clock = bench.device()["sm_clock_hz"];
-  }
-  Law law() const {
-    return [*this](const Roofs&) { return peak(rate, sms, *clock); };
-  }
-  void observe(const Bench& bench) const {
-    const auto& counters = bench.row().counters;
-    if (const auto seen = counters.find("sm_clock_hz"); seen != counters.end()) {
-      *clock = seen->second;
-    }
-  }
-};
+using gpubench::ObservedPeak, gpubench::type;
 
 template <class Expected>
 void run(Bench& bench, void (*kernel)(double*), unsigned blocks_an_sm, unsigned threads,
-         double flops_a_block, Expected expected, const std::string& roof, const Peak& at_best,
-         bool measures_roof = true, std::size_t shared_bytes = 0) {
+         double flops_a_block, Expected expected, const std::string& roof,
+         const ObservedPeak& at_best, bool measures_roof = true, std::size_t shared = 0) {
   const auto blocks = static_cast<unsigned>(at_best.sms) * blocks_an_sm;
   const auto out = bench.output<double>(std::size_t{blocks} * threads);
   bench.verify(out, expected);
   bench.work({.flops = flops_a_block * blocks,
               .integers = roof == "int32" || roof == "tensor_int8",
-              .law = at_best.law(),
+              .law = at_best.law(peak),
               .law_tolerance = 0.03,
               .measures = measures_roof ? roof : ""});
-  bench.run([&](cudaStream_t s) { launch(kernel, blocks, threads, shared_bytes, s, out.data()); });
+  bench.run([&](cudaStream_t s) { launch(kernel, blocks, threads, shared, s, out.data()); });
   at_best.observe(bench);
 }
 
@@ -73,6 +52,15 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, fma, fma_of<T>)
            type<Int32>("int32"), type<Bf16x2>("bf16x2"))
     ->ForRoofs();
 
+// `share`: of the Tensor Cores' rate; a row that cannot reach all of it measures no roof.
+template <class Expected>
+void run_tensor(Bench& bench, void (*kernel)(double*), double flops_a_block, Expected expected,
+                double share = 1, std::size_t shared_bytes = 0) {
+  const std::string roof = "tensor_" + bench.axis("dtype");
+  run(bench, kernel, 64, matrix_threads, flops_a_block, expected, roof,
+      {bench, roof + "_flops_per_clock_per_sm", share}, share == 1, shared_bytes);
+}
+
 template <class Type>
 void mma_of(Bench& bench) {
   const auto [major, minor] = bench.device().compute_capability();
@@ -82,10 +70,8 @@ void mma_of(Bench& bench) {
   }
   const double share =
       std::is_same_v<Type, TensorFp64> ? 1 : bench.device().find("mma_sync_efficiency").value_or(1);
-  const std::string roof = "tensor_" + bench.axis("dtype");
-  run(bench, compute_peak::mma<Type>, 64, matrix_threads,
-      mma_flops_a_warp<Type> * matrix_threads / warp, ExpectedSums<Type>{false}, roof,
-      {bench, roof + "_flops_per_clock_per_sm", share}, share == 1);  // else another's peak
+  run_tensor(bench, compute_peak::mma<Type>, mma_flops_a_warp<Type> * matrix_threads / warp,
+             ExpectedSums<Type>{false}, share);
 }
 GPU_BENCHMARK_OF_TYPE(compute_peak, mma, mma_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
@@ -95,16 +81,14 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, mma, mma_of<T>)
 // Every day the usual type and the fastest one; the others' rates are simple multiples of these.
 void tensor_types(Registration* rows) {
   const auto all = rows->axis_values("dtype");
-  rows->Axis("dtype", {"bf16", "fp8"})->ForRoofs();
-  rows->Rest(Suite::full)->Axis("dtype", all)->ForRoofs();
+  rows->Axis("dtype", {"bf16", "fp8"})->ForRoofs()->Rest(Suite::full);
+  rows->Axis("dtype", all)->ForRoofs();
 }
 
 template <class Type>
 void wgmma_of(Bench& bench) {
   if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
-  const std::string roof = "tensor_" + bench.axis("dtype");
-  run(bench, compute_peak::wgmma<Type>, 64, matrix_threads, wgmma_flops_a_block<Type>,
-      ExpectedSums<Type>{true}, roof, {bench, roof + "_flops_per_clock_per_sm", 1});
+  run_tensor(bench, compute_peak::wgmma<Type>, wgmma_flops_a_block<Type>, ExpectedSums<Type>{true});
 }
 GPU_BENCHMARK_OF_TYPE(compute_peak, wgmma, wgmma_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
@@ -113,12 +97,10 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, wgmma, wgmma_of<T>)
 
 template <class Type>
 void tcgen05_of(Bench& bench) {
-  const std::string why = gpubench::why_no_tcgen05(std::is_same_v<Type, Int8>);
+  const auto why = gpubench::why_no_tcgen05(std::is_same_v<Type, Int8>);
   if (!why.empty()) bench.skip(why);
-  const std::string roof = "tensor_" + bench.axis("dtype");
-  run(bench, compute_peak::tcgen05<Type>, 64, matrix_threads, tcgen05_flops_a_block<Type>,
-      ExpectedRows<Type>{}, roof, {bench, roof + "_flops_per_clock_per_sm", 1}, true,
-      tcgen05_shared_bytes);
+  run_tensor(bench, compute_peak::tcgen05<Type>, tcgen05_flops_a_block<Type>, ExpectedRows<Type>{},
+             1, tcgen05_shared_bytes);
 }
 GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, tcgen05_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),

@@ -29,6 +29,10 @@ inline constexpr unsigned tcgen05_a_bytes = tcgen05_rows * 32,
                           tcgen05_b_bytes = tcgen05_columns * 32,
                           tcgen05_shared_bytes = tcgen05_a_bytes + tcgen05_b_bytes;
 
+// Sums are multiples of 1 / parts.
+template <class Type>
+inline constexpr int parts = std::is_same_v<Type, Int8> ? 1 : 4;
+
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) tcgen05(double* out) {
   using Element = typename Type::Element;
@@ -72,7 +76,8 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05(double* out) {
   __syncwarp();
   mbarrier_wait(&done, 0);  // meanwhile another block's products fill the unit
   tcgen05_fence_after_sync();
-  double sum = 0;
+  // In whole numbers: of doubles some of these parts make few a clock.
+  int sum = 0;
 #pragma unroll 1
   for (unsigned column = 0; column < tcgen05_columns; column += warp) {
     typename Type::Sum held[warp];
@@ -80,10 +85,10 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05(double* out) {
     tcgen05_wait_ld(held);
 #pragma unroll
     for (unsigned i = 0; i < warp; ++i) {
-      sum += weight_of(column + i) * static_cast<double>(held[i]);
+      sum += static_cast<int>(weight_of(column + i)) * static_cast<int>(held[i] * parts<Type>);
     }
   }
-  out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = sum;
+  out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = double{1} / parts<Type> * sum;
   tcgen05_fence_before_sync();
   __syncthreads();
   tcgen05_fence_after_sync();
@@ -102,7 +107,7 @@ struct ExpectedRows {
       for (unsigned k = 0; k < depth<Type>; ++k) product += halves(row, k) * halves(vector, k);
       total += weight_of(column) * product;
     }
-    return (std::is_same_v<Type, Int8> ? 1 : 0.25) * tcgen05_rounds * total;
+    return tcgen05_rounds * total / parts<Type>;
   }
 };
 

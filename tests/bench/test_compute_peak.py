@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept
+from .conftest import ROOT, RowsOfConcept, rows_of
 
 DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
 LEAST = 0.98
+# Each generation's own instruction of the Tensor Cores.
+OF_GENERATION = {"h200-sxm": "wgmma", "h100-sxm": "wgmma", "b200": "tcgen05"}
 
 
 def figures(device: str) -> dict[str, float]:
@@ -39,6 +41,7 @@ def test_every_unit_reaches_its_clock_times_its_rate(run: tuple[str, dict[str, d
             "fma": f"{dtype}_flops_per_clock_per_sm",
             "mma": f"tensor_{dtype}_flops_per_clock_per_sm",
             "wgmma": f"tensor_{dtype}_flops_per_clock_per_sm",
+            "tcgen05": f"tensor_{dtype}_flops_per_clock_per_sm",
         }[row["kernel"]]
         peak = figure["int32_ops_per_clock_per_sm" if dtype == "int32" else rate] * an_sm_second
         if row["kernel"] == "mma" and dtype != "fp64":
@@ -51,30 +54,48 @@ def test_every_unit_reaches_its_clock_times_its_rate(run: tuple[str, dict[str, d
 def test_what_a_device_lacks_is_skipped(run: tuple[str, dict[str, dict]]) -> None:
     device, rows = run
     assert not [n for n, r in rows.items() if r.get("kernel") == "fma" and r.get("skipped")]
-    is_hopper = device.startswith("h")
+    own = OF_GENERATION.get(device)
     for name, row in rows.items():
-        if "/wgmma/" in name:
-            assert bool(row.get("skipped")) != is_hopper, name
+        if row["kernel"] in ("wgmma", "tcgen05"):
+            assert bool(row.get("skipped")) == (row["kernel"] != own), name
     assert rows["compute_peak/mma/dtype:fp8"].get("skipped", False) == (
         device not in ("l40s", "rtx-4090")
     )
 
 
-def test_a_roof_by_dtype_judges_tensor_rows(rows_of_concept: RowsOfConcept) -> None:
-    rows = rows_of_concept("compute_peak")
-    best, legacy = (rows[f"compute_peak/{kernel}/dtype:bf16"] for kernel in ("wgmma", "mma"))
+@pytest.mark.parametrize("device", ["h200-sxm", "b200"])
+def test_the_fastest_instruction_is_the_roof(device: str, rows_of_concept: RowsOfConcept) -> None:
+    rows = rows_of_concept("compute_peak", device)
+    best = rows[f"compute_peak/{OF_GENERATION[device]}/dtype:bf16"]
     assert best["roof_fraction"] == pytest.approx(1)
-    assert legacy["roof_fraction"] == pytest.approx(0.66, rel=0.02)
-
-
-def test_mma_sync_is_no_roof_where_another_instruction_is_faster(
-    rows_of_concept: RowsOfConcept,
-) -> None:
-    rows = rows_of_concept("compute_peak", "b200")  # where no row reaches the roof: tcgen05 would
-    share = figures("b200")["mma_sync_efficiency"]
+    share = figures(device)["mma_sync_efficiency"]
+    # Where no row by the faster one has run, the roof is the device file's.
     for dtype in ("bf16", "fp16", "tf32", "int8"):
         row = rows[f"compute_peak/mma/dtype:{dtype}"]
         assert row["roof_fraction"] == pytest.approx(share, rel=0.02), dtype
+
+
+def test_other_types_run_for_the_roofs(daily: list[str]) -> None:
+    found = rows_of(
+        "--device=model:b200", "--suite=full", "--benchmark_filter=^compute_peak/tcgen05/"
+    )
+    assert {row["arguments"]["dtype"] for row in found.values()} == {
+        *("bf16", "fp8", "fp16", "tf32", "int8")
+    }
+    assert not [name for name, row in found.items() if row.get("skipped")]
+    rate = {row["arguments"]["dtype"]: row["flops_per_second"] for row in found.values()}
+    assert rate["fp16"] == pytest.approx(rate["bf16"])
+    assert rate["tf32"] == pytest.approx(rate["bf16"] / 2)
+    assert rate["int8"] == pytest.approx(rate["fp8"])
+    assert [name for name in daily if name.startswith("compute_peak/tcgen05/")] == [
+        f"compute_peak/tcgen05/dtype:{dtype}" for dtype in ("bf16", "fp8")
+    ]
+
+
+def test_compute_capability_10_3_has_no_products_of_integers() -> None:
+    flags = ("--suite=full", "--benchmark_filter=^compute_peak/tcgen05/dtype:int8$")
+    (row,) = rows_of("--device=model:b300", *flags).values()
+    assert row["skip_reason"] == "compute capability 10.3 has no tcgen05.mma of integers"
 
 
 def test_roofs_are_printed_and_written(tmp_path: Path) -> None:

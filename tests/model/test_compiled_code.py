@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -53,27 +54,100 @@ def test_all_paths_of_a_branch_fit_in_the_instruction_cache(
     assert sum(name == "CALL" for _, name in instructions) >= 32
 
 
-@pytest.mark.parametrize(("architecture", "answer"), [("compute_90", 0), ("compute_90a", 1)])
-def test_code_knows_whether_it_has_wgmma(tmp_path: Path, architecture: str, answer: int) -> None:
-    marker = ROOT / "kernels/common/wgmma_marker.cuh"
-    text = nvcc(marker, tmp_path / "marker.ptx", "-ptx", f"-arch={architecture}").read_text()
-    stored = re.search(r"st\.global\.u32\s+\[\S+\], (\S+);", text)
-    assert stored, text
-    value = re.search(rf"mov\.[bu]32\s+{re.escape(stored[1])}, (\d+);", text)
-    assert int(value[1] if value else stored[1]) == answer
+def code_of(cubin: Path) -> dict[str, list[str]]:
+    """The instructions of each function by its mangled name."""
+    listing = output_of(tool("cuobjdump"), "-sass", cubin)
+    functions = re.split(r"Function : (\S+)", listing)[1:]
+    return {
+        name: [instruction for _, instruction in INSTRUCTION.findall(text)]
+        for name, text in zip(functions[::2], functions[1::2], strict=True)
+    }
 
 
-def test_rows_of_wgmma_ask_before_they_run() -> None:
-    users = [
-        path
-        for path in sorted((ROOT / "kernels").glob("*.cuh"))
-        for text in [path.read_text()]
-        if "wgmma" in text
-    ]
+# The unit's instruction for each type; integers are of sm_100a alone.
+TENSOR_MEMORY = {
+    "Fp16": "UTCHMMA",
+    "Bf16": "UTCHMMA",
+    "Tf32": "UTCHMMA",
+    "Fp8": "UTCQMMA",
+    "Int8": "UTCIMMA",
+}
+
+
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architecture: str) -> None:
+    source = tmp_path / "peaks.cu"
+    source.write_text(
+        '#include "kernels/compute_peak/tcgen05.cuh"\n'
+        + "".join(
+            f"template __global__ void compute_peak::tcgen05<compute_peak::{dtype}>(double*);\n"
+            for dtype in TENSOR_MEMORY
+        )
+    )
+    code = code_of(nvcc(source, tmp_path / "peaks.cubin", "-cubin", f"-arch={architecture}"))
+    for dtype, instruction in TENSOR_MEMORY.items():
+        ((name, body),) = [(n, c) for n, c in code.items() if f"INS_{len(dtype)}{dtype}E" in n]
+        if dtype == "Int8" and architecture == "sm_103a":
+            assert not [i for i in body if i.startswith("UTC") and i.endswith("MMA")], name
+            continue
+        counts = Counter(body)
+        # Those of a round of the loop, and the commit behind all rounds.
+        assert (counts[instruction], counts["UTCBAR"]) == (16, 1), (name, counts)
+        assert counts["LDTM"] in (1, 8), (name, counts)  # a loop, or its eight turns
+        assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (name, counts)
+
+
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
+    tmp_path: Path, architecture: str
+) -> None:
+    rung = ROOT / "kernels/gemm_ladder/tcgen05.cuh"
+    code = code_of(nvcc(rung, tmp_path / "rung.cubin", "-cubin", f"-arch={architecture}"))
+    (body,) = [c for name, c in code.items() if "gemm_ladder7tcgen05E" in name]
+    counts = Counter(body)
+    assert counts["UTCHMMA"] % 4 == 0, counts
+    assert counts["UTMALDG"] % 2 == 0, counts
+    # Two loads of 32 columns, for eight stores of 16 bytes.
+    assert (counts["LDTM"], counts["STG"], counts["STS"]) >= (2, 8, 8), counts
+    assert counts["UTCHMMA"] > 0 < counts["UTMALDG"], counts
+    assert not counts.keys() & {"LDL", "STL", "HMMA", "LDG"}, counts
+
+
+@pytest.mark.parametrize(
+    ("marker", "architecture", "answers"),
+    [
+        ("wgmma", "compute_90", [0]),
+        ("wgmma", "compute_90a", [1]),
+        ("tcgen05", "compute_90a", [0, 0]),
+        ("tcgen05", "compute_100", [0, 0]),
+        ("tcgen05", "compute_100a", [1, 1]),
+        ("tcgen05", "compute_103a", [1, 0]),
+        ("tcgen05", "compute_120", [0, 0]),
+    ],
+)
+def test_code_knows_what_it_was_compiled_for(
+    tmp_path: Path, marker: str, architecture: str, answers: list[int]
+) -> None:
+    source = ROOT / f"kernels/common/{marker}_marker.cuh"
+    text = nvcc(source, tmp_path / "marker.ptx", "-ptx", f"-arch={architecture}").read_text()
+    stored = re.findall(r"st\.global\.u32\s+\[\S+\], (\S+);", text)
+    values = [re.search(rf"mov\.[bu]32\s+{re.escape(s)}, (\d+);", text) for s in stored]
+    found = [int(v[1] if v else s) for s, v in zip(stored, values, strict=True)]
+    assert found == answers, text
+
+
+@pytest.mark.parametrize("instruction", ["wgmma", "tcgen05"])
+def test_rows_ask_for_their_instruction_before_they_run(instruction: str) -> None:
+    kernels = sorted((ROOT / "kernels").rglob("*.cuh"))
+    users = {
+        path.relative_to(ROOT / "kernels").parts[0].removesuffix(".cuh")
+        for path in kernels
+        if f"{instruction}_" in path.read_text()
+    } - {"common"}
     assert users
     silent = [
-        path.stem
-        for path in users
-        if "why_no_wgmma()" not in (ROOT / "bench" / f"{path.stem}.cu").read_text()
+        user
+        for user in sorted(users)
+        if f"why_no_{instruction}(" not in (ROOT / "bench" / f"{user}.cu").read_text()
     ]
     assert not silent

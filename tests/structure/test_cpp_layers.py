@@ -49,6 +49,7 @@ LAYERS = [
     "kernels/gemm_ladder",
     "kernels/precision",
     "kernels",
+    "kernels/compute_peak",
     "kernels/training_step",
     "harness/bench",
     "harness/bench/training",
