@@ -10,7 +10,8 @@
 //           so 10 loads serve 64. `vectorised`: 4 loads of 16 bytes serve 64, so multiply-adds are
 //           the limit. `double_buffered`: the next tile loads at the same time. In bf16, the warps
 //           of `mma_sync` load the data that they multiply; those of `wgmma_tma` neither load nor
-//           wait. `library` is the fastest of cuBLASLt's first 16 algorithms.
+//           wait. In `tcgen05` one thread multiplies, while other warps store the tile before.
+//           `library` is the fastest of cuBLASLt's first 16 algorithms.
 // Units     m = n = k [elements]. tile_intensity is the FLOP per byte that blocks request from
 //           memory, whichever cache serves the request. It is 0.25 without tiles, mn / 2(m + n)
 //           with tiles of m x n in fp32, and twice that in bf16. (arithmetic_intensity, as in all
