@@ -18,10 +18,17 @@ class Mutation:
     pattern: str
     instead: str
     n: int = 0
+    device: str = "h200-sxm"
 
 
-def of(file: str, tests: str, kernel: str, *errors: tuple) -> list[Mutation]:  # type: ignore[type-arg]
-    return [Mutation(what, file, tests, kernel, *rest) for what, *rest in errors]
+def of(
+    file: str,
+    tests: str,
+    kernel: str,
+    *errors: tuple,  # type: ignore[type-arg]
+    device: str = "h200-sxm",
+) -> list[Mutation]:
+    return [Mutation(what, file, tests, kernel, *rest, device=device) for what, *rest in errors]
 
 
 NOTHING = ""  # the instruction is left out
@@ -293,6 +300,59 @@ WARPGROUPS = [
     ),
 ]
 
+UMMA = r"(tcgen05\.mma\S+ )\[(%r\d+)\], (%rd\d+), (%rd\d+), "
+LOAD = r"(tcgen05\.ld\S+\s+\{)(%\w+), (%\w+)([^;]*\[%r\d+)"
+
+TENSOR_MEMORY = [
+    *of(
+        "gemm_ladder",
+        "GemmLadderTest.Bf16ByTcgen05",
+        "7tcgen05E",
+        ("factors exchanged", UMMA, r"\1[\2], \4, \3, ", -1),
+        ("sums for the other tile", UMMA, r"\1[\2+256], \3, \4, "),
+        ("sums beyond all columns", UMMA, r"\1[\2+512], \3, \4, ", -1),
+        ("sums from another lane on", UMMA, r"\1[\2+65536], \3, \4, ", -1),
+        ("always added", r"setp\.ne\.u32 adds, %r\d+, 0;", "setp.eq.u32 adds, 0, 0;", -1),
+        ("never added", r"setp\.ne\.u32 adds, %r\d+, 0;", "setp.ne.u32 adds, 0, 0;", -1),
+        ("factors of fp16", "138413200", "138412048", -1),
+        ("factors with other signs", "138413200", str(138413200 | 1 << 13), -1),
+        ("half the columns", "138413200", str(138413200 - (16 << 17)), -1),
+        ("half the rows", "138413200", str(138413200 - (4 << 24)), -1),
+        ("sums of fp16", "138413200", str(138413200 - 16), -1),
+        ("another swizzle in a descriptor", "4611756662049472514", "9223442680476860418"),
+        ("no constant in a descriptor", "4611756662049472514", "4611686293305294850"),
+        ("the wrong slice of k", "4611756662049472516", "4611756662049472518"),
+        ("a commit that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
+        ("commits to the next barrier", r"(tcgen05\.commit\S+ \[%r\d+)\]", r"\1+8]", -1),
+        ("loads that nobody waits for", r"tcgen05\.wait::ld[^;]*;", NOTHING, -1),
+        ("columns exchanged", LOAD, r"\1\3, \2\4"),
+        ("a load of the next columns", LOAD, r"\1\2, \3\4+1"),
+        ("a load of the next lane", LOAD, r"\1\2, \3\4+65536"),
+        ("too few columns", r"(tcgen05\.alloc[^;]*), 512;", r"\1, 256;"),
+        ("a number that is no power of two", r"(tcgen05\.alloc[^;]*), 512;", r"\1, 384;"),
+        ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),
+        ("other columns given back", r"(tcgen05\.dealloc[^;]*), 512;", r"\1, 256;"),
+        (
+            "an allocation too many",
+            r"(tcgen05\.relinquish)",
+            r"tcgen05.alloc.cta_group::1"
+            r".sync.aligned.shared::cta.b32 [%r142], 32; \1",
+        ),
+        device="b200",
+    ),
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.ProductsInTensorMemory",
+        "7tcgen05INS_4Bf16E",
+        ("one product too few", r"tcgen05\.mma[^;]*;", NOTHING, 3),
+        ("another type", "138413200", "138412048", -1),
+        ("another kind", r"kind::f16", "kind::tf32", -1),
+        ("columns exchanged", LOAD, r"\1\3, \2\4"),
+        ("nobody waits for the load", r"tcgen05\.wait::ld[^;]*;", NOTHING, -1),
+        device="b200",
+    ),
+]
+
 CALLS = [
     *of(
         "divergence",
@@ -308,4 +368,4 @@ CALLS = [
     ),
 ]
 
-MUTATIONS = [*BARRIERS, *INDICES, *ASYNCHRONOUS, *MATRICES, *WARPGROUPS, *CALLS]
+MUTATIONS = [*BARRIERS, *INDICES, *ASYNCHRONOUS, *MATRICES, *WARPGROUPS, *TENSOR_MEMORY, *CALLS]

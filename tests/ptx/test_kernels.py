@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from .conftest import BUILD, TELLING, on_every_architecture
+from .conftest import BUILD, OF_TCGEN05, TELLING, on_every_architecture
 
 PROGRAM = BUILD / "ptx_tests"
 
@@ -20,6 +20,11 @@ PROGRAM = BUILD / "ptx_tests"
 )
 def test_kernels_on_both_engines(flag: str, conducts: int) -> None:
     run(conducts, flag)
+
+
+# Kernels of tcgen05, which the usual device skips.
+def test_kernels_of_blackwell_on_both_engines() -> None:
+    run(2, "--device=b200", f"--gtest_filter={OF_TCGEN05}")
 
 
 @pytest.mark.release

@@ -16,9 +16,9 @@ PTX = BUILD / "tests/kernels/CMakeFiles"
 # Built by scripts/test --all only (tests/kernels/CMakeLists.txt).
 LATER = ("attention", "divergence")
 TELLING = [m for m in MUTATIONS if m.file not in LATER][::10]
-CONTROLS = sorted({(m.file, m.tests) for m in MUTATIONS})
+CONTROLS = sorted({(m.file, m.tests, m.device) for m in MUTATIONS})
 # One is enough where test_kernels.py runs the rest.
-TELLING_CONTROL = min((m.file, m.tests) for m in TELLING)
+TELLING_CONTROL = min((m.file, m.tests, m.device) for m in TELLING)
 
 
 def of_release(is_telling: bool) -> tuple[pytest.MarkDecorator, ...]:
@@ -44,9 +44,16 @@ def mutated(text: str, m: Mutation) -> str:
     return text[: entry.start()] + kernel + text[end:]
 
 
-def run(folder: Path, tests: str, *flags: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, tests: str, device: str, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(PROGRAM), f"--ptx={folder}", f"--gtest_filter={tests}", "--gtest_brief=1", *flags],
+        [
+            str(PROGRAM),
+            f"--ptx={folder}",
+            f"--device={device}",
+            f"--gtest_filter={tests}",
+            "--gtest_brief=1",
+            *flags,
+        ],
         capture_output=True,
         text=True,
         timeout=300,
@@ -54,11 +61,12 @@ def run(folder: Path, tests: str, *flags: str) -> subprocess.CompletedProcess[st
     )
 
 
-def ptx_of(file: str) -> str:
-    found = [
-        PTX / f"{library}.dir/{file}_test.ptx"
-        for library in ("kernel_tests_ptx", "kernel_tests_ptx_rest")
-    ]
+def ptx_of(file: str, device: str) -> str:
+    libraries = {
+        "h200-sxm": ("kernel_tests_ptx", "kernel_tests_ptx_rest"),
+        "b200": ("kernel_tests_ptx_tcgen05",),
+    }
+    found = [PTX / f"{library}.dir/{file}_test.ptx" for library in libraries[device]]
     built = [path for path in found if path.exists()]
     assert len(built) == 1, f"{file}_test.ptx is not built in {PTX}"
     return built[0].read_text()
@@ -70,12 +78,12 @@ def test_there_are_at_least_forty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "tests"),
+    ("file", "tests", "device"),
     [pytest.param(*control, marks=of_release(control == TELLING_CONTROL)) for control in CONTROLS],
 )
-def test_without_an_error_all_is_well(file: str, tests: str, tmp_path: Path) -> None:
-    (tmp_path / f"{file}.ptx").write_text(ptx_of(file))
-    done = run(tmp_path, tests)
+def test_without_an_error_all_is_well(file: str, tests: str, device: str, tmp_path: Path) -> None:
+    (tmp_path / f"{file}.ptx").write_text(ptx_of(file, device))
+    done = run(tmp_path, tests, device)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
@@ -87,9 +95,9 @@ def test_without_an_error_all_is_well(file: str, tests: str, tmp_path: Path) -> 
     ],
 )
 def test_an_error_is_noticed(m: Mutation, tmp_path: Path) -> None:
-    (tmp_path / f"{m.file}.ptx").write_text(mutated(ptx_of(m.file), m))
-    done = run(tmp_path, m.tests)
+    (tmp_path / f"{m.file}.ptx").write_text(mutated(ptx_of(m.file, m.device), m))
+    done = run(tmp_path, m.tests, m.device)
     if done.returncode == 0:  # some need another order
-        done = run(tmp_path, m.tests, "--conducts=all")
+        done = run(tmp_path, m.tests, m.device, "--conducts=all")
     assert done.returncode == 1, f"nobody noticed: {m}"
     assert "FAILED" in done.stdout
