@@ -35,6 +35,21 @@ Residency residency(void (*kernel)(P...), unsigned block_threads, std::size_t sh
   return {static_cast<unsigned>(blocks), static_cast<double>(blocks) * warps / most};
 }
 
+// Blocks of the largest cluster in which the kernel can be launched; none before compute capability
+// 9.0.
+template <class... P>
+unsigned largest_cluster(void (*kernel)(P...), unsigned block_threads, std::size_t shared_bytes) {
+  allow_shared_bytes(kernel, shared_bytes);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(most_cluster_blocks);
+  config.blockDim = dim3(block_threads);
+  config.dynamicSmemBytes = shared_bytes;
+  int blocks = 0;
+  CUDA_CHECK(cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
+  return static_cast<unsigned>(blocks);
+}
+
 // Dynamic shared memory a block, so much that an SM has room for no more than `blocks` blocks.
 inline std::size_t shared_bytes_for(unsigned blocks) {
   constexpr int unit = 256;  // what architectures allocate in, or a multiple of it

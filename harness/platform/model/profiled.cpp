@@ -15,8 +15,8 @@ Launched as_profiled(const KernelProfile& profile, const Occupancy& occupancy) {
   };
   const double scale = profile.scale();
   const Counts counts = profile.counts.scaled(scale);
-  constexpr std::array<std::pair<Space, const char*>, 2> spaces{
-      {{Space::global, "global_"}, {Space::shared, "shared_"}}};
+  constexpr std::array<std::pair<Space, const char*>, 3> spaces{
+      {{Space::global, "global_"}, {Space::shared, "shared_"}, {Space::remote, "remote_"}}};
   constexpr std::array<std::pair<Access, const char*>, 3> kinds{
       {{Access::load, "load_"}, {Access::store, "store_"}, {Access::atomic, "atomic_"}}};
   for (const auto& [space, space_name] : spaces) {
@@ -25,10 +25,10 @@ Launched as_profiled(const KernelProfile& profile, const Occupancy& occupancy) {
       const std::string name = std::string(space_name) + kind_name;
       counted(name + "requests", access.requests);
       counted(name + "bytes", access.bytes);
-      if (space == Space::global) {
-        counted(name + "sectors", access.sectors);
-      } else {
+      if (space == Space::shared) {
         counted(name + "wavefronts", access.wavefronts);
+      } else {
+        counted(name + "sectors", access.sectors);
       }
     }
   }

@@ -28,6 +28,7 @@
 #include "harness/bench/run_row.hpp"
 #include "harness/platform/model/compiled/compiled.hpp"
 #include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/cluster_runner.hpp"
 #include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 
@@ -63,7 +64,8 @@ std::uint64_t program_begin() {
 
 class SiteRecorder final : public KernelExecutor {
  public:
-  explicit SiteRecorder(DeviceMemory& memory) : runner_(memory, is_mapped_host_) {
+  explicit SiteRecorder(DeviceMemory& memory)
+      : runner_(memory, is_mapped_host_), cluster_(memory, is_mapped_host_, {}) {
     runner_.attach();
   }
 
@@ -72,15 +74,19 @@ class SiteRecorder final : public KernelExecutor {
     Kernel& kernel = kernels_[launch.name];
     launched_.insert(&kernel);
     if (kernel.events > most_events) return {1e-6, {}};
-    const dim3 last(launch.grid.x - 1, launch.grid.y - 1, launch.grid.z - 1);
+    const dim3 last(launch.grid.x - launch.cluster, launch.grid.y - 1, launch.grid.z - 1);
     for (const dim3 block : {dim3(0, 0, 0), last}) {
-      const BlockResult result = runner_.run(launch, block, true);
+      const BlockResult result = launch.cluster > 1 ? cluster_.run(launch, block, true).front()
+                                                    : runner_.run(launch, block, true);
       if (!result.fault.empty()) {
         std::cerr << "gpubench-sites: " << launch.name << ": " << result.fault << '\n';
         faulted_ = true;
         break;
       }
-      for (unsigned lane = 0; lane < result.lanes; ++lane) count(runner_.traces()[lane], kernel);
+      if (launch.cluster == 1) count(runner_, result.lanes, kernel);
+      for (unsigned rank = 0; launch.cluster > 1 && rank < launch.cluster; ++rank) {
+        count(cluster_.block(rank), result.lanes, kernel);
+      }
     }
     return {1e-6, {}};
   }
@@ -96,7 +102,10 @@ class SiteRecorder final : public KernelExecutor {
   bool faulted() const { return faulted_; }
 
  private:
-  void count(const LaneTrace& trace, Kernel& kernel) {
+  void count(const BlockRunner& block, unsigned lanes, Kernel& kernel) {
+    for (unsigned lane = 0; lane < lanes; ++lane) count(block, block.traces()[lane], kernel);
+  }
+  void count(const BlockRunner& block, const LaneTrace& trace, Kernel& kernel) {
     std::map<Event, std::pair<bool, std::uint64_t>> seen;  // shared or not, how often
     std::size_t access = 0;
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
@@ -107,7 +116,8 @@ class SiteRecorder final : public KernelExecutor {
         continue;
       }
       auto& [shared, times] = seen[event];
-      shared = runner_.is_shared(trace.addresses[access++]);
+      // Other blocks' is reached by generic instructions, as global memory may be.
+      shared = block.space_of(trace.addresses[access++]) == Space::shared;
       ++times;
     }
     kernel.events += trace.events.size();
@@ -128,6 +138,7 @@ class SiteRecorder final : public KernelExecutor {
   };
   const std::uint64_t program_begin_ = program_begin();
   BlockRunner runner_;
+  ClusterRunner cluster_;  // of kernels whose blocks run together
   bool recording_ = false;
   bool faulted_ = false;
   std::map<std::string, Kernel> kernels_;

@@ -1,6 +1,7 @@
 #include "harness/platform/model/emulator/block.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "harness/platform/model/emulator/guard.hpp"
@@ -38,8 +39,10 @@ Block::Block(DeviceMemory& memory, const MappedHost& is_mapped_host, const Order
       lanes_(runner, body, recorder_, ordering_),
       copies_(shared_, recorder_.checker()) {}
 
-void Block::begin(const KernelLaunch& launch, dim3 index, bool traced) {
+void Block::begin(const KernelLaunch& launch, dim3 index, bool traced, ClusterMemory::Place place) {
   launch_ = &launch;
+  index_ = {index.x, index.y, index.z};
+  cluster_ = place;
   recent_ = {};
   next_recent_ = 0;
   unwritten_ = {};
@@ -90,12 +93,13 @@ void Block::end_in_deadlock() {
     return "thread " +
            words(thread_of(static_cast<unsigned>(lane - lanes.begin()), launch_->block)) +
            (lane->state == LaneState::at_barrier    ? " waits at the barrier "
+            : lane->state == LaneState::at_cluster  ? " waits for the rest of the cluster "
             : lane->state == LaneState::at_mbarrier ? " waits for a phase of an mbarrier "
                                                     : " waits for its warp ") +
            "at " + source_location(lane->waiting_at);
   };
   std::ostringstream text;
-  text << "divergent barrier in block " << words(blockIdx) << ": " << who(waiting);
+  text << "divergent barrier in block " << words(index_) << ": " << who(waiting);
   if (other != lanes.end())
     text << ", " << who(other);
   else
@@ -106,6 +110,9 @@ void Block::end_in_deadlock() {
 
 void Block::note_copy(const AsyncCopy& copy) {
   const std::uint64_t offset = shared_.offset_of(copy.to);
+  if (cluster_.memory != nullptr) {
+    check_own_of_cluster(copy.to, copy.bytes, EventKind::store, copy.code);
+  }
   MemoryChecker& checker = recorder_.checker();
   const auto verdict = checker.begin_copy(offset, copy.bytes, copy.barrier != nullptr);
   if (verdict != MemoryChecker::Verdict::good) {
@@ -119,7 +126,10 @@ void Block::note_copy(const AsyncCopy& copy) {
 
 std::pair<std::string, std::uint64_t> Block::home_of(std::uint64_t address) const {
   const auto* pointer = reinterpret_cast<const void*>(address);
-  if (!memory_.in_range(pointer)) return shared_.home_of(address);
+  if (!memory_.in_range(pointer)) {
+    const auto owner = is_own_shared(address) ? std::nullopt : cluster_.memory->owner_of(address);
+    return owner ? cluster_.memory->home(*owner) : shared_.home_of(address);
+  }
   const Allocation* a = memory_.find(pointer);
   return {"an allocation of " + std::to_string(a->bytes) + " bytes",
           reinterpret_cast<std::uint64_t>(a->begin)};
@@ -184,6 +194,46 @@ bool Block::is_forbidden_store(std::uint64_t at, unsigned bytes, EventKind kind)
   return !is_mapped_host(reinterpret_cast<const void*>(at), bytes);
 }
 
+void Block::check_own_of_cluster(std::uint64_t address, unsigned bytes, EventKind kind,
+                                 const void* code) {
+  const HostCode host;
+  if (!shared_.is_dynamic(address)) {
+    fault(
+        "static shared variable, of which the model has only one for all blocks of a cluster, "
+        "accessed",
+        code);
+  }
+  const std::string mistake = cluster_.memory->note_own(
+      cluster_.rank, address - shared_.dynamic_begin(), bytes, as_plain(kind));
+  if (!mistake.empty()) fault(mistake, code);
+}
+
+bool Block::is_remote_access(const void* address, unsigned bytes, EventKind kind,
+                             const void* code) {
+  const HostCode host;
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  ClusterMemory& cluster = *cluster_.memory;
+  const std::optional<unsigned> owner = cluster.owner_of(at);
+  if (!owner || *owner == cluster_.rank) return false;
+  const std::string misplaced = cluster.mistake(*owner, at, bytes, kind);
+  if (!misplaced.empty()) fault_of_access(misplaced, code);
+  LaneTrace* const trace = recorder_.trace();
+  if (trace == nullptr) return true;
+  const std::string mistake = cluster.note_remote(cluster_.rank, *owner, at, bytes, kind, code);
+  if (!mistake.empty()) fault(mistake, code);
+  trace->events.push(make_event(code, kind, bytes));
+  trace->addresses.push(at);
+  if (kind == EventKind::load && (bytes == 4 || bytes == 8)) {
+    recorder_.loads().note(
+        at, bytes == 8 ? word_at<std::uint64_t>(address) : word_at<std::uint32_t>(address),
+        Space::remote);
+  }
+  // Threads of this block are kept apart there as they are in global memory.
+  const auto verdict = recorder_.checker().on_global(at, bytes, kind);
+  if (verdict != MemoryChecker::Verdict::good) report(verdict, at, bytes, kind, code);
+  return true;
+}
+
 bool Block::is_own(std::uint64_t at) {
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_.current_lane().stack);
   const auto arguments = reinterpret_cast<std::uint64_t>(launch_->arguments.get());
@@ -194,6 +244,7 @@ bool Block::is_own(std::uint64_t at) {
 }
 
 void Block::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
+  if (cluster_.memory != nullptr && is_remote_access(address, bytes, kind, code)) return;
   const auto at = reinterpret_cast<std::uint64_t>(address);
   if (is_own(at) && !is_forbidden_store(at, bytes, kind)) return;
   const HostCode host;

@@ -11,6 +11,7 @@
 
 #include "harness/platform/model/conditions/conditions.hpp"
 #include "harness/platform/model/emulator/block_result.hpp"
+#include "harness/platform/model/emulator/cluster_memory.hpp"
 #include "harness/platform/model/emulator/copy_log.hpp"
 #include "harness/platform/model/emulator/lane_recorder.hpp"
 #include "harness/platform/model/emulator/lane_scheduler.hpp"
@@ -32,7 +33,7 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  void begin(const KernelLaunch& launch, dim3 index, bool traced);
+  void begin(const KernelLaunch& launch, dim3 index, bool traced, ClusterMemory::Place place);
   BlockResult end();
 
   // --- its parts ---
@@ -44,6 +45,8 @@ class Block {
   const LaneScheduler& lanes() const { return lanes_; }
   CopyLog& copies() { return copies_; }
   const KernelLaunch& launch() const { return *launch_; }
+  uint3 index() const { return index_; }
+  const ClusterMemory::Place& cluster() const { return cluster_; }
   const Ordering& ordering() const { return ordering_; }
   BlockResult& result() { return result_; }
   bool is_traced() const { return recorder_.is_on(); }
@@ -74,7 +77,7 @@ class Block {
     if (kind == EventKind::load && (bytes == 4 || bytes == 8)) {
       recorder_.loads().note(
           at, bytes == 8 ? word_at<std::uint64_t>(address) : word_at<std::uint32_t>(address),
-          !global);
+          global ? Space::global : Space::shared);
     }
     if (bytes == 4 && kind == EventKind::load) {
       global ? check_word<true, EventKind::load>(at, code)
@@ -98,6 +101,9 @@ class Block {
   [[gnu::always_inline]] void check_order(bool global, std::uint64_t address, unsigned bytes,
                                           EventKind kind, const void* code) {
     MemoryChecker& checker = recorder_.checker();
+    if (!global && cluster_.memory != nullptr) [[unlikely]] {
+      check_own_of_cluster(address, bytes, kind, code);
+    }
     const auto verdict = global ? checker.on_global(address, bytes, kind)
                                 : checker.on_shared(shared_.offset_of(address), bytes, kind);
     if (verdict != MemoryChecker::Verdict::good) [[unlikely]] {
@@ -163,7 +169,14 @@ class Block {
                                          EventKind kind, const void* code) {
     check_order(global, address, bytes, kind, code);
   }
+  bool is_own_shared(std::uint64_t address) const {
+    return cluster_.memory == nullptr || shared_.holds(address);
+  }
   void check_builtin(EventKind kind, const void* code);
+  void check_own_of_cluster(std::uint64_t address, unsigned bytes, EventKind kind,
+                            const void* code);
+  // Whether the address is another block's of the cluster; then it does what on_access() does.
+  bool is_remote_access(const void* address, unsigned bytes, EventKind kind, const void* code);
   bool is_forbidden_store(std::uint64_t at, unsigned bytes, EventKind kind);
   void check_private(const void* address, unsigned bytes, EventKind kind, const void* code);
   void check_global(const void* address, unsigned bytes, EventKind kind, const void* code);
@@ -188,6 +201,8 @@ class Block {
   std::array<Allocation*, 4> recent_{};  // the last allocations that were accessed
   unsigned next_recent_ = 0;
   const KernelLaunch* launch_ = nullptr;
+  uint3 index_;
+  ClusterMemory::Place cluster_;
   LaneScheduler lanes_;
   CopyLog copies_;
   BlockResult result_;

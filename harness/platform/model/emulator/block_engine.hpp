@@ -20,8 +20,9 @@ namespace gpubench::model {
 
 // What a lane waited for in the block that ran last.
 struct LaneWaits {
-  std::uint32_t load_chain = 0, shared_chain = 0;  // loads, one for the other's sake
-  std::uint32_t fma_chain = 0, fma_steps = 0;      // fp32 multiply-adds, likewise; and all of them
+  // Loads, one for the other's sake: of global memory, shared memory, and that of other blocks.
+  std::uint32_t load_chain = 0, shared_chain = 0, remote_chain = 0;
+  std::uint32_t fma_chain = 0, fma_steps = 0;  // fp32 multiply-adds, likewise; and all of them
   CopyWaits copies;
 };
 
@@ -37,8 +38,11 @@ class BlockEngine {
   // To be called on the thread that will run blocks.
   virtual void attach() = 0;
   virtual void begin_kernel() = 0;
-  // Runs block `index` of the launch to its end. `traced`: keep what every warp did.
+  // Runs block `index` of the launch to its end, with all blocks of its cluster, whose first it is.
+  // `traced`: keep what every warp did. A fault of any of them is this one's.
   virtual BlockResult run(const KernelLaunch& launch, dim3 index, bool traced) = 0;
+  // What follows is about another block of that cluster. Returns its result.
+  virtual BlockResult turn_to(unsigned rank) = 0;
 
   // --- of the block that ran last, if it was traced ---
   // The requests of the warp whose first lane is `first`, in its order, and its operations.
@@ -48,8 +52,8 @@ class BlockEngine {
   // What a block costs to run and to count, in accesses and multiply-adds of a lane.
   virtual std::uint64_t events() const = 0;
 
-  // Whether an address of a request lies in shared memory.
-  virtual bool is_shared(std::uint64_t address) const = 0;
+  // Whose memory an address of a request is.
+  virtual Space space_of(std::uint64_t address) const = 0;
   // What such an address, or one of device memory, belongs to ("'tile'"), and where that begins.
   virtual std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const = 0;
   // Static shared variables that the last block wrote, by number, and those that are to hold no

@@ -19,7 +19,8 @@ inline constexpr std::size_t warp_operation_kinds = 5;
 
 struct BlockResult {
   unsigned lanes = 0;
-  std::uint64_t barriers = 0;  // block-wide, counted once a warp
+  std::uint64_t barriers = 0;          // block-wide or wider, counted once a warp
+  std::uint64_t cluster_barriers = 0;  // of these, those of the whole cluster
   std::array<std::uint64_t, warp_operation_kinds>
       warp_operations{};                                      // by WarpOperation, a warp each
   std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each

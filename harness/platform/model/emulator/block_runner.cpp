@@ -29,8 +29,16 @@ BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
       tensor_memory_(block_, collectives_, arrivals_, mbarriers_, warpgroup_reads_) {}
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
-  block_.begin(launch, index, traced);
-  LaneScheduler& lanes = block_.lanes();
+  begin(launch, index, traced, {});
+  while (is_running() && (advance() || release_cluster())) {
+  }
+  if (is_running()) end_in_deadlock();
+  return end();
+}
+
+void BlockRunner::begin(const KernelLaunch& launch, dim3 index, bool traced,
+                        ClusterMemory::Place place) {
+  block_.begin(launch, index, traced, place);
   collectives_.begin_block();
   thread_copies_.begin_block();
   mbarriers_.begin_block();
@@ -38,20 +46,35 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
   warpgroup_reads_.begin_block();
   matrices_.begin_block();
   tensor_memory_.begin_block();
-  arrivals_.begin_block(lanes.warps());
-  blockIdx = {index.x, index.y, index.z};
-  blockDim = launch.block;
-  gridDim = launch.grid;
-  MemoryChecker& checker = block_.recorder().checker();
-  while (lanes.has_live_lanes() && !lanes.is_stopped() && !checker.is_lacking()) {
-    const bool progressed = lanes.run_ready();
-    if (!lanes.is_stopped() && !progressed && !bulk_copies_.land_late()) release_barrier();
+  arrivals_.begin_block(block_.lanes().warps());
+}
+
+bool BlockRunner::is_running() const {
+  const LaneScheduler& lanes = block_.lanes();
+  return lanes.has_live_lanes() && !lanes.is_stopped() && !block_.recorder().checker().is_lacking();
+}
+
+bool BlockRunner::advance() {
+  LaneScheduler& lanes = block_.lanes();
+  blockIdx = block_.index();
+  blockDim = block_.launch().block;
+  gridDim = block_.launch().grid;
+  bool advanced = false;
+  while (is_running() && (lanes.run_ready() || bulk_copies_.land_late() ||
+                          release(lanes.release_barrier(), false))) {
+    advanced = true;
   }
+  return advanced;
+}
+
+BlockResult BlockRunner::end() {
   BlockResult result = block_.end();
   if (const std::string left = tensor_memory_.leftover(); result.fault.empty() && !left.empty()) {
-    result.fault = std::string(launch.name) + ": " + left;
+    result.fault = std::string(block_.launch().name) + ": " + left;
   }
-  if (const auto lacking = checker.take_lacking()) throw OutOfHostMemory(*lacking);
+  if (const auto lacking = block_.recorder().checker().take_lacking()) {
+    throw OutOfHostMemory(*lacking);
+  }
   return result;
 }
 
@@ -83,24 +106,42 @@ void BlockRunner::run_lane() {
   if (thrown) block_.fault("exception (" + *thrown + ") thrown");
 }
 
-void BlockRunner::release_barrier() {
-  const unsigned warps = block_.lanes().release_barrier();
-  if (warps == 0) {
-    block_.end_in_deadlock();
-    return;
-  }
+bool BlockRunner::release(unsigned warps, bool of_cluster) {
+  if (warps == 0) return false;
   block_.result().barriers += warps;
+  if (of_cluster) block_.result().cluster_barriers += warps;
   if (block_.is_traced()) {
     block_.recorder().checker().barrier();
     block_.copies().settle_seen();
     arrivals_.tell_all();
   }
   if (block_.has_unwritten_read()) block_.lanes().stop();
+  return true;
 }
 
 void BlockRunner::block_barrier(const void* code) {
   block_.lanes().wait(LaneState::at_barrier, code);
   if (auto* trace = block_.trace()) trace->events.push(make_event(code, EventKind::collective, 1));
+}
+
+void BlockRunner::cluster_barrier(const void* code) {
+  block_.lanes().wait(LaneState::at_cluster, code);
+  if (auto* trace = block_.trace()) trace->events.push(make_event(code, EventKind::collective, 1));
+}
+
+void* BlockRunner::shared_of(const void* mine, unsigned rank, const void* code) {
+  const HostCode host;
+  const auto at = reinterpret_cast<std::uint64_t>(mine);
+  if (rank >= cluster_blocks()) {
+    block_.fault("shared memory of block " + std::to_string(rank) + " in a cluster of " +
+                     std::to_string(cluster_blocks()) + " asked for",
+                 code);
+  }
+  if (!block_.shared().is_dynamic(at)) {
+    block_.fault("another block's counterpart asked for of what is no dynamic shared memory", code);
+  }
+  ClusterMemory* const cluster = block_.cluster().memory;
+  return reinterpret_cast<void*>(cluster == nullptr ? at : cluster->translated(at, rank));
 }
 
 void BlockRunner::grid_barrier(const void* code) {

@@ -39,6 +39,15 @@ class BlockRunner {
   // Must be called from the thread that the runner was last attached to. OutOfHostMemory: what it
   // touches does not fit.
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
+  // The same in turns with other blocks of its cluster.
+  void begin(const KernelLaunch& launch, dim3 index, bool traced, ClusterMemory::Place place);
+  bool is_running() const;  // has lanes left, and no fault
+  bool advance();           // as far as it comes alone; whether it could do anything
+  // All blocks of the cluster wait for one another, or have ended: lets the lanes go on.
+  bool release_cluster() { return release(block_.lanes().release_cluster(), true); }
+  void end_in_deadlock() { block_.end_in_deadlock(); }
+  BlockResult end();
+  Block& block() { return block_; }
   // A lane's trace of the last traced run; lanes in the order of their linear thread index.
   const std::vector<LaneTrace>& traces() const { return block_.recorder().traces(); }
   // Of the same lanes.
@@ -50,7 +59,11 @@ class BlockRunner {
 
   // To be called on the thread that will run blocks: shared memory is that thread's.
   void attach() { block_.shared().attach(); }
-  bool is_shared(std::uint64_t address) const { return block_.shared().holds(address); }
+  Space space_of(std::uint64_t address) const {
+    if (block_.shared().holds(address)) return Space::shared;
+    const ClusterMemory* const cluster = block_.cluster().memory;
+    return cluster != nullptr && cluster->owner_of(address) ? Space::remote : Space::global;
+  }
   // What an address of device or shared memory belongs to ("'tile'"), and where that begins.
   std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const {
     return block_.home_of(address);
@@ -106,6 +119,10 @@ class BlockRunner {
   void add_products(float* sums, const float* a, unsigned rows, const float* b, unsigned columns,
                     const void* code);
   void block_barrier(const void* code);
+  void cluster_barrier(const void* code);
+  unsigned cluster_rank() const { return block_.cluster().rank; }
+  unsigned cluster_blocks() const { return block_.launch().cluster; }
+  void* shared_of(const void* mine, unsigned rank, const void* code);
   void grid_barrier(const void* code);
   [[noreturn]] void no_clock(const void* code);
   // Of code that nobody trusts (guard.hpp): the state of the current lane, what else it may read,
@@ -131,8 +148,8 @@ class BlockRunner {
  private:
   static void run_lanes();
   void run_lane();
-  // Lets the lanes go on that wait for the block's barrier.
-  void release_barrier();
+  // So many warps have been let go from the block's barrier, or the cluster's; whether any was.
+  bool release(unsigned warps, bool of_cluster);
 
   Block block_;
   const void* left_frame_ = nullptr;

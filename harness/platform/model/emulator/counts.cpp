@@ -58,6 +58,7 @@ Counts& Counts::operator+=(const Counts& other) {
     for (std::size_t o = 0; o < access[s].size(); ++o) access[s][o] += other.access[s][o];
   }
   barriers += other.barriers;
+  cluster_barriers += other.cluster_barriers;
   for (std::size_t c = 0; c < warp_operation_kinds; ++c)
     warp_operations[c] += other.warp_operations[c];
   async_copies += other.async_copies;
@@ -85,6 +86,7 @@ Counts Counts::scaled(double factor) const {
     for (AccessCounts& counts : space) counts = counts.scaled(factor);
   }
   result.barriers *= factor;
+  result.cluster_barriers *= factor;
   for (double& operations : result.warp_operations) operations *= factor;
   result.async_copies *= factor;
   result.bulk_loads = bulk_loads.scaled(factor);
@@ -117,6 +119,9 @@ std::vector<std::pair<std::string, double>> instructions_of(const Counts& counts
   add("shared_store",
       requests(Space::shared, Access::store) - counts.async_copies - counts.bulk_stores);
   add("shared_atomic", requests(Space::shared, Access::atomic));
+  add("remote_load", requests(Space::remote, Access::load));
+  add("remote_store", requests(Space::remote, Access::store));
+  add("remote_atomic", requests(Space::remote, Access::atomic));
   add("async_copy", counts.async_copies);
   add("fma_fp32", counts.issues(Arithmetic::fma_fp32));
   add("fma_fp64", counts.issues(Arithmetic::fma_fp64));

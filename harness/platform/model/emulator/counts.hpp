@@ -19,7 +19,6 @@ inline constexpr unsigned line_bytes = 128;  // what one L1 tag covers
 inline constexpr unsigned shared_banks = 32;
 inline constexpr unsigned bank_bytes = 4;
 
-enum class Space : std::uint8_t { global, shared };
 enum class Access : std::uint8_t { load, store, atomic };
 
 // Sums over warp requests; doubles, since a sample of blocks is scaled up to the grid.
@@ -27,7 +26,7 @@ struct AccessCounts {
   double requests = 0;
   double lanes = 0;             // active lanes, summed
   double bytes = 0;             // what the lanes asked for
-  double sectors = 0;           // global: distinct 32-byte sectors per request
+  double sectors = 0;           // but of shared: distinct 32-byte sectors per request
   double lines = 0;             // global: distinct 128-byte lines per request
   double tag_wavefronts = 0;    // global: passes over the banks that hold L1's tags
   double wavefronts = 0;        // passes over the 32 banks of shared memory, or of L1's data
@@ -65,8 +64,9 @@ unsigned packed_wavefronts_of(const WarpRequest& request);
 unsigned ideal_wavefronts_of(const WarpRequest& request);
 
 struct Counts {
-  std::array<std::array<AccessCounts, 3>, 2> access;           // [Space][Access]
-  double barriers = 0;                                         // a warp each
+  std::array<std::array<AccessCounts, 3>, 3> access;           // [Space][Access]
+  double barriers = 0;                                         // a warp each, those of clusters too
+  double cluster_barriers = 0;                                 // likewise, of clusters alone
   std::array<double, warp_operation_kinds> warp_operations{};  // by WarpOperation, a warp each
   double async_copies = 0;  // instructions that load and store, a warp each
   double async_loads = 0;   // the global requests among `access` that they made

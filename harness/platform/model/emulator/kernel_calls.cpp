@@ -4,6 +4,7 @@
 
 #include "harness/platform/model/emulator/block_runner.hpp"
 #include "harness/platform/model/include/bulk_copy.hpp"
+#include "harness/platform/model/include/cluster.hpp"
 #include "harness/platform/model/include/cooperative_groups.h"
 #include "harness/platform/model/include/cuda_pipeline_primitives.h"
 #include "harness/platform/model/include/device_clock.hpp"
@@ -47,6 +48,12 @@ void require_registers(const void* registers, std::size_t bytes, bool written, c
 
 namespace gpubench::model {
 
+unsigned cluster_rank() noexcept { return running_block->cluster_rank(); }
+unsigned cluster_blocks() noexcept { return running_block->cluster_blocks(); }
+void cluster_barrier() noexcept { running_block->cluster_barrier(__builtin_return_address(0)); }
+void* shared_of(const void* mine, unsigned rank) noexcept {
+  return running_block->shared_of(mine, rank, __builtin_return_address(0));
+}
 void grid_barrier() noexcept { running_block->grid_barrier(__builtin_return_address(0)); }
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                       int width) noexcept {

@@ -121,6 +121,18 @@ unsigned LaneScheduler::release_barrier() {
     if (site == nullptr) site = lane.waiting_at;
     if (lane.waiting_at != site) return 0;
   }
+  return release();
+}
+
+bool LaneScheduler::all_wait_for_cluster() const {
+  return std::ranges::all_of(lanes_, [](const Lane& lane) {
+    return lane.state == LaneState::at_cluster || lane.state == LaneState::done;
+  });
+}
+
+unsigned LaneScheduler::release_cluster() { return all_wait_for_cluster() ? release() : 0; }
+
+unsigned LaneScheduler::release() {
   for (unsigned i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].state != LaneState::done) make_ready(i);
   }

@@ -17,7 +17,14 @@ namespace gpubench::model {
 
 class BlockRunner;
 
-enum class LaneState : std::uint8_t { ready, at_barrier, at_collective, at_mbarrier, done };
+enum class LaneState : std::uint8_t {
+  ready,
+  at_barrier,
+  at_collective,
+  at_mbarrier,
+  at_cluster,  // at the cluster's barrier
+  done
+};
 
 struct Lane {
   void* stack_pointer = nullptr;
@@ -45,6 +52,9 @@ class LaneScheduler {
   // All live lanes wait at one barrier: lets them go on, and returns how many warps these are; else
   // 0. Lanes that have ended do not count.
   unsigned release_barrier();
+  // The same of the cluster's barrier, wherever in the code it stands.
+  bool all_wait_for_cluster() const;
+  unsigned release_cluster();
   // No lane runs any more.
   void stop() { stopped_ = true; }
   bool is_stopped() const { return stopped_; }
@@ -84,6 +94,7 @@ class LaneScheduler {
   const std::vector<Lane>& all() const { return lanes_; }
 
  private:
+  unsigned release();  // all lanes that have not ended
   unsigned take_ready_lane(unsigned warp);
   void shuffle_turns();
   void enter(unsigned lane);        // makes it the current one

@@ -1,7 +1,11 @@
 // How many of a lane's loads have to wait for the one before: a pointer chase.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+
+#include "harness/platform/model/emulator/trace.hpp"
 
 namespace gpubench::model {
 
@@ -11,22 +15,21 @@ namespace gpubench::model {
 class LoadChain {
  public:
   // A load of 4 or 8 bytes at `address`, which brings `value`.
-  void note(std::uint64_t address, std::uint64_t value, bool shared) {
+  void note(std::uint64_t address, std::uint64_t value, Space space) {
     const std::uint64_t away = address - value_;
     if (away == away_ && address != address_ && value_ != value_before_) {
-      ++(shared ? shared_ : global_);
+      ++links_[static_cast<std::size_t>(space)];
     }
     away_ = away;
     address_ = address;
     value_before_ = value_;
     value_ = value;
   }
-  std::uint32_t global() const { return global_; }
-  std::uint32_t shared() const { return shared_; }
+  std::uint32_t links(Space space) const { return links_[static_cast<std::size_t>(space)]; }
 
  private:
   std::uint64_t value_ = 0, value_before_ = 0, away_ = 0, address_ = 0;
-  std::uint32_t global_ = 0, shared_ = 0;
+  std::array<std::uint32_t, 3> links_{};
 };
 
 }  // namespace gpubench::model

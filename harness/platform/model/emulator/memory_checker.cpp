@@ -111,6 +111,18 @@ MemoryChecker::Cell* MemoryChecker::add_sector(std::uint64_t sector, std::size_t
   return &global_[slots_[slot].cells * std::size_t{words_a_sector}];
 }
 
+bool MemoryChecker::note_remote(std::uint64_t offset, unsigned bytes, EventKind kind) {
+  const auto part = part_of(offset, bytes);
+  for (std::size_t i = offset / word_bytes; i * word_bytes < offset + bytes; ++i) {
+    if (kind == EventKind::store) {
+      written_[i] |= part;
+    } else if ((written_[i] & part) != part) {
+      return false;
+    }
+  }
+  return true;
+}
+
 MemoryChecker::Verdict MemoryChecker::begin_copy(std::uint64_t offset, unsigned bytes,
                                                  bool others_wait) {
   const Verdict verdict = on_shared(offset, bytes, EventKind::store);

@@ -87,6 +87,9 @@ class MemoryChecker {
     }
     return Verdict::good;
   }
+  // What another block of the cluster does to shared memory: stores to it, or reads it, which is
+  // whether all of that has been written.
+  bool note_remote(std::uint64_t offset, unsigned bytes, EventKind kind);
   const Opponent& opponent() const { return opponent_; }
   // Whether the block has written a byte of this word of shared memory.
   bool is_written(std::size_t word) const { return written_[word] != 0; }

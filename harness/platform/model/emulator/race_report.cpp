@@ -31,7 +31,7 @@ std::string Block::describe_unwritten() const {
   return "uninitialised shared memory: " + std::to_string(read.bytes) + "-byte " +
          name_of(read.kind) + " at " + place(read.address, read.bytes) +
          ", not all of which the block has written, by thread " +
-         words(thread_of(read.lane, launch_->block)) + " of block " + words(blockIdx) + " at " +
+         words(thread_of(read.lane, launch_->block)) + " of block " + words(index_) + " at " +
          source_location(read.code);
 }
 

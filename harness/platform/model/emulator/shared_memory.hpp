@@ -27,6 +27,9 @@ class SharedMemory {
   bool holds(std::uint64_t address) const {
     return address - static_begin_ < static_bytes_ || address - dynamic_begin() < dynamic_bytes_;
   }
+  bool is_dynamic(std::uint64_t address) const {
+    return address - dynamic_begin() < dynamic_bytes_;
+  }
   std::byte* dynamic() { return reinterpret_cast<std::byte*>(dynamic_.data()); }
   std::uint64_t dynamic_begin() const { return reinterpret_cast<std::uint64_t>(dynamic_.data()); }
   std::size_t dynamic_bytes() const { return dynamic_bytes_; }

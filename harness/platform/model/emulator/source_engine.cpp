@@ -5,7 +5,24 @@
 namespace gpubench::model {
 
 BlockResult SourceEngine::run(const KernelLaunch& launch, dim3 index, bool traced) {
+  if (launch.cluster > 1) {
+    results_ = cluster_.run(launch, index, traced);
+    traced_ = traced;
+    return turn_to(0);
+  }
   BlockResult result = runner_.run(launch, index, traced);
+  current_ = &runner_;
+  learn(result, traced);
+  return result;
+}
+
+BlockResult SourceEngine::turn_to(unsigned rank) {
+  current_ = &cluster_.block(rank);
+  learn(results_[rank], traced_);
+  return results_[rank];
+}
+
+void SourceEngine::learn(const BlockResult& result, bool traced) {
   lanes_ = result.lanes;
   together_.clear();
   // All warps must be shown before one is zipped.
@@ -13,11 +30,10 @@ BlockResult SourceEngine::run(const KernelLaunch& launch, dim3 index, bool trace
        first += warp_lanes) {
     together_.push_back(zipper_.learn(warp(first)));
   }
-  return result;
 }
 
 std::span<const LaneTrace> SourceEngine::warp(std::size_t first) const {
-  return std::span(runner_.traces())
+  return std::span(current_->traces())
       .subspan(first, std::min<std::size_t>(warp_lanes, lanes_ - first));
 }
 
@@ -34,15 +50,20 @@ void SourceEngine::visit(std::size_t first, const RequestSink& request,
 }
 
 LaneWaits SourceEngine::waits_of(std::size_t lane) const {
-  const LoadChain& loads = runner_.load_chain(lane);
-  const FmaChain& fmas = runner_.chain(lane);
-  return {loads.global(), loads.shared(), fmas.longest(), fmas.count(), runner_.copy_waits(lane)};
+  const LoadChain& loads = current_->load_chain(lane);
+  const FmaChain& fmas = current_->chain(lane);
+  return {.load_chain = loads.links(Space::global),
+          .shared_chain = loads.links(Space::shared),
+          .remote_chain = loads.links(Space::remote),
+          .fma_chain = fmas.longest(),
+          .fma_steps = fmas.count(),
+          .copies = current_->copy_waits(lane)};
 }
 
 // A counted multiply-add is a call, and costs about what an event does.
 std::uint64_t SourceEngine::events() const {
   std::uint64_t events = 0;
-  for (const LaneTrace& trace : runner_.traces()) events += trace.events.size() + trace.merged;
+  for (const LaneTrace& trace : current_->traces()) events += trace.events.size() + trace.merged;
   return events;
 }
 

@@ -23,6 +23,9 @@ enum class EventKind : std::uint8_t {
   special,      // a function of the special-function unit; its size is that of its operations there
 };
 
+// Whose memory an access is to; remote: shared memory of another block of the cluster.
+enum class Space : std::uint8_t { global, shared, remote };
+
 // Operations that the source spells as a call.
 enum class Arithmetic : std::uint8_t {
   fma_fp32,

@@ -11,15 +11,29 @@
 namespace gpubench::model {
 namespace {
 
-// Blocks outside the sample, for their results alone.
-std::vector<std::uint64_t> blocks_without(std::uint64_t grid_blocks,
-                                          std::vector<std::uint64_t> done) {
+// Clusters outside the sample, for their results alone.
+std::vector<std::uint64_t> clusters_without(std::uint64_t clusters,
+                                            std::vector<std::uint64_t> done) {
   std::ranges::sort(done);
   std::vector<std::uint64_t> rest;
-  for (std::uint64_t i = 0; i < grid_blocks; ++i) {
+  for (std::uint64_t i = 0; i < clusters; ++i) {
     if (!std::ranges::binary_search(done, i)) rest.push_back(i);
   }
   return rest;
+}
+
+// The clusters that these blocks are in, each once, but for some.
+std::vector<std::uint64_t> clusters_of(const std::vector<std::uint64_t>& blocks, unsigned cluster,
+                                       const std::vector<std::uint64_t>& without) {
+  std::vector<std::uint64_t> clusters;
+  for (const std::uint64_t block : blocks) {
+    const std::uint64_t one = block / cluster;
+    if (std::ranges::find(without, one) != without.end() ||
+        std::ranges::find(clusters, one) != clusters.end())
+      continue;
+    clusters.push_back(one);
+  }
+  return clusters;
 }
 
 }  // namespace
@@ -75,6 +89,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   append(launch.function);
   append(launch.grid);
   append(launch.block);
+  append(launch.cluster);
   append(launch.shared_bytes);
   for (const std::uint64_t word : launch.argument_words) {
     const Allocation* const allocation = allocation_at(memory_, word);
@@ -91,7 +106,8 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
 }
 
 Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault& fault) {
-  const std::uint64_t grid_blocks = linear(launch.grid), last = grid_blocks - 1;
+  const std::uint64_t grid_blocks = linear(launch.grid), clusters = grid_blocks / launch.cluster;
+  const std::uint64_t last = clusters - 1;
   const std::vector<std::uint64_t> compared = sample_.to_compare(launch);
   LaunchRun run(launch, device_, memory_, settings_.ordering, workers_, compared,
                 explaining_ && execution_ != Execution::timing);
@@ -100,28 +116,25 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault&
   const std::uint64_t events = std::max<std::uint64_t>(workers_[0]->events(), 1);
   const std::size_t affordable =
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
-  std::vector<std::uint64_t> chosen = sample_.choose(grid_blocks, affordable);
-  std::erase(chosen, last);
-  if (grid_blocks > 1) {  // no block finds an earlier one's values in its static shared memory
+  const std::vector<std::uint64_t> chosen =
+      clusters_of(sample_.choose(grid_blocks, affordable), launch.cluster, {last});
+  if (clusters > 1) {  // no block finds an earlier one's values in its static shared memory
     const std::vector<std::size_t> variables = workers_[0]->engine().written_variables();
     for (const auto& worker : workers_) worker->engine().poison(variables);
   }
   run.run(chosen, Watch::counts);
+  std::vector<std::uint64_t> done = chosen;
+  done.push_back(last);
   // Those compared that were not chosen: they run, and are not counted.
-  std::vector<std::uint64_t> beside;
-  for (const std::uint64_t index : compared) {
-    if (std::ranges::find(chosen, index) == chosen.end()) beside.push_back(index);
-  }
+  const std::vector<std::uint64_t> beside = clusters_of(compared, launch.cluster, done);
   run.run(beside, Watch::reads);
   Measured measured;
-  measured.whole = chosen.size() + 1 == grid_blocks;
+  measured.whole = done.size() == clusters;
   const bool needs_all =
       execution_ == Execution::whole || (execution_ == Execution::sampled && run.has_idle_blocks());
   if (needs_all && !measured.whole) {
-    std::vector<std::uint64_t> done = chosen;
     done.insert(done.end(), beside.begin(), beside.end());
-    done.push_back(last);
-    run.run(blocks_without(grid_blocks, std::move(done)), Watch::nothing);
+    run.run(clusters_without(clusters, std::move(done)), Watch::nothing);
     measured.whole = true;
   }
   measured.profile = run.profile();

@@ -12,9 +12,9 @@
 namespace gpubench::model {
 namespace {
 
-void shuffle(std::vector<std::uint64_t>& blocks, std::uint64_t seed) {
-  for (std::size_t left = blocks.size(); left > 1; --left) {
-    std::swap(blocks[left - 1], blocks[random_bits(seed, left) % left]);
+void shuffle(std::vector<std::uint64_t>& clusters, std::uint64_t seed) {
+  for (std::size_t left = clusters.size(); left > 1; --left) {
+    std::swap(clusters[left - 1], clusters[random_bits(seed, left) % left]);
   }
 }
 
@@ -33,16 +33,16 @@ LaunchRun::LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, Devic
   for (const auto& worker : workers_) worker->begin_kernel();
 }
 
-// Block i of a list goes to worker i mod n, always: the same sums on every run.
-void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
+// Cluster i of a list goes to worker i mod n, always: the same sums on every run.
+void LaunchRun::run(std::vector<std::uint64_t> clusters, Watch watch) {
   if (!fault_.text.empty()) return;
-  if (ordering_.random_blocks) shuffle(blocks, ordering_.seed);
-  const std::size_t threads = std::min(workers_.size(), blocks.size());
+  if (ordering_.random_blocks) shuffle(clusters, ordering_.seed);
+  const std::size_t threads = std::min(workers_.size(), clusters.size());
   const auto work = [&](std::size_t me) {
     use_crash_stack();
     workers_[me]->engine().attach();
-    for (std::size_t i = me; i < blocks.size(); i += threads) {
-      if (!run_one(*workers_[me], blocks[i], watch)) return;
+    for (std::size_t i = me; i < clusters.size(); i += threads) {
+      if (!run_one(*workers_[me], clusters[i], watch)) return;
     }
   };
   {
@@ -53,9 +53,9 @@ void LaunchRun::run(std::vector<std::uint64_t> blocks, Watch watch) {
   if (lacking_) throw *lacking_;
 }
 
-bool LaunchRun::run_one(Worker& worker, std::uint64_t block, Watch watch) {
+bool LaunchRun::run_one(Worker& worker, std::uint64_t cluster, Watch watch) {
   try {
-    return run_and_keep(worker, block, watch);
+    return run_and_keep(worker, cluster, watch);
   } catch (const OutOfHostMemory& lacking) {
     const std::lock_guard lock(mutex_);
     lacking_ = lacking;
@@ -63,13 +63,22 @@ bool LaunchRun::run_one(Worker& worker, std::uint64_t block, Watch watch) {
   }
 }
 
-bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t block, Watch watch) {
-  const BlockResult result = worker.run(launch_, block, watch != Watch::nothing);
+bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch) {
+  const std::uint64_t first = cluster * launch_.cluster;
+  const BlockResult result = worker.run(launch_, first, watch != Watch::nothing);
   if (!result.fault.empty()) {
     const std::lock_guard lock(mutex_);
     if (fault_.text.empty()) fault_ = {result.fault, result.is_illegal_access};
     return false;
   }
+  keep(worker, first, result, watch);
+  for (unsigned rank = 1; rank < launch_.cluster; ++rank) {
+    keep(worker, first + rank, worker.turn_to(rank), watch);
+  }
+  return true;
+}
+
+void LaunchRun::keep(Worker& worker, std::uint64_t block, const BlockResult& result, Watch watch) {
   if (watch != Watch::nothing && std::ranges::find(compared_, block) != compared_.end()) {
     auto found = worker.reads();
     const std::lock_guard lock(mutex_);
@@ -82,11 +91,11 @@ bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t block, Watch watch) {
     if (explaining_ && block == 0) explained_ = worker.explain();
     add(result);
   }
-  return true;
 }
 
 void LaunchRun::add(const BlockResult& result) {
   block_counts_.barriers += static_cast<double>(result.barriers);
+  block_counts_.cluster_barriers += static_cast<double>(result.cluster_barriers);
   for (std::size_t c = 0; c < warp_operation_kinds; ++c) {
     block_counts_.warp_operations[c] += static_cast<double>(result.warp_operations[c]);
   }
@@ -129,6 +138,7 @@ KernelProfile LaunchRun::profile() {
   profile.blocks = static_cast<double>(linear(launch_.grid));
   profile.grid = {double(launch_.grid.x), double(launch_.grid.y), double(launch_.grid.z)};
   profile.threads_per_block = static_cast<unsigned>(linear(launch_.block));
+  profile.cluster = launch_.cluster;
   profile.shared_bytes = launch_.shared_bytes;
   profile.traced_blocks = traced_blocks();
   profile.counts = counts();

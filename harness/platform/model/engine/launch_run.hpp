@@ -35,9 +35,9 @@ class LaunchRun {
             const Ordering& ordering, Workers workers, std::vector<std::uint64_t> compared,
             bool explaining);
 
-  // Runs these blocks, until one of them faults; none once one has. OutOfHostMemory: what they do
-  // is too much to be kept.
-  void run(std::vector<std::uint64_t> blocks, Watch watch);
+  // Runs the blocks of these clusters, until one of them faults; none once one has. (A block that
+  // is no cluster's is one by itself.) OutOfHostMemory: what they do is too much to be kept.
+  void run(std::vector<std::uint64_t> clusters, Watch watch);
 
   // The first fault of a block, or what ended up wrong between blocks; or "".
   LaunchFault fault() const;
@@ -51,9 +51,10 @@ class LaunchRun {
   std::optional<Explanation> explanation();
 
  private:
-  bool run_one(Worker& worker, std::uint64_t block, Watch watch);
-  // Whether the block ran without a fault.
-  bool run_and_keep(Worker& worker, std::uint64_t block, Watch watch);
+  bool run_one(Worker& worker, std::uint64_t cluster, Watch watch);
+  // Whether the cluster ran without a fault.
+  bool run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch);
+  void keep(Worker& worker, std::uint64_t block, const BlockResult& result, Watch watch);
   void add(const BlockResult& result);
   Counts counts() const;
   double traced_blocks() const;

@@ -80,6 +80,7 @@ void Worker::begin_kernel() {
 BlockResult Worker::run(const KernelLaunch& launch, std::uint64_t block, bool traced) {
   BlockResult result = engine_->run(launch, block_at(block, launch.grid), traced);
   lanes_ = result.lanes;
+  cluster_ = launch.cluster;
   return result;
 }
 
@@ -91,7 +92,7 @@ std::vector<ReadSector> Worker::reads() {
       const EventKind kind = kind_of(request.event);
       if (!is_access(request.event) || access_of(kind) != Access::load) return;
       const auto lane = static_cast<std::size_t>(std::countr_zero(request.lanes));
-      if (engine_->is_shared(request.address[lane])) return;
+      if (engine_->space_of(request.address[lane]) != Space::global) return;
       const Sectors sectors = sectors_of(request);
       for (unsigned i = 0; i < sectors.count; ++i) block_sectors_.at(sectors.id[i]);
     };
@@ -123,7 +124,12 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
     block_sectors_.begin_warp(static_cast<unsigned>(first / warp_lanes));
     slowest.keep_longer(count_warp(first, map));
   }
-  waits_ += slowest;
+  // The blocks of a cluster meet at its end: all last as long as the slowest.
+  slowest_of_cluster_.keep_longer(slowest);
+  if (block % cluster_ + 1 == cluster_) {
+    for (unsigned rank = 0; rank < cluster_; ++rank) waits_ += slowest_of_cluster_;
+    slowest_of_cluster_ = {};
+  }
   has_written_ = writes() > writes_before;
   for (const BlockSector& mine : block_sectors_.touched()) {
     Footprint* const footprint = footprint_at(mine.sector * sector_bytes, map);
@@ -140,7 +146,10 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
 
 Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   Counted counted;
-  const auto request_of = [&](const WarpRequest& request) { count_request(request, map, counted); };
+  const auto request_of = [&](const WarpRequest& request) {
+    if (cluster_ > 1) return count_by_space(request, map, counted);
+    count_request(request, map, counted);
+  };
   const auto add = [&](Arithmetic unit, unsigned operations, std::uint32_t active) {
     counts_.add(unit, operations, static_cast<unsigned>(std::popcount(active)));
     if (unit == Arithmetic::fma_fp32) counted.waits.fma_steps += operations;
@@ -152,6 +161,19 @@ Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   return counted.waits;
 }
 
+// Where some lanes name their own block's memory and some another's, these are two requests.
+void Worker::count_by_space(const WarpRequest& request, FootprintMap& map, Counted& warp) {
+  if (!is_access(request.event)) return count_request(request, map, warp);
+  WarpRequest remote = request, others = request;
+  for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    const bool is_remote = engine_->space_of(request.address[lane]) == Space::remote;
+    (is_remote ? others : remote).lanes &= ~(1u << lane);
+  }
+  if (others.lanes != 0) count_request(others, map, warp);
+  if (remote.lanes != 0) count_request(remote, map, warp);
+}
+
 void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counted& warp) {
   const EventKind kind = kind_of(request.event);
   if (kind == EventKind::special) {
@@ -160,7 +182,7 @@ void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counte
   }
   const std::uint64_t address =
       request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
-  const Space space = engine_->is_shared(address) ? Space::shared : Space::global;
+  const Space space = engine_->space_of(address);
   // A lane's own instructions move no more than 16 bytes.
   const bool is_bulk = bytes_of(request.event) > 16;
   AccessCounts& sum =
@@ -171,6 +193,8 @@ void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counte
   sum.bytes += active * bytes_of(request.event);
   if (space == Space::shared) {
     count_shared(request, is_bulk, sum, warp);
+  } else if (space == Space::remote) {
+    count_remote(request, sum, warp);
   } else {
     count_global(request, is_bulk, sum, map, warp);
   }
@@ -188,8 +212,16 @@ void Worker::count_shared(const WarpRequest& request, bool is_bulk, AccessCounts
     counts_.copied_wavefronts += wavefronts;
     (is_bulk ? counts_.bulk_stores : counts_.async_copies) += 1;
   } else {
-    warp.waiting = false;
+    warp.waiting = warp.waiting_remote = false;
   }
+}
+
+void Worker::count_remote(const WarpRequest& request, AccessCounts& sum, Counted& warp) {
+  sum.sectors += sectors_of(request).count;
+  // As with global memory: what nothing waits for in between is in flight together.
+  const bool loads = kind_of(request.event) == EventKind::load;
+  if (loads && !warp.waiting_remote) warp.waits.remote_groups += 1;
+  warp.waiting_remote = loads;
 }
 
 void Worker::count_global(const WarpRequest& request, bool is_bulk, AccessCounts& sum,
@@ -228,6 +260,7 @@ void Worker::add_lanes(std::size_t first, Waiting& warp) const {
     const LaneWaits lane = engine_->waits_of(i);
     warp.load_chain = std::max(warp.load_chain, static_cast<double>(lane.load_chain));
     warp.shared_chain = std::max(warp.shared_chain, static_cast<double>(lane.shared_chain));
+    warp.remote_chain = std::max(warp.remote_chain, static_cast<double>(lane.remote_chain));
     copies.alone = std::max(copies.alone, lane.copies.alone);
     copies.beside = std::max(copies.beside, lane.copies.beside);
     chain = std::max(chain, static_cast<double>(lane.fma_chain));
@@ -239,8 +272,9 @@ void Worker::add_lanes(std::size_t first, Waiting& warp) const {
 }
 
 std::vector<ExplainedAccess> Worker::explain() {
-  Explainer explainer([this](std::uint64_t address) { return engine_->is_shared(address); },
-                      [this](std::uint64_t address) { return engine_->home_of(address); });
+  Explainer explainer(
+      [this](std::uint64_t address) { return engine_->space_of(address) != Space::global; },
+      [this](std::uint64_t address) { return engine_->home_of(address); });
   const auto add = [&](const WarpRequest& request) {
     if (is_access(request.event)) explainer.add(request);
   };

@@ -27,6 +27,8 @@ class Worker {
   void begin_kernel();
   // Runs a block; if `traced`, what follows may be asked of it.
   BlockResult run(const KernelLaunch& launch, std::uint64_t block, bool traced);
+  // The same about another block of its cluster, which has run with it.
+  BlockResult turn_to(unsigned rank) { return engine_->turn_to(rank); }
   // The sectors of global memory that the block reads, by the warp that reads them first, in its
   // order.
   std::vector<ReadSector> reads();
@@ -57,7 +59,8 @@ class Worker {
   // A warp that is counted.
   struct Counted {
     Waiting waits;
-    bool waiting = false;  // for loads that nothing has used yet
+    bool waiting = false;         // for loads that nothing has used yet
+    bool waiting_remote = false;  // likewise, of shared memory of other blocks
     FeedingLoads feeding;
   };
   // Of one allocation's sectors, those between which the block's reads lie.
@@ -67,8 +70,10 @@ class Worker {
   };
 
   Waiting count_warp(std::size_t first, FootprintMap& map);
+  void count_by_space(const WarpRequest& request, FootprintMap& map, Counted& warp);
   void count_request(const WarpRequest& request, FootprintMap& map, Counted& warp);
   void count_shared(const WarpRequest& request, bool is_bulk, AccessCounts& sum, Counted& warp);
+  void count_remote(const WarpRequest& request, AccessCounts& sum, Counted& warp);
   void count_global(const WarpRequest& request, bool is_bulk, AccessCounts& sum, FootprintMap& map,
                     Counted& warp);
   void add_lanes(std::size_t first, Waiting& warp) const;
@@ -86,6 +91,8 @@ class Worker {
   std::array<Footprint*, 4> footprints_{};  // the last that were found
   unsigned next_footprint_ = 0;
   std::size_t lanes_ = 0;
+  unsigned cluster_ = 1;        // blocks of one
+  Waiting slowest_of_cluster_;  // of its blocks that were counted
   Counts counts_;
   Waiting waits_;
   std::uint64_t traced_blocks_ = 0;

@@ -19,8 +19,9 @@ struct KernelLaunch {
   int device = 0;
   dim3 grid;
   dim3 block;
-  std::size_t shared_bytes = 0;                     // dynamic
-  bool programmatic = false;                        // may begin before the kernel before it ends
+  unsigned cluster = 1;          // blocks that run together, side by side along x
+  std::size_t shared_bytes = 0;  // dynamic
+  bool programmatic = false;     // may begin before the kernel before it ends
   void (*invoke)(const void* arguments) = nullptr;  // runs the kernel body for the current lane
   std::shared_ptr<const void> arguments;            // a tuple of the kernel's own parameter types
   // Their values, each in whole words that hold nothing else; inside `arguments`.

@@ -18,7 +18,10 @@ Addresses addresses_of(Warp& w, const Op& op, Mask mask) {
 
 void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
                  const Addresses& addresses, Mask host) {
-  if (!w.block.is_traced || space == Space::local || space == Space::parameter) return;
+  if (!w.block.is_traced || space == Space::local || space == Space::parameter ||
+      space == Space::cluster) {
+    return;
+  }
   if (space == Space::shared) {
     Addresses generic = addresses;
     for (std::uint64_t& a : generic) a += shared_window;
@@ -29,6 +32,27 @@ void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned by
   (kind == EventKind::load ? w.block.result.host_bytes_read : w.block.result.host_bytes_written) +=
       of_host;
   if ((mask & ~host) != 0) w.note(kind, bytes, mask & ~host, addresses.data(), op);
+}
+
+void note_remote_access(Warp& w, const Op& op, EventKind kind, unsigned bytes, Mask mask,
+                        const Addresses& generic) {
+  if (!w.block.is_traced || op.extra->space != Space::generic) return;
+  Mask remote = 0;
+  for_lanes(mask, [&](unsigned i) { remote |= Mask{is_of_cluster(generic[i])} << i; });
+  if (remote != 0) w.note(kind, bytes, remote, generic.data(), op);
+}
+
+std::optional<model::Space> counted_space(Space space) {
+  switch (space) {
+    case Space::global:
+      return model::Space::global;
+    case Space::shared:
+      return model::Space::shared;
+    case Space::cluster:
+      return model::Space::remote;
+    default:
+      return std::nullopt;
+  }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "harness/platform/model/ptx/block.hpp"
 #include "harness/platform/model/ptx/builder.hpp"
@@ -19,6 +20,11 @@ Addresses addresses_of(Warp& w, const Op& op, Mask mask);
 void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
                  const Addresses& addresses, Mask host);
 
+// What lanes name of other blocks' shared memory, all in one request.
+void note_remote_access(Warp& w, const Op& op, EventKind kind, unsigned bytes, Mask mask,
+                        const Addresses& generic);
+// Whose memory that is, where accesses to it are counted.
+std::optional<model::Space> counted_space(Space space);
 // The space that the instruction's parts name.
 Space space_of(const Builder& b);
 // An operation on the address in brackets, in the space that `extra` says.
@@ -32,7 +38,12 @@ void each_space(Space space, Mask mask, const Addresses& addresses, Visit&& visi
     return;
   }
   std::array<Mask, 4> in{};
+  Mask in_cluster = 0;
   for_lanes(mask, [&](unsigned i) {
+    if (is_of_cluster(addresses[i])) {
+      in_cluster |= Mask{1} << i;
+      return;
+    }
     const std::uint64_t window = addresses[i] & ~(window_bytes - 1);
     const unsigned which = window == shared_window      ? 1
                            : window == local_window     ? 2
@@ -48,6 +59,17 @@ void each_space(Space space, Mask mask, const Addresses& addresses, Visit&& visi
       for (std::uint64_t& a : within) a &= window_bytes - 1;
     }
     visit(spaces[which], in[which], within);
+  }
+  while (in_cluster != 0) {  // block by block
+    const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(in_cluster))];
+    Mask of_block = 0;
+    for_lanes(in_cluster, [&](unsigned i) {
+      if (addresses[i] / window_bytes == first / window_bytes) of_block |= Mask{1} << i;
+    });
+    in_cluster &= ~of_block;
+    Addresses within = addresses;
+    for (std::uint64_t& a : within) a -= cluster_window;
+    visit(Space::cluster, of_block, within);
   }
 }
 

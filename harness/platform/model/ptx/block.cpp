@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/platform/model/ptx/cluster.hpp"
+
 namespace gpubench::model::ptx {
 namespace {
 
@@ -64,7 +66,8 @@ void Block::fill_parameters() {
 
 namespace {
 
-std::uint64_t special_value(Special what, unsigned thread, dim3 block, dim3 index, dim3 grid) {
+std::uint64_t special_value(Special what, unsigned thread, dim3 index, const KernelLaunch& launch) {
+  const dim3 block = launch.block, grid = launch.grid;
   switch (what) {
     case Special::tid_x:
       return thread % block.x;
@@ -96,6 +99,10 @@ std::uint64_t special_value(Special what, unsigned thread, dim3 block, dim3 inde
       return (std::uint64_t{1} << thread % lanes) - 1;
     case Special::lanemask_eq:
       return std::uint64_t{1} << thread % lanes;
+    case Special::cluster_ctarank:
+      return index.x % launch.cluster;
+    case Special::cluster_nctarank:
+      return launch.cluster;
   }
   return 0;
 }
@@ -104,37 +111,32 @@ std::uint64_t special_value(Special what, unsigned thread, dim3 block, dim3 inde
 
 void Block::fill_specials(Warp& warp, dim3 index, bool all) {
   for (const auto& [what, place] : program_->specials) {
-    const bool is_index = what >= Special::ctaid_x && what <= Special::ctaid_z;
+    const bool is_index =
+        (what >= Special::ctaid_x && what <= Special::ctaid_z) || what == Special::cluster_ctarank;
     if (!all && !is_index) continue;  // as they were in the launch's last block
     for (unsigned i = 0; i < lanes; ++i) {
-      warp.set_value(
-          place, i,
-          special_value(what, warp.number * lanes + i, launch_->block, index, launch_->grid));
+      warp.set_value(place, i, special_value(what, warp.number * lanes + i, index, *launch_));
     }
   }
 }
 
-BlockResult Block::run(const Program& program, const KernelLaunch& launch, dim3 index,
-                       bool traced) {
-  begin(program, launch, index, traced);
-  const auto is_live = [](const auto& warp) { return warp->live != 0; };
-  while (std::ranges::any_of(warps_, is_live)) {
-    // Not later than all waits: some are vain.
-    if (conduct.random_order && dice.below(8) == 0) finish_one();
-    if (!run_once() && result.fault.empty() && !finish_one() && result.fault.empty()) {
-      result.fault = describe_deadlock();
-    }
-    if (operations_ > conduct.most_operations) {
-      result.fault = std::string(launch.name) + ": a block that does not end";
-    }
-    if (!result.fault.empty()) break;
+bool Block::advance() {
+  // Not later than all waits: some are vain.
+  if (conduct.random_order && dice.below(8) == 0) finish_one();
+  const bool advanced = run_once() || (result.fault.empty() && finish_one());
+  if (operations_ > conduct.most_operations) {
+    result.fault = std::string(launch_->name) + ": a block that does not end";
   }
+  return advanced;
+}
+
+BlockResult Block::finish() {
   if (result.fault.empty()) {
     if (const std::string left = tensors.leftover(); !left.empty()) {
-      result.fault = std::string(launch.name) + ": " + left;
+      result.fault = std::string(launch_->name) + ": " + left;
     }
   }
-  if (!traced) return result;
+  if (!is_traced) return result;
   for (const auto& warp : warps_) {
     const auto issued = [&](Tally what) {
       const auto& by_lanes = warp->tallies[static_cast<std::size_t>(what)];

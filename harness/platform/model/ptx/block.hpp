@@ -19,20 +19,31 @@
 
 namespace gpubench::model::ptx {
 
+class Cluster;
+
 class Block {
  public:
-  Block(DeviceMemory& device, const MappedHost& is_mapped_host, const Conduct& how)
-      : memory(device, is_mapped_host), conduct(how), dice(how.seed) {}
+  Block(Cluster& of, DeviceMemory& device, const MappedHost& is_mapped_host, const Conduct& how)
+      : cluster(of), memory(device, is_mapped_host), conduct(how), dice(how.seed) {}
 
   // The next block is another launch's than the last: nothing of that one holds any more.
   void begin_launch() { is_new_launch_ = true; }
-  // Runs block `index` of the launch to its end.
-  BlockResult run(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
+  // Ready for block `index` of the launch.
+  void begin(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
+  bool advance();  // a turn for each warp; whether any could do something
+  void end_in_deadlock() { result.fault = describe_deadlock(); }
+  BlockResult finish();
+  unsigned live_threads() const { return live_; }
 
   const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
   std::uint64_t operations() const { return operations_; }
 
   // --- for operations ---
+  Cluster& cluster;
+  unsigned rank() const { return index_.x % launch_->cluster; }
+  // Memory for the lanes of the mask, checked; that of another block of the cluster too.
+  View view(Space space, Mask mask, const Addresses& addresses, unsigned bytes, bool writes,
+            unsigned warp, Mask* host);
   BlockMemory memory;
   AsyncUnit async{*this};
   TensorUnit tensors{*this};
@@ -53,7 +64,6 @@ class Block {
     std::vector<std::uint32_t> waiting;  // by warp: the generation that lets it go, or 0
   };
 
-  void begin(const Program& program, const KernelLaunch& launch, dim3 index, bool traced);
   void fill_parameters();
   void fill_specials(Warp& warp, dim3 index, bool all);
   // Something that goes on beside the warps comes to its end; false if nothing does.

@@ -21,7 +21,7 @@ const std::map<std::string_view, Build>& opcodes() {
     for (const auto& family :
          {integer_opcodes(), float_opcodes(), compare_opcodes(), convert_opcodes(),
           memory_opcodes(), atomic_opcodes(), copy_opcodes(), warp_opcodes(), async_opcodes(),
-          matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes()}) {
+          matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes(), cluster_opcodes()}) {
       for (const Opcode& opcode : family) table.emplace(opcode.name, opcode.build);
     }
     return table;
@@ -49,6 +49,8 @@ constexpr SpecialName specials[] = {
     {"%laneid", Special::laneid},
     {"%lanemask_lt", Special::lanemask_lt},
     {"%lanemask_eq", Special::lanemask_eq},
+    {"%cluster_ctarank", Special::cluster_ctarank},
+    {"%cluster_nctarank", Special::cluster_nctarank},
 };
 
 // What symbols an operand names.

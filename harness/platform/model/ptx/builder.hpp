@@ -88,5 +88,7 @@ std::span<const Opcode> async_opcodes();
 std::span<const Opcode> matrix_opcodes();
 std::span<const Opcode> warpgroup_opcodes();
 std::span<const Opcode> tensor_memory_opcodes();
+std::span<const Opcode> cluster_opcodes();
+void build_cluster_barrier(Builder& b);  // of "barrier", a form that is a cluster's
 
 }  // namespace gpubench::model::ptx

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/windows.hpp"
 
 namespace gpubench::model::ptx {
@@ -13,36 +14,49 @@ class Engine final : public BlockEngine {
  public:
   Engine(Library& library, std::pair<int, int> capability, const Conduct& conduct,
          DeviceMemory& memory, const MappedHost& mapped)
-      : library_(library), capability_(capability), block_(memory, mapped, conduct) {}
+      : library_(library),
+        capability_(capability),
+        conduct_(conduct),
+        cluster_(memory, mapped, conduct) {}
 
   void attach() override {}
   void begin_kernel() override {
     program_ = nullptr;
-    block_.begin_launch();
+    cluster_.begin_launch();
   }
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced) override;
+  BlockResult turn_to(unsigned rank) override {
+    current_ = &cluster_.block(rank);
+    return results_[rank];
+  }
   void visit(std::size_t first, const RequestSink& request,
              const ArithmeticSink& arithmetic) override;
   LaneWaits waits_of(std::size_t lane) const override;
   std::uint64_t events() const override;
-  bool is_shared(std::uint64_t address) const override {
-    return address - shared_window < window_bytes;
+  model::Space space_of(std::uint64_t address) const override {
+    return address - shared_window < window_bytes ? model::Space::shared
+           : is_of_cluster(address)               ? model::Space::remote
+                                                  : model::Space::global;
   }
   std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const override;
 
  private:
   Library& library_;
   const std::pair<int, int> capability_;
-  Block block_;
+  const Conduct conduct_;
+  Cluster cluster_;
+  std::vector<BlockResult> results_;  // of the cluster that ran last
+  const Block* current_ = nullptr;    // that the rest is about
   std::shared_ptr<const Program> program_;
 };
 
 BlockResult Engine::run(const KernelLaunch& launch, dim3 index, bool traced) {
   try {
     if (program_ == nullptr) {
-      program_ = library_.find(launch.name, capability_, block_.conduct.shared_shift);
+      program_ = library_.find(launch.name, capability_, conduct_.shared_shift);
     }
-    return block_.run(*program_, launch, index, traced);
+    results_ = cluster_.run(*program_, launch, index, traced);
+    return turn_to(0);
   } catch (const PtxError& error) {
     BlockResult result;
     result.fault = error.what();
@@ -66,7 +80,7 @@ std::uint32_t lowest_lanes(unsigned count) {
 
 void Engine::visit(std::size_t first, const RequestSink& request,
                    const ArithmeticSink& arithmetic) {
-  const Warp& warp = *block_.warps()[first / lanes];
+  const Warp& warp = *current_->warps()[first / lanes];
   for (const WarpRequest& one : warp.requests) request(one);
   for (const auto& [tally, unit] : counted) {
     const auto& by_lanes = warp.tallies[static_cast<std::size_t>(tally)];
@@ -86,18 +100,23 @@ void Engine::visit(std::size_t first, const RequestSink& request,
 }
 
 LaneWaits Engine::waits_of(std::size_t lane) const {
-  const Warp& warp = *block_.warps()[lane / lanes];
+  const Warp& warp = *current_->warps()[lane / lanes];
   const std::size_t i = lane % lanes;
   FmaChain chain = warp.fma_chains[i];
   const auto steps = static_cast<std::uint32_t>(warp.fma_steps);
   if (steps > chain.count() && chain.count() > 0) chain.note_unwatched(steps - chain.count());
-  return {warp.load_chains[i].global(), warp.load_chains[i].shared(), chain.longest(),
-          chain.count(), block_.async.copy_waits(warp.number, static_cast<unsigned>(i))};
+  const LoadChain& loads = warp.load_chains[i];
+  return {.load_chain = loads.links(model::Space::global),
+          .shared_chain = loads.links(model::Space::shared),
+          .remote_chain = loads.links(model::Space::remote),
+          .fma_chain = chain.longest(),
+          .fma_steps = chain.count(),
+          .copies = current_->async.copy_waits(warp.number, static_cast<unsigned>(i))};
 }
 
 std::uint64_t Engine::events() const {
   std::uint64_t events = 0;
-  for (const auto& warp : block_.warps()) {
+  for (const auto& warp : current_->warps()) {
     for (const WarpRequest& request : warp->requests) {
       events += static_cast<std::uint64_t>(std::popcount(request.lanes));
     }
@@ -109,13 +128,19 @@ std::uint64_t Engine::events() const {
 }
 
 std::pair<std::string, std::uint64_t> Engine::home_of(std::uint64_t address) const {
-  if (is_shared(address)) {
-    const std::uint64_t dynamic = shared_window + block_.memory.dynamic_begin();
-    const bool is_dynamic = address >= dynamic && block_.launch().shared_bytes > 0;
-    return {is_dynamic ? "dynamic shared memory" : "shared memory",
-            is_dynamic ? dynamic : shared_window + block_.memory.shared_begin()};
+  if (is_of_cluster(address)) {
+    const std::uint64_t begin = address / window_bytes * window_bytes;
+    return {"shared memory of block " + std::to_string((begin - cluster_window) / window_bytes) +
+                " of the cluster",
+            begin + current_->memory.shared_begin()};
   }
-  return block_.memory.home_of(address);
+  if (space_of(address) == model::Space::shared) {
+    const std::uint64_t dynamic = shared_window + current_->memory.dynamic_begin();
+    const bool is_dynamic = address >= dynamic && current_->launch().shared_bytes > 0;
+    return {is_dynamic ? "dynamic shared memory" : "shared memory",
+            is_dynamic ? dynamic : shared_window + current_->memory.shared_begin()};
+  }
+  return current_->memory.home_of(address);
 }
 
 }  // namespace

@@ -57,10 +57,11 @@ void atomic(Warp& w, const Op& op, Mask mask) {
   T* const d = op.dn == nowhere ? nullptr : w.row<T>(op.d);
   const T* const b = w.row<T>(op.b);
   const T* const c = w.row<T>(op.c);
+  note_remote_access(w, op, EventKind::atomic, e.bytes, mask, all);
   each_space(e.space, mask, all, [&](Space space, Mask here, const Addresses& addresses) {
     Mask host = 0;
-    w.block.memory.view(space, here, addresses, e.bytes, false, w.number, nullptr);
-    const View view = w.block.memory.view(space, here, addresses, e.bytes, true, w.number, &host);
+    w.block.view(space, here, addresses, e.bytes, false, w.number, nullptr);
+    const View view = w.block.view(space, here, addresses, e.bytes, true, w.number, &host);
     note_access(w, op, space, EventKind::atomic, e.bytes, here, addresses, host);
     for_lanes(here, [&](unsigned i) {
       const T old = exchange_with<T>(view.at(addresses[i], i), [&](T value) {

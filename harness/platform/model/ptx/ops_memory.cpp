@@ -79,13 +79,15 @@ void access(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const Addresses all = addresses_of(w, op, mask);
   const Mover move = writes ? storer(bytes_of(e.type)) : loader(bytes_of(e.type));
+  const EventKind kind = writes ? EventKind::store : EventKind::load;
+  note_remote_access(w, op, kind, e.bytes, mask, all);
   each_space(e.space, mask, all, [&](Space space, Mask here, const Addresses& addresses) {
     Mask host = 0;
-    const View view = w.block.memory.view(space, here, addresses, e.bytes, writes, w.number, &host);
-    note_access(w, op, space, writes ? EventKind::store : EventKind::load, e.bytes, here, addresses,
-                host);
-    if (!writes && w.block.is_traced && (space == Space::shared || space == Space::global)) {
-      w.note_load(space == Space::shared, e.bytes, here, addresses, view.base);
+    const View view = w.block.view(space, here, addresses, e.bytes, writes, w.number, &host);
+    note_access(w, op, space, kind, e.bytes, here, addresses, host);
+    const auto known = counted_space(space);
+    if (!writes && w.block.is_traced && known) {
+      w.note_load(*known, e.bytes, here, addresses, view.base);
     }
     move(w, op, here, view, addresses);
   });

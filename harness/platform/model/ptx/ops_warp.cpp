@@ -175,7 +175,8 @@ void build_barrier(Builder& b) {
     b.add(&warp_barrier).extra = &extra;
     return;
   }
-  if (!i.has("sync") || i.has("red") || i.has("cluster")) b.unknown();
+  if (i.has("cluster")) return build_cluster_barrier(b);
+  if (!i.has("sync") || i.has("red")) b.unknown();
   for (std::size_t k = 0; k < b.operand_count(); ++k) {
     extra.sources.push_back(b.source(b.operand(k), 4));
   }

@@ -35,7 +35,8 @@ struct Register {
 inline constexpr std::uint32_t always_defined = 0;  // the number of what is no register
 inline constexpr std::uint32_t nowhere = 1;         // and of what nobody reads
 
-enum class Space : std::uint8_t { generic, global, shared, local, parameter, constant };
+// cluster: shared memory of another block of it, whose rank an address has from bit 32 on.
+enum class Space : std::uint8_t { generic, global, shared, local, parameter, constant, cluster };
 
 // What an operation has beyond three sources and a destination.
 struct Extra {
@@ -105,6 +106,8 @@ enum class Special : std::uint8_t {
   laneid,
   lanemask_lt,
   lanemask_eq,
+  cluster_ctarank,
+  cluster_nctarank,
 };
 struct SpecialRegister {
   Special what;

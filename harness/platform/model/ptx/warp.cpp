@@ -27,7 +27,7 @@ void Warp::begin(const Program& program, Mask exists_, bool traced) {
   defined_ = defined_before_;
   fragments.assign(1, {exists, 0, never, never, 0, Fragment::State::ready});
   requests.clear();
-  interval = 0;
+  interval = cluster_phase = 0;
   fma_steps = 0;
   clock = fenced_at = 0;
   if (traced) {
@@ -64,13 +64,13 @@ void Warp::touch(const Op& op) {
   }
 }
 
-void Warp::note_load(bool shared, unsigned bytes, Mask mask,
+void Warp::note_load(model::Space space, unsigned bytes, Mask mask,
                      const std::array<std::uint64_t, lanes>& addresses, const std::byte* base) {
   if (bytes != 4 && bytes != 8) return;
   for_lanes(mask, [&](unsigned i) {
     std::uint64_t value = 0;
     std::memcpy(&value, base + addresses[i], bytes);
-    load_chains[i].note(addresses[i], value, shared);
+    load_chains[i].note(addresses[i], value, space);
   });
 }
 

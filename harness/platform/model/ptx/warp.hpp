@@ -102,7 +102,7 @@ class Warp {
     fma_steps += what == Tally::fma_fp32 ? 1 : 0;
   }
   // A load that lanes wait for: whether its address comes from the one before.
-  void note_load(bool shared, unsigned bytes, Mask mask,
+  void note_load(model::Space space, unsigned bytes, Mask mask,
                  const std::array<std::uint64_t, lanes>& addresses, const std::byte* base);
   void note(EventKind kind, unsigned bytes, Mask mask, const std::uint64_t* addresses,
             const Op& op);
@@ -114,7 +114,8 @@ class Warp {
   std::vector<Fragment> fragments;
   // Of a traced block.
   std::vector<WarpRequest> requests;
-  std::uint32_t interval = 0;  // barriers of all threads that it has passed
+  std::uint32_t interval = 0;       // barriers of all threads that it has passed
+  std::uint32_t cluster_phase = 0;  // of the cluster's barrier that it has come to, or 0
   TallyByLanes tallies{};
   std::uint64_t fma_steps = 0;
   std::array<LoadChain, lanes> load_chains;

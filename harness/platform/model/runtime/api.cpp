@@ -50,17 +50,24 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
   return call("cudaLaunchKernelEx", [&](Runtime& r) {
     if (config == nullptr) return cudaErrorInvalidValue;
     bool programmatic = false;
+    unsigned cluster = 1;
     for (unsigned i = 0; i < config->numAttrs; ++i) {
       const cudaLaunchAttribute& attribute = config->attrs[i];
-      if (attribute.id != cudaLaunchAttributeProgrammaticStreamSerialization) {
+      if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) {
+        programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
+      } else if (attribute.id == cudaLaunchAttributeClusterDimension) {
+        const auto& size = attribute.val.clusterDim;
+        cluster = size.x;
+        if (size.y != 1 || size.z != 1) return cudaErrorNotSupported;  // by the model
+      } else {
         return cudaErrorInvalidValue;
       }
-      programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
     }
     return r.launch({.function = function,
                      .name = readable_name(function),
                      .grid = config->gridDim,
                      .block = config->blockDim,
+                     .cluster = cluster,
                      .shared_bytes = config->dynamicSmemBytes,
                      .programmatic = programmatic,
                      .invoke = invoke,
@@ -224,9 +231,22 @@ cudaError_t cudaFuncGetName(const char** name, const void* function) {
 
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   return call(__func__, [&](Runtime& r) {
-    return attribute == cudaFuncAttributeMaxDynamicSharedMemorySize
-               ? r.set_max_dynamic_shared(function, value)
-               : cudaErrorInvalidValue;
+    switch (attribute) {
+      case cudaFuncAttributeMaxDynamicSharedMemorySize:
+        return r.set_max_dynamic_shared(function, value);
+      case cudaFuncAttributeNonPortableClusterSizeAllowed:
+        return r.allow_large_clusters(function, value != 0);
+    }
+    return cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* function,
+                                                 const cudaLaunchConfig_t*) {
+  return call(__func__, [&](Runtime& r) {
+    if (blocks == nullptr) return cudaErrorInvalidValue;
+    *blocks = static_cast<int>(r.max_cluster(function));
+    return cudaSuccess;
   });
 }
 

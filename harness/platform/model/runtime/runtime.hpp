@@ -265,13 +265,14 @@ class Runtime {
   bool stream_memory_operations() const { return options_.stream_memory_operations; }
 
   cudaError_t launch(KernelLaunch launch, cudaStream_t stream);
-  // One operation of several streams: starts when all of them have come to it, ends for all at
-  // once.
+  // One operation of several streams: begins when all have come to it, ends for all at once.
   cudaError_t together(const std::vector<cudaStream_t>& streams, Work work);
   // What a library runs in a kernel of its own: `work` says how long, and takes the whole device.
   cudaError_t queue_operation(Work work, cudaStream_t stream);
   cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
   cudaError_t set_max_dynamic_shared(const void* function, int bytes);
+  cudaError_t allow_large_clusters(const void* function, bool allowed);
+  unsigned max_cluster(const void* function) const;  // blocks of one; 0: it has none
   cudaError_t occupancy_blocks(int* blocks, const void* function, int block_threads,
                                std::size_t dynamic_shared_bytes);
 
@@ -359,6 +360,7 @@ class Runtime {
   std::map<std::pair<const void*, double>, double> utilisation_;  // by kernel and blocks
   std::set<const void*> loaded_;                                  // kernels that ran before
   std::map<const void*, std::size_t> dynamic_shared_;  // limits set by cudaFuncSetAttribute
+  std::set<const void*> large_clusters_;               // kernels that it let have them
   std::map<std::string, InjectedFault> injected_;
   CallFilter filter_;
   std::size_t planted_calls_ = 0;           // so far, of those that the conditions speak of

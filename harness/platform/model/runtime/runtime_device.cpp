@@ -33,6 +33,8 @@ std::optional<int> attribute_of(const DeviceSpec& device, cudaDeviceAttr attribu
       return device.compute_capability().first;
     case cudaDevAttrComputeCapabilityMinor:
       return device.compute_capability().second;
+    case cudaDevAttrClusterLaunch:
+      return device.find("max_cluster_blocks") ? 1 : 0;
     case cudaDevAttrComputeMode:
       return cudaComputeModeDefault;
     case cudaDevAttrMemoryClockRate:

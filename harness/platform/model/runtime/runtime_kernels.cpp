@@ -60,6 +60,14 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
       blocks_per_sm(launch.function, block.x * block.y * block.z, launch.shared_bytes);
   if (resident == 0) return cudaErrorLaunchOutOfResources;
 
+  if (launch.cluster != 1) {
+    if (max_cluster(launch.function) == 0) return cudaErrorNotSupported;
+    if (launch.cluster == 0 || launch.cluster > max_cluster(launch.function) ||
+        grid.x % launch.cluster != 0) {
+      return cudaErrorInvalidClusterSize;
+    }
+  }
+
   // Before compute capability 9.0 there is no such figure.
   if (launch.programmatic && !device_.find("launch_programmatic_seconds")) {
     return cudaErrorNotSupported;
@@ -147,6 +155,22 @@ cudaError_t Runtime::set_max_dynamic_shared(const void* function, int bytes) {
   if (bytes < 0 || static_cast<std::size_t>(bytes) + fixed > limit) return cudaErrorInvalidValue;
   dynamic_shared_[function] = static_cast<std::size_t>(bytes);
   return cudaSuccess;
+}
+
+cudaError_t Runtime::allow_large_clusters(const void* function, bool allowed) {
+  if (allowed) {
+    large_clusters_.insert(function);
+  } else {
+    large_clusters_.erase(function);
+  }
+  return cudaSuccess;
+}
+
+unsigned Runtime::max_cluster(const void* function) const {
+  constexpr double portable = 8;
+  const double most = device_.find("max_cluster_blocks").value_or(0);
+  return static_cast<unsigned>(large_clusters_.contains(function) ? most
+                                                                  : std::min(most, portable));
 }
 
 cudaError_t Runtime::occupancy_blocks(int* blocks, const void* function, int block_threads,

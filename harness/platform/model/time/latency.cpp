@@ -51,7 +51,8 @@ BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic) 
   const double latency = load_latency(traffic, device);
   const double of_a_block = profile.blocks > 0 ? kernel.scale / profile.blocks : 0;
   return {
-      of_a_block * (waits.loads() * latency + waits.shared_chain * device["shared_latency_cycles"]),
+      of_a_block * (waits.loads() * latency + waits.shared_chain * device["shared_latency_cycles"] +
+                    waits.remote() * device.find("dsm_latency_cycles").value_or(0)),
       of_a_block * std::max(waits.copy_waits * latency, multiply_add_cycles(waits, device)),
       store_cycles(kernel)};
 }

@@ -91,6 +91,15 @@ double working_warps(const KernelOnDevice& kernel) {
   return awaiting > 0 ? awaiting : kernel.warps();
 }
 
+// What barriers of the cluster cost beyond those of a block.
+double cluster_barriers_cycles(const KernelOnDevice& kernel) {
+  if (kernel.counts.cluster_barriers == 0) return 0;
+  const double barriers = kernel.counts.cluster_barriers / (kernel.profile.blocks * kernel.warps());
+  const double of_a_block = barrier_cycles + kernel.device["shared_latency_cycles"];
+  const double each = kernel.device.find("cluster_barrier_cycles").value_or(of_a_block);
+  return barriers * std::max(each - of_a_block, 0.0);
+}
+
 // What all warps of a block wait for at the same time, in cycles: after each barrier the first
 // load, and what they read of shared memory. Further loads of an interval overlap with other warps'
 // work.
@@ -103,7 +112,8 @@ double waits_at_barriers(const KernelOnDevice& kernel, const Traffic& traffic, d
   const double moved = profile.waits.shared_chain * kernel.scale / profile.blocks * line_bytes /
                        kernel.device["shared_bytes_per_clock_per_sm"];
   return std::max(waits_of_block(kernel, traffic).loads * first - moved, 0.0) +
-         barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]);
+         barriers * (barrier_cycles + kernel.device["shared_latency_cycles"]) +
+         cluster_barriers_cycles(kernel);
 }
 
 // Until the first of its copies is there, a block asks for no unit. (One that waits for loads of

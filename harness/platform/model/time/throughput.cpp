@@ -67,6 +67,19 @@ double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
                traffic.shared_bytes / device["shared_bytes_per_clock_per_sm"]));
 }
 
+// The network between the SMs of a cluster moves whole sectors, as L2 does (NVIDIA Hopper Tuning
+// Guide: accesses should be coalesced and aligned to 32 bytes).
+double dsm_seconds(const KernelOnDevice& kernel) {
+  double sectors = 0;
+  for (const Access kind : {Access::load, Access::store, Access::atomic}) {
+    sectors += kernel.counts.at(Space::remote, kind).sectors;
+  }
+  if (sectors == 0) return 0;
+  const char* const rate = kernel.profile.cluster > 2 ? "dsm_crowded_bytes_per_clock_per_sm"
+                                                      : "dsm_bytes_per_clock_per_sm";
+  return kernel.sm_seconds(sectors * sector_bytes / kernel.device[rate]);
+}
+
 // Only what the source names can be counted: a lower bound of the instructions issued.
 double issue_seconds(const KernelOnDevice& kernel) {
   double instructions = kernel.local_words;

@@ -19,6 +19,7 @@ std::vector<Term> throughput_terms(const KernelOnDevice& kernel, const Traffic& 
   std::vector<Term> terms;
   const auto add = [&](const char* name, double seconds) { terms.push_back({name, seconds}); };
   if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
+  if (const double seconds = dsm_seconds(kernel); seconds > 0) add("dsm", seconds);
   add("dram", dram_seconds(traffic, device));
   add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
   add("l1", l1_seconds(kernel, traffic));
@@ -58,6 +59,8 @@ Waiting& Waiting::operator+=(const Waiting& other) {
   load_groups += other.load_groups;
   load_chain += other.load_chain;
   shared_chain += other.shared_chain;
+  remote_groups += other.remote_groups;
+  remote_chain += other.remote_chain;
   copy_waits += other.copy_waits;
   fma_chain += other.fma_chain;
   fma_steps += other.fma_steps;
@@ -65,11 +68,14 @@ Waiting& Waiting::operator+=(const Waiting& other) {
 }
 
 double Waiting::loads() const { return std::max(load_groups, load_chain); }
+double Waiting::remote() const { return std::max(remote_groups, remote_chain); }
 
 void Waiting::keep_longer(const Waiting& other) {
   load_groups = std::max(load_groups, other.load_groups);
   load_chain = std::max(load_chain, other.load_chain);
   shared_chain = std::max(shared_chain, other.shared_chain);
+  remote_groups = std::max(remote_groups, other.remote_groups);
+  remote_chain = std::max(remote_chain, other.remote_chain);
   copy_waits = std::max(copy_waits, other.copy_waits);
   fma_chain = std::max(fma_chain, other.fma_chain);
   fma_steps = std::max(fma_steps, other.fma_steps);

@@ -16,14 +16,17 @@ namespace gpubench::model {
 
 // What a warp waits for: its own loads and multiply-adds.
 struct Waiting {
-  double load_groups = 0;   // runs of independent global loads, and copies that nothing hides
-  double load_chain = 0;    // global loads whose address is what the load before brought
-  double shared_chain = 0;  // the same in shared memory
-  double copy_waits = 0;    // asynchronous copies, while multiply-adds go on, in latencies
-  double fma_chain = 0;     // fp32 multiply-adds that wait for one another
-  double fma_steps = 0;     // those that it issues one after the other
+  double load_groups = 0;    // runs of independent global loads, and copies that nothing hides
+  double load_chain = 0;     // global loads whose address is what the load before brought
+  double shared_chain = 0;   // the same in shared memory
+  double remote_groups = 0;  // of shared memory of other blocks of the cluster, as the first two
+  double remote_chain = 0;
+  double copy_waits = 0;  // asynchronous copies, while multiply-adds go on, in latencies
+  double fma_chain = 0;   // fp32 multiply-adds that wait for one another
+  double fma_steps = 0;   // those that it issues one after the other
 
-  double loads() const;  // latencies of global memory, one after the other
+  double loads() const;   // latencies of global memory, one after the other
+  double remote() const;  // and of other blocks' shared memory
   Waiting& operator+=(const Waiting& other);
   void keep_longer(const Waiting& other);  // of each
 };
@@ -36,6 +39,7 @@ struct KernelProfile {
   std::array<double, 3> grid{1, 1, 1};  // its extent
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
+  unsigned cluster = 1;          // blocks that run together
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
   std::size_t local_bytes = 0;   // a thread
@@ -65,9 +69,9 @@ struct Traffic {
 };
 
 struct Term {
-  // link (where there are peers), dram, l2, l1, shared, issue, fp32, fp64, fp16x2, bf16x2,
-  // int32, tensor, sfu, latency, launch; and queue, what waiting for a busy memory adds to dram or
-  // latency
+  // link (where there are peers), dsm (where blocks of a cluster share memory), dram, l2, l1,
+  // shared, issue, fp32, fp64, fp16x2, bf16x2, int32, tensor, sfu, latency, launch; and queue, what
+  // waiting for a busy memory adds to dram or latency
   std::string name;
   double seconds = 0;
 };

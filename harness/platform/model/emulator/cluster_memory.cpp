@@ -1,0 +1,142 @@
+#include "harness/platform/model/emulator/cluster_memory.hpp"
+
+#include "harness/platform/model/emulator/block.hpp"
+#include "harness/platform/model/emulator/source_location.hpp"
+
+namespace gpubench::model {
+namespace {
+
+constexpr std::uint64_t word_bytes = 4;
+
+std::size_t number_of(EventKind kind) {
+  return kind == EventKind::load ? 0 : kind == EventKind::store ? 1 : 2;
+}
+
+std::string access(unsigned bytes, EventKind kind) {
+  return std::to_string(bytes) + "-byte " + name_of(kind);
+}
+
+}  // namespace
+
+void ClusterMemory::begin(std::vector<Block*> blocks) {
+  blocks_ = std::move(blocks);
+  words_.resize(blocks_.size());
+  for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
+    const std::size_t words = blocks_[rank]->shared().dynamic_bytes() / word_bytes + 1;
+    if (words_[rank].size() < words) words_[rank].resize(words);
+  }
+  visits_.assign(blocks_.size(), {});
+  ++phase_;
+  have_met_ = false;
+}
+
+std::optional<unsigned> ClusterMemory::owner_of(std::uint64_t address) const {
+  for (unsigned rank = 0; rank < blocks(); ++rank) {
+    const SharedMemory& shared = blocks_[rank]->shared();
+    if (address - shared.dynamic_begin() < shared.dynamic_bytes()) return rank;
+  }
+  constexpr std::uint64_t shortly = 4096;
+  for (unsigned rank = 0; rank < blocks(); ++rank) {
+    const SharedMemory& shared = blocks_[rank]->shared();
+    const std::uint64_t beyond = address - shared.dynamic_begin();
+    if (shared.dynamic_bytes() > 0 && beyond < 2 * shared.dynamic_bytes() + shortly) return rank;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ClusterMemory::translated(std::uint64_t address, unsigned rank) const {
+  const std::optional<unsigned> owner = owner_of(address);
+  if (!owner) return address;
+  return address - blocks_[*owner]->shared().dynamic_begin() +
+         blocks_[rank]->shared().dynamic_begin();
+}
+
+std::pair<std::string, std::uint64_t> ClusterMemory::home(unsigned rank) const {
+  return {"dynamic shared memory of block " + words(blocks_[rank]->index()),
+          blocks_[rank]->shared().dynamic_begin()};
+}
+
+std::string ClusterMemory::place(unsigned of, std::uint64_t offset, unsigned bytes) const {
+  return "bytes " + std::to_string(offset) + ".." + std::to_string(offset + bytes - 1) + " of " +
+         home(of).first;
+}
+
+std::string ClusterMemory::mistake(unsigned of, std::uint64_t address, unsigned bytes,
+                                   EventKind kind) const {
+  const SharedMemory& shared = blocks_[of]->shared();
+  const std::uint64_t offset = address - shared.dynamic_begin();
+  if (address % bytes != 0) {
+    return "misaligned " + access(bytes, kind) + " at " + place(of, offset, bytes);
+  }
+  if (offset + bytes <= shared.dynamic_bytes()) return "";
+  return "out of bounds: " + access(bytes, kind) + " at byte " + std::to_string(offset) + " of " +
+         std::to_string(shared.dynamic_bytes()) + " of " + home(of).first;
+}
+
+std::string ClusterMemory::race(unsigned by, unsigned of, std::uint64_t offset, unsigned bytes,
+                                EventKind kind) {
+  const std::size_t own = number_of(kind);
+  const auto others = static_cast<std::uint16_t>(~(1u << by));
+  for (std::uint64_t i = offset / word_bytes; i * word_bytes < offset + bytes; ++i) {
+    Word& word = words_[of][i];
+    constexpr EventKind names[] = {EventKind::load, EventKind::store, EventKind::atomic};
+    for (std::size_t other = 0; other < kinds; ++other) {
+      // Two loads are in order however they come, and so are two atomics.
+      if (other == own && kind != EventKind::store) continue;
+      if (word[other].phase != phase_ || (word[other].blocks & others) == 0) continue;
+      return "race: " + access(bytes, kind) + " at " + place(of, offset, bytes) + ", and a " +
+             name_of(names[other]) +
+             " there by another block of the cluster, with no cluster "
+             "barrier between them,";
+    }
+    if (word[own].phase != phase_) word[own] = {phase_, 0};
+    word[own].blocks = static_cast<std::uint16_t>(word[own].blocks | 1u << by);
+  }
+  return "";
+}
+
+std::string ClusterMemory::note_remote(unsigned by, unsigned of, std::uint64_t address,
+                                       unsigned bytes, EventKind kind, const void* code) {
+  const std::uint64_t offset = address - blocks_[of]->shared().dynamic_begin();
+  if (!have_met_) {
+    return access(bytes, kind) + " at " + place(of, offset, bytes) +
+           ", which need not have begun before the cluster has met,";
+  }
+  const std::string found = race(by, of, offset, bytes, kind);
+  if (!found.empty()) return found;
+  MemoryChecker& theirs = blocks_[of]->recorder().checker();
+  const std::uint64_t at = blocks_[of]->shared().offset_of(address);
+  if (!theirs.note_remote(at, bytes, kind)) {
+    return access(bytes, kind) + " at " + place(of, offset, bytes) +
+           ", not all of which its block has written,";
+  }
+  visits_[of] = {phase_, bytes, kind, threadIdx, blockIdx, code};
+  return "";
+}
+
+std::string ClusterMemory::leaves_early(unsigned rank) const {
+  const Visit& visit = visits_[rank];
+  return "block " + words(blocks_[rank]->index()) + " may have ended before the " +
+         access(visit.bytes, visit.kind) + " to its shared memory by thread " +
+         words(visit.thread) + " of block " + words(visit.block) + " at " +
+         source_location(visit.code) + ": no cluster barrier follows";
+}
+
+std::string ClusterMemory::meet() {
+  for (unsigned rank = 0; rank < blocks(); ++rank) {
+    const bool has_ended = !blocks_[rank]->lanes().has_live_lanes();
+    if (has_ended && visits_[rank].phase == phase_) return leaves_early(rank);
+  }
+  ++phase_;
+  have_met_ = true;
+  return "";
+}
+
+std::string ClusterMemory::end() const {
+  for (unsigned rank = 0; rank < blocks(); ++rank) {
+    if (visits_[rank].phase == phase_) return leaves_early(rank);
+  }
+  return "";
+}
+
+}  // namespace gpubench::model

@@ -1,0 +1,77 @@
+#include "harness/platform/model/emulator/cluster_runner.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gpubench::model {
+
+void ClusterRunner::attach() {
+  for (const auto& block : blocks_) block->attach();
+}
+
+void ClusterRunner::begin(const KernelLaunch& launch, dim3 first, bool traced) {
+  size_ = launch.cluster;
+  traced_ = traced;
+  while (blocks_.size() < size_) {
+    blocks_.push_back(std::make_unique<BlockRunner>(memory_, is_mapped_host_, ordering_));
+    blocks_.back()->attach();
+  }
+  std::vector<Block*> together;
+  for (unsigned rank = 0; rank < size_; ++rank) {
+    const dim3 index(first.x + rank, first.y, first.z);
+    blocks_[rank]->begin(launch, index, traced, {&cluster_, rank});
+    together.push_back(&blocks_[rank]->block());
+  }
+  cluster_.begin(std::move(together));
+}
+
+// One waits for lanes that never come; those that only wait for it say less.
+std::string ClusterRunner::stuck() {
+  const auto blocks = std::span(blocks_).first(size_);
+  const auto waits = [](const auto& block) {
+    return block->is_running() && !block->block().lanes().all_wait_for_cluster();
+  };
+  auto culprit = std::ranges::find_if(blocks, waits);
+  (*culprit)->end_in_deadlock();
+  return (*culprit)->block().result().fault;
+}
+
+std::string ClusterRunner::run_to_end() {
+  const auto blocks = std::span(blocks_).first(size_);
+  for (;;) {
+    bool advanced = false;
+    for (const auto& block : blocks) {
+      advanced = block->advance() || advanced;
+      if (!block->block().result().fault.empty()) return block->block().result().fault;
+      if (block->block().has_unwritten_read()) return "";
+    }
+    const auto is_running = [](const auto& block) { return block->is_running(); };
+    if (std::ranges::none_of(blocks, is_running)) return traced_ ? cluster_.end() : "";
+    if (advanced) continue;
+    const auto waits = [](const auto& block) {
+      return block->block().lanes().all_wait_for_cluster();
+    };
+    if (!std::ranges::all_of(blocks, waits)) return stuck();
+    const std::string left = traced_ ? cluster_.meet() : "";
+    if (!left.empty()) return left;
+    for (const auto& block : blocks) block->release_cluster();
+  }
+}
+
+std::vector<BlockResult> ClusterRunner::run(const KernelLaunch& launch, dim3 first, bool traced) {
+  begin(launch, first, traced);
+  const std::string wrong = run_to_end();
+  std::vector<BlockResult> results;
+  for (unsigned rank = 0; rank < size_; ++rank) results.push_back(blocks_[rank]->end());
+  const auto failed = std::ranges::find_if(results, [](const auto& r) { return !r.fault.empty(); });
+  if (failed != results.end()) {
+    std::swap(results.front().fault, failed->fault);
+    results.front().is_illegal_access = failed->is_illegal_access;
+  } else {
+    results.front().fault = wrong;
+  }
+  return results;
+}
+
+}  // namespace gpubench::model

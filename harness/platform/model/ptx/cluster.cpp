@@ -1,0 +1,99 @@
+#include "harness/platform/model/ptx/cluster.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <utility>
+
+#include "harness/platform/model/ptx/windows.hpp"
+
+namespace gpubench::model::ptx {
+
+View Block::view(Space space, Mask mask, const Addresses& addresses, unsigned bytes, bool writes,
+                 unsigned warp, Mask* host) {
+  if (space != Space::cluster) {
+    return memory.view(space, mask, addresses, bytes, writes, warp, host);
+  }
+  const auto first = static_cast<std::size_t>(std::countr_zero(mask));
+  const std::uint64_t begin = addresses[first] / window_bytes * window_bytes;
+  Block& other = cluster.block(static_cast<unsigned>(begin / window_bytes));
+  if (!cluster.have_met()) {
+    throw Fault{"access to the shared memory of a block that need not have begun", mask};
+  }
+  if (other.live_ == 0) throw Fault{"access to the shared memory of a block that has ended", mask};
+  Addresses there = addresses;
+  for (std::uint64_t& a : there) a -= begin;
+  View view = other.memory.view(Space::shared, mask, there, bytes, writes, warp, host);
+  view.base -= begin;
+  return view;
+}
+
+void Cluster::begin_launch() {
+  for (const auto& block : blocks_) block->begin_launch();
+}
+
+std::vector<BlockResult> Cluster::run(const Program& program, const KernelLaunch& launch,
+                                      dim3 first, bool traced) {
+  size_ = launch.cluster;
+  arrived_ = phase_ = 0;
+  while (blocks_.size() < size_) {
+    blocks_.push_back(std::make_unique<Block>(*this, memory_, mapped_, conduct_));
+  }
+  const auto blocks = std::span(blocks_).first(size_);
+  for (unsigned rank = 0; rank < size_; ++rank) {
+    blocks[rank]->begin(program, launch, {first.x + rank, first.y, first.z}, traced);
+  }
+  const auto is_live = [](const auto& block) { return block->live_threads() > 0; };
+  const auto failed = [](const auto& block) { return !block->result.fault.empty(); };
+  while (std::ranges::any_of(blocks, is_live) && std::ranges::none_of(blocks, failed)) {
+    if (advance() || std::ranges::any_of(blocks, failed)) continue;
+    (*std::ranges::find_if(blocks, is_live))->end_in_deadlock();
+  }
+  std::vector<BlockResult> results;
+  for (const auto& block : blocks) results.push_back(block->finish());
+  const auto fault = std::ranges::find_if(results, [](const auto& r) { return !r.fault.empty(); });
+  if (fault != results.end() && fault != results.begin()) {
+    std::swap(results.front().fault, fault->fault);
+    results.front().is_illegal_access = fault->is_illegal_access;
+  }
+  return results;
+}
+
+bool Cluster::advance() {
+  bool advanced = false;
+  for (const auto& block : std::span(blocks_).first(size_)) {
+    if (block->live_threads() > 0 && block->result.fault.empty()) {
+      advanced = block->advance() || advanced;
+    }
+  }
+  return advanced;
+}
+
+void Cluster::arrive(Warp& warp, Mask mask) {
+  if (mask != warp.live) throw Fault{"a cluster's barrier that only some lanes come to", mask};
+  if (warp.cluster_phase != 0) throw Fault{"a second arrival at a cluster's barrier", mask};
+  warp.cluster_phase = phase_ + 1;
+  arrived_ += static_cast<unsigned>(std::popcount(mask));
+  release();
+}
+
+bool Cluster::wait(Warp& warp, Mask mask) {
+  if (warp.cluster_phase == 0) throw Fault{"a wait for a cluster's barrier without arrival", mask};
+  release();
+  if (phase_ < warp.cluster_phase) return false;
+  warp.cluster_phase = 0;
+  ++warp.interval;
+  ++warp.block.result.barriers;
+  ++warp.block.result.cluster_barriers;
+  return true;
+}
+
+void Cluster::release() {
+  unsigned live = 0;
+  for (const auto& block : std::span(blocks_).first(size_)) live += block->live_threads();
+  if (arrived_ < live) return;
+  ++phase_;
+  arrived_ = 0;
+}
+
+}  // namespace gpubench::model::ptx
