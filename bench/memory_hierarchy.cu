@@ -76,14 +76,15 @@ void read(Bench& bench) {
 }
 GPU_BENCHMARK(memory_hierarchy, read)
     ->ArgName("size [bytes]", {256 * KiB, 16 * GiB, KiB})
-    ->Each({64 * KiB, 128 * KiB, 8 * MiB, 48 * MiB, 96 * MiB, 256 * MiB, 8 * GiB})
+    ->Each({64 * KiB, 128 * KiB, 8 * MiB, 48 * MiB, 256 * MiB, 8 * GiB})
     ->ForRoofs({64 * KiB})
     ->ForRoofs({8 * MiB})
     ->Rest(Suite::full)
     ->Range(KiB, 32 * KiB)
     ->Each({256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB, 16 * MiB, 18 * MiB, 24 * MiB, 30 * MiB,
             32 * MiB, 51 * MiB + 512 * KiB, 64 * MiB, 89 * MiB + 512 * KiB, 128 * MiB, 275 * MiB,
-            512 * MiB, GiB, 2 * GiB, 4 * GiB});
+            512 * MiB, GiB, 2 * GiB, 4 * GiB})
+    ->Arg(96 * MiB);
 
 // --- latency ---
 

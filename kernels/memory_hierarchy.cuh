@@ -149,7 +149,7 @@ inline constexpr unsigned warp = 32;
 
 // Every warp's lanes load words `stride` apart, at eight offsets in turn; two warps share what they
 // read with the others, so that all of it stays in L1. `zero` is 0, and the compiler does not know.
-static __global__ void __launch_bounds__(strided_threads)
+[[maybe_unused]] static __global__ void __launch_bounds__(strided_threads)
     strided(const unsigned* in, unsigned stride, unsigned zero, unsigned* sums) {
   const unsigned* own = in + threadIdx.x % 64 * stride;
   unsigned sum = 0;
@@ -241,7 +241,7 @@ inline constexpr unsigned shared_words = 1024;
 inline constexpr unsigned shared_step = 4 * 397;  // bytes from one word of the ring to the next
 
 // The same chase, where what a load brings is the next one's offset in bytes.
-static __global__ void shared_chase(unsigned steps, unsigned* end) {
+[[maybe_unused]] static __global__ void shared_chase(unsigned steps, unsigned* end) {
   __shared__ unsigned ring[shared_words];
   for (unsigned i = threadIdx.x; i < shared_words; i += blockDim.x) {
     ring[i] = (4 * i + shared_step) % (4 * shared_words);

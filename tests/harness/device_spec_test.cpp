@@ -91,6 +91,15 @@ TEST(DeviceFiles, FitTogether) {
     EXPECT_LE(device["max_threads_per_block"], device["max_threads_per_sm"]);
     EXPECT_LT(device["shared_latency_cycles"], device["l2_latency_cycles"]);
     EXPECT_LT(device["l1_latency_cycles"], device["l2_latency_cycles"]);
+    const auto of_cluster = device.find("dsm_latency_cycles");
+    EXPECT_EQ(of_cluster.has_value(), device.compute_capability() >= std::pair(9, 0));
+    if (of_cluster) {
+      EXPECT_GT(*of_cluster, device["shared_latency_cycles"]);
+      EXPECT_LT(*of_cluster, device["l2_latency_cycles"]);
+      EXPECT_GE(device["max_cluster_blocks"], 8);
+      EXPECT_GT(device["dsm_bytes_per_clock_per_sm"], device["dsm_crowded_bytes_per_clock_per_sm"]);
+      EXPECT_GT(device["cluster_barrier_cycles"], *of_cluster);
+    }
     EXPECT_LT(device["l2_latency_cycles"], device["dram_latency_cycles"]);
     EXPECT_LT(device["dram_bytes_per_second"], device["l2_bytes_per_second"]);
     EXPECT_LT(device["l2_bytes_per_second"], roof(device, "l1"));

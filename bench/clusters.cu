@@ -1,0 +1,235 @@
+// clusters: what does sharing shared memory between blocks gain and cost?
+//
+// Expected  A load from another block's shared memory takes about 180 cycles on a Hopper: six times
+//           as long as from the block's own, and two thirds of L2's time. The network between SMs
+//           moves less than half of what L2 does, and a fifth less in clusters of more than two
+//           blocks. So clusters are for words that a block waits for, not for streams. A launch
+//           costs the same with clusters as without. A sum that ends in one word per cluster
+//           instead of one per block takes as long: memory sets the pace.
+// Units     cluster [blocks]; 1 is a launch without clusters. In `chase`, one thread follows a ring
+//           through the other blocks' memory, or its own (1); in `chase_l2`, through 2 MiB of
+//           global memory. In `read`, every block reads the next one's memory; in `read_l2`, global
+//           memory that L2 holds. `launch_row` is 64 launches in a graph, 16 blocks each.
+// Confirm   ncu --metrics smsp__inst_executed_op_generic_ld.sum (a load from another block is a
+//           generic one), lts__t_sectors_op_read.sum (which it does not add to)
+#include "kernels/clusters.cuh"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "harness/bench/bench.hpp"
+#include "harness/cuda/graph.hpp"
+#include "harness/cuda/stream.hpp"
+#include "kernels/launch_overhead.cuh"
+#include "kernels/memory_hierarchy.cuh"
+
+namespace {
+
+using namespace clusters;
+using gpubench::DeviceBuffer;
+using gpubench::launch_cluster;
+using launch_overhead::By;
+
+unsigned cluster_of(const Bench& bench) { return bench.arg<unsigned>("cluster"); }
+
+// Skips the row where the device has no clusters, or none of this size.
+template <class Kernel>
+void need_cluster(Bench& bench, Kernel kernel, unsigned threads, std::size_t shared_bytes) {
+  bench.needs_capability(9, "a cluster of blocks");
+  const unsigned most = gpubench::largest_cluster(kernel, threads, shared_bytes);
+  if (cluster_of(bench) > most) {
+    bench.skip("the largest cluster has " + std::to_string(most) + " blocks here");
+  }
+}
+
+std::optional<double> per_second(const Bench& bench, const char* per_clock_per_sm) {
+  const auto& device = bench.device();
+  const auto each = device.find(per_clock_per_sm);
+  if (!each) return std::nullopt;
+  return *each * device["sm_count"] * device["sm_clock_hz"];
+}
+
+// --- latency ---
+
+constexpr unsigned steps_timed = 4096;
+constexpr std::size_t l2_chase_bytes = 2 << 20, l2_read_bytes = 8 << 20;  // more than L1 holds
+constexpr unsigned blocks_an_sm = 64;  // so that there are whole clusters of any size
+
+void judge_by_latency(Bench& bench, const char* cycles) {
+  const auto latency = bench.device().find(cycles);
+  Law law;
+  if (latency) law = gpubench::law_at(*latency / bench.device()["sm_clock_hz"]);
+  bench.work({.items = 2 * steps_timed,
+              .law = law,
+              .law_tolerance = 0.05,
+              .headline = gpubench::Headline{"latency_seconds", "s", true},
+              .bound = "latency"});
+}
+
+// Of one load: what twice as many take longer.
+void record_latency(Bench& bench, const std::function<gpubench::Body(unsigned)>& chased) {
+  bench.run(chased(2 * steps_timed));
+  const double seconds = (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed;
+  bench.counter("latency_seconds", seconds);
+  const auto seen = bench.row().counters.find("sm_clock_hz");
+  bench.counter("latency_cycles",
+                seconds * (seen != bench.row().counters.end() ? seen->second
+                                                              : bench.device()["sm_clock_hz"]));
+}
+
+void chase_shared(Bench& bench) {
+  const unsigned blocks = cluster_of(bench);
+  const auto kernel = blocks > 1 ? chase<true> : chase<false>;
+  need_cluster(bench, kernel, chase_threads, ring_bytes);
+  judge_by_latency(bench, blocks > 1 ? "dsm_latency_cycles" : "shared_latency_cycles");
+  const auto end = bench.output<unsigned>(1);
+  bench.verify(end, memory_hierarchy::Always{end_of_chase(2 * steps_timed)});
+  record_latency(bench, [&](unsigned steps) -> gpubench::Body {
+    return [=](cudaStream_t s) {
+      launch_cluster(kernel, blocks, blocks, chase_threads, ring_bytes, s, steps, end.data());
+    };
+  });
+}
+GPU_BENCHMARK_AS(clusters, chase, chase_shared)
+    ->ArgName("cluster [blocks]")
+    ->Each({2, 1})
+    ->Rest(Suite::full)
+    ->Each({4, 8, 16});
+
+void chase_l2(Bench& bench) {
+  bench.needs_capability(9, "a cluster of blocks");
+  judge_by_latency(bench, "l2_latency_cycles");
+  constexpr std::size_t lines = l2_chase_bytes / memory_hierarchy::line;
+  using Word = std::uint64_t;
+  const std::size_t step = memory_hierarchy::ring_step(lines);
+  const DeviceBuffer<Word> words(l2_chase_bytes / sizeof(Word));
+  const auto begin = reinterpret_cast<Word>(words.data());
+  gpubench::fill_random(words.data(), words.size(), memory_hierarchy::Ring{begin, lines, step});
+  const auto* const ring = reinterpret_cast<const memory_hierarchy::Link*>(words.data());
+  const DeviceBuffer<Word> never(1);
+  const auto end = bench.output<Word>(1);
+  bench.verify(end, memory_hierarchy::Always{begin + 2 * steps_timed * step % lines *
+                                                         memory_hierarchy::line});
+  record_latency(bench, [&](unsigned steps) -> gpubench::Body {
+    return [&, steps](cudaStream_t s) {
+      launch(memory_hierarchy::touch, lines / memory_hierarchy::lines_a_block,
+             memory_hierarchy::touch_threads, 0, s, ring, lines, never.data());
+      launch(memory_hierarchy::chase, 1, 1, 0, s, ring, steps,
+             reinterpret_cast<const memory_hierarchy::Link**>(end.data()));
+    };
+  });
+}
+GPU_BENCHMARK(clusters, chase_l2)->In(Suite::full);
+
+// --- bandwidth ---
+
+unsigned blocks_of(const Bench& bench) {
+  return static_cast<unsigned>(bench.device()["sm_count"]) * blocks_an_sm;
+}
+
+void read_shared(Bench& bench) {
+  const unsigned cluster = cluster_of(bench);
+  need_cluster(bench, clusters::read, read_threads, read_shared_bytes);
+  const unsigned blocks = blocks_of(bench);
+  const auto in = bench.input<unsigned>(std::size_t{4} * read_vectors * cluster);
+  const auto sums = bench.output<unsigned>(blocks);
+  bench.verify(sums, ExpectedRead<decltype(in.values())>{in.values(), cluster});
+  bench.work(
+      {.useful_bytes = bytes_read_a_block * blocks,
+       .law = gpubench::law_at(per_second(bench, cluster > 2 ? "dsm_crowded_bytes_per_clock_per_sm"
+                                                             : "dsm_bytes_per_clock_per_sm"))});
+  bench.run([&](cudaStream_t s) {
+    launch_cluster(clusters::read, cluster, blocks, read_threads, read_shared_bytes, s,
+                   reinterpret_cast<const uint4*>(in.data()), sums.data());
+  });
+}
+GPU_BENCHMARK_AS(clusters, read, read_shared)
+    ->ArgName("cluster [blocks]")
+    ->Each({2, 8})
+    ->Rest(Suite::full)
+    ->Each({4, 16});
+
+void read_l2(Bench& bench) {
+  bench.needs_capability(9, "a cluster of blocks");
+  const auto blocks = blocks_of(bench);
+  const auto in = bench.input<unsigned>(l2_read_bytes / sizeof(unsigned));
+  const auto sums = bench.output<unsigned>(blocks);
+  constexpr std::size_t vectors = l2_read_bytes / sizeof(uint4);
+  bench.verify(sums, memory_hierarchy::ExpectedSum<decltype(in.values())>{in.values(), vectors});
+  bench.work({.useful_bytes = static_cast<double>(memory_hierarchy::bytes_a_block) * blocks,
+              .law = gpubench::law_at(bench.device().find("l2_bytes_per_second")),
+              .law_tolerance = 0.15});
+  bench.run([&](cudaStream_t s) {
+    launch(memory_hierarchy::read, blocks, memory_hierarchy::read_threads, 0, s,
+           reinterpret_cast<const uint4*>(in.data()), vectors, sums.data());
+  });
+}
+GPU_BENCHMARK(clusters, read_l2)->In(Suite::full);
+
+// --- launches ---
+
+void launch_row(Bench& bench) {
+  constexpr unsigned launches = 64;
+  const unsigned cluster = cluster_of(bench);
+  need_cluster(bench, empty, empty_threads, 0);
+  const auto graph_of = [=](unsigned* count) {
+    return std::make_shared<const gpubench::ExecutableGraph>([=](cudaStream_t s) {
+      for (unsigned i = 0; i < launches; ++i) {
+        if (cluster > 1) {
+          launch_cluster(empty, cluster, empty_blocks, empty_threads, 0, s, count);
+        } else {
+          launch(empty, empty_blocks, empty_threads, 0, s, count);
+        }
+      }
+    });
+  };
+  bench.blocks_host();
+  bench.check([&](bool) -> std::string {
+    const DeviceBuffer<unsigned> count(1);
+    count.set(0);
+    const gpubench::Stream stream;
+    graph_of(count.data())->launch(stream);
+    stream.synchronize();
+    const unsigned counted = count.download()[0];
+    return counted == launches ? "" : std::to_string(counted) + " of 64 launches ran";
+  });
+  const double seconds = launch_overhead::costs_of(bench.device()).row(By::graph, launches, 0);
+  bench.work({.items = launches,
+              .law = gpubench::law_at(launches / seconds),
+              .law_tolerance = 0.02,
+              .bound = "launch"});
+  bench.run([graph = graph_of(nullptr)](cudaStream_t s) { graph->launch(s); });
+}
+GPU_BENCHMARK(clusters, launch_row)
+    ->ArgName("cluster [blocks]")
+    ->Each({1, 2, 4, 8, 16})
+    ->In(Suite::full);
+
+// --- a sum ---
+
+void sum_row(Bench& bench) {
+  constexpr std::size_t vectors = std::size_t{1} << 24;
+  const unsigned cluster = cluster_of(bench);
+  need_cluster(bench, sum, sum_threads, sum_shared_bytes);
+  const unsigned resident = gpubench::residency(sum, sum_threads, sum_shared_bytes).blocks *
+                            static_cast<unsigned>(bench.device()["sm_count"]);
+  const unsigned clusters = resident / cluster;
+  const auto in = bench.input<float>(4 * vectors);
+  const auto sums = bench.output<float>(clusters);
+  bench.verify(sums, ExpectedSum<decltype(in.values())>{in.values(), vectors, cluster, clusters},
+               {.relative = 1e-5});
+  bench.work({.useful_bytes = static_cast<double>(sizeof(float4)) * vectors,
+              .law = gpubench::law_of_roof("dram"),
+              .law_tolerance = 0.2});
+  bench.run([&](cudaStream_t s) {
+    launch_cluster(sum, cluster, clusters * cluster, sum_threads, sum_shared_bytes, s,
+                   reinterpret_cast<const float4*>(in.data()), vectors, sums.data());
+  });
+}
+GPU_BENCHMARK_AS(clusters, sum, sum_row)
+    ->ArgName("cluster [blocks]")
+    ->Each({1, 2, 4, 8, 16})
+    ->In(Suite::full);
+
+}  // namespace

@@ -1,0 +1,112 @@
+"""Distributed shared memory: a latency between a block's own and L2's, and no more bandwidth."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import ROOT, RowsOfConcept, rows_of
+
+DEVICE = "h200-sxm"
+
+
+def figures(device: str) -> dict[str, float]:
+    text = (ROOT / f"harness/devices/{device}.json").read_text()
+    return {name: figure["value"] for name, figure in json.loads(text)["figures"].items()}
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict]:
+    found = rows_of(f"--device=model:{DEVICE}", "--suite=full", "--benchmark_filter=^clusters/")
+    assert not [name for name, row in found.items() if row.get("error_occurred")]
+    assert not [name for name, row in found.items() if row.get("skipped")]
+    return found
+
+
+def by_size(rows: dict[str, dict], kernel: str) -> dict[int, dict]:
+    of_kernel = (row for row in rows.values() if row["kernel"] == kernel)
+    return {row["arguments"]["cluster"]: row for row in of_kernel}
+
+
+def test_every_law_holds(rows: dict[str, dict]) -> None:
+    judged = {name: row for name, row in rows.items() if "law_ratio" in row}
+    assert judged.keys() == rows.keys()
+    for name, row in judged.items():
+        assert abs(row["law_ratio"] - 1) <= row["law_tolerance"], name
+
+
+def test_another_blocks_memory_is_farther_than_its_own_and_nearer_than_l2(
+    rows: dict[str, dict],
+) -> None:
+    cycles = {size: row["latency_cycles"] for size, row in by_size(rows, "chase").items()}
+    figure = figures(DEVICE)
+    l2 = rows["clusters/chase_l2"]["latency_cycles"]
+    assert cycles.pop(1) == pytest.approx(figure["shared_latency_cycles"], rel=0.03)
+    assert set(cycles) == {2, 4, 8, 16}
+    for size, seen in cycles.items():
+        assert seen == pytest.approx(figure["dsm_latency_cycles"], rel=0.03), size
+        assert figure["shared_latency_cycles"] < seen < l2
+    assert l2 == pytest.approx(figure["l2_latency_cycles"], rel=0.03)
+
+
+def test_the_network_is_slower_than_l2_and_slowest_in_large_clusters(
+    rows: dict[str, dict],
+) -> None:
+    rates = {size: row["useful_bytes_per_second"] for size, row in by_size(rows, "read").items()}
+    assert rates[2] > 1.15 * rates[4]
+    assert rates[4] == pytest.approx(rates[8], rel=0.02)
+    assert rates[8] == pytest.approx(rates[16], rel=0.02)
+    assert rows["clusters/read_l2"]["useful_bytes_per_second"] > 2 * rates[2]
+    for size, row in by_size(rows, "read").items():
+        assert row["label"] == "dsm", size
+        assert "roof_fraction" not in row
+        # What is read from other blocks is no request to L2.
+        assert row["instructions"]["remote_load"] > 10 * row["instructions"]["global_load"]
+
+
+def test_a_launch_costs_the_same_with_clusters(rows: dict[str, dict]) -> None:
+    times = {size: row["real_time"] for size, row in by_size(rows, "launch_row").items()}
+    assert set(times) == {1, 2, 4, 8, 16}
+    assert max(times.values()) == pytest.approx(min(times.values()), rel=0.01)
+
+
+def test_a_sum_is_bound_by_memory_whoever_adds_up_the_last_words(rows: dict[str, dict]) -> None:
+    sums = by_size(rows, "sum")
+    assert {row["label"] for row in sums.values()} == {"dram"}
+    times = [sums[size]["real_time"] for size in (1, 2, 4, 8, 16)]
+    assert max(times) < 1.03 * min(times)
+    # A word from each other block, and a store per cluster.
+    for size, row in sums.items():
+        assert ("remote_load" in row["instructions"]) == (size > 1)
+
+
+@pytest.mark.parametrize(
+    ("device", "why"),
+    [
+        ("a100-80-sxm", "a cluster of blocks needs compute capability 9.0, this device has 8.0"),
+        ("rtx-4090", "a cluster of blocks needs compute capability 9.0, this device has 8.9"),
+    ],
+)
+def test_an_older_device_skips_every_row(device: str, why: str) -> None:
+    rows = rows_of(f"--device=model:{device}", "--suite=full", "--benchmark_filter=^clusters/")
+    assert rows
+    assert {row.get("skip_reason") for row in rows.values()} == {why}
+
+
+def test_a_device_without_large_clusters_skips_them() -> None:
+    rows = rows_of("--device=model:rtx-5090", "--suite=full", "--benchmark_filter=^clusters/")
+    skipped = {name for name, row in rows.items() if row.get("skipped")}
+    assert skipped == {name for name in rows if name.endswith("cluster:16")}
+    why = "the largest cluster has 8 blocks here"
+    assert {rows[name]["skip_reason"] for name in skipped} == {why}
+
+
+def test_the_default_suite_has_its_best_story(rows_of_concept: RowsOfConcept) -> None:
+    daily = rows_of_concept("clusters")
+    assert set(daily) == {
+        "clusters/chase/cluster:1",
+        "clusters/chase/cluster:2",
+        "clusters/read/cluster:2",
+        "clusters/read/cluster:8",
+    }
