@@ -170,7 +170,8 @@ inline constexpr std::size_t sum_shared_bytes = sizeof(float) * (sum_threads / w
   if (threadIdx.x == 0) *total = mine;
   cluster_sync();
   if (cluster_rank() == 0 && threadIdx.x < warp) {
-    float value = threadIdx.x < cluster_blocks() ? *shared_of(total, threadIdx.x) : 0.0f;
+    float value = threadIdx.x == 0 ? mine : 0.0f;
+    if (threadIdx.x > 0 && threadIdx.x < cluster_blocks()) value = *shared_of(total, threadIdx.x);
     for (unsigned offset = warp / 2; offset > 0; offset /= 2) {
       value += __shfl_xor_sync(0xffffffffu, value, static_cast<int>(offset));
     }

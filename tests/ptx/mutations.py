@@ -368,4 +368,37 @@ CALLS = [
     ),
 ]
 
-MUTATIONS = [*BARRIERS, *INDICES, *ASYNCHRONOUS, *MATRICES, *WARPGROUPS, *TENSOR_MEMORY, *CALLS]
+ARRIVE, WAIT = r"barrier\.cluster\.arrive\S*;", r"barrier\.cluster\.wait\S*;"
+MEET = rf"{ARRIVE}\s*{WAIT}"
+
+CLUSTERS = [
+    *of(
+        "clusters",
+        "ClustersKernels.EveryBlock*",
+        "4read",
+        ("read before the cluster has met", MEET, NOTHING),
+        ("blocks that end while they are read", MEET, NOTHING, 1),
+        ("a wait for the cluster without arrival", ARRIVE, NOTHING),
+        ("two arrivals at the cluster's barrier without a wait", WAIT, NOTHING),
+        ("always the first block's memory", r"(mapa\.u64[^;]*), %r\d+;", r"\1, 0;"),
+        ("memory of a block beyond the cluster", r"(mapa\.u64[^;]*), %r\d+;", r"\1, 16;"),
+    ),
+    *of(
+        "clusters",
+        "ClustersKernels.SumsOf*",
+        "3sum",
+        ("words fetched before all are there", MEET, NOTHING),
+        ("a rank for another", r"%cluster_ctarank", "%ctaid.x"),
+    ),
+]
+
+MUTATIONS = [
+    *BARRIERS,
+    *INDICES,
+    *ASYNCHRONOUS,
+    *MATRICES,
+    *WARPGROUPS,
+    *TENSOR_MEMORY,
+    *CALLS,
+    *CLUSTERS,
+]
