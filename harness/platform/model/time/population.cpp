@@ -158,7 +158,10 @@ Population population_of(const FootprintSums& f, double traced_blocks, double sc
     p.zipf = ZipfDraws::of(traced_blocks, p.of_block, distinct, single);
   }
   p.extent = std::max(extent, distinct);
-  p.of_grid = std::min(p.met_by(traced_blocks * scale), p.extent);
+  // Where each has its own, in whatever order, those that were not traced may lie farther out.
+  const double most =
+      std::isinf(p.drawn_from) ? std::max(p.extent, swept_extent(f, traced_blocks)) : p.extent;
+  p.of_grid = std::min(p.met_by(traced_blocks * scale), most);
   p.working_set = std::isinf(p.drawn_from) || p.zipf ? p.of_grid : std::min(p.drawn_from, extent);
   if (distinct > 0) {
     const double sectors_a_line = double{line_bytes} / sector_bytes;
