@@ -29,6 +29,7 @@
 
 #include <algorithm>
 
+#include "harness/bench/attention/decode.hpp"
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
 #include "harness/bench/wgmma.hpp"
@@ -321,5 +322,17 @@ void long_rows(Registration* to) {
 GPU_BENCHMARK(attention, standard)->Apply(rows);
 GPU_BENCHMARK(attention, tiled)->Apply(rows);
 GPU_BENCHMARK(attention, wgmma)->Apply(long_rows);
+
+GPU_BENCHMARK_AS(attention, decode, decoding::decode)
+    ->ArgNames({"batch [sequences]", "context [tokens]", "kv_heads", "page [tokens]"})
+    ->ArgsProduct({{16}, {8192}, {32, 8, 1}, {16}})
+    ->Args({16, 8192, 8, 0})
+    ->Args({1, 65536, 8, 16})
+    ->Rest(Suite::full)
+    ->ArgsProduct({{1, 4, 16, 64}, {1024, 8192, 65536}, {32, 8, 1}, {0, 16}})
+    ->ArgsProduct({{16}, {8192}, {8}, {32, 64, 128, 256}})
+    ->Takes("batch", {1, 64})
+    ->Takes("context", {256, 65536})
+    ->Takes("page", {0, 256, 16});
 
 }  // namespace

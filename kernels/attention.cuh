@@ -20,22 +20,21 @@
 #include "dynamic_shared.hpp"
 #include "fast_exp2.hpp"
 #include "kernels/attention/expected.cuh"
+#include "kernels/attention/fragments.cuh"
 #include "kernels/attention/groups.cuh"
 #include "kernels/attention/softmax.cuh"
 #include "kernels/attention/wgmma.cuh"
 #include "kernels/normalization.cuh"
-#include "warp_mma.hpp"
 
 namespace attention {
 
-using bf16_rows::element, bf16_rows::packed;
 static_assert(sizeof(element) == element_bytes);
 inline constexpr unsigned most_threads = normalization::most_threads;
 // A block's queries, of which each of its four warps has 32: so a fragment of keys that a warp has
 // read is multiplied twice. Of keys there are two tiles, one of K and one of V: while one is
 // multiplied the other is on its way.
 inline constexpr unsigned threads = 128, warp_queries = 32, keys = 64;
-inline constexpr unsigned chunk = sizeof(uint4) / sizeof(element);  // what a lane moves at once
+inline constexpr unsigned parts = warp_queries / 16, columns = keys / 8;
 
 // Exponentials are powers of two: exp(x / sqrt(head_dim)) = 2^(x * scale).
 inline float scale_of(unsigned head_dim) {
@@ -46,15 +45,6 @@ inline float scale_of(unsigned head_dim) {
 template <unsigned head_dim>
 constexpr std::size_t shared_bytes() {
   return std::size_t{queries + 2 * keys} * head_dim * sizeof(element);
-}
-
-// --- a tile in shared memory ---
-
-// Where chunk `c` of row `row` stands. Eight rows that a warp reads at once have theirs in eight
-// different groups of banks.
-template <unsigned head_dim>
-__device__ constexpr unsigned place(unsigned row, unsigned c) {
-  return row * head_dim + (c ^ row % 8) * chunk;
 }
 
 // Asks for `rows` rows from `first` on; those beyond the sequence are zeros.
@@ -71,115 +61,10 @@ __device__ inline void fetch(element* tile, const element* from, unsigned first,
   }
 }
 
-// --- what a warp has of its 32 queries: fragments of two times 16 rows ---
-
-inline constexpr unsigned parts = warp_queries / 16, columns = keys / 8;
-using Scores = float[parts][columns][4];
-template <unsigned head_dim>
-struct Results {
-  float of[parts][head_dim / keys][columns][4];
-  float maximum[parts][2], sum[parts][2];  // of the rows g and g + 8; of this lane's columns
-};
-
-template <unsigned head_dim>
-__device__ inline void clear(Results<head_dim>& results) {
-#pragma unroll
-  for (unsigned p = 0; p < parts; ++p) {
-#pragma unroll
-    for (unsigned h = 0; h < 2; ++h) {
-      results.maximum[p][h] = -INFINITY;
-      results.sum[p][h] = 0;
-    }
-#pragma unroll
-    for (unsigned half = 0; half < head_dim / keys; ++half) {
-#pragma unroll
-      for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-        for (unsigned i = 0; i < 4; ++i) results.of[p][half][n][i] = 0;
-      }
-    }
-  }
-}
-
-// scores = Q K^T, `q` being the warp's own rows.
-template <unsigned head_dim>
-__device__ inline void multiply_keys(Scores& scores, const element* q, const element* k) {
-  const unsigned lane = threadIdx.x % warp;
-#pragma unroll
-  for (unsigned p = 0; p < parts; ++p) {
-#pragma unroll
-    for (unsigned n = 0; n < columns; ++n) {
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) scores[p][n][i] = 0;
-    }
-  }
-#pragma unroll
-  for (unsigned d = 0; d < head_dim / chunk; d += 2) {
-    unsigned of_q[parts][4], of_k[2 * columns];
-#pragma unroll
-    for (unsigned p = 0; p < parts; ++p) {
-      ldmatrix(of_q[p], q + place<head_dim>(16 * p + lane % 16, d + lane / 16));
-    }
-#pragma unroll
-    for (unsigned n = 0; n < columns; n += 2) {
-      ldmatrix(&of_k[2 * n],
-               k + place<head_dim>(8 * n + lane % 8 + lane / 16 * 8, d + lane / 8 % 2));
-    }
-#pragma unroll
-    for (unsigned p = 0; p < parts; ++p) mma_m16n8k16_bf16(scores[p], of_q[p], of_k);
-  }
-}
-
-// Scores become weights, and what results there are is scaled down if need be.
-template <unsigned head_dim>
-__device__ inline void weigh(Scores& scores, Results<head_dim>& results, float scale) {
-#pragma unroll
-  for (unsigned p = 0; p < parts; ++p) {
-    float kept[2];
-    weigh_rows(scores[p], results.maximum[p], results.sum[p], kept, scale);
-    if (!moved(kept)) continue;
-#pragma unroll
-    for (unsigned half = 0; half < head_dim / keys; ++half) scale_rows(results.of[p][half], kept);
-  }
-}
-
-// results += weights V. The weights are where a fragment of 16 keys has them: in the registers of
-// two neighbouring fragments of scores.
-template <unsigned head_dim>
-__device__ inline void multiply_values(Results<head_dim>& results, const Scores& weights,
-                                       const element* v) {
-  const unsigned lane = threadIdx.x % warp;
-#pragma unroll
-  for (unsigned n = 0; n < columns; n += 2) {
-    unsigned of_weights[parts][4];
-#pragma unroll
-    for (unsigned p = 0; p < parts; ++p) {
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) {
-        const float* const two = &weights[p][n + i / 2][i % 2 * 2];
-        of_weights[p][i] = packed(two[0], two[1]);
-      }
-    }
-#pragma unroll
-    for (unsigned half = 0; half < head_dim / keys; ++half) {
-      unsigned of_v[2 * columns];
-#pragma unroll
-      for (unsigned c = 0; c < columns; c += 2) {
-        ldmatrix_transposed(&of_v[2 * c],
-                            v + place<head_dim>(8 * n + lane % 16, half * columns + c + lane / 16));
-      }
-#pragma unroll
-      for (unsigned p = 0; p < parts; ++p) {
-        mma_m16n8k16_bf16(results.of[p][half], of_weights[p], of_v);
-      }
-    }
-  }
-}
-
 // Divides by the sums, and writes: by way of the warp's own part of a tile, so that a lane stores
 // 16 bytes.
 template <unsigned head_dim>
-__device__ inline void write(element* out, element* tile, Results<head_dim>& results,
+__device__ inline void write(element* out, element* tile, Results<head_dim, parts>& results,
                              unsigned first_query, unsigned seq) {
   const unsigned lane = threadIdx.x % warp;
 #pragma unroll
@@ -188,12 +73,13 @@ __device__ inline void write(element* out, element* tile, Results<head_dim>& res
     for (unsigned h = 0; h < 2; ++h) {
       const float share = share_of_weight(results.sum[p][h]);
 #pragma unroll
-      for (unsigned half = 0; half < head_dim / keys; ++half) {
+      for (unsigned panel = 0; panel < results.panels; ++panel) {
 #pragma unroll
-        for (unsigned n = 0; n < columns; ++n) {
-          const float* const two = &results.of[p][half][n][2 * h];
+        for (unsigned n = 0; n < panel_columns; ++n) {
+          const float* const two = &results.of[p][panel][n][2 * h];
           element* const to =
-              tile + place<head_dim>(16 * p + 8 * h + lane / 4, half * columns + n) + lane % 4 * 2;
+              tile + place<head_dim>(16 * p + 8 * h + lane / 4, panel * panel_columns + n) +
+              lane % 4 * 2;
           *reinterpret_cast<unsigned*>(to) = packed(two[0] * share, two[1] * share);
         }
       }
@@ -215,7 +101,6 @@ template <unsigned head_dim>
 __global__ void __launch_bounds__(threads, 2)
     tiled(const element* q, const element* k, const element* v, element* out, unsigned seq,
           float scale, bool causal) {
-  static_assert(head_dim % keys == 0);
   auto* const tile_q = static_cast<element*>(dynamic_shared());
   element* const tile_k = tile_q + queries * head_dim;
   element* const tile_v = tile_k + keys * head_dim;
@@ -228,7 +113,7 @@ __global__ void __launch_bounds__(threads, 2)
   for (unsigned i = 0; i < work.groups; ++i) {
     const unsigned first = work.first_query(i), first_of_warp = first + of_warp;
     const unsigned tiles = (work.keys_seen(first) + keys - 1) / keys;
-    Results<head_dim> results;
+    Results<head_dim, parts> results;
     clear(results);
     __syncthreads();  // nobody needs the group before any more
     fetch<head_dim, queries>(tile_q, q, first, seq);
@@ -243,7 +128,7 @@ __global__ void __launch_bounds__(threads, 2)
       __syncthreads();  // K is there, and nobody needs the last V any more
       fetch<head_dim, keys>(tile_v, v, first_key, seq);
       __pipeline_commit();
-      Scores scores;
+      Scores<parts, columns> scores;
       if (needed) multiply_keys<head_dim>(scores, warp_q, tile_k);
       __pipeline_wait_prior(0);
       __syncthreads();  // V is there, and nobody needs this K any more
