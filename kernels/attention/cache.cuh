@@ -42,7 +42,7 @@ struct PagedBy {
     return (at * kv_heads + kv_head) * page + token % page;
   }
 };
-using Paged = PagedBy<const unsigned*>;
+struct Paged : PagedBy<const unsigned*> {};
 
 // A table in which pages of all sequences are shuffled: four rounds of a Feistel network are a
 // permutation of 2^(2 half_bits) numbers, and one that leads beyond `pages` leads on until it leads

@@ -205,8 +205,11 @@ __global__ void __launch_bounds__(threads)
         group);
   __syncthreads();
   for (unsigned row = my_warp; row < group; row += warps) {
+    float sums[warps];
+#pragma unroll
+    for (unsigned w = 0; w < warps; ++w) sums[w] = left_sums[w * 16 * parts + row];
     const Part of_block = merge(
-        warps, [&](unsigned w) { return left_sums[w * 16 * parts + row]; },
+        warps, [&](unsigned w) { return sums[w]; },
         [&](unsigned w) {
           const float* const begin = left + (w * 16 * parts + row) * left_pitch;
           return reinterpret_cast<const float4*>(begin)[threadIdx.x % warp];
