@@ -48,6 +48,7 @@ constexpr std::size_t tokens = 16384, hidden = 2048;
 struct Problem {
   std::size_t seq, head_dim, heads;  // heads of the whole batch
   bool causal;
+  std::size_t group = 1;  // heads that share one of K and V
   Shape shape;
 
   explicit Problem(const Bench& bench)
@@ -55,14 +56,23 @@ struct Problem {
                 std::max<std::size_t>(tokens / bench.arg<std::size_t>("seq"), 1) * hidden /
                     bench.arg<std::size_t>("head_dim"),
                 bench.arg("causal") != 0) {}
-  Problem(std::size_t of_seq, std::size_t of_head_dim, std::size_t of_heads, bool is_causal)
+  Problem(std::size_t of_seq, std::size_t of_head_dim, std::size_t of_heads, bool is_causal,
+          std::size_t of_group = 1)
       : seq(of_seq),
         head_dim(of_head_dim),
         heads(of_heads),
         causal(is_causal),
+        group(of_group),
         shape{static_cast<double>(heads), static_cast<double>(seq), static_cast<double>(head_dim),
-              causal} {}
+              causal, static_cast<double>(group)} {}
+  // Of a row of `grouped`.
+  static Problem grouped(const Bench& bench) {
+    constexpr std::size_t of_head = 128, heads = hidden / of_head;
+    const auto seq = bench.arg<std::size_t>("seq");
+    return {seq, of_head, tokens / seq * heads, false, heads / bench.arg<std::size_t>("kv_heads")};
+  }
   std::size_t elements() const { return heads * seq * head_dim; }
+  std::size_t kv_elements() const { return elements() / group; }
   // By sequence and row of it.
   std::size_t head_elements() const { return seq * head_dim; }
 };
@@ -86,7 +96,7 @@ std::string check_rows(const Problem& p, const element* out, Generator<element> 
     CUDA_CHECK(
         cudaMemcpy(got.data(), out + begin, got.size() * sizeof(element), cudaMemcpyDeviceToHost));
     if (only_written && gpubench::is_poison(got[0])) continue;
-    const auto want = expected_row(q, k, v, p.seq, p.head_dim, p.causal, head, query);
+    const auto want = expected_row(q, k, v, p.seq, p.head_dim, p.causal, head, query, p.group);
     for (std::size_t d = 0; d < want.size(); ++d) {
       const double is = static_cast<float>(got[d]);
       if (!gpubench::is_right(is, want[d], 0, allowed_error(want, d))) {
@@ -140,8 +150,8 @@ gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks, con
 // A kernel that never writes the scores. run(s, grid, q, k, v, out) launches it.
 template <class Run>
 void without_scores(Bench& bench, const Problem& p, const Way& way, const Run& run) {
-  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.elements()),
-             v = bench.input<element>(p.elements());
+  const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.kv_elements()),
+             v = bench.input<element>(p.kv_elements());
   const auto out = bench.output<element>(p.elements());
   bench.check([=](bool only_written) {
     return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
@@ -155,11 +165,10 @@ void without_scores(Bench& bench, const Problem& p, const Way& way, const Run& r
   bench.run([&](cudaStream_t s) { run(s, grid, q.data(), k.data(), v.data(), out.data()); });
 }
 
-void tiled(Bench& bench) {
+void tiled_row(Bench& bench, const Problem& p) {
   if (bench.device().compute_capability() < std::pair{8, 0}) {
     bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
   }
-  const Problem p(bench);
   const auto kernel = p.head_dim == 64 ? attention::tiled<64> : attention::tiled<128>;
   const std::size_t shared = p.head_dim == 64 ? shared_bytes<64>() : shared_bytes<128>();
   // Multiplying, weighing and waiting of two blocks do not overlap completely.
@@ -167,23 +176,26 @@ void tiled(Bench& bench) {
                 .reach = bench.device().find("mma_sync_efficiency").value_or(1),
                 .shortest_of_64 = 512,
                 .tolerance = 0.6};
-  without_scores(
-      bench, p, way, [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
-        launch(kernel, grid, threads, shared, s, q, k, v, out, static_cast<unsigned>(p.seq),
-               scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
-      });
+  without_scores(bench, p, way,
+                 [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
+                   launch(kernel, grid, threads, shared, s, q, k, v, out,
+                          static_cast<unsigned>(p.seq), static_cast<unsigned>(p.group),
+                          scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
+                 });
 }
+void tiled(Bench& bench) { tiled_row(bench, Problem(bench)); }
+void grouped_tiled(Bench& bench) { tiled_row(bench, Problem::grouped(bench)); }
 
-void wgmma(Bench& bench) {
+void wgmma_row(Bench& bench, const Problem& p) {
   if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
-  const Problem p(bench);
   const auto kernel = p.head_dim == 64 ? attention::wgmma<64> : attention::wgmma<128>;
   const std::size_t shared =
       p.head_dim == 64 ? wgmma_parts::Pipeline<64>::bytes : wgmma_parts::Pipeline<128>::bytes;
-  const auto map = [&](const element* matrix) {
-    return gpubench::tensor_map(matrix, p.heads * p.seq, p.head_dim, p.head_dim,
+  const auto map = [&](const element* matrix, std::size_t heads) {
+    return gpubench::tensor_map(matrix, heads * p.seq, p.head_dim, p.head_dim,
                                 wgmma_parts::tile_rows);
   };
+  const std::size_t kv_heads = p.heads / p.group;
   // Without a mask, FlashAttention-3, whose way this is, reaches 47 to 66 % of the data sheet's
   // peak with 128 elements per head, and 40 to 50 % with 64 (arXiv 2407.08608, from 512 and 1024
   // tokens on).
@@ -193,10 +205,13 @@ void wgmma(Bench& bench) {
                 .tolerance = 0.65};
   without_scores(
       bench, p, way, [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
-        launch(kernel, grid, wgmma_parts::threads, shared, s, map(q), map(k), map(v), out,
-               static_cast<unsigned>(p.seq), scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
+        launch(kernel, grid, wgmma_parts::threads, shared, s, map(q, p.heads), map(k, kv_heads),
+               map(v, kv_heads), out, static_cast<unsigned>(p.seq), static_cast<unsigned>(p.group),
+               scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
       });
 }
+void wgmma(Bench& bench) { wgmma_row(bench, Problem(bench)); }
+void grouped_wgmma(Bench& bench) { wgmma_row(bench, Problem::grouped(bench)); }
 
 // --- standard ---
 
@@ -309,25 +324,25 @@ Registration* arguments(Registration* to) {
   return to->ArgNames({"seq [tokens]", "head_dim [elements]", "causal"});
 }
 void rows(Registration* to) {
-  arguments(to)
-      ->Args({256, 128, 0})
-      ->ArgsProduct({{2048}, {64, 128}, {0}})
-      ->Args({2048, 128, 1})
-      ->Args({4096, 128, 0})
-      ->Apply(all_rows);
+  arguments(to)->Args({2048, 128, 0})->Args({2048, 128, 1})->Args({4096, 128, 0})->Apply(all_rows);
 }
-void long_rows(Registration* to) {
-  arguments(to)->ArgsProduct({{2048, 4096}, {128}, {0}})->Apply(all_rows);
-}
+void long_rows(Registration* to) { arguments(to)->Args({4096, 128, 0})->Apply(all_rows); }
 GPU_BENCHMARK(attention, standard)->Apply(rows);
 GPU_BENCHMARK(attention, tiled)->Apply(rows);
 GPU_BENCHMARK(attention, wgmma)->Apply(long_rows);
+GPU_BENCHMARK_BY(attention, grouped)
+    ->Functions("by", {{"tiled", grouped_tiled}, {"wgmma", grouped_wgmma}})
+    ->ArgNames({"seq [tokens]", "kv_heads"})
+    ->In(Suite::full)
+    ->ArgsProduct({{256, 4096}, {16, 4, 1}});
 
 GPU_BENCHMARK_AS(attention, decode, decoding::decode)
     ->ArgNames({"batch [sequences]", "context [tokens]", "kv_heads", "page [tokens]"})
-    ->ArgsProduct({{16}, {8192}, {32, 8, 1}, {16}})
+    ->Args({16, 8192, 32, 16})
+    ->Args({16, 8192, 8, 16})
     ->Args({16, 8192, 8, 0})
     ->Args({1, 65536, 8, 16})
+    ->Args({16, 8192, 1, 16})
     ->Rest(Suite::full)
     ->ArgsProduct({{1, 4, 16, 64}, {1024, 8192, 65536}, {32, 8, 1}, {0, 16}})
     ->ArgsProduct({{16}, {8192}, {8}, {32, 64, 128, 256}})

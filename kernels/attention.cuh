@@ -2,7 +2,8 @@
 // memory.
 //
 // Q, K, V and the result lie head after head, [heads of the batch][seq][head_dim], in bf16; sums
-// and exponentials are in fp32. The standard way writes the scores of a head, seq x seq of them, by
+// and exponentials are in fp32. In grouped-query attention, K and V have fewer heads, each for
+// several heads of Q. The standard way writes the scores of a head, seq x seq of them, by
 // one multiplication, turns them into weights by a kernel (`softmax`), and multiplies again. The
 // tiled way (Dao, "FlashAttention-2", arXiv 2307.08691) never has them in memory: a block keeps the
 // results of 128 queries in registers, goes through the keys 64 at a time, and scales down what it
@@ -96,16 +97,18 @@ __device__ inline void write(element* out, element* tile, Results<head_dim, part
   }
 }
 
-// grid: (blocks_of(seq, causal), heads of the batch).
+// grid: (blocks_of(seq, causal), heads of the batch), of which `group` after each other share a
+// head of keys and values.
 template <unsigned head_dim>
 __global__ void __launch_bounds__(threads, 2)
     tiled(const element* q, const element* k, const element* v, element* out, unsigned seq,
-          float scale, bool causal) {
+          unsigned group, float scale, bool causal) {
   auto* const tile_q = static_cast<element*>(dynamic_shared());
   element* const tile_k = tile_q + queries * head_dim;
   element* const tile_v = tile_k + keys * head_dim;
-  const std::size_t head = blockIdx.y * std::size_t{seq} * head_dim;
-  q += head, k += head, v += head, out += head;
+  const std::size_t of_head = std::size_t{seq} * head_dim, head = blockIdx.y * of_head,
+                    kv_head = blockIdx.y / group * of_head;
+  q += head, k += kv_head, v += kv_head, out += head;
   const Work work(seq, causal);
   const unsigned of_warp = threadIdx.x / warp * warp_queries;
   element* const warp_q = tile_q + of_warp * head_dim;

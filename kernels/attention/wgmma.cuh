@@ -116,18 +116,18 @@ struct Maps {
 // One thread asks for the tiles in the order in which they are multiplied.
 template <unsigned head_dim>
 __device__ __forceinline__ void bring_tiles(const Pipeline<head_dim>& at, const Maps& from,
-                                            const Work& work) {
-  const unsigned head = blockIdx.y * work.seq;
+                                            const Work& work, unsigned group) {
+  const unsigned head = blockIdx.y * work.seq, kv_head = blockIdx.y / group * work.seq;
   unsigned n = 0;  // of tiles of K and of V
   for (unsigned i = 0; i < work.groups; ++i) {
     const unsigned first = work.first_query(i), tiles = work.keys_seen(first) / keys;
     at.q.bring(i, from.q, head + first);
-    at.k.bring(n, from.k, head);
+    at.k.bring(n, from.k, kv_head);
     for (unsigned t = 1; t < tiles; ++t) {
-      at.k.bring(n + t, from.k, head + t * keys);
-      at.v.bring(n + t - 1, from.v, head + (t - 1) * keys);
+      at.k.bring(n + t, from.k, kv_head + t * keys);
+      at.v.bring(n + t - 1, from.v, kv_head + (t - 1) * keys);
     }
-    at.v.bring(n + tiles - 1, from.v, head + (tiles - 1) * keys);
+    at.v.bring(n + tiles - 1, from.v, kv_head + (tiles - 1) * keys);
     n += tiles;
   }
 }
@@ -255,12 +255,12 @@ inline double computed_share(std::size_t seq, bool causal) {
 
 // grid: (blocks_of(seq, causal), heads of the batch); seq: a multiple of 128. of_q, of_k, of_v:
 // boxes of 128 rows (harness/cuda/tensor_map.hpp) of matrices that have the heads one below the
-// other.
+// other; `group` heads of Q share one of K and V.
 template <unsigned head_dim>
 __global__ void __launch_bounds__(wgmma_parts::threads, 1)
     wgmma(const __grid_constant__ CUtensorMap of_q, const __grid_constant__ CUtensorMap of_k,
           const __grid_constant__ CUtensorMap of_v, bf16_rows::element* out, unsigned seq,
-          float scale, bool causal) {
+          unsigned group, float scale, bool causal) {
   using namespace wgmma_parts;
   const Pipeline<head_dim> at(static_cast<unsigned char*>(dynamic_shared()));
   const Work work(seq, causal);
@@ -268,7 +268,7 @@ __global__ void __launch_bounds__(wgmma_parts::threads, 1)
   __syncthreads();
   if (threadIdx.x < warpgroup) {
     give_registers_back<40>();
-    if (threadIdx.x == 0) bring_tiles(at, {&of_q, &of_k, &of_v}, work);
+    if (threadIdx.x == 0) bring_tiles(at, {&of_q, &of_k, &of_v}, work, group);
     return;
   }
   take_registers<232>();

@@ -28,30 +28,34 @@ class AttentionRuns : public KernelTest {
   }
 
   template <unsigned head_dim>
-  DeviceBuffer<attention::element> run_tiled(unsigned heads, unsigned seq, bool causal) {
+  DeviceBuffer<attention::element> run_tiled(unsigned heads, unsigned seq, bool causal,
+                                             unsigned group = 1) {
     using namespace attention;
     const std::size_t n = std::size_t{heads} * seq * head_dim;
-    const auto q = filled(n, of_q), k = filled(n, of_k), v = filled(n, of_v);
+    const auto q = filled(n, of_q), k = filled(n / group, of_k), v = filled(n / group, of_v);
     auto out = output<attention::element>(n);
     launch(tiled<head_dim>, dim3(blocks_of(seq, causal), heads), threads, shared_bytes<head_dim>(),
-           nullptr, q.data(), k.data(), v.data(), out.data(), seq, scale_of(head_dim), causal);
+           nullptr, q.data(), k.data(), v.data(), out.data(), seq, group, scale_of(head_dim),
+           causal);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     return out;
   }
 
   // `seq`: a multiple of 128.
   template <unsigned head_dim>
-  DeviceBuffer<attention::element> run_wgmma(unsigned heads, unsigned seq, bool causal) {
+  DeviceBuffer<attention::element> run_wgmma(unsigned heads, unsigned seq, bool causal,
+                                             unsigned group = 1) {
     using namespace attention;
-    const std::size_t rows = std::size_t{heads} * seq, n = rows * head_dim;
-    const auto q = filled(n, of_q), k = filled(n, of_k), v = filled(n, of_v);
+    const std::size_t n = std::size_t{heads} * seq * head_dim;
+    const auto q = filled(n, of_q), k = filled(n / group, of_k), v = filled(n / group, of_v);
     auto out = output<attention::element>(n);
     const auto map = [&](const auto& matrix) {
-      return tensor_map(matrix.data(), rows, head_dim, head_dim, wgmma_parts::tile_rows);
+      return tensor_map(matrix.data(), matrix.size() / head_dim, head_dim, head_dim,
+                        wgmma_parts::tile_rows);
     };
     launch(wgmma<head_dim>, dim3(blocks_of(seq, causal), heads), wgmma_parts::threads,
            wgmma_parts::Pipeline<head_dim>::bytes, nullptr, map(q), map(k), map(v), out.data(), seq,
-           scale_of(head_dim), causal);
+           group, scale_of(head_dim), causal);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     return out;
   }

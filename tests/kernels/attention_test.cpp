@@ -16,7 +16,7 @@ using namespace attention;
 class AttentionTest : public AttentionRuns {
  protected:
   static void expect_rows(const DeviceBuffer<element>& out, unsigned heads, unsigned seq,
-                          unsigned head_dim, bool causal, double besides = 0) {
+                          unsigned head_dim, bool causal, double besides = 0, unsigned group = 1) {
     const std::vector<element> got = out.download();
     // Every row asks for all keys and values of its head.
     const auto once = [&](const auto& of) {
@@ -28,7 +28,7 @@ class AttentionTest : public AttentionRuns {
     const auto k = once(of_k);
     const auto v = once(of_v);
     for (std::size_t row = 0; row < std::size_t{heads} * seq; ++row) {
-      const auto want = expected_row(q, k, v, seq, head_dim, causal, row / seq, row % seq);
+      const auto want = expected_row(q, k, v, seq, head_dim, causal, row / seq, row % seq, group);
       for (std::size_t d = 0; d < head_dim; ++d) {
         ASSERT_NEAR(static_cast<float>(got[row * head_dim + d]), want[d],
                     besides + allowed_error(want, d))
@@ -108,6 +108,21 @@ TEST_F(AttentionTest, ByWgmmaAndTma) {
     for (const unsigned seq : {128u, 256u, 640u}) expect_wgmma<64>(2, seq, causal);
     for (const unsigned seq : {128u, 384u}) expect_wgmma<128>(2, seq, causal);
   }
+}
+
+// Two, four or all of them.
+TEST_F(AttentionTest, HeadsShareKeysAndValues) {
+  if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
+  for (const unsigned group : {2u, 4u}) {
+    expect_rows(run_tiled<64>(4, 65, true, group), 4, 65, 64, true, 0, group);
+  }
+  expect_rows(run_tiled<128>(6, 33, false, 3), 6, 33, 128, false, 0, 3);
+}
+
+TEST_F(AttentionTest, HeadsShareKeysAndValuesByWgmma) {
+  if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
+  expect_rows(run_wgmma<64>(4, 128, true, 2), 4, 128, 64, true, 0, 2);
+  expect_rows(run_wgmma<128>(2, 256, false, 2), 2, 256, 128, false, 0, 2);
 }
 
 TEST_F(AttentionTest, TheStandardWayIsTheSame) {

@@ -206,7 +206,7 @@ class Step {
           cost, kernel, dim3(attention::blocks_of(s_.seq, true), unsigned(s_.all_heads())),
           attention::threads,
           narrow ? attention::shared_bytes<64>() : attention::shared_bytes<128>(), q, k, v,
-          activations_.heads.data(), s_.seq, attention::scale_of(s_.head_dim()), true);
+          activations_.heads.data(), s_.seq, 1, attention::scale_of(s_.head_dim()), true);
     }
   }
   // The gradient of the result, head after head, is in `heads`; those of Q, K and V go to
