@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from .conftest import RowsOfConcept
+from .conftest import RowsOfConcept, rows_of
 
 TOKENS, HIDDEN = 16384, 2048
 SMS, CLOCK, LAUNCH = 132, 1.98e9, 4.2e-6  # of the h200-sxm's device file
@@ -18,9 +18,18 @@ SHARED, L1, BARRIER = 128, 128, 60 + 29  # bytes a clock; cycles
 OPERANDS = 4 * TOKENS * HIDDEN * 2  # bytes of Q, K, V and the result
 
 
+# Rows of the full suite.
+FURTHER = (
+    "^attention/((standard|tiled)/seq:(256/head_dim:128|2048/head_dim:64)"
+    "|wgmma/seq:2048/head_dim:128)/causal:0$"
+)
+
+
 @pytest.fixture(scope="module")
 def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
-    return rows_of_concept("attention")
+    further = rows_of("--device=model:h200-sxm", "--suite=full", f"--benchmark_filter={FURTHER}")
+    found = rows_of_concept("attention") | further
+    return {name: row for name, row in found.items() if row["kernel"] != "decode"}
 
 
 def row(rows: dict[str, dict], kernel: str, seq: int, head_dim: int = 128, causal: int = 0) -> dict:
