@@ -18,12 +18,25 @@
 //           as products. Either tiled way's memory grows with N, not N^2. With a causal mask, half
 //           of the multiplications are not needed. The library does all of them anyway, so the
 //           standard way saves only reads.
+//           `decode` makes one token per sequence, for which it reads the keys and values of the
+//           whole context: one FLOP per byte, or a few more if query heads share them. So memory
+//           is the limit, and the law is their bytes over its bandwidth. If 4 query heads share a
+//           head of keys and values, as in Llama 3, bytes and time are a quarter. If all 32 do,
+//           the time is 1/22 of multi-head attention's, not 1/32: a third of it is launches and
+//           combining splits. One long sequence comes close to the bandwidth that many reach,
+//           because its keys are split over all SMs. Pages (a cache in pieces, found by a table)
+//           cost 4 %, whatever their size. In the forward pass, sharing (`grouped`) saves bytes
+//           but hardly any time, since a block there reads keys once for 128 queries.
 // Units     seq [tokens per sequence]. A batch has 16 Ki tokens in all (or one sequence, if that is
 //           longer) and 2048 / head_dim heads. Up to 16 Ki tokens, the bytes of Q, K, V and the
 //           result are therefore the same in all rows. FLOPs grow with seq: 4 N^2 head_dim per
 //           head, half of that if causal. memory_bytes counts all buffers, but not the library's
 //           own workspace. Moved bytes come from the model or a profiler. For `standard`, they are
-//           counted as if L2 kept nothing from one pass to the next.
+//           counted as if L2 kept nothing from one pass to the next. `decode` has 32 heads with
+//           head_dim 128; batch [sequences], context [tokens of each], page [tokens] (0: the cache
+//           is contiguous). tokens_per_second is for this one layer, bytes_per_token are the keys
+//           and values of a sequence, and splits the blocks that share them. `grouped` is `tiled`
+//           or `wgmma` with 16 heads of queries, head_dim 128, no mask.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 

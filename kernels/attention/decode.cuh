@@ -145,6 +145,76 @@ __device__ inline void leave(float* rows, float* log_sums, const Results<head_di
   }
 }
 
+// A warp's tiles, `stages` of which are on their way at a time.
+template <unsigned parts, class Cache>
+__device__ inline void attend_tiles(Results<head_dim, parts>& results, const element* tile_q,
+                                    element* tiles, const element* k, const element* v,
+                                    const Cache& cache, const Turn& turn, float scale) {
+  const auto stage_of = [&](unsigned t) {
+    return tiles + (t - turn.next) / warps % stages * pair_elements;
+  };
+  const auto fetch_tile = [&](unsigned t, std::size_t row) {
+    const std::size_t at = row * head_dim;
+    fetch(stage_of(t), k + at, v + at, cache.context - t * tile_keys);
+  };
+#pragma unroll
+  for (unsigned s = 0; s < stages; ++s) {
+    const unsigned t = turn.next + s * warps;
+    if (t < turn.end) fetch_tile(t, cache.row_of(blockIdx.z, blockIdx.y, t * tile_keys));
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(stages - 1);
+  __syncthreads();  // everybody's queries are there
+#pragma unroll 1
+  for (unsigned t = turn.next; t < turn.end; t += warps) {
+    const unsigned later = t + stages * warps;
+    // Looked up early: the next tile cannot be asked for before its page is known.
+    const std::size_t row =
+        later < turn.end ? cache.row_of(blockIdx.z, blockIdx.y, later * tile_keys) : 0;
+    __pipeline_wait_prior(stages - 1);
+    __syncwarp();
+    Scores<parts, columns> scores;
+    multiply_keys<head_dim>(scores, tile_q, stage_of(t));
+    if ((t + 1) * tile_keys > cache.context) {
+#pragma unroll
+      for (unsigned p = 0; p < parts; ++p) mask(scores[p], 0, t * tile_keys, cache.context, false);
+    }
+    weigh(scores, results, scale);
+    multiply_values(results, scores, stage_of(t) + tile_keys * head_dim);
+    __syncwarp();  // nobody needs this tile any more
+    if (later < turn.end) fetch_tile(later, row);
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(0);
+}
+
+// What the block's warps have left becomes a result, or one of several splits. `first_row`: of the
+// block's queries, of all.
+template <unsigned parts>
+__device__ inline void merge_warps(const float* left, const float* left_sums, element* out,
+                                   float* of_splits, float* log_sums, unsigned group,
+                                   std::size_t first_row) {
+  const unsigned split = blockIdx.x, splits = gridDim.x, lane = threadIdx.x % warp;
+  for (unsigned row = threadIdx.x / warp; row < group; row += warps) {
+    float sums[warps];
+#pragma unroll
+    for (unsigned w = 0; w < warps; ++w) sums[w] = left_sums[w * 16 * parts + row];
+    const Part of_block = merge(
+        warps, [&](unsigned w) { return sums[w]; },
+        [&](unsigned w) {
+          const float* const begin = left + (w * 16 * parts + row) * left_pitch;
+          return reinterpret_cast<const float4*>(begin)[lane];
+        });
+    if (splits == 1) {
+      store_row(out + (first_row + row) * head_dim, of_block.results);
+      continue;
+    }
+    const std::size_t at = (first_row + row) * splits + split;
+    reinterpret_cast<float4*>(of_splits + at * head_dim)[lane] = of_block.results;
+    if (lane == 0) log_sums[at] = of_block.log_sum;
+  }
+}
+
 // grid: (splits, key-value heads, sequences), no split without keys. q and out:
 // [sequences][heads][head_dim]; k and v as `Cache` says. With several splits, their results go to
 // `of_splits`, [sequences][heads][splits][head_dim], and `log_sums`.
@@ -154,74 +224,20 @@ __global__ void __launch_bounds__(threads)
            float* of_splits, float* log_sums, unsigned group, float scale) {
   auto* const tile_q = static_cast<element*>(dynamic_shared());
   element* const tiles = tile_q + 16 * parts * head_dim;
-  const unsigned split = blockIdx.x, splits = gridDim.x, my_warp = threadIdx.x / warp;
-  const unsigned first_head = blockIdx.y * group;
-  const std::size_t first_row = std::size_t{blockIdx.z} * gridDim.y * group + first_head;
-  element* const mine = tiles + my_warp * stages * pair_elements;
-  const Turn turn((cache.context + tile_keys - 1) / tile_keys, split, splits);
-
-  const auto fetch_tile = [&](unsigned t, std::size_t row) {
-    const std::size_t at = row * head_dim;
-    fetch(mine + (t - turn.next) / warps % stages * pair_elements, k + at, v + at,
-          cache.context - t * tile_keys);
-  };
+  const unsigned my_warp = threadIdx.x / warp;
+  const std::size_t first_row = (std::size_t{blockIdx.z} * gridDim.y + blockIdx.y) * group;
+  const Turn turn((cache.context + tile_keys - 1) / tile_keys, blockIdx.x, gridDim.x);
   fetch_queries<parts>(tile_q, q + first_row * head_dim, group);
-#pragma unroll
-  for (unsigned s = 0; s < stages; ++s) {
-    const unsigned t = turn.next + s * warps;
-    if (t < turn.end) fetch_tile(t, cache.row_of(blockIdx.z, blockIdx.y, t * tile_keys));
-    __pipeline_commit();
-  }
-  __pipeline_wait_prior(stages - 1);
-  __syncthreads();  // everybody's queries are there
   Results<head_dim, parts> results;
   clear(results);
-#pragma unroll 1
-  for (unsigned t = turn.next; t < turn.end; t += warps) {
-    const unsigned later = t + stages * warps;
-    // Asked for early: where a page is, the next tile has to know before it is asked for.
-    const std::size_t row =
-        later < turn.end ? cache.row_of(blockIdx.z, blockIdx.y, later * tile_keys) : 0;
-    const element* const pair = mine + (t - turn.next) / warps % stages * pair_elements;
-    __pipeline_wait_prior(stages - 1);
-    __syncwarp();
-    Scores<parts, columns> scores;
-    multiply_keys<head_dim>(scores, tile_q, pair);
-    if ((t + 1) * tile_keys > cache.context) {
-#pragma unroll
-      for (unsigned p = 0; p < parts; ++p) mask(scores[p], 0, t * tile_keys, cache.context, false);
-    }
-    weigh(scores, results, scale);
-    multiply_values(results, scores, pair + tile_keys * head_dim);
-    __syncwarp();  // nobody needs this tile any more
-    if (later < turn.end) fetch_tile(later, row);
-    __pipeline_commit();
-  }
-  __pipeline_wait_prior(0);
+  attend_tiles(results, tile_q, tiles + my_warp * stages * pair_elements, k, v, cache, turn, scale);
   __syncthreads();  // nobody needs any tile any more
   auto* const left = reinterpret_cast<float*>(tiles);
   float* const left_sums = left + warps * 16 * parts * left_pitch;
   leave(left + my_warp * 16 * parts * left_pitch, left_sums + my_warp * 16 * parts, results, scale,
         group);
   __syncthreads();
-  for (unsigned row = my_warp; row < group; row += warps) {
-    float sums[warps];
-#pragma unroll
-    for (unsigned w = 0; w < warps; ++w) sums[w] = left_sums[w * 16 * parts + row];
-    const Part of_block = merge(
-        warps, [&](unsigned w) { return sums[w]; },
-        [&](unsigned w) {
-          const float* const begin = left + (w * 16 * parts + row) * left_pitch;
-          return reinterpret_cast<const float4*>(begin)[threadIdx.x % warp];
-        });
-    if (splits == 1) {
-      store_row(out + (first_row + row) * head_dim, of_block.results);
-      continue;
-    }
-    const std::size_t at = (first_row + row) * splits + split;
-    reinterpret_cast<float4*>(of_splits + at * head_dim)[threadIdx.x % warp] = of_block.results;
-    if (threadIdx.x % warp == 0) log_sums[at] = of_block.log_sum;
-  }
+  merge_warps<parts>(left, left_sums, out, of_splits, log_sums, group, first_row);
 }
 
 // The splits of each row become one. grid: rows of `out`. Each warp merges every eighth split.
