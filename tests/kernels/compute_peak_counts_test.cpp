@@ -30,9 +30,9 @@ class ComputePeakCounts : public ComputePeakRuns {
     EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)], 0);
   }
 };
-class ComputePeakCountsOfBlackwell : OnDevice, public ComputePeakRuns {
+class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
  protected:
-  ComputePeakCountsOfBlackwell() : OnDevice("b200") {}
+  ComputePeakBlackwellCounts() : OnDevice("b200") {}
 
   template <class Type>
   void expect_tcgen05(Tensor type) {
@@ -40,6 +40,7 @@ class ComputePeakCountsOfBlackwell : OnDevice, public ComputePeakRuns {
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
               tcgen05_flops_a_block<Type>);
     EXPECT_EQ(counts().at(model::WarpOperation::matrices), tcgen05_rounds);
+    EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }
 };
 
@@ -71,7 +72,7 @@ TEST_F(ComputePeakCounts, TilesCountAsTheirType) {
   expect_wgmma<Int8>(Tensor::int8);
 }
 
-TEST_F(ComputePeakCountsOfBlackwell, ProductsInTensorMemoryCountAsTheirType) {
+TEST_F(ComputePeakBlackwellCounts, ProductsInTensorMemoryCountAsTheirType) {
   ASSERT_EQ(why_no_tcgen05(true), "");
   expect_tcgen05<Fp16>(Tensor::fp16);
   expect_tcgen05<Bf16>(Tensor::bf16);

@@ -53,13 +53,13 @@ TEST_F(GemmLadderCounts, Bf16WithoutBankConflicts) {
   expect_no_conflicts();
 }
 
-class GemmLadderCountsOfBlackwell : OnDevice, public GemmLadderCounts {
+class GemmLadderBlackwellCounts : OnDevice, public GemmLadderCounts {
  protected:
-  GemmLadderCountsOfBlackwell() : OnDevice("b200") {}
+  GemmLadderBlackwellCounts() : OnDevice("b200") {}
 };
 
 // Two tiles for one of two blocks, of which one is stored while the other is multiplied.
-TEST_F(GemmLadderCountsOfBlackwell, Tcgen05) {
+TEST_F(GemmLadderBlackwellCounts, Tcgen05) {
   ASSERT_EQ(why_no_tcgen05(), "");
   expect_bf16_product(by_tcgen05, 384, 256, 128);
   expect_no_conflicts();

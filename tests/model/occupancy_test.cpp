@@ -35,6 +35,9 @@ TEST(Occupancy, ToldByHand) {
   EXPECT_EQ(blocks({.threads = 256, .registers = 64}), 4u);
   EXPECT_EQ(blocks({.threads = 1024, .registers = 65}), 0u);
   EXPECT_EQ(blocks({.threads = 32, .registers = 256}), 0u);
+  // 512 columns.
+  EXPECT_EQ(blocks({.threads = 128, .tensor_columns = 256}), 2u);
+  EXPECT_EQ(blocks({.threads = 128, .tensor_columns = 512}), 1u);
   EXPECT_EQ(occupancy(h200, {.threads = 256, .registers = 64}).fraction, 0.5);
   EXPECT_EQ(occupancy(h200, {.threads = 256}).fraction, 1.0);
 }

@@ -24,13 +24,14 @@ struct BlockResult {
   std::array<std::uint64_t, warp_operation_kinds>
       warp_operations{};                                      // by WarpOperation, a warp each
   std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
-  std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma
+  std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma and tcgen05
   // Of traced blocks: of `matrix_load`, those ahead of the product that uses them.
   std::uint64_t fragments_ahead = 0;
   // Likewise: of `warpgroup_flops`, those that warps waited for and computed nothing meanwhile; and
   // how many warps did.
   std::array<std::uint64_t, tensor_types> awaited_flops{};
   std::uint64_t awaiting_warps = 0;
+  unsigned tensor_columns = 0;  // of tensor memory, at the most at a time
   // Likewise: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   bool is_illegal_access = false;  // the fault: outside all memory, or not aligned

@@ -82,7 +82,7 @@ struct Counts {
   double add_fp32 = 0, max_fp32 = 0, pack_16x2 = 0;
   double special = 0;                                  // operations of the unit, a warp each
   std::array<double, tensor_types> tensor_flops{};     // by Tensor: by a warp (mma.sync)
-  std::array<double, tensor_types> warpgroup_flops{};  // and by four (wgmma)
+  std::array<double, tensor_types> warpgroup_flops{};  // and by wgmma and tcgen05
   std::array<double, tensor_types> awaited_flops{};    // of those, with nothing computed meanwhile
   double awaiting_warps = 0;                           // that waited so
 

@@ -152,6 +152,8 @@ void TensorMemory::allocate_for(const WarpCall* const lanes[]) {
     columns_.assign(columns, {});
   }
   allocations_.push_back({first, asked.columns});
+  unsigned& most = block_.result().tensor_columns;
+  most = std::max(most, first + asked.columns);
   block_.check_place(asked.place, sizeof(unsigned), EventKind::store, code);
   if (block_.is_traced()) {
     block_.check_order(false, asked.place, sizeof(unsigned), EventKind::store, code);

@@ -100,6 +100,7 @@ void LaunchRun::add(const BlockResult& result) {
     block_counts_.warp_operations[c] += static_cast<double>(result.warp_operations[c]);
   }
   block_counts_.fragments_ahead += static_cast<double>(result.fragments_ahead);
+  tensor_columns_ = std::max(tensor_columns_, result.tensor_columns);
   host_bytes_read_ += static_cast<double>(result.host_bytes_read);
   host_bytes_written_ += static_cast<double>(result.host_bytes_written);
   for (std::size_t t = 0; t < tensor_types; ++t) {
@@ -140,6 +141,7 @@ KernelProfile LaunchRun::profile() {
   profile.threads_per_block = static_cast<unsigned>(linear(launch_.block));
   profile.cluster = launch_.cluster;
   profile.shared_bytes = launch_.shared_bytes;
+  profile.tensor_columns = tensor_columns_;
   profile.traced_blocks = traced_blocks();
   profile.counts = counts();
   for (const auto& worker : workers_) profile.waits += worker->waits();

@@ -84,6 +84,7 @@ std::uint32_t TensorUnit::allocate(unsigned count) {
     throw Fault{"tcgen05.alloc of more columns than its block leaves: it would never end", 0};
   }
   allocations_.push_back({first, count});
+  block_.result.tensor_columns = std::max(block_.result.tensor_columns, first + count);
   return first;
 }
 

@@ -37,6 +37,8 @@ Occupancy occupancy(const DeviceSpec& device, const BlockResources& block) {
         figure("registers_per_sm") / schedulers / of_warp * schedulers;
     blocks = std::min(blocks, warps_by_registers / warps);
   }
+  constexpr std::uint64_t tensor_columns = 512;
+  if (block.tensor_columns > 0) blocks = std::min(blocks, tensor_columns / block.tensor_columns);
   const auto resident = static_cast<double>(blocks * warps);
   return {static_cast<unsigned>(blocks), resident / static_cast<double>(max_warps)};
 }

@@ -11,6 +11,7 @@ struct BlockResources {
   unsigned threads = 0;
   std::size_t shared_bytes = 0;  // static and dynamic together, without the system's own part
   unsigned registers = 0;        // a thread; 0: unknown, and then no limit
+  unsigned tensor_columns = 0;   // of tensor memory
 };
 
 struct Occupancy {
@@ -19,7 +20,8 @@ struct Occupancy {
 };
 
 // The rules of the CUDA C++ Programming Guide's "Compute Capabilities" and of cuda_occupancy.h:
-// warps and registers are allocated by whole warps and units, shared memory by units.
+// warps and registers are allocated by whole warps and units, shared memory by units. Blocks wait
+// for columns of tensor memory, of which an SM has 512 (PTX ISA): those that do are not at work.
 Occupancy occupancy(const DeviceSpec& device, const BlockResources& block);
 
 }  // namespace gpubench::model

@@ -84,7 +84,8 @@ void Waiting::keep_longer(const Waiting& other) {
 KernelOnDevice::KernelOnDevice(const KernelProfile& of, const DeviceSpec& on, double at_clock)
     : profile(of),
       device(on),
-      occupancy(model::occupancy(on, {of.threads_per_block, of.shared_bytes, of.registers})),
+      occupancy(model::occupancy(
+          on, {of.threads_per_block, of.shared_bytes, of.registers, of.tensor_columns})),
       sms(on["sm_count"]),
       clock(at_clock),
       scale(of.scale()),

@@ -42,6 +42,7 @@ struct KernelProfile {
   unsigned cluster = 1;          // blocks that run together
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
+  unsigned tensor_columns = 0;   // of tensor memory, a block
   std::size_t local_bytes = 0;   // a thread
   double local_words = 0;        // that warps load from and store to there, 4 bytes per lane
   Counts counts;
