@@ -27,6 +27,9 @@
 //           because its keys are split over all SMs. Pages (a cache in pieces, found by a table)
 //           cost 4 %, whatever their size. In the forward pass, sharing (`grouped`) saves bytes
 //           but hardly any time, since a block there reads keys once for 128 queries.
+//           `backward` makes the gradients of Q, K and V in 2.5 times the FLOPs of forward, since
+//           it computes the scores again: by one kernel for K and V, and by another for Q. They
+//           read tiles from shared memory more often than they multiply them, so that is their law.
 // Units     seq [tokens per sequence]. A batch has 16 Ki tokens in all (or one sequence, if that is
 //           longer) and 2048 / head_dim heads. Up to 16 Ki tokens, the bytes of Q, K, V and the
 //           result are therefore the same in all rows. FLOPs grow with seq: 4 N^2 head_dim per
@@ -36,12 +39,14 @@
 //           head_dim 128; batch [sequences], context [tokens of each], page [tokens] (0: the cache
 //           is contiguous). tokens_per_second is for this one layer, bytes_per_token are the keys
 //           and values of a sequence, and splits the blocks that share them. `grouped` is `tiled`
-//           or `wgmma` with 16 heads of queries, head_dim 128, no mask.
+//           or `wgmma` with 16 heads of queries, head_dim 128, no mask. `backward` counts five
+//           products per score, though its two kernels make seven, and has no mask either.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 
 #include <algorithm>
 
+#include "harness/bench/attention/backward.hpp"
 #include "harness/bench/attention/decode.hpp"
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
@@ -348,6 +353,15 @@ GPU_BENCHMARK_BY(attention, grouped)
     ->ArgNames({"seq [tokens]", "kv_heads"})
     ->In(Suite::full)
     ->ArgsProduct({{256, 4096}, {16, 4, 1}});
+
+void gradients(Bench& bench) {
+  const auto seq = bench.arg<std::size_t>("seq"), head_dim = bench.arg<std::size_t>("head_dim");
+  backward::row(bench, {tokens / seq * hidden / head_dim, seq, head_dim});
+}
+GPU_BENCHMARK_AS(attention, backward, gradients)
+    ->ArgNames({"seq [tokens]", "head_dim [elements]"})
+    ->In(Suite::full)
+    ->ArgsProduct({{512, 1024, 2048, 4096}, {64, 128}});
 
 GPU_BENCHMARK_AS(attention, decode, decoding::decode)
     ->ArgNames({"batch [sequences]", "context [tokens]", "kv_heads", "page [tokens]"})

@@ -34,7 +34,7 @@ inline constexpr unsigned most_threads = normalization::most_threads;
 // A block's queries, of which each of its four warps has 32: so a fragment of keys that a warp has
 // read is multiplied twice. Of keys there are two tiles, one of K and one of V: while one is
 // multiplied the other is on its way.
-inline constexpr unsigned threads = 128, warp_queries = 32, keys = 64;
+inline constexpr unsigned warp_queries = 32, keys = 64;
 inline constexpr unsigned parts = warp_queries / 16, columns = keys / 8;
 
 // Exponentials are powers of two: exp(x / sqrt(head_dim)) = 2^(x * scale).
@@ -46,20 +46,6 @@ inline float scale_of(unsigned head_dim) {
 template <unsigned head_dim>
 constexpr std::size_t shared_bytes() {
   return std::size_t{queries + 2 * keys} * head_dim * sizeof(element);
-}
-
-// Asks for `rows` rows from `first` on; those beyond the sequence are zeros.
-template <unsigned head_dim, unsigned rows>
-__device__ inline void fetch(element* tile, const element* from, unsigned first, unsigned seq) {
-  constexpr unsigned in_a_row = head_dim / chunk, each = rows * in_a_row / threads;
-#pragma unroll
-  for (unsigned i = 0; i < each; ++i) {
-    const unsigned at = i * threads + threadIdx.x, row = at / in_a_row, c = at % in_a_row;
-    const bool exists = first + row < seq;
-    const std::size_t source = exists ? std::size_t{first + row} * head_dim + c * chunk : 0;
-    __pipeline_memcpy_async(tile + place<head_dim>(row, c), from + source, sizeof(uint4),
-                            exists ? 0 : sizeof(uint4));
-  }
 }
 
 // Divides by the sums, and writes: by way of the warp's own part of a tile, so that a lane stores

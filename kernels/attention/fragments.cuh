@@ -2,9 +2,11 @@
 // keys and values in shared memory.
 #pragma once
 
+#include <cuda_pipeline_primitives.h>
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <cstddef>
 #include <warp_mma.hpp>
 
 #include "kernels/attention/softmax.cuh"
@@ -20,6 +22,21 @@ inline constexpr unsigned chunk = sizeof(uint4) / sizeof(element);  // what a la
 template <unsigned head_dim>
 __device__ constexpr unsigned place(unsigned row, unsigned c) {
   return row * head_dim + (c ^ row % 8) * chunk;
+}
+
+inline constexpr unsigned threads = 128;  // of a block that brings tiles together
+// Asks for `rows` rows from `first` on; those beyond the sequence are zeros.
+template <unsigned head_dim, unsigned rows>
+__device__ inline void fetch(element* tile, const element* from, unsigned first, unsigned seq) {
+  constexpr unsigned in_a_row = head_dim / chunk, each = rows * in_a_row / threads;
+#pragma unroll
+  for (unsigned i = 0; i < each; ++i) {
+    const unsigned at = i * threads + threadIdx.x, row = at / in_a_row, c = at % in_a_row;
+    const bool exists = first + row < seq;
+    const std::size_t source = exists ? std::size_t{first + row} * head_dim + c * chunk : 0;
+    __pipeline_memcpy_async(tile + place<head_dim>(row, c), from + source, sizeof(uint4),
+                            exists ? 0 : sizeof(uint4));
+  }
 }
 
 // `parts` times 16 queries by 8 `columns` keys.
