@@ -1,24 +1,25 @@
 // all_reduce: what does exchanging gradients between GPUs cost?
 //
 // Expected  Time = alpha + beta x size. A small message costs only latency, which grows with the
-//           number of ranks. A large message reaches the bandwidth of the link. To compare
-//           collectives, use the bus bandwidth busbw = algbw x f: it is the link's bandwidth at any
-//           number of ranks. The factor f is 2(n-1)/n for an all-reduce, (n-1)/n for a
-//           reduce-scatter, an all-gather or an all-to-all of the whole size, and 1 for a
-//           broadcast. Across nodes, the narrower of NVLink and the network decides; in an
-//           all-to-all, each rank's own way to the network. If the switch does the additions
-//           (NVLS), each byte crosses the link once, not f times. The busbw of an all-reduce over 8
-//           GPUs is then up to a fifth above the link's bandwidth. If buckets overlap with a
-//           backward pass, only the last bucket adds time. If each rank reads all that the others
-//           have (`one_shot`), nobody waits for a second step: this is faster for small vectors,
-//           and carries n / 2 times the bytes of an all-reduce in two steps. `line` measures alpha
-//           and beta.
+//           number of ranks, for rings and trees. A large message reaches the bandwidth of the
+//           link. To compare collectives, use the bus bandwidth busbw = algbw x f: it is at most
+//           the link's bandwidth, whatever the number of ranks. The factor f is 2(n-1)/n for an
+//           all-reduce, (n-1)/n for a reduce-scatter, an all-gather or an all-to-all of the whole
+//           size, and 1 for a broadcast. Across nodes, the slower of NVLink and the node's network
+//           cards sets the pace; in an all-to-all, each rank's own card. If the switch does the
+//           additions (NVLS), each GPU's link carries (n + 1)/n of the size in each direction
+//           instead of 2(n-1)/n, so busbw may exceed the link's bandwidth: by 12 to 27 % in
+//           published runs on 8 GPUs. If buckets overlap with a backward pass, only the last bucket
+//           adds time. If each rank reads all that the others have (`one_shot`), there is no second
+//           step to wait for: this is faster for small vectors, and carries n / 2 times the bytes
+//           of an all-reduce in two steps. `line` measures alpha and beta.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. Inputs are small
 //           integers, so that their sums are exact in any order. Rows run in one process unless
 //           mpirun starts more.
 // Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests reports the
 //           same quantities
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <iterator>
 
@@ -51,8 +52,9 @@ void by_dtype(Bench& bench) {
                            : timed<what, __nv_bfloat16>(bench);
 }
 
-// Time as a line over the size, through 512 MiB and as little as there can be: what a message costs
-// at least, what a byte adds, and the size at which half of the time is bytes.
+// Fits time = alpha + beta x size to two sizes, the smallest and one at which the wire is the limit
+// at any number of ranks: the least that a message costs, what each byte adds, and the size at
+// which half of the time is bytes.
 void line(Bench& bench) {
   if (!Communicator::is_built()) bench.skip("built without NCCL");
   const std::string& of = bench.axis("of");
@@ -62,12 +64,13 @@ void line(Bench& bench) {
                           : of == "broadcast"      ? Collective::broadcast
                                                    : Collective::all_to_all;
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
-  constexpr std::size_t large = std::size_t{1} << 29;
+  const auto large = std::bit_ceil(
+      static_cast<std::size_t>(std::max(wire_bytes(ranks.count()), static_cast<double>(1 << 29))));
   const std::size_t small = std::max(std::size_t{8}, 4 * static_cast<std::size_t>(ranks.count()));
   const auto count = [&](std::size_t size) { return count_of<float>(what, size, ranks.count()); };
   const RankedCollective<float> collective(bench, ranks, what, count(large), false);
   bench.check([&](bool) { return collective.wrong(bench.priced()); });
-  say_work(bench, rate_of(bench, what, ranks.count()), large, ranks.count());
+  say_work(bench, rate_of(bench, what, ranks.count()), static_cast<double>(large), ranks.count());
   bench.run(std::ref(collective));
   const double least = bench.time([&](cudaStream_t s) { collective.queue(s, count(small)); });
   const double a_byte = (bench.seconds() - least) / static_cast<double>(large - small);
@@ -157,7 +160,8 @@ void by_peers(Bench& bench) {
     ranks.each([&](int i) {
       const cudaStream_t stream = ranks.stream(i, s);
       if constexpr (one_shot) {
-        launch(reduce_all<float>, blocks, threads, 0, stream, v.inputs, v.out[i].data(), n);
+        launch(reduce_all<float>, blocks, threads, 0, stream, v.inputs, v.out[i].data(), n,
+               static_cast<unsigned>(i));
       } else {
         launch(reduce_share<float>, blocks, threads, 0, stream, v.inputs, v.out[i].data(), n,
                static_cast<unsigned>(i));
@@ -180,8 +184,8 @@ GPU_BENCHMARK_AS(all_reduce, two_step, by_peers<false>)
     ->Takes("size", {2048, 1 << 30, 2048});
 GPU_BENCHMARK_AS(all_reduce, two_step, by_peers<false>)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})
-    ->ArgsProduct({{8}, {1 << 21, 1 << 25}})
-    ->ArgsProduct({{2, 4}, {2048, 1 << 21, 1 << 25, 1 << 29}})
+    ->ArgsProduct({{8}, {1 << 15, 1 << 18, 1 << 21, 1 << 25}})
+    ->ArgsProduct({{2, 4}, {2048, 1 << 15, 1 << 18, 1 << 21, 1 << 25, 1 << 29}})
     ->In(Suite::full);
 GPU_BENCHMARK_AS(all_reduce, one_shot, by_peers<true>)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})

@@ -19,13 +19,14 @@
 //           of the multiplications are not needed. The library does all of them anyway, so the
 //           standard way saves only reads.
 //           `decode` makes one token per sequence, for which it reads the keys and values of the
-//           whole context: one FLOP per byte, or a few more if query heads share them. So memory
-//           is the limit, and the law is their bytes over its bandwidth. If 4 query heads share a
-//           head of keys and values, as in Llama 3, bytes and time are a quarter. If all 32 do,
-//           the time is 1/22 of multi-head attention's, not 1/32: a third of it is launches and
+//           whole context: one FLOP per byte for each query head that shares them, 1 to 32. So
+//           memory is the limit, and the law is their bytes over its bandwidth. If 4 query heads
+//           share a head of keys and values, as in Llama 3, bytes and time are a quarter. If all 32
+//           do, the time is 1/22 of multi-head attention's, not 1/32: a third of it is launches and
 //           combining splits. One long sequence comes close to the bandwidth that many reach,
 //           because its keys are split over all SMs. Pages (a cache in pieces, found by a table)
-//           cost 4 %, whatever their size. In the forward pass, sharing (`grouped`) saves bytes
+//           cost up to 4 % on the model, at any size from 16 tokens, since a warp looks up the page
+//           of every 16 keys. In the forward pass, sharing (`grouped`) saves bytes
 //           but hardly any time, since a block there reads keys once for 128 queries.
 //           `backward` makes the gradients of Q, K and V in 2.5 times the FLOPs of forward, since
 //           it computes the scores again: by one kernel for K and V, and by another for Q. They

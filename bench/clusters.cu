@@ -4,14 +4,14 @@
 //           as long as from the block's own, and two thirds of L2's time. The network between SMs
 //           moves less than half of what L2 does, and a fifth less in clusters of more than two
 //           blocks. So clusters are for words that a block waits for, not for streams. A launch
-//           costs the same with clusters as without. A sum that ends in one word per cluster
-//           instead of one per block takes as long: memory sets the pace.
+//           costs the same with clusters as without. A sum with one result per cluster
+//           instead of one per block takes as long, because memory sets the pace.
 // Units     cluster [blocks]; 1 is a launch without clusters. In `chase`, one thread follows a ring
 //           through the other blocks' memory, or its own (1); in `chase_l2`, through 2 MiB of
 //           global memory. In `read`, every block reads the next one's memory; in `read_l2`, global
 //           memory that L2 holds. `launch_row` is 64 launches in a graph, 16 blocks each.
 // Confirm   ncu --metrics smsp__inst_executed_op_generic_ld.sum (a load from another block is a
-//           generic one), lts__t_sectors_op_read.sum (which it does not add to)
+//           generic one), lts__t_sectors_op_read.sum (it bypasses L2)
 #include "kernels/clusters.cuh"
 
 #include <functional>
@@ -52,22 +52,22 @@ std::optional<double> per_second(const Bench& bench, const char* per_clock_per_s
 
 // --- latency ---
 
-constexpr unsigned steps_timed = 4096;
+constexpr unsigned steps_timed = 4080;  // whole stretches; twice as many end at no ring's begin
 constexpr std::size_t l2_chase_bytes = 2 << 20, l2_read_bytes = 8 << 20;  // more than L1 holds
 constexpr unsigned blocks_an_sm = 64;  // so that there are whole clusters of any size
 
-void judge_by_latency(Bench& bench, const char* cycles) {
+void judge_by_latency(Bench& bench, const char* cycles, double tolerance = 0.05) {
   const auto latency = bench.device().find(cycles);
   Law law;
   if (latency) law = gpubench::law_at(*latency / bench.device()["sm_clock_hz"]);
   bench.work({.items = 2 * steps_timed,
               .law = law,
-              .law_tolerance = 0.05,
+              .law_tolerance = tolerance,
               .headline = gpubench::Headline{"latency_seconds", "s", true},
               .bound = "latency"});
 }
 
-// Of one load: what twice as many take longer.
+// Of one load: the difference between a chase twice as long and one this long.
 void record_latency(Bench& bench, const std::function<gpubench::Body(unsigned)>& chased) {
   bench.run(chased(2 * steps_timed));
   const double seconds = (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed;
@@ -82,9 +82,14 @@ void chase_shared(Bench& bench) {
   const unsigned blocks = cluster_of(bench);
   const auto kernel = blocks > 1 ? chase<true> : chase<false>;
   need_cluster(bench, kernel, chase_threads, ring_bytes);
-  judge_by_latency(bench, blocks > 1 ? "dsm_latency_cycles" : "shared_latency_cycles");
+  if (blocks >
+      1) {  // it depends on the two blocks: 181 to 213 cycles on an H800, 201 to 224 on a B300
+    judge_by_latency(bench, "dsm_latency_cycles", 0.25);
+  } else {
+    judge_by_latency(bench, "shared_latency_cycles");
+  }
   const auto end = bench.output<unsigned>(1);
-  bench.verify(end, memory_hierarchy::Always{end_of_chase(2 * steps_timed)});
+  bench.verify(end, memory_hierarchy::Always{end_of_chase(2 * steps_timed, blocks)});
   record_latency(bench, [&](unsigned steps) -> gpubench::Body {
     return [=](cudaStream_t s) {
       launch_cluster(kernel, blocks, blocks, chase_threads, ring_bytes, s, steps, end.data());
@@ -192,7 +197,8 @@ void launch_row(Bench& bench) {
     graph_of(count.data())->launch(stream);
     stream.synchronize();
     const unsigned counted = count.download()[0];
-    return counted == launches ? "" : std::to_string(counted) + " of 64 launches ran";
+    if (counted == launches * cluster) return "";
+    return std::to_string(counted / cluster) + " of 64 launches ran in such clusters";
   });
   const double seconds = launch_overhead::costs_of(bench.device()).row(By::graph, launches, 0);
   bench.work({.items = launches,
@@ -212,9 +218,9 @@ void sum_row(Bench& bench) {
   constexpr std::size_t vectors = std::size_t{1} << 24;
   const unsigned cluster = cluster_of(bench);
   need_cluster(bench, sum, sum_threads, sum_shared_bytes);
-  const unsigned resident = gpubench::residency(sum, sum_threads, sum_shared_bytes).blocks *
-                            static_cast<unsigned>(bench.device()["sm_count"]);
-  const unsigned clusters = resident / cluster;
+  const unsigned clusters =
+      gpubench::resident_clusters(sum, cluster, sum_threads, sum_shared_bytes);
+  if (clusters == 0) bench.skip("no cluster of this size fits");
   const auto in = bench.input<float>(4 * vectors);
   const auto sums = bench.output<float>(clusters);
   bench.verify(sums, ExpectedSum<decltype(in.values())>{in.values(), vectors, cluster, clusters},

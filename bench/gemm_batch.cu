@@ -2,22 +2,25 @@
 //
 // Expected  A layer reads its weights once, for however many tokens. Up to the ridge, m tokens
 //           therefore take as long as one: memory sets the pace, and tokens per second grow with m.
-//           Beyond the ridge, arithmetic does, and they grow no more. The ridge is FLOP/s over
-//           bytes/s: about 190 tokens of bf16 on an H200, and 200 of fp8, which doubles both.
-//           Around it, `library` takes up to twice as long as the law, since loading and
-//           multiplying overlap only in part. Weights of half the bits take half the time, until
-//           only the launch is left: four bits with a scale per 128 weights take 1/3.9 of the time
-//           of 16.
-//           The suite's own kernels (`gemv`) have no Tensor Cores, and stop growing at few tokens.
-//           The experts of a mixture are one layer each. `one_launch` saves the launches of
-//           `separate` products. `batched` pads each expert to the fullest one: free while memory
-//           sets the pace.
+//           Beyond the ridge, arithmetic does, and they grow no more. At the ridge, multiplying
+//           takes as long as reading: about 190 tokens of bf16 on an H200, and 200 of fp8, which
+//           doubles the FLOP/s and halves the bytes per weight. Around it, `library` takes longer
+//           than the law, since loading and multiplying overlap only in part. Weights of half the
+//           bits take half the time, until only the launch is left: four bits with a scale per 128
+//           weights have 1/3.88 of the bytes of 16, and take 1/2.9 of the time with the launch.
+//           The suite's own kernels (`gemv`) have no Tensor Cores. With four bits, they stop
+//           growing at about 4 tokens, where L1 is the limit; with bf16, they still grow at 8.
+//           The experts of a mixture are one layer each. `batched` is one launch of the library,
+//           which pads each expert to the fullest one: free while memory sets the pace.
+//           `one_launch` is the suite's own kernel, without padding and without Tensor Cores.
 // Units     m [tokens], n, k [elements]: Y[m][n] = sum of X[m][k] * W[n][k]. Layers are those of
 //           Llama 3: 14336 x 4096 and 4096 x 4096 of 8B, 28672 x 8192 of 70B. tokens_per_second is
 //           m over the time of this layer alone, ridge_tokens the ridge by the device file. In
 //           `grouped`, m is an expert's average: 128 experts of 768 x 2048 (Qwen3 30B-A3B), or 8 of
 //           14336 x 4096 (Mixtral 8x7B). `uneven`: of every four experts, the first has m
-//           tokens, and the others m/2, m/4 and the rest.
+//           tokens, and the others m/2, m/4 and the rest. A token that visits several experts (8
+//           of 128, 2 of 8) counts once for each. ridge_tokens is absent where memory is the limit
+//           at any m.
 // Confirm   ncu --metrics dram__bytes_read.sum.pct_of_peak_sustained_elapsed; `split_k` and `tile`
 //           are what the library reports
 #include "kernels/gemm_batch.cuh"

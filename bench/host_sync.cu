@@ -6,8 +6,8 @@
 //           its steps per second. The cost fades as 1/N, and as kernels get longer. Mapped memory
 //           saves the copy, and polling saves the wake-up. A stopwatch that does not wait for the
 //           device reports the rate of launches, however long the kernels take
-//           (claimed_items_per_second). Who reads one step late loses nothing, as long as a step
-//           takes longer than the round trip (`read_late`).
+//           (claimed_items_per_second). A loop that reads one step late loses only what the
+//           event behind a step costs, if a step takes longer than the round trip (`read_late`).
 // Units     us [length of a layer; a step has three layers, a loop eight steps]; every [steps
 //           between reads]. Items are steps. lost_fraction and idle_seconds_per_read compare the
 //           loop with the same loop without reads.

@@ -10,7 +10,7 @@
 //           Kernels that each fill an eighth of the GPU take turns on one stream, and run side by
 //           side on eight.
 // Units     chunks [of 8 MiB in all, each way]. Bytes count both ways. The kernel is made to take a
-//           quarter as long as one copy, in `compute` as long as `copies` of them.
+//           quarter as long as one copy, in `compute` `copies` times as long.
 //           overlap_efficiency is the time of the longest stage alone, divided by the time of the
 //           row.
 // Confirm   nsys profile --trace=cuda (copies and kernels on the timeline)
@@ -165,7 +165,7 @@ void compute(Bench& bench) {
   work.compare_with_stages(bench);
 }
 GPU_BENCHMARK(stream_overlap, compute)
-    ->ArgNames({"copies [as long as the kernel]", "chunks [of the same bytes in all]", "streams"})
+    ->ArgNames({"copies [kernel time / copy time]", "chunks [of the same bytes in all]", "streams"})
     ->In(Suite::full)
     ->ArgsProduct({{1, 2, 4}, {1, 8}, {8}})
     ->ArgsProduct({{1, 2, 4}, {8}, {1}});

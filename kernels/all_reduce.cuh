@@ -3,7 +3,7 @@
 // The kernels work on peer-to-peer memory. In the textbook's two steps, one launch each, a rank
 // adds up a share of the elements of all ranks, then fetches the others' finished shares. In
 // between all ranks meet, by waits of their streams. In one shot every rank reads all that the
-// others have and adds it up: it meets nobody, and carries n / 2 times as many bytes.
+// others have and adds it up: there is one step to wait for, and n / 2 times as many bytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,8 @@
 namespace all_reduce {
 
 inline constexpr unsigned threads = 256;
-inline constexpr unsigned most_peers = 8;  // that NVLink connects
+inline constexpr unsigned most_peers =
+    8;  // as many as fit in a kernel's argument; NVLink may connect more
 
 // One buffer a rank, each on its own device, reachable from all.
 template <class T>
@@ -31,26 +32,29 @@ __host__ __device__ inline Share share_of(std::size_t n, unsigned rank, unsigned
   return {n * rank / ranks, n * (rank + 1) / ranks};
 }
 
-// The elements [begin, end) of the sum over all ranks, by as many threads.
+// The elements [begin, end) of the sum over all ranks, by as many threads. It begins with this
+// rank's own, so that not all of them ask the same one first.
 template <class T>
-__device__ void add_up(const Peers<const T>& from, T* to, Share elements) {
+__device__ void add_up(const Peers<const T>& from, T* to, Share elements, unsigned rank) {
   const std::size_t i = elements.begin + blockIdx.x * std::size_t{threads} + threadIdx.x;
   if (i >= elements.end) return;
   float sum = 0;
-  for (unsigned r = 0; r < from.ranks; ++r) sum += static_cast<float>(from.of[r][i]);
+  for (unsigned k = 0; k < from.ranks; ++k) {
+    sum += static_cast<float>(from.of[(rank + k) % from.ranks][i]);
+  }
   to[i] = static_cast<T>(sum);
 }
 
 // In one shot: to[i] = the sum of from.of[r][i] over the ranks.
 template <class T>
-__global__ void reduce_all(Peers<const T> from, T* to, std::size_t n) {
-  add_up(from, to, {0, n});
+__global__ void reduce_all(Peers<const T> from, T* to, std::size_t n, unsigned rank) {
+  add_up(from, to, {0, n}, rank);
 }
 
 // Step one: to[i] = the sum of from.of[r][i] over the ranks, for the elements of this rank's share.
 template <class T>
 __global__ void reduce_share(Peers<const T> from, T* to, std::size_t n, unsigned rank) {
-  add_up(from, to, share_of(n, rank, from.ranks));
+  add_up(from, to, share_of(n, rank, from.ranks), rank);
 }
 
 // Step two: the other ranks' shares, from where they were added up. blockIdx.y counts the others,

@@ -24,15 +24,19 @@ inline constexpr unsigned chase_threads = 32;
 inline constexpr unsigned ring_words = 1024;
 inline constexpr unsigned ring_bytes = ring_words * sizeof(unsigned);
 inline constexpr unsigned ring_step = 4 * 397;  // bytes from one word of the ring to the next
-inline constexpr unsigned stretch = 256;        // links through one block's memory
+inline constexpr unsigned stretch = 240;        // links through one block's memory
+
+// Every block has a step of its own, so that the end of a chase says whose memory was read.
+__host__ __device__ constexpr unsigned ring_step_of(unsigned rank) { return ring_step + 16 * rank; }
 
 // One cluster: `steps`, a multiple of `stretch`, links through the other blocks' memory in turns
 // (`others`), or through its own. What a load brings is the next one's offset in bytes.
 template <bool others>
 __global__ void chase(unsigned steps, unsigned* end) {
   auto* const ring = static_cast<unsigned*>(dynamic_shared());
+  const unsigned step = ring_step_of(cluster_rank());
   for (unsigned i = threadIdx.x; i < ring_words; i += chase_threads) {
-    ring[i] = (4 * i + ring_step) % ring_bytes;
+    ring[i] = (4 * i + step) % ring_bytes;
   }
   cluster_sync();
   if (cluster_rank() == 0 && threadIdx.x == 0) {
@@ -53,13 +57,20 @@ __global__ void chase(unsigned steps, unsigned* end) {
   cluster_sync();  // the others stay as long as their memory is read
 }
 
-// Where a chase of so many links ends.
-constexpr unsigned end_of_chase(unsigned steps) { return steps * ring_step % ring_bytes; }
+// Where a chase of `steps` links ends in a cluster of so many blocks.
+constexpr unsigned end_of_chase(unsigned steps, unsigned blocks) {
+  unsigned at = 0, rank = 0;
+  for (unsigned done = 0; done < steps; done += stretch) {
+    if (blocks > 1) rank = rank + 1 < blocks ? rank + 1 : 1;
+    at = (at + stretch * ring_step_of(rank)) % ring_bytes;
+  }
+  return at;
+}
 
 // --- sums of what was read ---
 
-// The sum of `value` over the block's `threads` threads, of which its first warp learns. `slots`: a
-// word for each warp, which nobody uses before the next barrier.
+// The sum of `value` over the block's `threads` threads; the first warp gets it. `slots`: a word
+// for each warp, not to be used before the next barrier.
 template <unsigned threads, class S>
 __device__ S sum_of_block(S value, S* slots) {
   for (unsigned offset = warp / 2; offset > 0; offset /= 2) {
@@ -134,9 +145,10 @@ struct ExpectedRead {
 inline constexpr unsigned empty_threads = 32;
 inline constexpr unsigned empty_blocks = 16;
 
-// It is given a counter where its launches are counted, and none while it is timed.
+// Counts launches by the blocks of their clusters, so that one without clusters shows. While it is
+// timed it is given no counter.
 [[maybe_unused]] static __global__ void empty(unsigned* count) {
-  if (count != nullptr && blockIdx.x == 0 && threadIdx.x == 0) *count += 1;
+  if (count != nullptr && blockIdx.x == 0 && threadIdx.x == 0) *count += cluster_blocks();
 }
 
 // --- a sum ---

@@ -62,9 +62,10 @@ constexpr double loop_seconds(double layer_seconds, double lead_seconds, double 
 }
 
 // Of a loop that reads one step late. While a step runs, the word of the one before travels, the
-// host wakes, and the step after it is queued, by a call for each layer and four around the copy.
-// The loop waits for the longer of the two; the last word travels behind it. The event behind a
-// step keeps the next one from starting beside its end.
+// host wakes, and the step after it is queued, by a call for each layer and four around the copy;
+// its first launch is on the way while the others are queued. The loop waits for the longer of the
+// two; the last word travels behind it. The event behind a step keeps the next one from starting
+// beside its end.
 constexpr double late_loop_seconds(double layer_seconds, double lead_seconds, const RoundTrip& t) {
   const double step = layers * (layer_seconds - lead_seconds) + lead_seconds;
   const double trip = t.copy + t.wake + (layers + 4) * t.call;

@@ -27,8 +27,7 @@ inline std::string why_no_tcgen05(bool of_integers = false) {
   launch(report_tcgen05, 1, 1, 0, nullptr, answers.data());
   if (answers.download()[of_integers ? 1 : 0] == 1) return "";
   const std::string name = "10" + std::to_string(here.second);
-  return "compiled for sm_" + name + ", and tcgen05 is of sm_" + name +
-         "a: -DCMAKE_CUDA_ARCHITECTURES=" + name + "a";
+  return "this code has no tcgen05: build it with -DCMAKE_CUDA_ARCHITECTURES=" + name + "a";
 }
 
 }  // namespace gpubench

@@ -50,6 +50,27 @@ unsigned largest_cluster(void (*kernel)(P...), unsigned block_threads, std::size
   return static_cast<unsigned>(blocks);
 }
 
+// Clusters of so many blocks that run at the same time: fewer than there is room for blocks, where
+// the SMs of a GPC are no multiple of what a cluster takes.
+template <class... P>
+unsigned resident_clusters(void (*kernel)(P...), unsigned cluster, unsigned block_threads,
+                           std::size_t shared_bytes) {
+  allow_shared_bytes(kernel, shared_bytes);
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {cluster, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(cluster);
+  config.blockDim = dim3(block_threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  int clusters = 0;
+  CUDA_CHECK(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+  return static_cast<unsigned>(clusters);
+}
+
 // Dynamic shared memory a block, so much that an SM has room for no more than `blocks` blocks.
 inline std::size_t shared_bytes_for(unsigned blocks) {
   constexpr int unit = 256;  // what architectures allocate in, or a multiple of it

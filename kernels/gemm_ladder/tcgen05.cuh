@@ -126,12 +126,13 @@ __device__ __forceinline__ void store_tiles(const Pipeline& at, unsigned sums, e
       store_chunk(to + done, n, low, high, staging);
     }
     tcgen05_fence_before_sync();
+    __syncwarp();  // all lanes are past their fence
     if (threadIdx.x % warp == 0) mbarrier_arrive(&at.emptied[half]);  // for its warp
   }
 }
 }  // namespace tcgen05_parts
 
-// Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
+// Persistent: no more blocks than SMs, each takes every gridDim.x-th tile. of_a, of_b: boxes
 // of 128 and 256 rows (harness/cuda/tensor_map.hpp).
 static __global__ void __launch_bounds__(tcgen05_tiles.threads, 1)
     tcgen05(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,

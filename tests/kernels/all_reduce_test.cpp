@@ -38,7 +38,7 @@ TEST_F(AllReduceTest, SumsAtRaggedSizes) {
       for (const auto& result : out) expect_elements(result, ExpectedSum<float>{ranks, 0});
       for (unsigned r = 0; r < ranks; ++r) {
         DeviceBuffer<float> at_once = output<float>(n);
-        launch(reduce_all<float>, n / threads + 1, threads, 0, nullptr, from, at_once.data(), n);
+        launch(reduce_all<float>, n / threads + 1, threads, 0, nullptr, from, at_once.data(), n, r);
         expect_elements(at_once, ExpectedSum<float>{ranks, 0});
       }
     }

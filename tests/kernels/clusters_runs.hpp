@@ -21,7 +21,7 @@ class ClustersRuns : public KernelTest {
     const auto end = output<unsigned>(1);
     launch_cluster(cluster > 1 ? chase<true> : chase<false>, cluster, cluster, chase_threads,
                    ring_bytes, nullptr, steps, end.data());
-    expect_elements(end, AlwaysTheSame{end_of_chase(steps)});
+    expect_elements(end, AlwaysTheSame{end_of_chase(steps, cluster)});
   }
   void read_in(unsigned cluster, unsigned clusters_of_grid) {
     using namespace clusters;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -44,8 +45,12 @@ inline std::optional<double> rate_of(const Bench& bench, Collective what, double
   const double in_node = std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
   if (!bandwidth) return std::nullopt;
   if (what != Collective::all_to_all || ranks == in_node) return *bandwidth / factor(what, ranks);
-  // What leaves the node leaves it by each rank's own way; no ring's channels share it.
-  return *network * ranks / (ranks - in_node);
+  // What leaves the node leaves it by each rank's own card, most of it from the smallest node.
+  const double left_over = std::fmod(ranks, in_node);
+  const double fewest = left_over > 0 ? left_over : in_node;
+  const auto link = bench.device().find("nvlink_bytes_per_second");
+  const double between = *network * ranks / (ranks - fewest);
+  return in_node > 1 ? std::min(between, *link * ranks / (in_node - 1)) : between;
 }
 
 inline void say_work(Bench& bench, std::optional<double> rate, double size, double ranks) {

@@ -128,6 +128,10 @@ class Check {
   }
 
   std::string check_row(std::size_t row, bool only_written, std::size_t& keys) const {
+    if (splits_ == 1 && only_written &&
+        gpubench::is_poison(download(at_.out + row * head_dim, 1)[0])) {
+      return "";
+    }
     std::vector<ExpectedPart> parts;
     for (unsigned split = 0; split < splits_; ++split) {
       const std::size_t at = row * splits_ + split;

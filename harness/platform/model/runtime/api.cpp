@@ -250,6 +250,27 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* functi
   });
 }
 
+// The model knows no GPCs: clusters fill all SMs.
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                           const cudaLaunchConfig_t* config) {
+  return call(__func__, [&](Runtime& r) {
+    if (clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
+    unsigned cluster = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
+        cluster = config->attrs[i].val.clusterDim.x;
+      }
+    }
+    int blocks = 0;
+    const cudaError_t error = r.occupancy_blocks(
+        &blocks, function, static_cast<int>(config->blockDim.x), config->dynamicSmemBytes);
+    if (error != cudaSuccess) return error;
+    const int sms = static_cast<int>(r.device()["sm_count"]);
+    *clusters = cluster > r.max_cluster(function) ? 0 : blocks * sms / static_cast<int>(cluster);
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
                                                           int block_threads,
                                                           std::size_t dynamic_shared_bytes) {
