@@ -52,6 +52,7 @@ LAYERS = [
     "kernels/compute_peak",
     "kernels/training_step",
     "harness/bench",
+    "harness/bench/all_reduce",
     "harness/bench/attention",
     "harness/bench/training",
     "harness/bench/gemm_batch",
