@@ -10,7 +10,7 @@ from .conftest import rows_of
 
 FP32 = 132 * 256 * 1.98e9  # FLOP/s, of the h200-sxm's device file
 LAUNCH = 4.2e-6  # kernel_floor_seconds of the same file
-THREADS, STEPS = 1 << 21, 512
+THREADS, STEPS = 1 << 23, 512
 SECONDS = 2 * THREADS * STEPS / FP32  # at the peak
 CLOCK = 1.98e9
 FMA_LATENCY, TURNAROUND = 4, 464  # cycles

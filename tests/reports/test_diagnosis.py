@@ -104,4 +104,4 @@ def test_the_first_lines_of_the_table_say_it(
     assert health.strip() == "NOT HEALTHY"
     assert fault.startswith("probably: GPU 5 or its links are slow: rows with it take")
     assert look.startswith("look at:  that GPU")
-    assert also.startswith("also:     1 row did not converge")
+    assert also.startswith("also:     2 rows did not converge")

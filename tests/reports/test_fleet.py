@@ -54,7 +54,7 @@ def test_the_likely_cause_is_the_planted_one(simulated):
         if finding.kind == "gpu":
             fault, factor = planted.gpus[finding.gpus[0]]
             assert words[fault] in finding.cause.says
-            assert finding.slower == pytest.approx(factor - 1, abs=0.025)
+            assert finding.slower == pytest.approx(factor - 1, abs=0.03)
             assert finding.rows[0].seconds > finding.rows[0].peers_seconds
 
 
