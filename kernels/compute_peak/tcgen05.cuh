@@ -17,8 +17,8 @@ inline constexpr gpubench::Tcgen05Type tcgen05_type =
     : std::is_same_v<Type, Fp8>  ? gpubench::Tcgen05Type::fp8
                                  : gpubench::Tcgen05Type::int8;
 
-// The largest product of one SM; pairs of SMs (cta_group::2) are not used: a column of sums for each column of tensor memory that it takes,
-// so two blocks share an SM.
+// The largest product of one SM; pairs of SMs (cta_group::2) are not used: a column of sums for
+// each column of tensor memory that it takes, so two blocks share an SM.
 inline constexpr unsigned tcgen05_rows = 128, tcgen05_columns = 256;
 inline constexpr unsigned tcgen05_rounds = 128;
 template <class Type>
