@@ -84,7 +84,7 @@ struct Problem {
         group(of_group),
         shape{static_cast<double>(heads), static_cast<double>(seq), static_cast<double>(head_dim),
               causal, static_cast<double>(group)} {}
-  // Of a row of `grouped`.
+  // The problem of a row of `grouped`.
   static Problem grouped(const Bench& bench) {
     constexpr std::size_t of_head = 128, heads = hidden / of_head;
     const auto seq = bench.arg<std::size_t>("seq");
@@ -185,9 +185,7 @@ void without_scores(Bench& bench, const Problem& p, const Way& way, const Run& r
 }
 
 void tiled_row(Bench& bench, const Problem& p) {
-  if (bench.device().compute_capability() < std::pair{8, 0}) {
-    bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
-  }
+  bench.needs_capability(8, "attention by mma.sync of bf16 and cp.async");
   const auto kernel = p.head_dim == 64 ? attention::tiled<64> : attention::tiled<128>;
   const std::size_t shared = p.head_dim == 64 ? shared_bytes<64>() : shared_bytes<128>();
   // Multiplying, weighing and waiting of two blocks do not overlap completely.

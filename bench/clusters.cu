@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/chase.hpp"
 #include "harness/cuda/graph.hpp"
 #include "harness/cuda/stream.hpp"
 #include "kernels/launch_overhead.cuh"
@@ -56,41 +57,24 @@ constexpr unsigned steps_timed = 4080;  // whole stretches; twice as many end at
 constexpr std::size_t l2_chase_bytes = 2 << 20, l2_read_bytes = 8 << 20;  // more than L1 holds
 constexpr unsigned blocks_an_sm = 64;  // so that there are whole clusters of any size
 
-void judge_by_latency(Bench& bench, const char* cycles, double tolerance = 0.05) {
-  const auto latency = bench.device().find(cycles);
-  Law law;
-  if (latency) law = gpubench::law_at(*latency / bench.device()["sm_clock_hz"]);
-  bench.work({.items = 2 * steps_timed,
-              .law = law,
-              .law_tolerance = tolerance,
-              .headline = gpubench::Headline{"latency_seconds", "s", true},
-              .bound = "latency"});
-}
-
-// Of one load: the difference between a chase twice as long and one this long.
-void record_latency(Bench& bench, const std::function<gpubench::Body(unsigned)>& chased) {
+// The latency of one load is the difference between a chase twice as long and one this long.
+void run_chase(Bench& bench, const std::function<gpubench::Body(unsigned)>& chased) {
   bench.run(chased(2 * steps_timed));
-  const double seconds = (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed;
-  bench.counter("latency_seconds", seconds);
-  const auto seen = bench.row().counters.find("sm_clock_hz");
-  bench.counter("latency_cycles",
-                seconds * (seen != bench.row().counters.end() ? seen->second
-                                                              : bench.device()["sm_clock_hz"]));
+  memory_hierarchy::record_latency(
+      bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
 }
 
 void chase_shared(Bench& bench) {
   const unsigned blocks = cluster_of(bench);
   const auto kernel = blocks > 1 ? chase<true> : chase<false>;
   need_cluster(bench, kernel, chase_threads, ring_bytes);
-  if (blocks >
-      1) {  // it depends on the two blocks: 181 to 213 cycles on an H800, 201 to 224 on a B300
-    judge_by_latency(bench, "dsm_latency_cycles", 0.25);
-  } else {
-    judge_by_latency(bench, "shared_latency_cycles");
-  }
+  // Another block's depends on which two: 181 to 213 cycles on an H800, 201 to 224 on a B300.
+  const char* const figure = blocks > 1 ? "dsm_latency_cycles" : "shared_latency_cycles";
+  memory_hierarchy::judge_by_latency(bench, 2 * steps_timed, bench.device().find(figure),
+                                     blocks > 1 ? 0.25 : 0.05);
   const auto end = bench.output<unsigned>(1);
   bench.verify(end, memory_hierarchy::Always{end_of_chase(2 * steps_timed, blocks)});
-  record_latency(bench, [&](unsigned steps) -> gpubench::Body {
+  run_chase(bench, [&](unsigned steps) -> gpubench::Body {
     return [=](cudaStream_t s) {
       launch_cluster(kernel, blocks, blocks, chase_threads, ring_bytes, s, steps, end.data());
     };
@@ -104,24 +88,16 @@ GPU_BENCHMARK_AS(clusters, chase, chase_shared)
 
 void chase_l2(Bench& bench) {
   bench.needs_capability(9, "a cluster of blocks");
-  judge_by_latency(bench, "l2_latency_cycles");
-  constexpr std::size_t lines = l2_chase_bytes / memory_hierarchy::line;
-  using Word = std::uint64_t;
-  const std::size_t step = memory_hierarchy::ring_step(lines);
-  const DeviceBuffer<Word> words(l2_chase_bytes / sizeof(Word));
-  const auto begin = reinterpret_cast<Word>(words.data());
-  gpubench::fill_random(words.data(), words.size(), memory_hierarchy::Ring{begin, lines, step});
-  const auto* const ring = reinterpret_cast<const memory_hierarchy::Link*>(words.data());
-  const DeviceBuffer<Word> never(1);
-  const auto end = bench.output<Word>(1);
-  bench.verify(end, memory_hierarchy::Always{begin + 2 * steps_timed * step % lines *
-                                                         memory_hierarchy::line});
-  record_latency(bench, [&](unsigned steps) -> gpubench::Body {
+  memory_hierarchy::judge_by_latency(bench, 2 * steps_timed,
+                                     bench.device().find("l2_latency_cycles"));
+  memory_hierarchy::RingBuffer ring(l2_chase_bytes);
+  ring.shape(l2_chase_bytes / memory_hierarchy::line);
+  const auto end = bench.output<std::uint64_t>(1);
+  bench.verify(
+      end, memory_hierarchy::Always{reinterpret_cast<std::uint64_t>(ring.after(2 * steps_timed))});
+  run_chase(bench, [&](unsigned steps) -> gpubench::Body {
     return [&, steps](cudaStream_t s) {
-      launch(memory_hierarchy::touch, lines / memory_hierarchy::lines_a_block,
-             memory_hierarchy::touch_threads, 0, s, ring, lines, never.data());
-      launch(memory_hierarchy::chase, 1, 1, 0, s, ring, steps,
-             reinterpret_cast<const memory_hierarchy::Link**>(end.data()));
+      ring.queue(s, steps, reinterpret_cast<const memory_hierarchy::Link**>(end.data()));
     };
   });
 }
@@ -198,7 +174,8 @@ void launch_row(Bench& bench) {
     stream.synchronize();
     const unsigned counted = count.download()[0];
     if (counted == launches * cluster) return "";
-    return std::to_string(counted / cluster) + " of 64 launches ran in such clusters";
+    return std::to_string(counted / cluster) + " of " + std::to_string(launches) +
+           " launches ran in such clusters";
   });
   const double seconds = launch_overhead::costs_of(bench.device()).row(By::graph, launches, 0);
   bench.work({.items = launches,

@@ -78,13 +78,6 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, mma, mma_of<T>)
            type<TensorFp64>("fp64"), type<Fp8>("fp8"))
     ->ForRoofs();
 
-// Every day the usual type and the fastest one; the others' rates are simple multiples of these.
-void tensor_types(Registration* rows) {
-  const auto all = rows->axis_values("dtype");
-  rows->Axis("dtype", {"bf16", "fp8"})->ForRoofs()->Rest(Suite::full);
-  rows->Axis("dtype", all)->ForRoofs();
-}
-
 template <class Type>
 void wgmma_of(Bench& bench) {
   if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
@@ -93,7 +86,7 @@ void wgmma_of(Bench& bench) {
 GPU_BENCHMARK_OF_TYPE(compute_peak, wgmma, wgmma_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<Fp8>("fp8"))
-    ->Apply(tensor_types);
+    ->ForRoofs();
 
 template <class Type>
 void tcgen05_of(Bench& bench) {
@@ -105,6 +98,6 @@ void tcgen05_of(Bench& bench) {
 GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, tcgen05_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<Fp8>("fp8"))
-    ->Apply(tensor_types);
+    ->ForRoofs();
 
 }  // namespace

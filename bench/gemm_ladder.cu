@@ -160,7 +160,7 @@ void mma_sync(Bench& bench) {
                 queue);
 }
 
-// Of the rungs whose tiles the copy engine brings: persistent, with as many blocks as it takes.
+// A rung whose tiles the copy engine brings: persistent, with as many blocks as it takes.
 template <class... P>
 void tma_rung(Bench& bench, const Tiles& tiles, std::size_t shared_bytes, void (*kernel)(P...)) {
   const auto queue = [&](cudaStream_t s, const element* a, const element* b, element* d,

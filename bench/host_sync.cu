@@ -76,6 +76,14 @@ class Loop {
   gpubench::Output<float> out_;
 };
 
+// Beside the same loop without reads, which takes `never` [s].
+void compare_with_never(Bench& bench, double never, unsigned reads) {
+  const double lost = 1 - never / bench.seconds();
+  bench.counter("lost_fraction", lost);
+  if (lost > 0.05) bench.bound("host");
+  bench.counter("idle_seconds_per_read", (bench.seconds() - never) / reads);
+}
+
 void read_back(Bench& bench, unsigned every, bool show_trace) {
   const std::string& by = bench.axis("by");
   const bool mapped = by == "mapped", polls = by == "event";
@@ -115,10 +123,7 @@ void read_back(Bench& bench, unsigned every, bool show_trace) {
   bench.run(body);
   const double never = bench.time(
       [&](cudaStream_t s) { loop.run(s, mapped ? pinned.device_data() : on_device.data()); });
-  const double lost = 1 - never / bench.seconds();
-  bench.counter("lost_fraction", lost);
-  if (lost > 0.05) bench.bound("host");
-  bench.counter("idle_seconds_per_read", (bench.seconds() - never) / reads);
+  compare_with_never(bench, never, reads);
 }
 
 void read_every(Bench& bench) {
@@ -186,10 +191,7 @@ void read_late(Bench& bench) {
     losses[steps - 1] = pinned.data()[(steps - 1) % 2];
   });
   const double never = bench.time([&](cudaStream_t s) { loop.run(s, on_device.data()); });
-  const double lost = 1 - never / bench.seconds();
-  bench.counter("lost_fraction", lost);
-  if (lost > 0.05) bench.bound("host");
-  bench.counter("idle_seconds_per_read", (bench.seconds() - never) / steps);
+  compare_with_never(bench, never, steps);
 }
 GPU_BENCHMARK(host_sync, read_late)
     ->ArgName("us [µs]", {5, 1000})

@@ -19,6 +19,8 @@
 #include <vector>
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/chase.hpp"
+#include "harness/bench/observed_peak.hpp"
 #include "harness/statistics/plateaus.hpp"
 
 namespace {
@@ -39,11 +41,6 @@ std::string level_of(const DeviceSpec& device, double bytes) {
   if (bytes >= 4 * *l1 && bytes <= 0.75 * *l2 / device.find("l2_partitions").value_or(1))
     return "l2";
   return bytes >= 4 * *l2 ? "dram" : "";
-}
-
-double clock_of(const Bench& bench) {
-  const auto seen = bench.row().counters.find("sm_clock_hz");
-  return seen != bench.row().counters.end() ? seen->second : bench.device()["sm_clock_hz"];
 }
 
 // --- bandwidth ---
@@ -90,61 +87,6 @@ GPU_BENCHMARK(memory_hierarchy, read)
 
 constexpr unsigned steps_timed = 4096;
 
-// A buffer that holds a ring, as many lines of it as somebody wants at a time.
-class RingBuffer {
- public:
-  explicit RingBuffer(std::size_t bytes)
-      : words_(bytes / sizeof(std::uint64_t)), end_(1), never_(1) {}
-  void shape(std::size_t lines) {
-    lines_ = lines;
-    step_ = ring_step(lines);
-    const Ring ring{reinterpret_cast<std::uint64_t>(words_.data()), lines_, step_};
-    gpubench::fill_random(words_.data(), lines_ * line / sizeof(std::uint64_t), ring);
-  }
-  const Link* first() const { return reinterpret_cast<const Link*>(words_.data()); }
-  // A chase begins in the middle: so it is seen that one of another ring is not the same.
-  const Link* after(std::size_t steps) const {
-    return first() + (lines_ / 2 + steps * step_) % lines_;
-  }
-
-  // Touches the ring, and goes along it.
-  void queue(cudaStream_t s, unsigned steps, const Link** end) const {
-    const auto blocks = static_cast<unsigned>((lines_ + lines_a_block - 1) / lines_a_block);
-    launch(touch, blocks, touch_threads, 0, s, first(), lines_, never_.data());
-    launch(memory_hierarchy::chase, 1, 1, 0, s, after(0), steps, end);
-  }
-  // Of one load [s]: what twice as many steps take longer. Where not even those come by a line
-  // again, fewer say as much.
-  double latency(Bench& bench, double budget) const {
-    const unsigned steps = lines_ > 2 * steps_timed ? steps_timed / 4 : steps_timed;
-    const auto time = [&](unsigned taken) {
-      return bench.time([&](cudaStream_t s) { queue(s, taken, end_.data()); }, budget);
-    };
-    return (time(2 * steps) - time(steps)) / steps;
-  }
-
- private:
-  DeviceBuffer<std::uint64_t> words_;
-  DeviceBuffer<const Link*> end_;
-  DeviceBuffer<std::uint64_t> never_;
-  std::size_t lines_ = 0, step_ = 0;
-};
-
-void judge_by_latency(Bench& bench, std::optional<double> cycles) {
-  Law law;
-  const auto clock = bench.device().find("sm_clock_hz");
-  if (cycles && clock) law = [at = *cycles / *clock](const Roofs&) { return at; };
-  bench.work({.items = 2 * steps_timed,
-              .law = law,
-              .law_tolerance = 0.05,
-              .headline = gpubench::Headline{"latency_seconds", "s", true},
-              .bound = "latency"});
-}
-void record_latency(Bench& bench, double seconds) {
-  bench.counter("latency_seconds", seconds);
-  bench.counter("latency_cycles", seconds * clock_of(bench));
-}
-
 // Runs the row as one chase of the whole ring; its end says whether it went the right way.
 void run_chase(Bench& bench, const RingBuffer& ring) {
   bench.scattered_over(bench.arg<double>("size"));
@@ -160,10 +102,10 @@ void chase(Bench& bench) {
   RingBuffer ring(size);
   ring.shape(size / line);
   const std::string level = level_of(bench.device(), static_cast<double>(size));
-  judge_by_latency(bench,
+  judge_by_latency(bench, 2 * steps_timed,
                    level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
   run_chase(bench, ring);
-  record_latency(bench, ring.latency(bench, 0.2));
+  record_latency(bench, ring.latency(bench, steps_timed, 0.2));
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
     ->ArgName("size [bytes]", {KiB, 16 * GiB, KiB})
@@ -177,12 +119,12 @@ GPU_BENCHMARK(memory_hierarchy, chase)
 void steps(Bench& bench) {
   const auto most = bench.arg<double>("size");
   RingBuffer ring(static_cast<std::size_t>(most));
-  judge_by_latency(bench, {});
+  judge_by_latency(bench, 2 * steps_timed, {});
   ring.shape(static_cast<std::size_t>(most) / line);
   run_chase(bench, ring);
   const auto latency_at = [&](double size) {
     ring.shape(static_cast<std::size_t>(size / line));
-    return ring.latency(bench, 0.02);
+    return ring.latency(bench, steps_timed, 0.02);
   };
   std::vector<gpubench::CurvePoint> curve;
   for (double size = 4 * KiB; size <= most; size *= std::sqrt(2.0)) {
@@ -258,7 +200,7 @@ void l1_strided(Bench& bench) {
   bench.run([&](cudaStream_t s) {
     launch(strided, blocks, strided_threads, 0, s, in.data(), stride, 0u, sums.data());
   });
-  bench.counter("load_cycles", bench.seconds() * clock_of(bench) * sms / loads);
+  bench.counter("load_cycles", bench.seconds() * gpubench::clock_of(bench) * sms / loads);
 }
 GPU_BENCHMARK(memory_hierarchy, l1_strided)
     ->ArgName("stride [4-byte words]", {1, 63})
@@ -288,7 +230,7 @@ void shared(Bench& bench) {
 GPU_BENCHMARK(memory_hierarchy, shared)->ForRoofs();
 
 void shared_latency(Bench& bench) {
-  judge_by_latency(bench, bench.device().find("shared_latency_cycles"));
+  judge_by_latency(bench, 2 * steps_timed, bench.device().find("shared_latency_cycles"));
   const auto end = bench.output<word>(1);
   bench.verify(end, Always{2 * steps_timed * shared_step % (4 * shared_words)});
   const auto chased = [&](unsigned steps) {

@@ -143,7 +143,7 @@ GPU_BENCHMARK_AS(occupancy, copy_by_block, by_block<Copy>)
     ->Apply(blocks);
 GPU_BENCHMARK_AS(occupancy, fma, plane<Fma>)
     ->ArgNames({warps_axis, ilp_axis})
-    ->ArgsProduct({{4, 16, 64}, {1, 4}})
+    ->ArgsProduct({{4, 64}, {1, 4}})
     ->Apply(rest_of_plane);
 GPU_BENCHMARK_AS(occupancy, fma_by_block, by_block<Fma>)
     ->ArgNames({block_axis, warps_axis, ilp_axis})

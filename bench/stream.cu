@@ -143,58 +143,55 @@ void dot(Bench& bench) {
   });
 }
 
-// The axes of every kernel. Each is in the default suite at its best; more of the plane of bytes
-// and unroll for `swept` ones, and all of it in the full suite.
+// The axes of every kernel. Each is in the default suite at its best, in fp32; `swept` ones with
+// more of the plane of bytes and unroll. All of it, and the other dtypes, are in the full suite.
 void begin(Registration* rows) {
   rows->ArgNames({"bytes [per lane]", "unroll [accesses in flight per thread]"})
       ->Axis("dtype", {"fp32"});
 }
-void fp64(Registration* rows, Suite best) {
-  rows->Rest(best)->Axis("dtype", {"fp64"})->Args({16, 4})->ForRoofs();
-  rows->Rest(Suite::full)->Axis("dtype", {"fp64"})->ArgsProduct({{8, 16}, {1, 2, 4, 8}});
+void fp64(Registration* rows) {
+  rows->Rest(Suite::full)->Axis("dtype", {"fp64"})->ForRoofs({16, 4});
+  rows->ArgsProduct({{16, 8}, {4, 1, 2, 8}});
 }
 void swept(Registration* rows) {
   begin(rows);
   rows->Args({4, 1})->ArgsProduct({{16}, {4, 8}});
   rows->Rest(Suite::full)->ArgsProduct({{8, 4, 16}, {1, 2, 4, 8}});
-  fp64(rows, Suite::standard);
+  fp64(rows);
 }
-void at_best(Registration* rows, Suite of_fp64) {
+void at_best(Registration* rows) {
   begin(rows);
   rows->Args({16, 4})->Rest(Suite::full)->ArgsProduct({{4, 8, 16}, {1, 2, 4, 8}});
-  fp64(rows, of_fp64);
+  fp64(rows);
 }
-void narrow(Registration* rows, Suite best) {
+void narrow(Registration* rows) {
   for (const std::int64_t bytes : {1, 2}) {
-    const char* const dtype = bytes == 1 ? "int8" : "int16";
-    rows->Rest(best)->Axis("dtype", {dtype})->Args({bytes, 4});
-    rows->Rest(Suite::full)->Axis("dtype", {dtype})->ArgsProduct({{bytes}, {1, 2, 8}});
+    rows->Rest(Suite::full)->Axis("dtype", {bytes == 1 ? "int8" : "int16"});
+    rows->ArgsProduct({{bytes}, {4, 1, 2, 8}});
   }
 }
 
 GPU_BENCHMARK_OF_TYPE(stream, read, read<T>)
     ->Axis<float, double, std::int8_t, std::int16_t>("dtype")
     ->Apply(swept)
-    ->Apply(narrow, Suite::standard);
+    ->Apply(narrow);
 GPU_BENCHMARK_OF_TYPE(stream, write, write<T>)
     ->Axis<float, double, std::int8_t, std::int16_t>("dtype")
-    ->Apply(at_best, Suite::full)
-    ->Apply(narrow, Suite::full);
+    ->Apply(at_best)
+    ->Apply(narrow);
 GPU_BENCHMARK_OF_TYPE(stream, copy, one_to_one<Copied, T>)
     ->Axis<float, double, std::int8_t, std::int16_t>("dtype")
     ->Apply(swept)
-    ->Apply(narrow, Suite::full);
+    ->Apply(narrow);
 GPU_BENCHMARK_OF_TYPE(stream, scale, one_to_one<Scaled, T>)
     ->Axis<float, double>("dtype")
-    ->Apply(at_best, Suite::full);
+    ->Apply(at_best);
 GPU_BENCHMARK_OF_TYPE(stream, add, two_to_one<Added, T>)
     ->Axis<float, double>("dtype")
-    ->Apply(at_best, Suite::full);
+    ->Apply(at_best);
 GPU_BENCHMARK_OF_TYPE(stream, triad, two_to_one<Triad, T>)
     ->Axis<float, double>("dtype")
-    ->Apply(at_best, Suite::standard);
-GPU_BENCHMARK_OF_TYPE(stream, dot, dot<T>)
-    ->Axis<float, double>("dtype")
-    ->Apply(at_best, Suite::full);
+    ->Apply(at_best);
+GPU_BENCHMARK_OF_TYPE(stream, dot, dot<T>)->Axis<float, double>("dtype")->Apply(at_best);
 
 }  // namespace

@@ -47,7 +47,7 @@ void library(Bench& bench) {
   gpubench::verify_product(bench, shape, a, b, d);
   gpubench::Law law;
   if (const auto share = bench.device().find("gemm_efficiency")) {
-    law = [=](const gpubench::Roofs& roofs) { return roofs.at("tensor_bf16") * *share; };
+    law = gpubench::law_of_roof("tensor_bf16", *share);
   }
   bench.work({.moved_bytes = shape.bytes(), .flops = shape.flops(), .law = law});
   const auto body = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };

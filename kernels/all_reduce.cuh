@@ -101,7 +101,7 @@ struct ExpectedGather {
   }
 };
 
-// Of all ranks' vectors rank `rank` has the parts that are its own, `count` elements from each.
+// Rank `rank` has its own part of every rank's vector, `count` elements from each.
 template <class T>
 struct ExpectedExchange {
   std::size_t rank, count;

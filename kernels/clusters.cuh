@@ -70,7 +70,8 @@ constexpr unsigned end_of_chase(unsigned steps, unsigned blocks) {
 // --- sums of what was read ---
 
 // The sum of `value` over the block's `threads` threads; the first warp gets it. `slots`: a word
-// for each warp, not to be used before the next barrier.
+// for each warp, not to be used before the next barrier. (The static array of block_sum() would be
+// one for all blocks of a cluster on the model.)
 template <unsigned threads, class S>
 __device__ S sum_of_block(S value, S* slots) {
   for (unsigned offset = warp / 2; offset > 0; offset /= 2) {

@@ -1,9 +1,10 @@
 // compute_peak: nothing but arithmetic, as much of it as one unit takes.
 //
-// Two kinds of kernel. `chains`: a thread has eight chains of dependent multiply-adds side by side,
-// in rounds of 512 with no branch in them. `mma` and `wgmma`: a warp (four warps) multiplies small
-// matrices again and again and adds to sums that stay in registers. Nothing is read; what is left
-// at the end is added up, with weights, one number per thread.
+// Three kinds of kernel. `chains`: a thread has eight chains of dependent multiply-adds side by
+// side, in rounds of 512 with no branch in them. `mma` and `wgmma`: a warp (four warps) multiplies
+// small matrices again and again and adds to sums that stay in registers. `tcgen05`: one thread
+// asks for larger products, whose sums stay in tensor memory. Nothing is read; what is left at the
+// end is added up, with weights, one number per thread.
 #pragma once
 
 #include <cuda_bf16.h>

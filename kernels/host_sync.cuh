@@ -61,7 +61,7 @@ constexpr double loop_seconds(double layer_seconds, double lead_seconds, double 
          reads * idle;
 }
 
-// Of a loop that reads one step late. While a step runs, the word of the one before travels, the
+// A loop that reads one step late. While a step runs, the word of the one before travels, the
 // host wakes, and the step after it is queued, by a call for each layer and four around the copy;
 // its first launch is on the way while the others are queued. The loop waits for the longer of the
 // two; the last word travels behind it. The event behind a step keeps the next one from starting

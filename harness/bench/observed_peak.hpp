@@ -1,14 +1,18 @@
-// The peak of a unit by the device's figures and the clock at which the row ran, which is known at
-// the row's end.
+// The clock at which a row ran, which is known at its end, and the peak of a unit by it.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "harness/bench/bench.hpp"
 
 namespace gpubench {
+
+// The device's own where nobody has seen it [Hz].
+inline double clock_of(const Bench& bench) {
+  const auto seen = bench.row().counters.find("sm_clock_hz");
+  return seen != bench.row().counters.end() ? seen->second : bench.device()["sm_clock_hz"];
+}
 
 struct ObservedPeak {
   std::shared_ptr<double> clock = std::make_shared<double>(0);
@@ -23,12 +27,7 @@ struct ObservedPeak {
   Law law(double (*of)(double, double, double)) const {
     return [*this, of](const Roofs&) { return of(rate, sms, *clock); };
   }
-  void observe(const Bench& bench) const {
-    const auto& counters = bench.row().counters;
-    if (const auto seen = counters.find("sm_clock_hz"); seen != counters.end()) {
-      *clock = seen->second;
-    }
-  }
+  void observe(const Bench& bench) const { *clock = clock_of(bench); }
 };
 
 }  // namespace gpubench

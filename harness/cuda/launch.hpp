@@ -79,18 +79,25 @@ void launch_programmatic(void (*kernel)(P...), dim3 grid, dim3 block, std::size_
 inline constexpr unsigned portable_cluster_blocks = 8;
 inline constexpr unsigned most_cluster_blocks = 16;  // of any device
 
+inline cudaLaunchAttribute in_clusters_of(unsigned blocks) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  return attribute;
+}
+template <class... P>
+void allow_large_clusters(void (*kernel)(P...)) {
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+}
+
 // The same for a kernel whose blocks run together in clusters of so many, side by side along x
 // (cluster.hpp). Compute capability 9.0 and later.
 template <class... P, class... A>
 void launch_cluster(void (*kernel)(P...), unsigned cluster, dim3 grid, dim3 block,
                     std::size_t shared_bytes, cudaStream_t stream, A&&... arguments) {
-  if (cluster > portable_cluster_blocks) {
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  }
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = cluster;
-  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  if (cluster > portable_cluster_blocks) allow_large_clusters(kernel);
+  cudaLaunchAttribute attribute = in_clusters_of(cluster);
   detail::launch_with({&attribute, 1}, kernel, grid, block, shared_bytes, stream,
                       std::forward<A>(arguments)...);
 }

@@ -40,7 +40,7 @@ Residency residency(void (*kernel)(P...), unsigned block_threads, std::size_t sh
 template <class... P>
 unsigned largest_cluster(void (*kernel)(P...), unsigned block_threads, std::size_t shared_bytes) {
   allow_shared_bytes(kernel, shared_bytes);
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  allow_large_clusters(kernel);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(most_cluster_blocks);
   config.blockDim = dim3(block_threads);
@@ -56,10 +56,8 @@ template <class... P>
 unsigned resident_clusters(void (*kernel)(P...), unsigned cluster, unsigned block_threads,
                            std::size_t shared_bytes) {
   allow_shared_bytes(kernel, shared_bytes);
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {cluster, 1, 1};
+  allow_large_clusters(kernel);
+  cudaLaunchAttribute attribute = in_clusters_of(cluster);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(cluster);
   config.blockDim = dim3(block_threads);

@@ -31,7 +31,7 @@ constexpr std::size_t shared_bytes() {
   return std::size_t{2} * (own_rows + stages * tile_rows) * head_dim * sizeof(element);
 }
 
-// Of a query: the binary logarithm of the sum of its weights, and D.
+// What belongs to a query: the binary logarithm of the sum of its weights, and D.
 struct QuerySums {
   const float *log_sums, *products;
 };

@@ -112,7 +112,7 @@ inline unsigned splits_of(unsigned context, unsigned group, unsigned blocks, uns
 struct Amount {
   double batch, context, kv_heads;
 
-  // Of the keys and values that a new token needs.
+  // The keys and values that a new token needs.
   double bytes_per_token() const { return 2 * context * kv_heads * head_dim * element_bytes; }
   // And with its queries and results.
   double bytes() const {

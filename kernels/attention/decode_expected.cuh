@@ -14,8 +14,8 @@ struct ExpectedPart {
   double log_sum = -INFINITY;  // binary, of the sum of weights
 };
 
-// Of one query head, over tokens `begin` to `end`. `q`, `k`, `v` say what stands at an index;
-// `cache` says where a token is.
+// The part of one query head over tokens `begin` to `end`. `q`, `k`, `v` say what stands at an
+// index; `cache` says where a token is.
 template <class OfQ, class OfK, class OfV, class Cache>
 ExpectedPart expected_part(const OfQ& q, const OfK& k, const OfV& v, const Cache& cache,
                            unsigned sequence, unsigned head, unsigned begin, unsigned end) {

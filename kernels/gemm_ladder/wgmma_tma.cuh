@@ -66,7 +66,7 @@ __device__ __forceinline__ void multiply_tiles(const Pipeline& at, element* d, u
 }
 }  // namespace wgmma_tma_parts
 
-// Persistent: no more blocks than SMs, each taking every so many-th tile. of_a, of_b: boxes
+// Persistent: no more blocks than SMs, each takes every gridDim.x-th tile. of_a, of_b: boxes
 // of 128 and 256 rows (harness/cuda/tensor_map.hpp).
 static __global__ void __launch_bounds__(wgmma_tiles.threads, 1)
     wgmma_tma(const __grid_constant__ CUtensorMap of_a, const __grid_constant__ CUtensorMap of_b,

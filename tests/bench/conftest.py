@@ -96,3 +96,9 @@ def rows_of_concept(daily: list[str], tmp_path_factory: pytest.TempPathFactory) 
             return json.loads(kept.read_text())
 
     return rows
+
+
+def figures(device: str) -> dict[str, float]:
+    """What the device's file says, by name."""
+    file = json.loads((ROOT / f"harness/devices/{device}.json").read_text())
+    return {name: figure["value"] for name, figure in file["figures"].items()}

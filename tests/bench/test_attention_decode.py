@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
 HEADS, HEAD_DIM = 32, 128
@@ -19,10 +17,9 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     return {name: row for name, row in found.items() if row["kernel"] == "decode"}
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
+@pytest.fixture(scope="module", name="figures")
+def figures_of_device() -> dict[str, float]:
+    return figures(DEVICE)
 
 
 def row(rows: dict[str, dict], kv_heads: int, page: int = 16) -> dict:
@@ -30,7 +27,7 @@ def row(rows: dict[str, dict], kv_heads: int, page: int = 16) -> dict:
 
 
 def cache_bytes(kv_heads: int) -> int:
-    """Of all keys and values."""
+    """The size of all keys and values."""
     return BATCH * CONTEXT * kv_heads * HEAD_DIM * 2 * 2
 
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
-
-
-def figures(device: str) -> dict[str, float]:
-    text = (ROOT / f"harness/devices/{device}.json").read_text()
-    return {name: figure["value"] for name, figure in json.loads(text)["figures"].items()}
 
 
 @pytest.fixture(scope="module")

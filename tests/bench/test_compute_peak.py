@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
 LEAST = 0.98
 # Each generation's own instruction of the Tensor Cores.
 OF_GENERATION = {"h200-sxm": "wgmma", "h100-sxm": "wgmma", "b200": "tcgen05"}
-
-
-def figures(device: str) -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{device}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
 
 
 @pytest.fixture(scope="module", params=DEVICES)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import NamedTuple
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 SMS, CLOCK, SCHEDULERS = 132, 1.98e9, 4  # of the h200-sxm's device file
 L2 = 9.9e12
@@ -259,10 +258,9 @@ def test_blackwell_has_the_rung_of_tcgen05(device: str, rows_of_concept: RowsOfC
     rows = rows_of_concept("gemm_ladder", device)
     rung = rows["gemm_ladder/tcgen05/dtype:bf16/n:4096"]
     assert not rung.get("skipped"), rung
-    file = json.loads((ROOT / f"harness/devices/{device}.json").read_text())["figures"]
     intensity = 128 * 256 / (128 + 256)
     assert rung["tile_intensity"] == pytest.approx(intensity)
-    l2 = file["l2_bytes_per_second"]["value"]
+    l2 = figures(device)["l2_bytes_per_second"]
     # What its blocks load from L2, and store: the busiest unit, and next to nothing else.
     moved = 2 * 4096**3 / intensity + 2 * 4096**2
     assert rung["label"] == "l2"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
 STEPS, LAYERS = 8, 3
@@ -21,10 +19,9 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     )
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
+@pytest.fixture(scope="module", name="figures")
+def figures_of_device() -> dict[str, float]:
+    return figures(DEVICE)
 
 
 def idle(rows: dict[str, dict], by: str, us: int = 20, every: int = 1) -> float:

@@ -117,7 +117,7 @@ def test_a_long_kernel_hides_both_copies(full: dict[str, dict]) -> None:
         return full[name]["overlap_efficiency"]
 
     assert efficiency(1, 8) < efficiency(2, 8) < efficiency(4, 8)
-    # Of one stage before and one after, 1/8 stays visible each.
+    # One chunk of eight stays visible of the stage before, and one of that after.
     assert efficiency(4, 8) == pytest.approx(4 / (4 + 2 / 8), abs=0.06)
     assert efficiency(4, 1) == pytest.approx(4 / 6, abs=0.06)
 

@@ -78,6 +78,15 @@ class EmulatorTest : public testing::Test {
     return diagnostic;
   }
 
+  // Launches with each mistake fail, and say these words.
+  template <class Mistakes, class Launch>
+  void expect_faults(const Mistakes& mistakes, Launch&& launch) {
+    for (const auto& [mistake, words] : mistakes) {
+      const std::string fault = fault_of([&, which = mistake] { launch(which); });
+      EXPECT_NE(fault.find(words), std::string::npos) << words << '\n' << fault;
+    }
+  }
+
   const DeviceSpec spec = device_spec("h200-sxm");
   DeviceMemory memory{std::size_t{1} << 30};
   Emulator emulator{

@@ -159,11 +159,8 @@ TEST_F(PipelineTest, BulkCopiesArriveAtTheirBarrier) {
       {Bulk::misaligned, "bulk copy of 256 bytes from a misaligned address"},
       {Bulk::beyond, "out of bounds: 256-byte load of an asynchronous copy at byte 16"},
   };
-  for (const auto& [mistake, words] : mistakes) {
-    const float* fresh = upload(numbers(64));
-    const std::string fault = fault_of([&] { kernels::copy_in_bulk(mistake, out, fresh); });
-    EXPECT_NE(fault.find(words), std::string::npos) << words << '\n' << fault;
-  }
+  expect_faults(mistakes,
+                [&](Bulk mistake) { kernels::copy_in_bulk(mistake, out, upload(numbers(64))); });
 }
 
 TEST_F(PipelineTest, StagesAreUsedAgainInTurns) {

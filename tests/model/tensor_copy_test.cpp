@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "harness/cuda/check.hpp"
 #include "harness/cuda/tensor_map.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
 #include "matrix_descriptor.hpp"
+#include "tests/model/bf16_products.hpp"
 #include "tests/model/emulator_fixture.hpp"
 #include "tests/model/tensor_copy_kernels.hpp"
 
@@ -18,19 +18,10 @@ namespace gpubench::model {
 namespace {
 
 using kernels::Slip;
-using Bf16s = std::vector<__nv_bfloat16>;
 
 class TensorCopyTest : public EmulatorTest {
  protected:
-  Bf16s random(std::size_t count) {
-    std::uniform_real_distribution<float> values(-2, 2);
-    Bf16s numbers;
-    for (std::size_t i = 0; i < count; ++i) numbers.emplace_back(values(random_));
-    return numbers;
-  }
-
- private:
-  std::mt19937 random_{1};
+  RandomBf16s random;
 };
 
 // CUDA's guide draws SWIZZLE_128B: of the r-th of eight rows of 128 bytes, piece p of 16 bytes lies
@@ -114,18 +105,7 @@ TEST_F(TensorCopyTest, WgmmaReadsWhatTheDescriptorsName) {
     EXPECT_EQ(counts.warpgroup_flops[static_cast<std::size_t>(Tensor::bf16)],
               2.0 * product_rows * product_columns * product_depth);
     EXPECT_EQ(counts.at(WarpOperation::matrices), 4 * product_depth / 16);
-    const auto got = download(to, product_rows * product_columns);
-    unsigned elements = 0;
-    for (unsigned row = 0; row < product_rows; ++row) {
-      for (unsigned column = 0; column < product_columns; ++column) {
-        double sum = 0;
-        for (unsigned k = 0; k < product_depth; ++k) {
-          sum += double{float{a[row * product_depth + k]}} * float{b[column * product_depth + k]};
-        }
-        elements += !(std::abs(got[row * product_columns + column] - sum) < 1e-4);
-      }
-    }
-    return elements;
+    return wrong_sums(download(to, product_rows * product_columns), a, b, product_depth);
   };
   EXPECT_EQ(wrong(Slip::none), 0u);
   constexpr unsigned most = product_rows * product_columns * 9 / 10;
@@ -144,11 +124,7 @@ TEST_F(TensorCopyTest, AStageIsHeldUntilItsReadersAreDone) {
       {Slip::no_hold, "asynchronous copy that has not been waited for"},
       {Slip::second_arrival, "more arrivals than it expects"},
   }};
-  for (const auto& [slip, words] : slips) {
-    const std::string fault =
-        fault_of([&, which = slip] { kernels::multiply_boxes(which, to, a, b); });
-    EXPECT_NE(fault.find(words), std::string::npos) << fault;
-  }
+  expect_faults(slips, [&](Slip slip) { kernels::multiply_boxes(slip, to, a, b); });
 }
 
 }  // namespace

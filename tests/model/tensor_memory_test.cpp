@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/platform/model/emulator/matrices.hpp"
 #include "tcgen05_descriptor.hpp"
+#include "tests/model/bf16_products.hpp"
 #include "tests/model/emulator_fixture.hpp"
 #include "tests/model/tensor_memory_kernels.hpp"
 
@@ -21,37 +20,17 @@ using kernels::tensor_columns, kernels::tensor_depth, kernels::tensor_rows, kern
 
 class TensorMemoryTest : public EmulatorTest {
  protected:
-  std::vector<__nv_bfloat16> random(std::size_t count) {
-    std::uniform_real_distribution<float> values(-2, 2);
-    std::vector<__nv_bfloat16> numbers;
-    for (std::size_t i = 0; i < count; ++i) numbers.emplace_back(values(random_));
-    return numbers;
-  }
-  std::string fault_of_slip(TensorSlip slip) {
-    return fault_of([&] { kernels::multiply_in_tensor_memory(slip, d_, from_a_, from_b_); });
-  }
+  void multiply(TensorSlip slip) { kernels::multiply_in_tensor_memory(slip, d_, from_a_, from_b_); }
   // How many sums are wrong.
   unsigned wrong(TensorSlip slip) {
-    counts_ = counts_of([&] { kernels::multiply_in_tensor_memory(slip, d_, from_a_, from_b_); });
-    const auto got = download(d_, tensor_rows * tensor_columns);
-    unsigned elements = 0;
-    for (unsigned row = 0; row < tensor_rows; ++row) {
-      for (unsigned column = 0; column < tensor_columns; ++column) {
-        double sum = 0;
-        for (unsigned k = 0; k < tensor_depth; ++k) {
-          sum += double{float{a_[row * tensor_depth + k]}} * float{b_[column * tensor_depth + k]};
-        }
-        elements += !(std::abs(got[row * tensor_columns + column] - sum) < 1e-4);
-      }
-    }
-    return elements;
+    counts_ = counts_of([&] { multiply(slip); });
+    return wrong_sums(download(d_, tensor_rows * tensor_columns), a_, b_, tensor_depth);
   }
   const Counts& last_counts() const { return counts_; }
 
  private:
-  std::mt19937 random_{1};
-  const std::vector<__nv_bfloat16> a_ = random(tensor_rows * tensor_depth),
-                                   b_ = random(tensor_columns * tensor_depth);
+  RandomBf16s random_;
+  const Bf16s a_ = random_(tensor_rows * tensor_depth), b_ = random_(tensor_columns * tensor_depth);
   const __nv_bfloat16 *const from_a_ = upload(a_), *const from_b_ = upload(b_);
   float* const d_ = make<float>(tensor_rows * tensor_columns);
   Counts counts_;
@@ -111,10 +90,7 @@ TEST_F(TensorMemoryTest, WhatTheModelDoesNotKnowIsRefused) {
       {TensorSlip::fewer_rows, "tcgen05.mma of 64 x 64 sums, which the model does not know"},
       {TensorSlip::adds_first, "adds to column 0, which nobody has written"},
   }};
-  for (const auto& [slip, words] : slips) {
-    const std::string fault = fault_of_slip(slip);
-    EXPECT_NE(fault.find(words), std::string::npos) << fault;
-  }
+  expect_faults(slips, [this](TensorSlip slip) { multiply(slip); });
 }
 
 TEST_F(TensorMemoryTest, ColumnsAreAllocatedUsedAndGivenBack) {
@@ -128,10 +104,7 @@ TEST_F(TensorMemoryTest, ColumnsAreAllocatedUsedAndGivenBack) {
       {TensorSlip::load_elsewhere, "tcgen05.ld of columns that are not allocated, from 256 on"},
       {TensorSlip::other_lanes, "tcgen05.ld of lane 32 and on by warp 0, whose lanes begin with 0"},
   }};
-  for (const auto& [slip, words] : slips) {
-    const std::string fault = fault_of_slip(slip);
-    EXPECT_NE(fault.find(words), std::string::npos) << fault;
-  }
+  expect_faults(slips, [this](TensorSlip slip) { multiply(slip); });
 }
 
 TEST_F(TensorMemoryTest, NobodyUsesWhatIsUnderWay) {
@@ -144,10 +117,7 @@ TEST_F(TensorMemoryTest, NobodyUsesWhatIsUnderWay) {
       {TensorSlip::no_hold, "asynchronous copy that has not been waited for"},
       {TensorSlip::early_arrival, "the Tensor Cores may still be reading by tcgen05.mma"},
   }};
-  for (const auto& [slip, words] : slips) {
-    const std::string fault = fault_of_slip(slip);
-    EXPECT_NE(fault.find(words), std::string::npos) << fault;
-  }
+  expect_faults(slips, [this](TensorSlip slip) { multiply(slip); });
 }
 
 }  // namespace

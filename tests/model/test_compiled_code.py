@@ -108,8 +108,11 @@ def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
     assert counts["UTCHMMA"] % 4 == 0, counts
     assert counts["UTMALDG"] % 2 == 0, counts
     # Two loads of 32 columns, for eight stores of 16 bytes.
-    assert (counts["LDTM"], counts["STG"], counts["STS"]) >= (2, 8, 8), counts
-    assert counts["UTCHMMA"] > 0 < counts["UTMALDG"], counts
+    assert counts["LDTM"] >= 2, counts
+    assert counts["STG"] >= 8, counts
+    assert counts["STS"] >= 8, counts
+    assert counts["UTCHMMA"] > 0, counts
+    assert counts["UTMALDG"] > 0, counts
     assert not counts.keys() & {"LDL", "STL", "HMMA", "LDG"}, counts
 
 

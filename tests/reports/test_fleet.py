@@ -54,7 +54,9 @@ def test_the_likely_cause_is_the_planted_one(simulated):
         if finding.kind == "gpu":
             fault, factor = planted.gpus[finding.gpus[0]]
             assert words[fault] in finding.cause.says
-            assert finding.slower == pytest.approx(factor - 1, abs=0.03)
+            assert finding.rows[0].slower == pytest.approx(factor - 1, abs=0.025)
+            # Some of the rows depend on it only in part.
+            assert factor - 1.03 < finding.slower < factor - 0.975
             assert finding.rows[0].seconds > finding.rows[0].peers_seconds
 
 

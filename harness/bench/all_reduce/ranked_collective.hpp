@@ -29,10 +29,15 @@ inline double factor(Collective what, double ranks) {
                                          : scatter_or_gather_factor(ranks);
 }
 
+// Ranks in the fullest node.
+inline double in_node_of(const Bench& bench, double ranks) {
+  return std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
+}
+
 // One direction of what connects the ranks [bytes/s]; nothing where nobody has said.
 inline std::optional<double> wire(const Bench& bench, double ranks) {
   const auto link = bench.device().find("nvlink_bytes_per_second");
-  const double in_node = std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
+  const double in_node = in_node_of(bench, ranks);
   if (ranks == in_node || !link) return link;
   const auto network = bench.device().find("network_bytes_per_second");
   return network ? std::optional(std::min(*link, in_node * *network)) : std::nullopt;
@@ -41,16 +46,16 @@ inline std::optional<double> wire(const Bench& bench, double ranks) {
 // The vector's bytes per second where only wires cost time.
 inline std::optional<double> rate_of(const Bench& bench, Collective what, double ranks) {
   const auto bandwidth = wire(bench, ranks);
-  const auto network = bench.device().find("network_bytes_per_second");
-  const double in_node = std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
+  const double in_node = in_node_of(bench, ranks);
   if (!bandwidth) return std::nullopt;
   if (what != Collective::all_to_all || ranks == in_node) return *bandwidth / factor(what, ranks);
   // What leaves the node leaves it by each rank's own card, most of it from the smallest node.
   const double left_over = std::fmod(ranks, in_node);
   const double fewest = left_over > 0 ? left_over : in_node;
-  const auto link = bench.device().find("nvlink_bytes_per_second");
-  const double between = *network * ranks / (ranks - fewest);
-  return in_node > 1 ? std::min(between, *link * ranks / (in_node - 1)) : between;
+  const auto& device = bench.device();  // wire() has found both
+  const double between = device["network_bytes_per_second"] * ranks / (ranks - fewest);
+  return in_node > 1 ? std::min(between, device["nvlink_bytes_per_second"] * ranks / (in_node - 1))
+                     : between;
 }
 
 inline void say_work(Bench& bench, std::optional<double> rate, double size, double ranks) {
@@ -75,7 +80,7 @@ std::size_t count_of(Collective what, std::size_t size, int ranks) {
 // A collective over all ranks, with its buffers: `brought` and `taken` elements a rank.
 template <class T>
 class RankedCollective {
-  // Of all ranks of this process.
+  // The buffers of all ranks of this process.
   struct Buffers {
     std::vector<DeviceBuffer<T>> all;
     std::vector<gpubench::Ends> ends;

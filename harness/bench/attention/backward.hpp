@@ -147,9 +147,7 @@ inline gpubench::Law law_of(const gpubench::Bench& bench, const Heads& of, doubl
 inline constexpr double tolerance = 0.5;
 
 inline void row(gpubench::Bench& bench, const Heads& of) {
-  if (bench.device().compute_capability() < std::pair{8, 0}) {
-    bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
-  }
+  bench.needs_capability(8, "attention by mma.sync of bf16 and cp.async");
   const LogSum log_sum{std::log2(static_cast<float>(of.seq))};
   const auto q = bench.input<element>(of.elements()), k = bench.input<element>(of.elements()),
              v = bench.input<element>(of.elements()), out = bench.input<element>(of.elements()),

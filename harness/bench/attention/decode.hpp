@@ -22,7 +22,7 @@ struct Sequences {
   unsigned tiles() const { return (context + tile_keys - 1) / tile_keys; }
   unsigned pages() const { return page == 0 ? 0 : batch * ((context + page - 1) / page); }
   std::size_t rows() const { return std::size_t{batch} * heads; }
-  // Of keys, and as many of values.
+  // Elements of keys, and as many of values.
   std::size_t cache_elements() const {
     const std::size_t tokens =
         page == 0 ? std::size_t{batch} * context : std::size_t{pages()} * page;
@@ -165,9 +165,8 @@ class Check {
   Memory at_;
 };
 
-// The model runs too few blocks for whole rows of splits: `combine` alone, on two rows of any
-// splits.
-// "" or what is wrong.
+// "" or what is wrong with `combine` on two rows of so many splits: the model runs too few blocks
+// for whole rows.
 inline std::string check_combine(unsigned splits) {
   using gpubench::DeviceBuffer, gpubench::Generator;
   constexpr unsigned rows = 2;
@@ -217,9 +216,7 @@ inline gpubench::Law law_of(const gpubench::Bench& bench, const Amount& amount, 
 }
 
 inline void decode(gpubench::Bench& bench) {
-  if (bench.device().compute_capability() < std::pair{8, 0}) {
-    bench.skip("mma.sync of bf16 and cp.async need compute capability 8.0");
-  }
+  bench.needs_capability(8, "attention by mma.sync of bf16 and cp.async");
   const Sequences of{bench.arg<unsigned>("batch"), bench.arg<unsigned>("context"),
                      bench.arg<unsigned>("kv_heads"), bench.arg<unsigned>("page")};
   const unsigned splits = splits_here(of);

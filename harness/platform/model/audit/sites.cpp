@@ -83,8 +83,11 @@ class SiteRecorder final : public KernelExecutor {
         faulted_ = true;
         break;
       }
-      if (launch.cluster == 1) count(runner_, result.lanes, kernel);
-      for (unsigned rank = 0; launch.cluster > 1 && rank < launch.cluster; ++rank) {
+      if (launch.cluster == 1) {
+        count(runner_, result.lanes, kernel);
+        continue;
+      }
+      for (unsigned rank = 0; rank < launch.cluster; ++rank) {
         count(cluster_.block(rank), result.lanes, kernel);
       }
     }

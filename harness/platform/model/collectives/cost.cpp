@@ -121,11 +121,11 @@ CollectiveCost tree(const Group& g, Protocol protocol) {
 // Each rank sends a part to each other, to those of its node over NVLink and to the rest through
 // its own way to the network, both at once. NCCL has no formula for it: its maker says that the
 // network carries what leaves the node, and that a rank has the bandwidth of its own NIC
-// (NVIDIA/nccl-tests issues 130 and 267). The latency is that of one step of Simple, which NCCL
-// sends point to point by.
-CollectiveCost exchange(const Group& g, double network) {
+// (NVIDIA/nccl-tests issues 130 and 267). The latency is that of one step of Simple, by which
+// NCCL sends point to point.
+CollectiveCost exchange(const Group& g, double nvlink, double network) {
   const double a_rank = g.bytes / (g.ranks * reached(g.bytes));
-  const double within = a_rank * (g.node_ranks - 1) / g.wire;
+  const double within = a_rank * (g.node_ranks - 1) / nvlink;
   const double between = a_rank * (g.ranks - g.node_ranks) / network;
   const bool is_between = between > within;
   const double step = g.nodes > 1 ? ring_network_step[simple] : ring_nvlink_step[simple];
@@ -159,9 +159,7 @@ CollectiveCost collective_cost(Collective what, double bytes, int ranks, const D
                 device.compute_capability().first >= 9 ? hopper : ampere};
 
   if (what == Collective::all_to_all) {
-    Group own = g;
-    own.wire = nvlink;
-    return exchange(own, device["network_bytes_per_second"]);
+    return exchange(g, nvlink, device["network_bytes_per_second"]);
   }
   CollectiveCost best = ring(g, ll);
   const auto offer = [&](CollectiveCost other) {

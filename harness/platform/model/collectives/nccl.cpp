@@ -83,17 +83,15 @@ ncclResult_t wrong(ncclResult_t result, const std::string& line) {
 
 std::size_t element_bytes(ncclDataType_t type) { return type == ncclFloat32 ? 4 : 2; }
 
-// What each rank brings and what it takes away, in elements; `count` as the call has it.
-std::size_t brought(const Call& call) {
-  return call.what == Collective::reduce_scatter || call.what == Collective::all_to_all
-             ? call.count * static_cast<std::size_t>(call.communicator->clique->ranks)
-             : call.count;
+// In elements: `count` for each rank, if the call is `one_for_each` or an all-to-all.
+std::size_t elements_of(const Call& call, Collective one_for_each) {
+  const bool is_for_each = call.what == one_for_each || call.what == Collective::all_to_all;
+  return is_for_each ? call.count * static_cast<std::size_t>(call.communicator->clique->ranks)
+                     : call.count;
 }
-std::size_t taken(const Call& call) {
-  return call.what == Collective::all_gather || call.what == Collective::all_to_all
-             ? call.count * static_cast<std::size_t>(call.communicator->clique->ranks)
-             : call.count;
-}
+// What each rank brings and what it takes away.
+std::size_t brought(const Call& call) { return elements_of(call, Collective::reduce_scatter); }
+std::size_t taken(const Call& call) { return elements_of(call, Collective::all_gather); }
 
 // NCCL adds in the order of its ring; here in that of the ranks. Exact wherever the sum is.
 template <class T>

@@ -127,7 +127,9 @@ void Block::note_copy(const AsyncCopy& copy) {
 std::pair<std::string, std::uint64_t> Block::home_of(std::uint64_t address) const {
   const auto* pointer = reinterpret_cast<const void*>(address);
   if (!memory_.in_range(pointer)) {
-    const auto owner = is_own_shared(address) ? std::nullopt : cluster_.memory->owner_of(address);
+    const auto owner = cluster_.memory == nullptr || shared_.holds(address)
+                           ? std::nullopt
+                           : cluster_.memory->owner_of(address);
     return owner ? cluster_.memory->home(*owner) : shared_.home_of(address);
   }
   const Allocation* a = memory_.find(pointer);
@@ -210,7 +212,6 @@ void Block::check_own_of_cluster(std::uint64_t address, unsigned bytes, EventKin
 
 bool Block::is_remote_access(const void* address, unsigned bytes, EventKind kind,
                              const void* code) {
-  const HostCode host;
   const auto at = reinterpret_cast<std::uint64_t>(address);
   ClusterMemory& cluster = *cluster_.memory;
   const std::optional<unsigned> owner = cluster.owner_of(at);
@@ -244,7 +245,6 @@ bool Block::is_own(std::uint64_t at) {
 }
 
 void Block::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
-  if (cluster_.memory != nullptr && is_remote_access(address, bytes, kind, code)) return;
   const auto at = reinterpret_cast<std::uint64_t>(address);
   if (is_own(at) && !is_forbidden_store(at, bytes, kind)) return;
   const HostCode host;
@@ -254,6 +254,7 @@ void Block::check_private(const void* address, unsigned bytes, EventKind kind, c
     }
     return;
   }
+  if (cluster_.memory != nullptr && is_remote_access(address, bytes, kind, code)) return;
   const std::uint64_t beyond = at - shared_.dynamic_begin();
   if (launch_->shared_bytes > 0 && beyond < 2 * launch_->shared_bytes + 4096) {
     fault_of_access("out of bounds: " + std::to_string(bytes) + "-byte " + name_of(kind) +

@@ -169,9 +169,6 @@ class Block {
                                          EventKind kind, const void* code) {
     check_order(global, address, bytes, kind, code);
   }
-  bool is_own_shared(std::uint64_t address) const {
-    return cluster_.memory == nullptr || shared_.holds(address);
-  }
   void check_builtin(EventKind kind, const void* code);
   void check_own_of_cluster(std::uint64_t address, unsigned bytes, EventKind kind,
                             const void* code);

@@ -31,7 +31,7 @@ struct BlockResult {
   // how many warps did.
   std::array<std::uint64_t, tensor_types> awaited_flops{};
   std::uint64_t awaiting_warps = 0;
-  unsigned tensor_columns = 0;  // of tensor memory, at the most at a time
+  unsigned tensor_columns = 0;  // most columns of tensor memory held at a time
   // Likewise: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
   bool is_illegal_access = false;  // the fault: outside all memory, or not aligned

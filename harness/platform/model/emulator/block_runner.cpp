@@ -141,7 +141,8 @@ void* BlockRunner::shared_of(const void* mine, unsigned rank, const void* code) 
     block_.fault("another block's counterpart asked for of what is no dynamic shared memory", code);
   }
   ClusterMemory* const cluster = block_.cluster().memory;
-  return reinterpret_cast<void*>(cluster == nullptr ? at : cluster->translated(at, rank));
+  return reinterpret_cast<void*>(
+      cluster == nullptr ? at : at - block_.shared().dynamic_begin() + cluster->begin_of(rank));
 }
 
 void BlockRunner::grid_barrier(const void* code) {

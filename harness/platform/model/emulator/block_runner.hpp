@@ -62,7 +62,10 @@ class BlockRunner {
   Space space_of(std::uint64_t address) const {
     if (block_.shared().holds(address)) return Space::shared;
     const ClusterMemory* const cluster = block_.cluster().memory;
-    return cluster != nullptr && cluster->owner_of(address) ? Space::remote : Space::global;
+    if (cluster == nullptr || block_.is_global(reinterpret_cast<const void*>(address))) {
+      return Space::global;
+    }
+    return cluster->owner_of(address) ? Space::remote : Space::global;
   }
   // What an address of device or shared memory belongs to ("'tile'"), and where that begins.
   std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const {

@@ -32,8 +32,7 @@ void ClusterMemory::begin(std::vector<Block*> blocks) {
 
 std::optional<unsigned> ClusterMemory::owner_of(std::uint64_t address) const {
   for (unsigned rank = 0; rank < blocks(); ++rank) {
-    const SharedMemory& shared = blocks_[rank]->shared();
-    if (address - shared.dynamic_begin() < shared.dynamic_bytes()) return rank;
+    if (blocks_[rank]->shared().is_dynamic(address)) return rank;
   }
   constexpr std::uint64_t shortly = 4096;
   for (unsigned rank = 0; rank < blocks(); ++rank) {
@@ -44,11 +43,8 @@ std::optional<unsigned> ClusterMemory::owner_of(std::uint64_t address) const {
   return std::nullopt;
 }
 
-std::uint64_t ClusterMemory::translated(std::uint64_t address, unsigned rank) const {
-  const std::optional<unsigned> owner = owner_of(address);
-  if (!owner) return address;
-  return address - blocks_[*owner]->shared().dynamic_begin() +
-         blocks_[rank]->shared().dynamic_begin();
+std::uint64_t ClusterMemory::begin_of(unsigned rank) const {
+  return blocks_[rank]->shared().dynamic_begin();
 }
 
 std::pair<std::string, std::uint64_t> ClusterMemory::home(unsigned rank) const {

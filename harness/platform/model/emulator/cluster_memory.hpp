@@ -35,8 +35,8 @@ class ClusterMemory {
 
   // The rank of the block in whose dynamic shared memory the address lies, or shortly behind.
   std::optional<unsigned> owner_of(std::uint64_t address) const;
-  // Where block `rank` has what this address is to another.
-  std::uint64_t translated(std::uint64_t address, unsigned rank) const;
+  // Where the dynamic shared memory of block `rank` begins.
+  std::uint64_t begin_of(unsigned rank) const;
   // "dynamic shared memory of block (1,0,0)", and where it begins.
   std::pair<std::string, std::uint64_t> home(unsigned rank) const;
 

@@ -32,9 +32,9 @@ std::string ClusterRunner::stuck() {
   const auto waits = [](const auto& block) {
     return block->is_running() && !block->block().lanes().all_wait_for_cluster();
   };
-  auto culprit = std::ranges::find_if(blocks, waits);
-  (*culprit)->end_in_deadlock();
-  return (*culprit)->block().result().fault;
+  const auto stuck_block = std::ranges::find_if(blocks, waits);
+  (*stuck_block)->end_in_deadlock();
+  return (*stuck_block)->block().result().fault;
 }
 
 std::string ClusterRunner::run_to_end() {
@@ -43,8 +43,9 @@ std::string ClusterRunner::run_to_end() {
     bool advanced = false;
     for (const auto& block : blocks) {
       advanced = block->advance() || advanced;
-      if (!block->block().result().fault.empty()) return block->block().result().fault;
-      if (block->block().has_unwritten_read()) return "";
+      // A fault, or a lack of memory, stops a block: its end says which.
+      const bool has_stopped = block->block().lanes().has_live_lanes() && !block->is_running();
+      if (has_stopped || block->block().has_unwritten_read()) return block->block().result().fault;
     }
     const auto is_running = [](const auto& block) { return block->is_running(); };
     if (std::ranges::none_of(blocks, is_running)) return traced_ ? cluster_.end() : "";

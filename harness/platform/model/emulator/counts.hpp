@@ -26,7 +26,7 @@ struct AccessCounts {
   double requests = 0;
   double lanes = 0;             // active lanes, summed
   double bytes = 0;             // what the lanes asked for
-  double sectors = 0;           // but of shared: distinct 32-byte sectors per request
+  double sectors = 0;           // global and remote: distinct 32-byte sectors per request
   double lines = 0;             // global: distinct 128-byte lines per request
   double tag_wavefronts = 0;    // global: passes over the banks that hold L1's tags
   double wavefronts = 0;        // passes over the 32 banks of shared memory, or of L1's data

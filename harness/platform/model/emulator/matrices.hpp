@@ -38,8 +38,8 @@ struct SharedMatrix {
   unsigned swizzle = 0;  // 0: none, 1: of 128 bytes, 2: of 64, 3: of 32
 
   explicit SharedMatrix(std::uint64_t descriptor);
-  // Of a descriptor for tcgen05.mma, whose swizzles have other numbers. What the model does not
-  // know of it, or "".
+  // From a descriptor for tcgen05.mma, whose swizzles have other numbers. `unknown` gets what the
+  // model does not know of it, or stays "".
   static SharedMatrix of_tcgen05(std::uint64_t descriptor, std::string& unknown);
   // How far from an address of shared memory in whose bits the start's are, 16-byte piece `piece`
   // of row `row` lies, before the swizzle.

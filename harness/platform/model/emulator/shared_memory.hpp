@@ -25,7 +25,7 @@ class SharedMemory {
   std::vector<std::size_t> written_variables(const MemoryChecker& checker) const;
 
   bool holds(std::uint64_t address) const {
-    return address - static_begin_ < static_bytes_ || address - dynamic_begin() < dynamic_bytes_;
+    return address - static_begin_ < static_bytes_ || is_dynamic(address);
   }
   bool is_dynamic(std::uint64_t address) const {
     return address - dynamic_begin() < dynamic_bytes_;

@@ -34,7 +34,7 @@ class SourceEngine final : public BlockEngine {
     return current_->home_of(address);
   }
   std::vector<std::size_t> written_variables() const override {
-    // Of a cluster none: writing to one is an error.
+    // A cluster has none: writing to one is an error.
     return current_ == &runner_ ? runner_.written_variables() : std::vector<std::size_t>();
   }
   void poison(const std::vector<std::size_t>& variables) override { runner_.poison(variables); }

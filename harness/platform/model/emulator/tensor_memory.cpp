@@ -195,11 +195,11 @@ void TensorMemory::load_for(unsigned warp, const WarpCall* const lanes[]) {
   }
   for (unsigned c = first; c < first + columns_of_load; ++c) {
     Column& column = columns_[c];
-    const std::string what = "tcgen05.ld of column " + std::to_string(c);
-    if (!column.is_written) block_.fault(what + ", which nobody has written,", code);
+    const auto what = [&] { return "tcgen05.ld of column " + std::to_string(c); };
+    if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
     if (!block_.is_traced()) continue;
     if (!is_known_written(column, warp)) {
-      block_.fault("race: " + what +
+      block_.fault("race: " + what() +
                        ", which tcgen05.mma may still be writing: no tcgen05.commit that was"
                        " waited for says otherwise,",
                    code);
@@ -266,14 +266,16 @@ void TensorMemory::require_known_done(unsigned first, unsigned count, const char
   const unsigned warp = block_.lanes().current_warp();
   for (unsigned c = first; c < first + count; ++c) {
     const Column& column = columns_[c];
-    const std::string what = std::string("race: ") + by + " of column " + std::to_string(c);
+    const auto what = [&] {
+      return std::string("race: ") + by + " of column " + std::to_string(c);
+    };
     if (!is_known_read(column, warp)) {
-      block_.fault(what + ", which a warp may still be reading by tcgen05.ld,", code);
+      block_.fault(what() + ", which a warp may still be reading by tcgen05.ld,", code);
     }
     // Products of one thread are made in their order.
     const bool is_in_order = column.writer == warp && std::string_view(by) == "tcgen05.mma";
     if (!is_in_order && !is_known_written(column, warp)) {
-      block_.fault(what + ", which tcgen05.mma may still be writing,", code);
+      block_.fault(what() + ", which tcgen05.mma may still be writing,", code);
     }
   }
 }
@@ -303,7 +305,7 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   const HostCode host;
   const unsigned count = (mine.instruction >> 17 & 0x3f) * 8;
   const unsigned of_a = (mine.instruction >> 24 & 0x1f) * 16;
-  // Of 64 rows there are products too, with another layout in tensor memory.
+  // Products of 64 rows exist too, with another layout in tensor memory.
   if (of_a != rows || count == 0 || count > 256 || count % 16 != 0) {
     block_.fault("tcgen05.mma of " + std::to_string(of_a) + " x " + std::to_string(count) +
                      " sums, which the model does not know,",
@@ -325,7 +327,6 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   require_one_issuer(code);
   require_known_done(first, count, "tcgen05.mma", code);
   const unsigned warp = block_.lanes().current_warp();
-  const bool is_traced = block_.is_traced();
   for (unsigned c = first; c < first + count; ++c) {
     Column& column = columns_[c];
     if (mine.adds && !column.is_written) {
@@ -333,10 +334,9 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
           "tcgen05.mma that adds to column " + std::to_string(c) + ", which nobody has written,",
           code);
     }
-    column = {
-        .is_written = true,
-        .writer = warp,
-        .written_with = is_traced ? arrivals_.made_by(arrivals_.tensor_cores_of(warp)) + 1 : 0};
+    column = {.is_written = true,
+              .writer = warp,
+              .written_with = arrivals_.made_by(arrivals_.tensor_cores_of(warp)) + 1};
   }
   const auto a = pieces(mine.a, rows, code), b = pieces(mine.b, count, code);
   multiply_rows(*type, {a, b, count, false}, rows, &words_[first], columns, mine.adds);

@@ -48,7 +48,7 @@ class TensorMemory final : public WarpWork {
   struct Column {
     bool is_written = false;
     unsigned writer = 0;             // the warp that asked for its last product
-    std::uint32_t written_with = 0;  // the commit of that warp that says so; 0: in no traced block
+    std::uint32_t written_with = 0;  // the commit of that warp that says so
     Arrivals::Known read{};  // by warp: the arrival that follows its last load; or `reading`
   };
   struct Allocation {

@@ -1,6 +1,7 @@
 #include "harness/platform/model/engine/emulator.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "harness/platform/model/engine/grid.hpp"
 #include "harness/platform/model/engine/launch_run.hpp"
@@ -25,13 +26,10 @@ std::vector<std::uint64_t> clusters_without(std::uint64_t clusters,
 // The clusters that these blocks are in, each once, but for some.
 std::vector<std::uint64_t> clusters_of(const std::vector<std::uint64_t>& blocks, unsigned cluster,
                                        const std::vector<std::uint64_t>& without) {
+  std::set<std::uint64_t> seen(without.begin(), without.end());
   std::vector<std::uint64_t> clusters;
   for (const std::uint64_t block : blocks) {
-    const std::uint64_t one = block / cluster;
-    if (std::ranges::find(without, one) != without.end() ||
-        std::ranges::find(clusters, one) != clusters.end())
-      continue;
-    clusters.push_back(one);
+    if (seen.insert(block / cluster).second) clusters.push_back(block / cluster);
   }
   return clusters;
 }
@@ -182,7 +180,10 @@ const Prediction& Emulator::prediction_of(Measured& measured,
   if (found != measured.predictions.end()) return found->second;
   KernelProfile profile = measured.profile;
   profile.footprints = footprints;
-  Prediction made = predict(profile, device_, [this](const FootprintSums& f) { return held(f); });
+  const auto known = [&](const FootprintSums& f) {
+    return in_l2[static_cast<std::size_t>(&f - profile.footprints.data())];
+  };
+  Prediction made = predict(profile, device_, known);
   return measured.predictions.emplace(std::move(in_l2), std::move(made)).first->second;
 }
 

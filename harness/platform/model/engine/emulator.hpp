@@ -103,7 +103,7 @@ class Emulator final : public KernelExecutor {
   Measured run_blocks(const KernelLaunch& launch, LaunchFault& fault);
   Held held(const FootprintSums& f) const;
   std::string forbidden_access(const KernelProfile& profile) const;
-  // Of a launch that has these footprints, before it uses them.
+  // The prediction for a launch with these footprints, before it uses them.
   const Prediction& prediction_of(Measured& measured,
                                   const std::vector<FootprintSums>& footprints) const;
   void remember_traffic(const KernelProfile& profile, const std::vector<FootprintSums>& footprints);

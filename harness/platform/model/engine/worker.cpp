@@ -164,14 +164,17 @@ Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
 // Where some lanes name their own block's memory and some another's, these are two requests.
 void Worker::count_by_space(const WarpRequest& request, FootprintMap& map, Counted& warp) {
   if (!is_access(request.event)) return count_request(request, map, warp);
-  WarpRequest remote = request, others = request;
+  std::uint32_t remote = 0;
   for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
-    const bool is_remote = engine_->space_of(request.address[lane]) == Space::remote;
-    (is_remote ? others : remote).lanes &= ~(1u << lane);
+    if (engine_->space_of(request.address[lane]) == Space::remote) remote |= 1u << lane;
   }
-  if (others.lanes != 0) count_request(others, map, warp);
-  if (remote.lanes != 0) count_request(remote, map, warp);
+  if (remote == 0 || remote == request.lanes) return count_request(request, map, warp);
+  WarpRequest part = request;
+  part.lanes = request.lanes & ~remote;
+  count_request(part, map, warp);
+  part.lanes = remote;
+  count_request(part, map, warp);
 }
 
 void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counted& warp) {

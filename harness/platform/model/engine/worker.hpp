@@ -92,7 +92,7 @@ class Worker {
   unsigned next_footprint_ = 0;
   std::size_t lanes_ = 0;
   unsigned cluster_ = 1;        // blocks of one
-  Waiting slowest_of_cluster_;  // of its blocks that were counted
+  Waiting slowest_of_cluster_;  // the longest waits of its blocks so far
   Counts counts_;
   Waiting waits_;
   std::uint64_t traced_blocks_ = 0;

@@ -36,7 +36,8 @@ void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned by
 
 void note_remote_access(Warp& w, const Op& op, EventKind kind, unsigned bytes, Mask mask,
                         const Addresses& generic) {
-  if (!w.block.is_traced || op.extra->space != Space::generic) return;
+  const bool may_be = w.block.is_traced && w.block.launch().cluster > 1;
+  if (!may_be || op.extra->space != Space::generic) return;
   Mask remote = 0;
   for_lanes(mask, [&](unsigned i) { remote |= Mask{is_of_cluster(generic[i])} << i; });
   if (remote != 0) w.note(kind, bytes, remote, generic.data(), op);

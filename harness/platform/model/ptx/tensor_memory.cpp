@@ -165,11 +165,13 @@ void TensorUnit::read(Type type, std::uint64_t descriptor, unsigned count, bool 
   const unsigned bytes = bytes_of(type), depth = k_bytes / bytes, in_piece = piece_bytes / bytes;
   to.resize(std::size_t{count} * depth);
   for (unsigned row = 0; row < count; ++row) {
-    for (unsigned k = 0; k < depth; ++k) {
-      const std::byte* const piece =
-          block_.memory.shared_piece(matrix.place(row, k / in_piece), piece_bytes, piece_bytes);
-      to[by_depth ? k * count + row : row * depth + k] =
-          element(type, piece + k % in_piece * bytes);
+    for (unsigned piece = 0; piece < k_bytes / piece_bytes; ++piece) {
+      const std::byte* const at =
+          block_.memory.shared_piece(matrix.place(row, piece), piece_bytes, piece_bytes);
+      for (unsigned i = 0; i < in_piece; ++i) {
+        const unsigned k = piece * in_piece + i;
+        to[by_depth ? k * count + row : row * depth + k] = element(type, at + i * bytes);
+      }
     }
   }
 }
@@ -179,7 +181,7 @@ void TensorUnit::compute(const Product& p) {
   std::vector<double> a, b, sums(std::size_t{rows} * p.columns);
   read(p.type, p.a, rows, false, a);
   read(p.type, p.b, p.columns, true, b);
-  // Of 128 rows: row i is lane i, column j of the sums the j-th of tensor memory.
+  // Row i is lane i, column j of the sums the j-th of tensor memory.
   const auto each = [&](auto&& use) {
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned column = 0; column < p.columns; ++column) {

@@ -261,9 +261,11 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
         cluster = config->attrs[i].val.clusterDim.x;
       }
     }
+    if (cluster == 0) return cudaErrorInvalidClusterSize;
     int blocks = 0;
+    const dim3 block = config->blockDim;
     const cudaError_t error = r.occupancy_blocks(
-        &blocks, function, static_cast<int>(config->blockDim.x), config->dynamicSmemBytes);
+        &blocks, function, static_cast<int>(block.x * block.y * block.z), config->dynamicSmemBytes);
     if (error != cudaSuccess) return error;
     const int sms = static_cast<int>(r.device()["sm_count"]);
     *clusters = cluster > r.max_cluster(function) ? 0 : blocks * sms / static_cast<int>(cluster);

@@ -57,7 +57,7 @@ double dram_seconds(const Traffic& traffic, const DeviceSpec& device);
 double l1_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
 double shared_seconds(const KernelOnDevice& kernel, const Traffic& traffic);
 double issue_seconds(const KernelOnDevice& kernel);
-// Of what blocks of a cluster read and write of one another's shared memory.
+// What blocks of a cluster read and write of one another's shared memory.
 double dsm_seconds(const KernelOnDevice& kernel);
 
 struct TensorTerm {
