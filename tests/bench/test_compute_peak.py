@@ -70,21 +70,17 @@ def test_the_fastest_instruction_is_the_roof(device: str, rows_of_concept: RowsO
         assert row["roof_fraction"] == pytest.approx(share, rel=0.02), dtype
 
 
-def test_other_types_run_for_the_roofs(daily: list[str]) -> None:
-    found = rows_of(
-        "--device=model:b200", "--suite=full", "--benchmark_filter=^compute_peak/tcgen05/"
-    )
-    assert {row["arguments"]["dtype"] for row in found.values()} == {
-        *("bf16", "fp8", "fp16", "tf32", "int8")
-    }
+def test_each_type_is_a_multiple_of_bf16_and_runs_every_day(daily: list[str]) -> None:
+    found = rows_of("--device=model:b200", "--benchmark_filter=^compute_peak/tcgen05/")
     assert not [name for name, row in found.items() if row.get("skipped")]
     rate = {row["arguments"]["dtype"]: row["flops_per_second"] for row in found.values()}
     assert rate["fp16"] == pytest.approx(rate["bf16"])
     assert rate["tf32"] == pytest.approx(rate["bf16"] / 2)
     assert rate["int8"] == pytest.approx(rate["fp8"])
-    assert [name for name in daily if name.startswith("compute_peak/tcgen05/")] == [
-        f"compute_peak/tcgen05/dtype:{dtype}" for dtype in ("bf16", "fp8")
-    ]
+    assert {name for name in daily if name.startswith(("compute_peak/wg", "compute_peak/tc"))} == {
+        f"compute_peak/{kernel}/dtype:{dtype}" for kernel in ("wgmma", "tcgen05") for dtype in rate
+    }
+    assert rate.keys() == {"bf16", "fp8", "fp16", "tf32", "int8"}
 
 
 def test_compute_capability_10_3_has_no_products_of_integers() -> None:
