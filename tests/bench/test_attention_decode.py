@@ -93,15 +93,13 @@ def test_pages_cost_a_look_into_a_table(rows: dict[str, dict]) -> None:
     assert looks[0] - looks[1] == pytest.approx(tiles, rel=0.01)
 
 
-def test_the_size_of_a_page_matters_little() -> None:
-    found = rows_of(
+def test_the_size_of_a_page_matters_little(rows: dict[str, dict]) -> None:
+    (large,) = rows_of(
         f"--device=model:{DEVICE}",
         "--suite=full",
-        f"--benchmark_filter=^attention/decode/batch:{BATCH}/context:{CONTEXT}/kv_heads:8/page:(16|64|256)$",
-    )
-    times = [one["model_seconds"] for one in found.values()]
-    assert len(times) == 3
-    assert max(times) < 1.02 * min(times)
+        f"--benchmark_filter=^attention/decode/batch:{BATCH}/context:{CONTEXT}/kv_heads:8/page:256$",
+    ).values()
+    assert large["model_seconds"] == pytest.approx(row(rows, 8)["model_seconds"], rel=0.02)
 
 
 def test_one_long_sequence_is_split_over_the_gpu(
@@ -118,9 +116,11 @@ def test_one_long_sequence_is_split_over_the_gpu(
 
 def test_shared_heads_save_bytes_and_no_flops() -> None:
     found = rows_of(
-        f"--device=model:{DEVICE}", "--suite=full", "--benchmark_filter=^attention/grouped/"
+        f"--device=model:{DEVICE}",
+        "--suite=full",
+        "--benchmark_filter=^attention/grouped/.*/kv_heads:(16|1)$",
     )
-    assert len(found) == 12
+    assert len(found) == 8
     for by in ("tiled", "wgmma"):
         for seq in (256, 4096):
             every, few = (
@@ -136,7 +136,7 @@ def test_shared_heads_save_bytes_and_no_flops() -> None:
             assert 0.95 < times[1] / times[0] <= 1.001
 
 
-@pytest.mark.parametrize("device", ["a100-80-sxm", "h100-sxm", "b200", "l40s", "rtx-4090"])
+@pytest.mark.parametrize("device", ["a100-80-sxm", "b200", "rtx-4090"])
 def test_its_laws_hold_on_other_devices(device: str) -> None:
     flags = (f"--device=model:{device}", "--benchmark_filter=^attention/decode/")
     found = rows_of(*flags).values()
