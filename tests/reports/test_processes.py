@@ -1,10 +1,14 @@
 """Work that several processes share ends, whatever becomes of them."""
 
+import math
 import os
 import subprocess
 import sys
 
-from gpubench_reports.common.processes import process_pool, usable_cpus
+import pytest
+
+from gpubench_reports.common import processes
+from gpubench_reports.common.processes import granted_cpus, process_pool, usable_cpus
 
 # As in a container that may have no further thread.
 NO_THREAD = """
@@ -51,3 +55,35 @@ def test_cpus_are_those_of_this_process():
         assert usable_cpus() == 1
     finally:
         os.sched_setaffinity(0, all_cpus)
+
+
+@pytest.mark.parametrize(
+    ("files", "groups", "granted"),
+    [
+        ({}, "0::/\n", math.inf),
+        ({"cpu.max": "max 100000"}, "0::/\n", math.inf),
+        ({"cpu.max": "150000 100000"}, "0::/\n", 2),
+        ({"a/cpu.max": "250000 100000", "a/b/cpu.max": "400000 100000"}, "0::/a/b\n", 3),
+        ({"a/cpu.max": "100000 100000"}, "0::/c\n", math.inf),
+        (
+            {"cpu/a/cpu.cfs_quota_us": "5000", "cpu/a/cpu.cfs_period_us": "100000"},
+            "4:memory:/a\n3:cpuacct,cpu:/a:b\n3:cpuacct,cpu:/a\n",
+            1,
+        ),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "3:cpu:/\n", math.inf),
+        ({"cpu.max": "0 0"}, "0::/\n", math.inf),
+        ({"cpu.max": "nonsense"}, "a line\n0::/\n", math.inf),
+    ],
+)
+def test_a_container_grants_the_tightest_quota_around_it(tmp_path, files, groups, granted):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text + "\n")
+    assert granted_cpus(tmp_path, groups) == granted
+
+
+def test_workers_are_no_more_than_the_quota(tmp_path, monkeypatch):
+    (tmp_path / "cpu.max").write_text("100000 100000\n")
+    monkeypatch.setattr(processes, "_GROUPS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    assert usable_cpus() == 1

@@ -1,16 +1,57 @@
 """Work that several processes share."""
 
 import contextlib
+import math
 import multiprocessing
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
+
+_GROUPS = Path("/sys/fs/cgroup")
 
 
 def usable_cpus() -> int:
-    """The CPUs that this process may run on, which may be fewer than the machine's."""
-    return len(os.sched_getaffinity(0))
+    """The CPUs that this process may run on, which may be fewer than the machine's, and no more
+    than the processor time that its container or service is granted."""
+    granted = granted_cpus(_GROUPS, _text(Path("/proc/self/cgroup")))
+    return int(min(len(os.sched_getaffinity(0)), granted))
+
+
+def granted_cpus(root: Path, own_groups: str) -> float:
+    """The tightest quota of processor time, in whole CPUs, in the control groups around a process,
+    which `own_groups` names as /proc/self/cgroup does; infinite where there is none.
+    harness/system/control_groups.cpp reads the same files for the program."""
+    granted = math.inf
+    for line in own_groups.splitlines():
+        controllers, _, group = line.partition(":")[2].partition(":")
+        # The second version has one tree, without a name; the first has one per controller.
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        tree = root / "cpu" if controllers else root
+        own = Path(group.lstrip("/"))
+        for folder in (own, *own.parents):
+            granted = min(granted, _quota(tree / folder))
+    return granted
+
+
+def _quota(folder: Path) -> float:
+    text = _text(folder / "cpu.max") or " ".join(
+        _text(folder / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    )
+    try:
+        quota, period = (float(word) for word in text.split())
+    except ValueError:  # no file, or "max"
+        return math.inf
+    return math.ceil(quota / period) if quota > 0 and period > 0 else math.inf
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 @contextlib.contextmanager

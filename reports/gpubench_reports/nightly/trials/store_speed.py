@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import resource
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpubench_reports.common.processes import usable_cpus
 from gpubench_reports.nightly.judging.judge import judge_new
 from gpubench_reports.nightly.judging.status import status
 from gpubench_reports.nightly.reporting.page import write_page
@@ -151,7 +151,7 @@ def benchmark(
     return "\n".join(
         [
             f"| {series} series x {nights} nights: {values} values from {values * processes} rows, "
-            f"{size / 1e9:.2f} GB; {os.cpu_count()} cores | |",
+            f"{size / 1e9:.2f} GB; {usable_cpus()} cores | |",
             "|---|---|",
             f"| rebuild the index, all nights but the last | {rebuild} |",
             f"| take in and judge the last night | {judging} |",
