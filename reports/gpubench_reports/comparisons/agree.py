@@ -96,12 +96,12 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
     )
     lost: dict[str, str] = {}
     for result in results:
-        for row in result.rows.to_dict("records"):
+        for row in result.records:
             if row["status"] == "failed" or (row["status"] != "ok" and row["name"] in common):
                 lost.setdefault(
                     row["name"], f"{row['status']} in {result.path.name}: {row['reason']}"
                 )
-    everything = dict.fromkeys(name for result in results for name in result.ok["name"])
+    everything = dict.fromkeys(row["name"] for result in results for row in result.timed)
     for name in everything:
         if name not in common:
             lost.setdefault(name, "measured in some files only")

@@ -217,15 +217,10 @@ def look_first(a: ResultFile, b: ResultFile) -> str:
 
 
 def _only(here: ResultFile, there: ResultFile) -> list[tuple[str, str]]:
-    status = {
-        name: (state, why)
-        for name, state, why in zip(
-            there.rows["name"], there.rows["status"], there.rows["reason"], strict=True
-        )
-    }
+    status = {row["name"]: (row["status"], row["reason"]) for row in there.records}
     found = []
-    for name in here.ok["name"]:
-        state, why = status.get(name, ("absent", ""))
+    for row in here.timed:
+        state, why = status.get(row["name"], ("absent", ""))
         if state != "ok":
-            found.append((name, f"{state} there: {why}" if why else f"{state} there"))
+            found.append((row["name"], f"{state} there: {why}" if why else f"{state} there"))
     return found

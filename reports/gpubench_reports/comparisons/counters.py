@@ -265,7 +265,8 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison
     for launch in profiled:
         by_row.setdefault(launch.row, []).append(launch)
     found = CountComparison()
-    for name, raw in zip(result.ok["name"], result.ok["raw"], strict=True):
+    for row in result.timed:
+        name, raw = row["name"], row["raw"]
         if name in by_row:
             launches = launches_of(Checker(result.path), raw, name)
             _compare_row(name, raw, launches, by_row[name], found)
@@ -375,7 +376,7 @@ def timings(timed: ResultFile, profiled: Sequence[Profiled]) -> list[Timed]:
     only = {launch.row: launch.metrics for launch in profiled if times[launch.row] == 1}
     least = LEAST_SECONDS.get(timed.context.mode, math.inf)
     found = []
-    for row in timed.ok.to_dict("records"):
+    for row in timed.timed:
         metrics_of_it = only.get(row["name"], {})
         duration = metrics_of_it.get(_DURATION)
         if not duration:

@@ -55,7 +55,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
         if other.context.modelled or not same:
             continue
         files += 1
-        for row in other.ok.to_dict("records"):
+        for row in other.timed:
             measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
     word = plural(files, "run")
     found = [Range(*key, min(values), max(values), word) for key, values in measured.items()]

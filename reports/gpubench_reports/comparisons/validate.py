@@ -49,8 +49,8 @@ def validate(results: Sequence[ResultFile]) -> Validation:
     for result in results:
         if result.context.modelled:
             key = (result.context.device, result.context.mode)
-            for name, seconds in zip(result.ok["name"], result.ok["seconds"], strict=True):
-                modelled[(*key, name)] = seconds
+            for row in result.timed:
+                modelled[(*key, row["name"])] = row["seconds"]
     found, unmatched = [], 0
     for result in measured:
         context = result.context

@@ -43,7 +43,7 @@ def labels_of(device: str, names: list[str]) -> list[str]:
     """What limits each row on that device, by its modelled run; empty where that is not known."""
     if device not in baselines():
         return [""] * len(names)
-    known = dict(zip(baseline(device).ok["name"], baseline(device).ok["label"], strict=True))
+    known = {row["name"]: row["label"] for row in baseline(device).timed}
     return [known.get(name, "") for name in names]
 
 
@@ -70,7 +70,7 @@ def _as_result(modelled: ResultFile, times: Times, state: dict[str, object]) -> 
         ci_high_seconds=np.nan,
     )
     context = replace(modelled.context, device_kind="cuda", device_state=state)
-    return ResultFile(modelled.path, context, pd.DataFrame(rows[rows["seconds"] > 0]))
+    return ResultFile(modelled.path, context, rows[rows["seconds"] > 0].to_dict("records"))
 
 
 def _state(times: Times) -> dict[str, np.ndarray]:

@@ -60,7 +60,7 @@ def machine_of(result: ResultFile) -> Machine:
     if memory is None or peak is None:
         lacking = PEAK if peak is None else "dram_bytes"
         raise ReportError(result.path, f"the file of device {name} has no {lacking}")
-    rows = result.ok.to_dict("records")
+    rows = result.timed
     return Machine(
         peak=peak,
         memory_bytes=memory,

@@ -57,7 +57,7 @@ _JUDGED = ("headline", "value", "bound", "wall", "grade", "share", "yardstick")
 def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool = False) -> str:
     """A line a row, after a line of titles. A cell is empty where the row has no such figure. With
     `everything` there is a column for whatever any row has."""
-    rows = result.rows.to_dict("records")
+    rows = result.records
     arguments: list[str] = []
     own: list[str] = []
     counters, words = list(_HEADLINES), ["label"]
@@ -72,10 +72,10 @@ def to_csv(result: ResultFile, verdicts: Mapping[str, Verdict], everything: bool
             )
         )
         counters, words = ["seconds", *COUNTERS], list(WORDS)
-    counters = [c for c in counters if result.rows[c].notna().any()]
-    words = [word for word in words if (result.rows[word] != "").any()]
+    counters = [c for c in counters if any(not math.isnan(row[c]) for row in rows)]
+    words = [word for word in words if any(row[word] for row in rows)]
     noted = any(row["notes"] for row in rows)
-    head = {row["name"]: row for row in result.ok.to_dict("records")}
+    head = {row["name"]: row for row in result.timed}
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(

@@ -87,7 +87,7 @@ def goodness(
     """Yes where rows and roofs are as expected, no where roofs are low or rows failed, else
     partly."""
     off = sum(verdict.grade not in FINE for verdict in verdicts.values())
-    failed = int((result.rows["status"] == "failed").sum())
+    failed = sum(row["status"] == "failed" for row in result.records)
     short = [one for one in reached if one.is_low]
     grades = grades_of(verdicts)
     if result.context.modelled and not failed:

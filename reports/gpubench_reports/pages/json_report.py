@@ -26,7 +26,7 @@ def as_json(result: ResultFile, verdicts: Mapping[str, Verdict]) -> str:
         "fault": _fault(state.fault) if state.fault else None,
         "grades": Counter(verdict.grade for verdict in verdicts.values()),
         "bound_by": Counter(verdict.wall or "unknown" for verdict in verdicts.values()),
-        "rows": [_row(row, verdicts) for row in result.rows.to_dict("records")],
+        "rows": [_row(row, verdicts) for row in result.records],
     }
     return json_text(found)
 

@@ -57,7 +57,7 @@ def explanations_of(result: ResultFile, others: Sequence[Path] = ()) -> list[Exp
     Raises ReportError when a file is damaged, or explains no row of the result.
     """
     found = explanations_beside(result)
-    names = set(result.rows["name"])
+    names = {row["name"] for row in result.records}
     for path in others:
         fitting = [one for one in read(path)[1] if one.name in names]
         if not fitting:

@@ -6,6 +6,7 @@ where; nothing else is raised for any content.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.broken_off import broken_off
 from gpubench_reports.results.checking import Checker, parse
 from gpubench_reports.results.context import Context, context_of
-from gpubench_reports.results.rows import row_of, table_of
+from gpubench_reports.results.rows import COLUMNS, merged, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class ResultFile:
     """One result file.
 
-    `rows` has one line a benchmark name, in file order, with the columns name, concept, kernel,
+    `records` has one entry per benchmark name, in file order, with the keys name, concept, kernel,
     arguments (dict), status ("ok", "skipped", "failed"), reason, roof (of the label, by
     its name), WORDS, seconds (median), COUNTERS,
     terms (the prediction's, by name [s]) and raw (the row as it stands in the file). Repetitions
@@ -34,9 +35,21 @@ class ResultFile:
 
     path: Path
     context: Context
-    rows: "pd.DataFrame"
+    records: list[dict[str, Any]]
 
     @property
+    def timed(self) -> list[dict[str, Any]]:
+        """The records that have a time."""
+        return [record for record in self.records if record["status"] == "ok"]
+
+    @cached_property
+    def rows(self) -> "pd.DataFrame":
+        """The records as a table. Made when first asked for: many commands get by without."""
+        import pandas as pd
+
+        return pd.DataFrame.from_records(self.records, columns=list(COLUMNS))
+
+    @cached_property
     def ok(self) -> "pd.DataFrame":
         return self.rows[self.rows["status"] == "ok"]
 
@@ -48,7 +61,7 @@ def read(path: Path | str) -> ResultFile:
     if not benchmarks:
         raise check.fail("", "holds no rows: 'benchmarks' is empty")
     rows = [row_of(check, index, row, context) for index, row in enumerate(benchmarks)]
-    return ResultFile(check.path, context, table_of(rows, context))
+    return ResultFile(check.path, context, merged(rows, context))
 
 
 def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], Context]:

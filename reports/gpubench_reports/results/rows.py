@@ -1,7 +1,7 @@
 """One row of a result file as a flat record, and all of them as a table."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results import legacy
@@ -14,9 +14,6 @@ from gpubench_reports.results.checking import (
     words_of,
 )
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Numbers a row may carry, in SI base units; NaN in the table means that the row did not have it.
 COUNTERS = (
@@ -85,7 +82,7 @@ _NO_FIGURES: dict[str, Any] = {
     "arithmetic_unit": "",
     **dict.fromkeys(("value", "low", "high", "law_value", "predicted"), math.nan),
 }
-_COLUMNS = (
+COLUMNS = (
     *("name", "concept", "kernel", "arguments", "axes", "status", "reason", "roof"),
     *WORDS,
     "notes",
@@ -237,10 +234,8 @@ def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | 
     }
 
 
-def table_of(records: list[dict[str, Any]], context: Context) -> "pd.DataFrame":
-    """The rows of a file, one for each name, with the columns that ResultFile names."""
-    import pandas as pd  # who only checks a file need not wait for it
-
+def merged(records: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
+    """The rows of a file, one for each name, with the keys that ResultFile names."""
     by_name: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
@@ -255,7 +250,7 @@ def table_of(records: list[dict[str, Any]], context: Context) -> "pd.DataFrame":
         legacy.complete(timed, memory)
     for row in timed:
         row |= _in_unit_of_headline(row)
-    return pd.DataFrame.from_records(rows, columns=list(_COLUMNS))
+    return rows
 
 
 def _in_unit_of_headline(row: dict[str, Any]) -> dict[str, float]:

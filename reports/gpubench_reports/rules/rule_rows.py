@@ -20,7 +20,7 @@ class RuleRows:
 
     def __init__(self, result: ResultFile) -> None:
         self._modelled = result.context.modelled
-        self._rows = {line["name"]: line for line in result.rows.to_dict("records")}
+        self._rows = {line["name"]: line for line in result.records}
 
     def matching(self, pattern: str) -> list[str]:
         """The names that the whole pattern fits. Raises UnusableError where there is none."""

@@ -86,9 +86,8 @@ def _answer(
 ) -> Answer | None:
     values, seconds = [], 0.0
     for result, took in runs:
-        found = zip(result.ok["name"], result.ok["raw"], strict=True)
         best = max(
-            (figure_of(raw, figure) for name, raw in found if re.search(rows, name)),
+            (figure_of(r["raw"], figure) for r in result.timed if re.search(rows, r["name"])),
             default=math.nan,
         )
         if best > 0:

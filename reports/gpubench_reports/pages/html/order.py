@@ -21,7 +21,7 @@ def in_order(result: ResultFile) -> dict[str, str]:
     """The file's concepts and the stems of their charts' names, those that people come for first;
     communication between GPUs last unless several were measured."""
     last = () if _has_several_gpus(result) else _COMMUNICATION
-    found = list(dict.fromkeys(result.rows["concept"]))
+    found = list(dict.fromkeys(row["concept"] for row in result.records))
     first = [concept for concept in FIRST if concept in found]
     middle = [concept for concept in found if concept not in (*first, *last)]
     stems = chart_names(found)
@@ -33,5 +33,5 @@ def _has_several_gpus(result: ResultFile) -> bool:
     """Whether a row between two GPUs was measured: a model has as many as it is asked for."""
     if result.context.modelled:
         return False
-    pairs = [arguments for arguments in result.ok["arguments"] if "from" in arguments]
+    pairs = [row["arguments"] for row in result.timed if "from" in row["arguments"]]
     return any(arguments["from"] != arguments.get("to") for arguments in pairs)
