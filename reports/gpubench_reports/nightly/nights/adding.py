@@ -1,13 +1,13 @@
 """Takes result files that were measured elsewhere into the store, as one night."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.names import folder_name, machine_folder
 from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
-from gpubench_reports.nightly.store.store import Night, Store, checksum, now
+from gpubench_reports.nightly.store.store import Night, Store, checksum, moment_of, now
 
 
 def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Night:
@@ -41,7 +41,7 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
             night.close({"ended": now()})
             return night
     plan = {
-        "began": min(file.context.date for file in files) or now(),
+        "began": _began(file.context.date for file in files),
         "units": [],
         "added": [str(path.name) for path in paths],
     }
@@ -52,3 +52,9 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     night = store.begin(machine, plan, copies)
     night.close({"ended": now()})
     return night
+
+
+def _began(dates: Iterable[str]) -> str:
+    """The earliest of the dates, in UTC as those of nights that were measured here."""
+    known = [moment for date in dates if (moment := moment_of(date))]
+    return min(known).isoformat(timespec="seconds") if known else now()

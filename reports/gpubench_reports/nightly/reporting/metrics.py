@@ -1,7 +1,6 @@
 """The latest values and health of every machine as OpenMetrics text: a file that node-exporter
 reads, or what a Pushgateway is sent."""
 
-from datetime import UTC, datetime
 from urllib.parse import quote
 
 from gpubench_reports.nightly.judging.status import MachineStatus, status
@@ -9,7 +8,7 @@ from gpubench_reports.nightly.reporting.posting import send
 from gpubench_reports.nightly.reporting.queries import NIGHTS
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
-from gpubench_reports.nightly.store.store import Store
+from gpubench_reports.nightly.store.store import Store, moment_of
 
 # The column of a row's latest night, and what it is.
 _OF_ROWS = {
@@ -88,7 +87,5 @@ def _labels(labels: dict[str, str], store: Store) -> str:
 
 
 def _unix(date: str) -> int | None:
-    try:
-        return int(datetime.fromisoformat(date).astimezone(UTC).timestamp())
-    except ValueError:
-        return None
+    moment = moment_of(date)
+    return int(moment.timestamp()) if moment else None
