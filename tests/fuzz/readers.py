@@ -49,6 +49,10 @@ def _kept(name: str, content: Callable[[], bytes]) -> Path:
     return path
 
 
+# A job that can be split in few ways: what is tried is the file, not the search.
+GPUS, BATCH = (1, 16), 1 << 12
+
+
 @cache
 def _machine_in(folder: Path) -> Machine:
     from gpubench_reports.jobs.machine import machine_of
@@ -172,12 +176,13 @@ def read_journal(path: Path) -> None:
 def importer(program: str) -> Callable[[Path], None]:
     def read_import(path: Path) -> None:
         """A file that is converted is a result file."""
-        from gpubench_reports.results.importers import convert, to_bytes
+        from gpubench_reports.results.importers import convert
         from gpubench_reports.results.reader import read
 
-        document = to_bytes(convert(path, program))
+        # Not indented, as the program writes it: that takes Python as long as all the rest.
+        document = json.dumps(convert(path, program), allow_nan=False)
         converted = path.with_name("converted.json")
-        converted.write_bytes(document)
+        converted.write_text(document)
         read(converted)
 
     return read_import
@@ -237,8 +242,8 @@ def read_and_plan(path: Path) -> None:
     from gpubench_reports.results.reader import read
 
     result = read(path)
-    found = plans(machine_of(result), shipped_models(), (1, 64), 1 << 16)
-    forecast = Forecast(result.context, found, 1 << 16)
+    found = plans(machine_of(result), shipped_models()[:1], GPUS, BATCH)
+    forecast = Forecast(result.context, found, BATCH)
     json.loads(plans_json([forecast]))
     plans_markdown([forecast])
 
@@ -247,7 +252,7 @@ def read_models(path: Path) -> None:
     from gpubench_reports.jobs.model_files import models_of
     from gpubench_reports.jobs.search import plans
 
-    plans(_machine(), models_of(path), (1, 64), 1 << 16)
+    plans(_machine(), models_of(path), GPUS, BATCH)
 
 
 def read_trainings(path: Path) -> None:
