@@ -125,6 +125,20 @@ def read_and_rule(path: Path) -> None:
             check_line(error)
 
 
+def read_steps(path: Path) -> None:
+    """What diagnose and the verdicts say of training steps."""
+    from gpubench_reports.pages.terminal.steps import known_gains, lines_of
+    from gpubench_reports.results.reader import read
+    from gpubench_reports.rules.steps import diagnose_steps
+    from gpubench_reports.rules.verdicts.judge import judge
+
+    result = read(path)
+    for step in diagnose_steps(result):
+        lines_of(step)
+    known_gains([result])
+    judge(result)
+
+
 def read_device_file(path: Path) -> None:
     from gpubench_reports.common.errors import ReportError
     from gpubench_reports.results.device_files import read_device
@@ -288,6 +302,7 @@ READERS: dict[str, Reader] = {
     "result": Reader(seeds.documents, read_result),
     "reports": Reader(seeds.documents, read_and_report),
     "rules": Reader(seeds.documents, read_and_rule),
+    "steps": Reader(seeds.steps, read_steps),
     "device": Reader(seeds.devices, read_device_file),
     "trace": Reader(seeds.traces, read_trace),
     "explanations": Reader(seeds.explanations, read_explanations),

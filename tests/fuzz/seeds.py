@@ -47,6 +47,17 @@ def measured() -> bytes:
     return documents()[2]
 
 
+def steps() -> list[bytes]:
+    """A training step with and without a switch, measured and modelled."""
+    document = json.loads((ROOT / "results/modelled/h200-sxm.json").read_bytes())
+    rows = [row for row in document["benchmarks"] if row.get("concept") == "training_step"]
+    context = document["context"] | {"roofs": []}
+    return [
+        to_bytes({"context": context | {"device_kind": kind}, "benchmarks": rows[:2]})
+        for kind in ("cuda", "model")
+    ]
+
+
 def devices() -> list[bytes]:
     return [(ROOT / f"harness/devices/{name}.json").read_bytes() for name in ("h200-sxm", "mi300x")]
 

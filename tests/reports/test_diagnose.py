@@ -197,3 +197,18 @@ def test_a_file_without_steps_says_so(write, capsys):
     path = write(make_document([make_row("stream/copy", 1e-3)]))
     assert main(["diagnose", str(path)]) == 0
     assert "no training steps in it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lost", ["step_seconds", "compute_seconds"])
+def test_a_step_without_seconds_is_none(write, lost):
+    """It says nothing of its wall, and its neighbour loses nothing by it."""
+    rows = [step(**SIX["compute"]) | {lost: 0}, step("fused", **SIX["starved"])]
+    (found,) = diagnosed(write, *rows)
+    assert (found.row, found.wall) == (rows[1]["name"], "starved")
+
+
+def test_a_width_in_words_is_compared_with_none(write):
+    row = step(**SIX["starved"])
+    row["arguments"] = {"with": "fused", "hidden": "wide"}
+    (found,) = diagnosed(write, row)
+    assert found.wall == "starved"

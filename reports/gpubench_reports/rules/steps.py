@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.rulebook import number_of
+from gpubench_reports.rules.verdicts.rulebook import number_of, ratio
 
 CONCEPT = "training_step"
 # Each has its seconds in a row.
@@ -62,7 +62,12 @@ def diagnose_steps(result: ResultFile) -> list[Diagnosis]:
 
 def wall_of(raw: dict[str, Any]) -> str:
     """The name of the wall that holds up the step of a row; empty for a row that is none."""
-    return str(_wall(raw)["name"]) if "step_seconds" in raw else ""
+    return str(_wall(raw)["name"]) if is_step(raw) else ""
+
+
+def is_step(raw: dict[str, Any]) -> bool:
+    """Whether a row says how long a step takes, and its products."""
+    return _part(raw, "step_seconds") > 0 and _part(raw, "compute_seconds") > 0
 
 
 def gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[float]]:
@@ -83,17 +88,16 @@ def gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[float]]:
 
 
 def _steps(result: ResultFile) -> dict[str, dict[str, Any]]:
-    ok = result.ok
-    mine = ok[ok["concept"] == CONCEPT]
     return {
-        row["name"]: row | {"arguments": row["arguments"], "raw": row["raw"]}
-        for row in mine.to_dict("records")
-        if "step_seconds" in row["raw"]
+        row["name"]: row
+        for row in result.timed
+        if row["concept"] == CONCEPT and is_step(row["raw"])
     }
 
 
 def _setting(row: dict[str, Any]) -> tuple[str, int]:
-    return str(row["arguments"].get("with", "")), int(row["arguments"].get("hidden", 0))
+    hidden = number_of(row["arguments"].get("hidden"))
+    return str(row["arguments"].get("with", "")), 0 if math.isnan(hidden) else int(hidden)
 
 
 def _seconds(steps: dict[str, dict[str, Any]], switch: str, hidden: int) -> float:
@@ -120,7 +124,7 @@ def _diagnosis(
         row=name,
         seconds=step,
         mfu=number_of(raw.get("mfu")),
-        peak=number_of(raw.get("flops_per_second")) / number_of(raw.get("mfu")),
+        peak=ratio(number_of(raw.get("flops_per_second")), number_of(raw.get("mfu"))),
         model=_model(raw | {"steps": round(row["seconds"] / step)}),
         parts={key: _part(raw, f"{key}_seconds") for key in PARTS},
         answers=(_is_stable(row, modelled), *_answers(raw)),
@@ -217,7 +221,7 @@ def _best_switch(
     switch, hidden = _setting(row)
     own = _part(row["raw"], "step_seconds")
     if wall["name"] == "starved":
-        return "", own / (own - _part(row["raw"], wall["seconds"]))
+        return "", ratio(own, own - _part(row["raw"], wall["seconds"]))
     known = {other: own / _seconds(steps, other, hidden) for other in wall["switches"]}
     better = {other: gain for other, gain in known.items() if gain > _WORTH_IT and other != switch}
     best = max(better, key=lambda other: better[other], default="")

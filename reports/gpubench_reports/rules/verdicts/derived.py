@@ -2,77 +2,94 @@
 
 import math
 import re
-
-import numpy as np
-import pandas as pd
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.steps import wall_of
-from gpubench_reports.rules.verdicts.rulebook import HELD_BY, SHARES_OF_STEP, number_of
+from gpubench_reports.rules.verdicts.rulebook import HELD_BY, SHARES_OF_STEP, number_of, ratio
+
+Row = dict[str, Any]
 
 _CLAIMED = ("items_per_second", "useful_bytes_per_second", "flops_per_second")
+_NOT_FROM_DRAM = ("shared", "l1", "link", "network")
 
 
-def with_derived(result: ResultFile, rows: pd.DataFrame) -> pd.DataFrame:
-    """`rows` with the figures that only rules ask for, NaN where they are not known."""
-    nan = math.nan
-    rows = rows.copy()
-    stated = [roof for roof in result.context.roofs if roof.name == "dram"]
-    dram = [roof.value for roof in stated if roof.provenance in PROVENANCES_OF_RUN]
-    dram = dram or [roof.value for roof in stated]
-    rows["clock_share"] = rows["sm_clock_hz"] / rows["sm_clock_hz"].max()
-    rows["interval_share"] = (rows["ci_high_seconds"] - rows["ci_low_seconds"]) / rows["seconds"]
-    rows["dram_share"] = rows["useful_bytes_per_second"] / (max(dram) if dram else nan)
-    # What is counted there never was to come from DRAM.
-    rows.loc[rows["label"].isin(["shared", "l1", "link", "network"]), "dram_share"] = nan
-    requests = rows["wavefronts_per_request"].fillna(rows["sectors_per_request"])
-    rows["requests_over_law"] = requests / rows["law_per_request"]
-    rows["moved_over_useful"] = rows["moved_bytes_per_second"] / rows["useful_bytes_per_second"]
-    launch = [terms.get("launch", nan) for terms in rows["terms"]]
-    rows["overhead_share"] = pd.Series(launch, index=rows.index) / rows["seconds"]
-    rows["zeros"] = [
-        1.0 if any(value in ("zero", "zeros") for value in arguments.values()) else nan
-        for arguments in rows["arguments"]
-    ]
-    claimed = rows[[f"claimed_{c}" for c in _CLAIMED]].bfill(axis=1).iloc[:, 0]
-    true = rows[list(_CLAIMED)].where(rows[[f"claimed_{c}" for c in _CLAIMED]].notna().to_numpy())
-    rows["claimed_over_true"] = claimed / true.bfill(axis=1).iloc[:, 0]
-    rows["half_over_size"] = _half_over_size(rows)
-    waves = pd.Series([number_of(raw.get("waves")) for raw in rows["raw"]], index=rows.index)
-    rows["wave_share"] = waves / np.ceil(waves)
-    penalties = [number_of(raw.get("penalty")) for raw in rows["raw"]]
-    rows["slowdown"] = 1 + pd.Series(penalties, index=rows.index)
-    for share, part in SHARES_OF_STEP.items():
-        rows[share] = [
-            number_of(raw.get(part)) / number_of(raw["step_seconds"])
-            if "step_seconds" in raw and part in raw
-            else nan
-            for raw in rows["raw"]
-        ]
-    held = [wall_of(raw) for raw in rows["raw"]]
-    for key, wall in HELD_BY.items():
-        rows[key] = [float(one == wall) if one else nan for one in held]
-    rows["tile_elements"] = [_elements(raw.get("tile")) for raw in rows["raw"]]
-    return rows
-
-
-def _half_over_size(rows: pd.DataFrame) -> list[float]:
-    """The bytes at which each row's path reaches half of its bandwidth, as the row that carries
-    the path's fit says, over the row's own."""
-    paths, sizes, halves = [], [], {}
-    columns = (rows[name] for name in ("concept", "kernel", "arguments", "raw"))
-    for concept, kernel, arguments, raw in zip(*columns, strict=True):
-        others = {name: value for name, value in arguments.items() if name != "size"}
-        paths.append((concept, kernel, str(sorted(others.items()))))
-        sizes.append(number_of(arguments.get("size")))
-        half = number_of(raw.get("fit_half_bandwidth_bytes"))
-        if half > 0:
-            halves[paths[-1]] = half
+def with_derived(result: ResultFile) -> list[Row]:
+    """The rows that have a time, with the figures that only rules ask for, NaN where they are not
+    known."""
+    rows = result.timed
+    fastest = max((row["sm_clock_hz"] for row in rows if row["sm_clock_hz"] > 0), default=math.nan)
+    dram = _dram(result)
+    halves = _half_bandwidths(rows)
     return [
-        halves.get(path, math.nan) / size if size > 0 else math.nan
-        for path, size in zip(paths, sizes, strict=True)
+        row
+        | {"clock_share": ratio(row["sm_clock_hz"], fastest)}
+        | _of_figures(row, dram)
+        | _of_raw(row["raw"])
+        | {"half_over_size": ratio(halves.get(_path(row), math.nan), _size(row))}
+        for row in rows
     ]
+
+
+def _dram(result: ResultFile) -> float:
+    """The roof of this run, or else the one that is stated."""
+    stated = [roof for roof in result.context.roofs if roof.name == "dram"]
+    of_run = [roof.value for roof in stated if roof.provenance in PROVENANCES_OF_RUN]
+    return max(of_run or [roof.value for roof in stated], default=math.nan)
+
+
+def _of_figures(row: Row, dram: float) -> dict[str, float]:
+    requests = _first(row["wavefronts_per_request"], row["sectors_per_request"])
+    claimed = [(row[f"claimed_{name}"], row[name]) for name in _CLAIMED]
+    claimed = [(says, true) for says, true in claimed if not math.isnan(says)]
+    from_dram = row["label"] not in _NOT_FROM_DRAM
+    return {
+        "interval_share": (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"],
+        "dram_share": ratio(row["useful_bytes_per_second"], dram) if from_dram else math.nan,
+        "requests_over_law": ratio(requests, row["law_per_request"]),
+        "moved_over_useful": ratio(row["moved_bytes_per_second"], row["useful_bytes_per_second"]),
+        "overhead_share": row["terms"].get("launch", math.nan) / row["seconds"],
+        "zeros": 1.0 if {"zero", "zeros"} & set(row["arguments"].values()) else math.nan,
+        "claimed_over_true": ratio(
+            _first(*(says for says, _ in claimed)), _first(*(true for _, true in claimed))
+        ),
+    }
+
+
+def _of_raw(raw: Mapping[str, Any]) -> dict[str, float]:
+    waves, step = number_of(raw.get("waves")), number_of(raw.get("step_seconds"))
+    wall = wall_of(dict(raw))
+    return {
+        "wave_share": ratio(waves, math.ceil(waves)) if waves > 0 else math.nan,
+        "slowdown": 1 + number_of(raw.get("penalty")),
+        **{share: ratio(number_of(raw.get(part)), step) for share, part in SHARES_OF_STEP.items()},
+        **{key: float(wall == one) if wall else math.nan for key, one in HELD_BY.items()},
+        "tile_elements": _elements(raw.get("tile")),
+    }
+
+
+def _half_bandwidths(rows: Sequence[Row]) -> dict[object, float]:
+    """The bytes at which each path reaches half of its bandwidth, as the row that carries the
+    path's fit says."""
+    known = ((_path(row), number_of(row["raw"].get("fit_half_bandwidth_bytes"))) for row in rows)
+    return {path: half for path, half in known if half > 0}
+
+
+def _path(row: Row) -> object:
+    """What the rows of one path have in common: all but their size."""
+    others = {name: value for name, value in row["arguments"].items() if name != "size"}
+    return row["concept"], row["kernel"], str(sorted(others.items()))
+
+
+def _size(row: Row) -> float:
+    return number_of(row["arguments"].get("size"))
+
+
+def _first(*figures: float) -> float:
+    """The first that is known."""
+    return next((figure for figure in figures if not math.isnan(figure)), math.nan)
 
 
 def _elements(tile: object) -> float:

@@ -36,17 +36,13 @@ def judge(result: ResultFile, recorded: Sequence[Range] = ()) -> dict[str, Verdi
 
     `recorded` are ranges of rows on this device; of another device's file they must not be given.
     """
-    rows = result.ok
-    if rows.empty:
-        return {}
-    figures = with_derived(result, rows)
     by_row: dict[str, list[Range]] = {}
     for entry in recorded:
         by_row.setdefault(entry.row, []).append(entry)
     measured = not result.context.modelled
     unproven = _unproven_roofs(result)
     found = {}
-    for record in figures.to_dict("records"):
+    for record in with_derived(result):
         verdict = _judge_row(record, by_row.get(record["name"], []), measured)
         by_roof = verdict.yardstick in (_LAW, _ROOF.format(verdict.label))
         if verdict.grade in (LOW, MEANT) and by_roof and verdict.label in unproven:

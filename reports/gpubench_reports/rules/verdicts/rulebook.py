@@ -121,6 +121,11 @@ def number_of(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e30 else math.nan
 
 
+def ratio(a: float, b: float) -> float:
+    """a / b; NaN where b is 0, less, or not known."""
+    return a / b if b > 0 else math.nan
+
+
 def evidence_of(row: dict[str, Any], rule: dict[str, Any]) -> str:
     """The figures that a rule asks for (or names as `evidence`), as far as the row has them."""
     keys = rule.get("evidence") or [condition["key"] for condition in conditions_of(rule, "when")]
