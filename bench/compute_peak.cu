@@ -5,17 +5,21 @@
 //           hundreds of multiply-adds has only three other instructions. The data sheet's peak may
 //           differ, because it may assume another clock. On Hopper, mma.sync reaches about two
 //           thirds of wgmma's rate; on data-centre Blackwell, a third of tcgen05's (assumed).
-// Units     dtype is the type of the factors. Sums are fp32, except int32 for int8 and fp64 for
-//           fp64. A multiply-add is two operations, except in int32 (IMAD), where it is one. `fma`
-//           runs 128 blocks of 256 threads per SM, the other kernels 64 blocks of 128.
+// Units     dtype is the type of the factors: mxfp8 and nvfp4 have a scale for each 32 and 16
+//           elements along k. Sums are fp32, except int32 for int8 and fp64 for fp64. A
+//           multiply-add is two operations, except in int32 (IMAD), where it is one. `fma` runs 128
+//           blocks of 256 threads per SM, the other kernels 64 blocks of 128.
 // Confirm   ncu --metrics sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active (fp64, fp16,
 //           alu; tensor: sm__inst_executed_pipe_tensor)
 #include "kernels/compute_peak.cuh"
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/block_scales.hpp"
 #include "harness/bench/observed_peak.hpp"
 #include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
+#include "harness/platform/gemm.hpp"
+#include "kernels/compute_peak/scaled_mma.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
 
 namespace {
@@ -52,11 +56,20 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, fma, fma_of<T>)
            type<Int32>("int32"), type<Bf16x2>("bf16x2"))
     ->ForRoofs();
 
+// Types with block scales are the library's: their roof has the name that its rows give it.
+std::string tensor_roof(const Bench& bench) {
+  const std::string& dtype = bench.axis("dtype");
+  for (const gpubench::GemmType type : {gpubench::GemmType::mxfp8, gpubench::GemmType::nvfp4}) {
+    if (dtype == gemm_type_name(type)) return gemm_roof(type, bench.device());
+  }
+  return "tensor_" + dtype;
+}
+
 // `share`: of the Tensor Cores' rate; a row that cannot reach all of it measures no roof.
 template <class Expected>
 void run_tensor(Bench& bench, void (*kernel)(double*), double flops_a_block, Expected expected,
                 double share = 1, std::size_t shared_bytes = 0) {
-  const std::string roof = "tensor_" + bench.axis("dtype");
+  const std::string roof = tensor_roof(bench);
   run(bench, kernel, 64, matrix_threads, flops_a_block, expected, roof,
       {bench, roof + "_flops_per_clock_per_sm", share}, share == 1, shared_bytes);
 }
@@ -76,6 +89,18 @@ void mma_of(Bench& bench) {
 GPU_BENCHMARK_OF_TYPE(compute_peak, mma, mma_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<TensorFp64>("fp64"), type<Fp8>("fp8"))
+    ->ForRoofs();
+
+// The rest of the same kernel's rows: types whose blocks along k have scales.
+template <class Type>
+void scaled_mma_of(Bench& bench) {
+  if (const std::string why = gpubench::why_no_block_scaled_mma(); !why.empty()) bench.skip(why);
+  run_tensor(bench, compute_peak::scaled_mma<Type>,
+             scaled_flops_a_warp<Type> * matrix_threads / warp, ExpectedScaledSums<Type>{});
+}
+GPU_BENCHMARK_OF_TYPE(compute_peak, mma, scaled_mma_of<T>)
+    ->Axis("dtype", type<Mxfp8>("mxfp8"), type<Nvfp4>("nvfp4"))
+    ->In(Suite::full)
     ->ForRoofs();
 
 template <class Type>

@@ -118,6 +118,10 @@ void add_architecture(Figures& figures, const Architecture& a, const std::string
   if (is_geforce) unit("tensor_fp16_acc16_flops_per_clock_per_sm", a.tensor_fp16, sheets);
   unit("tensor_bf16_flops_per_clock_per_sm", a.tensor_bf16 * with_fp32_sums, by_sums);
   unit("tensor_fp8_flops_per_clock_per_sm", a.tensor_fp8 * with_fp32_sums, by_sums);
+  if (is_geforce && a.major >= 12) {
+    unit("tensor_mxfp8_flops_per_clock_per_sm", a.tensor_fp8,
+         "as the RTX 5090, whose mma.sync is as fast with block scales as with sums in fp16");
+  }
   unit("tensor_fp4_flops_per_clock_per_sm", a.tensor_fp4, sheets);
   unit("tensor_int8_flops_per_clock_per_sm", a.tensor_int8, sheets);
   unit("l1_bytes_per_sm", a.l1_bytes, "CUDA C++ Programming Guide, compute capabilities");

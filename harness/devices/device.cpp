@@ -80,6 +80,7 @@ std::span<const std::string_view> roof_names() {
                                                "tensor_fp16_acc16",
                                                "tensor_bf16",
                                                "tensor_fp8",
+                                               "tensor_mxfp8",
                                                "tensor_fp4",
                                                "tensor_int8"};
   return names;

@@ -65,6 +65,7 @@ constexpr FigureRule rules[] = {
     {"tensor_bf16_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"tensor_tf32_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"tensor_fp8_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
+    {"tensor_mxfp8_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"tensor_fp4_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"tensor_int8_flops_per_clock_per_sm", "OP", optional, Constraint::positive},
     {"tensor_fp64_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},

@@ -36,7 +36,7 @@ constexpr GemmFormat gemm_format(GemmType type) {
       {"tf32", "tensor_tf32", 32, 4},    {"fp8", "tensor_fp8", 8, 2},
       {"int8", "tensor_int8", 8, 4},     {"fp32", "fp32", 32, 4},
       {"fp64", "tensor_fp64", 64, 8},    {"fp16_acc16", "tensor_fp16_acc16", 16, 2},
-      {"fp8_e5m2", "tensor_fp8", 8, 4},  {"mxfp8", "tensor_fp8", 8, 4, 32},
+      {"fp8_e5m2", "tensor_fp8", 8, 4},  {"mxfp8", "tensor_mxfp8", 8, 4, 32},
       {"nvfp4", "tensor_fp4", 4, 4, 16},
   };
   return formats[static_cast<std::size_t>(type)];
@@ -51,13 +51,14 @@ constexpr bool gemm_has_one_scale(GemmType type) {
   return type == GemmType::fp8 || type == GemmType::fp8_e5m2;
 }
 constexpr std::size_t gemm_result_bytes(GemmType type) { return gemm_format(type).result_bytes; }
-// The roof of the unit that multiplies. Sums in fp16 have one of their own only on devices that are
-// faster with them.
+// The roof of the unit that multiplies. Sums in fp16, and fp8 with block scales, have one of their
+// own only on devices that are faster with them.
 inline std::string gemm_roof(GemmType type, const DeviceSpec& device) {
   const std::string roof = gemm_format(type).roof;
-  const bool as_fp16 =
-      type == GemmType::fp16_acc16 && !device.find(roof + "_flops_per_clock_per_sm");
-  return as_fp16 ? gemm_format(GemmType::fp16).roof : roof;
+  if (device.find(roof + "_flops_per_clock_per_sm")) return roof;
+  if (type == GemmType::fp16_acc16) return gemm_format(GemmType::fp16).roof;
+  if (type == GemmType::mxfp8) return gemm_format(GemmType::fp8).roof;
+  return roof;
 }
 
 // Where the scale of block `block` of row `row` stands, in bytes, in the array that the library

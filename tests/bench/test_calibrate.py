@@ -79,6 +79,8 @@ FACTORS = {
 NOT_GIVEN_BACK = {
     "l2_far_latency_cycles": "the model has no clock inside a kernel",
     "tlb_reach_bytes": "no row memory_hierarchy/steps",  # the model's TLB maps everything
+    "tensor_mxfp8_flops_per_clock_per_sm": "of compute capability 12.x alone",
+    "tensor_fp4_flops_per_clock_per_sm": "of compute capability 12.x alone",
 }
 
 

@@ -83,6 +83,40 @@ def test_each_type_is_a_multiple_of_bf16_and_runs_every_day(daily: list[str]) ->
     assert rate.keys() == {"bf16", "fp8", "fp16", "tf32", "int8"}
 
 
+@pytest.mark.parametrize(("device", "of_fp8"), [("rtx-5090", 2), ("rtx-pro-6000", 1)])
+def test_block_scales_run_at_their_rate(device: str, of_fp8: float, daily: list[str]) -> None:
+    found = rows_of(
+        f"--device=model:{device}",
+        "--suite=full",
+        "--benchmark_filter=^compute_peak/mma/dtype:(fp8|mxfp8|nvfp4)$",
+    )
+    rate = {row["arguments"]["dtype"]: row["flops_per_second"] for row in found.values()}
+    figure = figures(device)
+    an_sm_second = figure["sm_count"] * figure["sm_clock_hz"]
+    for dtype, peak in (
+        ("mxfp8", of_fp8 * figure["tensor_fp8_flops_per_clock_per_sm"]),
+        ("nvfp4", figure["tensor_fp4_flops_per_clock_per_sm"]),
+    ):
+        row = found[f"compute_peak/mma/dtype:{dtype}"]
+        assert LEAST < rate[dtype] / (peak * an_sm_second) <= 1
+        assert row["law_ratio"] == pytest.approx(rate[dtype] / (peak * an_sm_second))
+        assert row["label"] == "tensor"
+        assert row["name"] not in daily
+    own_roof = {"rtx-5090": "tensor_mxfp8", "rtx-pro-6000": "tensor_fp8"}[device]
+    assert found["compute_peak/mma/dtype:mxfp8"]["grade_roof"] == own_roof
+    assert found["compute_peak/mma/dtype:nvfp4"]["grade_roof"] == "tensor_fp4"
+    assert rate["mxfp8"] == pytest.approx(of_fp8 * rate["fp8"], rel=0.02)
+
+
+def test_block_scales_are_skipped_elsewhere() -> None:
+    flags = ("--suite=full", "--benchmark_filter=^compute_peak/mma/dtype:(mxfp8|nvfp4)$")
+    for device in ("h200-sxm", "b200"):
+        rows = rows_of(f"--device=model:{device}", *flags)
+        assert {row["skip_reason"] for row in rows.values()} == {
+            "mma.sync with block scales is an instruction of compute capability 12.x alone"
+        }
+
+
 def test_compute_capability_10_3_has_no_products_of_integers() -> None:
     flags = ("--suite=full", "--benchmark_filter=^compute_peak/tcgen05/dtype:int8$")
     (row,) = rows_of("--device=model:b300", *flags).values()

@@ -43,6 +43,20 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
     EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }
 };
+class ComputePeakGeForceCounts : OnDevice, public ComputePeakRuns {
+ protected:
+  ComputePeakGeForceCounts() : OnDevice("rtx-5090") {}
+
+  template <class Type>
+  void expect_scaled_mma(Tensor type) {
+    scaled_mma_of<Type>();
+    const double warps = matrix_threads / warp;
+    EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)],
+              warps * scaled_flops_a_warp<Type>);
+    EXPECT_EQ(counts().at(model::WarpOperation::matrices),
+              warps * scaled_sums * scaled_rounds<Type>);
+  }
+};
 
 TEST_F(ComputePeakCounts, ChainsCountAsTheirUnit) {
   EXPECT_EQ(counts_of_chains<Fp32>().fma_fp32, all_steps);
@@ -62,6 +76,12 @@ TEST_F(ComputePeakCounts, MatricesCountAsTheirType) {
   expect_mma<Fp8>(Tensor::fp8);
   expect_mma<Int8>(Tensor::int8);
   expect_mma<TensorFp64>(Tensor::fp64);
+}
+
+TEST_F(ComputePeakGeForceCounts, MatricesWithBlockScalesCountAsTheirType) {
+  ASSERT_EQ(why_no_block_scaled_mma(), "");
+  expect_scaled_mma<Mxfp8>(Tensor::mxfp8);
+  expect_scaled_mma<Nvfp4>(Tensor::nvfp4);
 }
 
 TEST_F(ComputePeakCounts, TilesCountAsTheirType) {

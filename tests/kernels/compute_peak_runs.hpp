@@ -1,8 +1,10 @@
 #pragma once
 
+#include "harness/bench/block_scales.hpp"
 #include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "kernels/compute_peak.cuh"
+#include "kernels/compute_peak/scaled_mma.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -23,6 +25,13 @@ class ComputePeakRuns : public KernelTest {
     const auto out = output<double>(matrix_threads);
     launch(compute_peak::mma<Type>, 1, matrix_threads, 0, nullptr, out.data());
     expect_elements(out, ExpectedSums<Type>{false});
+  }
+  template <class Type>
+  void scaled_mma_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(matrix_threads);
+    launch(compute_peak::scaled_mma<Type>, 1, matrix_threads, 0, nullptr, out.data());
+    expect_elements(out, ExpectedScaledSums<Type>{});
   }
   template <class Type>
   void wgmma_of() {

@@ -46,6 +46,23 @@ TEST(ComputePeak, SumsOfFp8FitTheirAccumulator) {
   EXPECT_GE(largest(64, 1, wgmma_columns, wgmma_rounds<Fp16>), limit) << "the reason for fewer";
 }
 
+// Of products in sixteenths, or, where all scales are powers of two, in quarters.
+template <class Type>
+int largest_scaled_sum() {
+  int most = 0;
+  for (unsigned row = 0; row < 16; ++row) {
+    for (unsigned c = 0; c < 8 * scaled_sums; ++c) {
+      most = std::max(most, std::abs(scaled_product<Type>(row, column_vector(c / 8, c % 8))));
+    }
+  }
+  const int rounds = scaled_rounds<Type> / scaled_steps<Type>;
+  return most * rounds / (std::is_same_v<Type, Mxfp8> ? 4 : 1);
+}
+TEST(ComputePeak, SumsWithBlockScalesFitTheirAccumulator) {
+  EXPECT_LT(largest_scaled_sum<Mxfp8>(), 1 << fp8_sum_bits);
+  EXPECT_LT(largest_scaled_sum<Nvfp4>(), 1 << 24);  // fp32's
+}
+
 TEST_F(ComputePeakKernels, MatricesOfEveryType) {
   if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
   mma_of<Fp16>();
@@ -66,6 +83,12 @@ TEST_F(ComputePeakKernels, MatricesOfDoubles) {
 TEST_F(ComputePeakKernels, MatricesOfFp8) {
   if (const std::string why = too_old_for({8, 9}); !why.empty()) GTEST_SKIP() << why;
   mma_of<Fp8>();
+}
+
+TEST_F(ComputePeakKernels, MatricesWithBlockScales) {
+  if (const std::string why = why_no_block_scaled_mma(); !why.empty()) GTEST_SKIP() << why;
+  scaled_mma_of<Mxfp8>();
+  scaled_mma_of<Nvfp4>();
 }
 
 TEST_F(ComputePeakKernels, TilesOfEveryType) {

@@ -17,7 +17,9 @@ namespace gpubench::model {
 
 class EmulatorTest : public testing::Test {
  protected:
-  EmulatorTest() { use(emulator); }
+  explicit EmulatorTest(const std::string& device = "h200-sxm") : spec(device_spec(device)) {
+    use(emulator);
+  }
   ~EmulatorTest() override { install_runtime(nullptr); }
 
   // A device in working order that runs its kernels on `executor`.
@@ -87,7 +89,7 @@ class EmulatorTest : public testing::Test {
     }
   }
 
-  const DeviceSpec spec = device_spec("h200-sxm");
+  const DeviceSpec spec;
   DeviceMemory memory{std::size_t{1} << 30};
   Emulator emulator{
       spec, memory, {.threads = 2, .most_sampled_blocks = 1 << 20, .event_budget = 1 << 30}};

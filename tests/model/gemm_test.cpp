@@ -54,6 +54,19 @@ TEST_F(GemmTest, SumsInFp16AreFasterWhereTheDeviceFileSaysSo) {
             roof_and_seconds(GemmType::fp16, device_));
 }
 
+// Not with block scales.
+TEST_F(GemmTest, BlockScalesAreFasterWhereTheDeviceFileSaysSo) {
+  const auto cost = [](GemmType type, const DeviceSpec& device) {
+    return gemm_cost(GemmShape::dense(type, 8192, 8192, 8192), device);
+  };
+  const DeviceSpec geforce = device_spec("rtx-5090"), workstation = device_spec("rtx-pro-6000");
+  EXPECT_EQ(cost(GemmType::mxfp8, geforce).roof, "tensor_mxfp8");
+  EXPECT_EQ(cost(GemmType::fp8, geforce).roof, "tensor_fp8");
+  EXPECT_NEAR(cost(GemmType::fp8, geforce).seconds / cost(GemmType::mxfp8, geforce).seconds, 2,
+              0.15);
+  EXPECT_EQ(cost(GemmType::mxfp8, workstation).roof, "tensor_fp8");
+}
+
 TEST_F(GemmTest, ABatchCostsItsTiles) {
   const GemmShape tile = GemmShape::dense(GemmType::bf16, 1024, 1024, 1024);
   const GemmCost one = gemm_cost(tile, device_), many = gemm_cost(tile, device_, 33);

@@ -97,6 +97,30 @@ def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architect
         assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (name, counts)
 
 
+# The unit's instruction with scales, of 8 bits and of 4: 64 in a round of the loop, and no other.
+WITH_SCALES = {"Mxfp8": "QMMA.SF.16832", "Nvfp4": "OMMA.SF.16864"}
+
+
+@pytest.mark.parametrize("architecture", ["sm_120a", "sm_121a"])
+def test_products_with_block_scales_are_one_instruction(tmp_path: Path, architecture: str) -> None:
+    source = tmp_path / "peaks.cu"
+    source.write_text(
+        '#include "kernels/compute_peak/scaled_mma.cuh"\n'
+        + "".join(
+            f"template __global__ void compute_peak::scaled_mma<compute_peak::{dtype}>(double*);\n"
+            for dtype in WITH_SCALES
+        )
+    )
+    cubin = nvcc(source, tmp_path / "peaks.cubin", "-cubin", f"-arch={architecture}")
+    listing = output_of(tool("cuobjdump"), "-sass", cubin)
+    for dtype, instruction in WITH_SCALES.items():
+        (body,) = [code for name, code in code_of(cubin).items() if f"INS_5{dtype}E" in name]
+        counts = Counter(body)
+        assert counts[instruction.partition(".")[0]] == 64, counts
+        assert listing.count(f" {instruction}.") == 64, listing
+        assert not counts.keys() & {"LDL", "STL", "HMMA", "LDS", "SHFL"}, counts
+
+
 @pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
 def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
     tmp_path: Path, architecture: str
@@ -126,6 +150,10 @@ def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
         ("tcgen05", "compute_100a", [1, 1]),
         ("tcgen05", "compute_103a", [1, 0]),
         ("tcgen05", "compute_120", [0, 0]),
+        ("block_scales", "compute_100a", [0]),
+        ("block_scales", "compute_120", [0]),
+        ("block_scales", "compute_120a", [1]),
+        ("block_scales", "compute_121a", [1]),
     ],
 )
 def test_code_knows_what_it_was_compiled_for(
@@ -139,13 +167,16 @@ def test_code_knows_what_it_was_compiled_for(
     assert found == answers, text
 
 
-@pytest.mark.parametrize("instruction", ["wgmma", "tcgen05"])
-def test_rows_ask_for_their_instruction_before_they_run(instruction: str) -> None:
+@pytest.mark.parametrize(
+    ("instruction", "sign"),
+    [("wgmma", "wgmma_"), ("tcgen05", "tcgen05_"), ("block_scaled_mma", "<block_scaled_mma.hpp>")],
+)
+def test_rows_ask_for_their_instruction_before_they_run(instruction: str, sign: str) -> None:
     kernels = sorted((ROOT / "kernels").rglob("*.cuh"))
     users = {
         path.relative_to(ROOT / "kernels").parts[0].removesuffix(".cuh")
         for path in kernels
-        if f"{instruction}_" in path.read_text()
+        if sign in path.read_text()
     } - {"common"}
     assert users
     silent = [

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 # The kernel tests whose PTX is built for every run (tests/kernels/CMakeLists.txt).
 OF_TCGEN05 = "*.*Tcgen05*:*.*TensorMemory"
+OF_BLOCK_SCALES = "*.*BlockScales*"
 TELLING = "AsyncCopy*:Atomics*:BankConflicts*:GemmLadder*:Reduction*"
 
 # A device of each architecture beside 90a for which the kernels' instructions differ.

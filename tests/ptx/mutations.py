@@ -353,6 +353,42 @@ TENSOR_MEMORY = [
     ),
 ]
 
+# Sums, a, b and what is added; scales and selectors of a; and of b.
+SCALED = r"(mma\.sync\S*block_scale[^;]*\}, )(%r\d+), \{(\d), (\d)\}, (%r\d+), \{(\d), (\d)\}"
+
+BLOCK_SCALES = [
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.MatricesWithBlockScales",
+        "10scaled_mmaINS_5Mxfp8E",
+        ("a's and b's scales exchanged", SCALED, r"\1\5, {\3, \4}, \2, {\6, \7}"),
+        ("another byte of a's scales", SCALED, r"\1\2, {3, \4}, \5, {\6, \7}"),
+        ("a's scales of other lanes", SCALED, r"\1\2, {\3, 1}, \5, {\6, \7}"),
+        ("another byte of b's scales", SCALED, r"\1\2, {\3, \4}, \5, {3, \7}"),
+        ("b's scales of another lane", SCALED, r"\1\2, {\3, \4}, \5, {\6, 3}"),
+        ("scales beyond their register", SCALED, r"\1\2, {4, \4}, \5, {\6, \7}"),
+        ("one product too few", r"mma\.sync[^;]*;", NOTHING, 7),
+        ("sums exchanged", MMA, r"\1{\3, \2, ", -1),
+        ("scales in the way", r"kind::mxf8f6f4\.block_scale\.scale_vec::1X\.", NOTHING, -1),
+        device="rtx-5090",
+    ),
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.MatricesWithBlockScales",
+        "10scaled_mmaINS_5Nvfp4E",
+        ("a's scales of other lanes", SCALED, r"\1\2, {\3, 1}, \5, {\6, \7}"),
+        ("b's scales of another lane", SCALED, r"\1\2, {\3, \4}, \5, {\6, 3}"),
+        ("scales from the second byte on", SCALED, r"\1\2, {1, \4}, \5, {\6, \7}"),
+        (
+            "a's halves along k exchanged",
+            r"(mma\.sync\S*ue4m3 \{[^}]*\}, \{)(%r\d+), (%r\d+), (%r\d+)",
+            r"\1\4, \3, \2",
+        ),
+        ("scales of another type", r"ue4m3", "ue8m0", -1),
+        device="rtx-5090",
+    ),
+]
+
 CALLS = [
     *of(
         "divergence",
@@ -393,4 +429,4 @@ CLUSTERS = [
 ]
 
 MUTATIONS = BARRIERS + INDICES + ASYNCHRONOUS + MATRICES + WARPGROUPS + TENSOR_MEMORY + CALLS
-MUTATIONS += CLUSTERS
+MUTATIONS += CLUSTERS + BLOCK_SCALES

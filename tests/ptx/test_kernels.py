@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from .conftest import BUILD, OF_TCGEN05, TELLING, on_every_architecture
+from .conftest import BUILD, OF_BLOCK_SCALES, OF_TCGEN05, TELLING, on_every_architecture
 
 PROGRAM = BUILD / "ptx_tests"
 
@@ -22,9 +22,10 @@ def test_kernels_on_both_engines(flag: str, conducts: int) -> None:
     run(conducts, flag)
 
 
-# Kernels of tcgen05, which the usual device skips.
-def test_kernels_of_blackwell_on_both_engines() -> None:
-    run(2, "--device=b200", f"--gtest_filter={OF_TCGEN05}")
+# Kernels of tcgen05 and those with block scales, which the usual device skips.
+@pytest.mark.parametrize(("device", "tests"), [("b200", OF_TCGEN05), ("rtx-5090", OF_BLOCK_SCALES)])
+def test_kernels_of_blackwell_on_both_engines(device: str, tests: str) -> None:
+    run(2, f"--device={device}", f"--gtest_filter={tests}")
 
 
 @pytest.mark.release

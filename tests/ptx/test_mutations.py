@@ -65,6 +65,7 @@ def ptx_of(file: str, device: str) -> str:
     libraries = {
         "h200-sxm": ("kernel_tests_ptx", "kernel_tests_ptx_rest"),
         "b200": ("kernel_tests_ptx_tcgen05",),
+        "rtx-5090": ("kernel_tests_ptx_block_scales",),
     }
     found = [PTX / f"{library}.dir/{file}_test.ptx" for library in libraries[device]]
     built = [path for path in found if path.exists()]

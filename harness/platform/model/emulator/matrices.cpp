@@ -11,21 +11,27 @@
 namespace gpubench::model {
 namespace {
 
-constexpr unsigned most_depth = 32;
+constexpr unsigned most_depth = 64;
 
-constexpr unsigned bytes_of_element(Tensor type) {
+constexpr unsigned bits_of_element(Tensor type) {
   switch (type) {
+    case Tensor::nvfp4:
+      return 4;
     case Tensor::fp8:
     case Tensor::int8:
-      return 1;
+    case Tensor::mxfp8:
+      return 8;
     case Tensor::fp16:
     case Tensor::bf16:
-      return 2;
+      return 16;
     case Tensor::tf32:
-      return 4;
+      return 32;
     default:
-      return 8;
+      return 64;
   }
+}
+constexpr unsigned elements_along_k(Tensor type) {
+  return type == Tensor::fp64 ? 16 : 256 / bits_of_element(type);
 }
 
 template <class T>
@@ -45,7 +51,10 @@ T read(const void* elements, unsigned i) {
     case Tensor::tf32:  // the hardware looks at no more than ten bits of mantissa
       return double{std::bit_cast<float>(read<std::uint32_t>(elements, i) & ~0x1fffu)};
     case Tensor::fp8:
+    case Tensor::mxfp8:
       return decode(e4m3_format, read<std::uint8_t>(elements, i));
+    case Tensor::nvfp4:  // two in a byte, the first in its lower half
+      return fp4_value(read<std::uint8_t>(elements, i / 2) >> i % 2 * 4 & 15u);
     case Tensor::int8:
       return read<std::int8_t>(elements, i);
     default:
@@ -72,24 +81,28 @@ T read(const void* elements, unsigned i) {
 }
 
 [[gnu::always_inline]] inline Place place_in_a(Tensor type, unsigned lane, unsigned i) {
-  switch (bytes_of_element(type)) {
-    case 1:
-      return place_in_a8(lane, i);
-    case 2:
-      return place_in_a16(lane, i);
+  switch (bits_of_element(type)) {
     case 4:
+      return place_in_a4(lane, i);
+    case 8:
+      return place_in_a8(lane, i);
+    case 16:
+      return place_in_a16(lane, i);
+    case 32:
       return place_in_a32(lane, i);
     default:
       return place_in_a64(lane, i);
   }
 }
 [[gnu::always_inline]] inline Place place_in_b(Tensor type, unsigned lane, unsigned i) {
-  switch (bytes_of_element(type)) {
-    case 1:
-      return place_in_b8(lane, i);
-    case 2:
-      return place_in_b16(lane, i);
+  switch (bits_of_element(type)) {
     case 4:
+      return place_in_b4(lane, i);
+    case 8:
+      return place_in_b8(lane, i);
+    case 16:
+      return place_in_b16(lane, i);
+    case 32:
       return place_in_b32(lane, i);
     default:
       return place_in_b64(lane, i);
@@ -98,26 +111,47 @@ T read(const void* elements, unsigned i) {
 
 }  // namespace
 
-unsigned depth_of(Tensor type) { return type == Tensor::fp64 ? 16 : 32 / bytes_of_element(type); }
+unsigned depth_of(Tensor type) { return elements_along_k(type); }
+
+double scale_value(Tensor type, std::uint32_t byte) {
+  return type == Tensor::mxfp8 ? power_of_two(byte) : decode(e4m3_format, byte & 0x7f);
+}
 
 namespace {
+
+// The scale of a block along k of one of a's rows or b's columns, from the lane that holds it.
+double scale_of_row(Tensor type, const WarpElements& lanes, unsigned row, unsigned block) {
+  const BlockScales& chosen = lanes[0]->scales;
+  const std::uint32_t held = lanes[row % 8 * 4 + 2 * chosen.thread_a + row / 8]->scales.a;
+  return scale_value(type, held >> 8 * (chosen.byte_a + block) & 0xff);
+}
+double scale_of_column(Tensor type, const WarpElements& lanes, unsigned column, unsigned block) {
+  const BlockScales& chosen = lanes[0]->scales;
+  const std::uint32_t held = lanes[column * 4 + chosen.thread_b]->scales.b;
+  return scale_value(type, held >> 8 * (chosen.byte_b + block) & 0xff);
+}
 
 // By type, since kernels make millions of these.
 template <Tensor type>
 void multiply_fragments_of(const WarpElements& lanes) {
-  const unsigned depth = depth_of(type);
-  double a[16][most_depth];
+  constexpr unsigned deep = elements_along_k(type), together = scaled_together(type);
+  double a[16][deep];
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-    for (unsigned i = 0; i < depth / 2; ++i) {
+    for (unsigned i = 0; i < deep / 2; ++i) {
       const Place at = place_in_a(type, lane, i);
       a[at.row][at.column] = factor(type, lanes[lane]->a, i);
     }
   }
+  if constexpr (together > 0) {
+    for (unsigned row = 0; row < 16; ++row) {
+      for (unsigned k = 0; k < deep; ++k) a[row][k] *= scale_of_row(type, lanes, row, k / together);
+    }
+  }
   for (unsigned product = 0; product < lanes[0]->products; ++product) {
-    double b[most_depth][8], d[16][8];
-    const unsigned of_b = product * depth / 4, of_d = product * 4;
+    double b[deep][8], d[16][8];
+    const unsigned of_b = product * deep / 4, of_d = product * 4;
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-      for (unsigned i = 0; i < depth / 4; ++i) {
+      for (unsigned i = 0; i < deep / 4; ++i) {
         const Place at = place_in_b(type, lane, i);
         b[at.row][at.column] = factor(type, lanes[lane]->b, of_b + i);
       }
@@ -126,8 +160,15 @@ void multiply_fragments_of(const WarpElements& lanes) {
         d[at.row][at.column] = summand(type, lanes[lane]->c, of_d + i);
       }
     }
+    if constexpr (together > 0) {
+      for (unsigned k = 0; k < deep; ++k) {
+        for (unsigned column = 0; column < 8; ++column) {
+          b[k][column] *= scale_of_column(type, lanes, column, k / together);
+        }
+      }
+    }
     for (unsigned row = 0; row < 16; ++row) {
-      for (unsigned k = 0; k < depth; ++k) {
+      for (unsigned k = 0; k < deep; ++k) {
         for (unsigned column = 0; column < 8; ++column) d[row][column] += a[row][k] * b[k][column];
       }
     }
@@ -156,11 +197,15 @@ void multiply_fragments(Tensor type, const WarpElements& lanes) {
       return multiply_fragments_of<Tensor::int8>(lanes);
     case Tensor::fp64:
       return multiply_fragments_of<Tensor::fp64>(lanes);
+    case Tensor::mxfp8:
+      return multiply_fragments_of<Tensor::mxfp8>(lanes);
+    case Tensor::nvfp4:
+      return multiply_fragments_of<Tensor::nvfp4>(lanes);
   }
 }
 
 void multiply_tiles(Tensor type, const WarpElements& lanes, unsigned warp) {
-  const unsigned depth = depth_of(type), bytes = bytes_of_element(type);
+  const unsigned depth = depth_of(type), bytes = bits_of_element(type) / 8;
   // Where an element stands in its tile, in elements.
   const auto in_tile = [&](unsigned row, unsigned k) {
     return tile_offset(row, k * bytes) / bytes;

@@ -21,6 +21,12 @@ using WarpElements = std::array<const MatrixElements*, warp_lanes>;
 // How long the rows of a and the columns of b are.
 unsigned depth_of(Tensor type);
 
+// How many elements along k have one scale; 0: there are none.
+constexpr unsigned scaled_together(Tensor type) {
+  return type == Tensor::mxfp8 ? 32 : type == Tensor::nvfp4 ? 16 : 0;
+}
+double scale_value(Tensor type, std::uint32_t byte);
+
 // d = a * b + c by one warp: 16 rows, 8 columns (mma.sync); as many of those as lanes have
 // products.
 void multiply_fragments(Tensor type, const WarpElements& lanes);

@@ -1,11 +1,11 @@
 #include "harness/platform/model/emulator/matrix_unit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
 
 #include "harness/platform/model/emulator/host_code.hpp"
-#include "harness/platform/model/emulator/matrices.hpp"
 #include "harness/platform/model/emulator/shared_operands.hpp"
 
 namespace gpubench::model {
@@ -118,10 +118,31 @@ unsigned MatrixUnit::multiply_registers(unsigned warp, const WarpCall* const lan
     block_.result().warpgroup_flops[index] += 2 * 16 * warpgroup_columns * depth_of(type);
     return 1;
   }
+  require_scales(type, elements);
   multiply_fragments(type, elements);
   const unsigned products = elements[0]->products;
   block_.result().tensor_flops[index] += std::uint64_t{2} * 16 * 8 * depth_of(type) * products;
   return products;
+}
+
+// All lanes choose the same scales, among those that there are.
+void MatrixUnit::require_scales(Tensor type, const WarpElements& lanes) {
+  const unsigned together = scaled_together(type);
+  if (together == 0) return;
+  const BlockScales& first = lanes[0]->scales;
+  const auto chosen = [](const BlockScales& s) {
+    return std::array{s.byte_a, s.thread_a, s.byte_b, s.thread_b};
+  };
+  const unsigned last_byte = 4 - depth_of(type) / together;
+  const bool exist = first.byte_a <= last_byte && first.byte_b <= last_byte && first.thread_a < 2 &&
+                     first.thread_b < 4;
+  const bool agree = std::ranges::all_of(
+      lanes, [&](const MatrixElements* lane) { return chosen(lane->scales) == chosen(first); });
+  if (exist && agree) return;
+  const HostCode host;
+  block_.fault(exist ? "mma.sync of whose lanes some choose other scales,"
+                     : "mma.sync that chooses scales which there are not,",
+               block_.lanes().current_lane().waiting_at);
 }
 
 void MatrixUnit::distribute(bool transposed, const WarpCall* const lanes[]) {

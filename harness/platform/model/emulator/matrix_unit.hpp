@@ -7,6 +7,7 @@
 
 #include "harness/platform/model/emulator/block.hpp"
 #include "harness/platform/model/emulator/fragment_loads.hpp"
+#include "harness/platform/model/emulator/matrices.hpp"
 #include "harness/platform/model/emulator/warp_collectives.hpp"
 #include "harness/platform/model/emulator/warpgroup_products.hpp"
 #include "harness/platform/model/emulator/warpgroup_reads.hpp"
@@ -40,6 +41,7 @@ class MatrixUnit final : public WarpWork {
   };
 
   unsigned multiply_registers(unsigned warp, const WarpCall* const lanes[]);
+  void require_scales(Tensor type, const WarpElements& lanes);
   void multiply_from_shared(unsigned warp, const WarpCall* const lanes[]);
   static void distribute(bool transposed, const WarpCall* const lanes[]);
   void refuse_partial_warpgroup(const char* who, unsigned lanes_together, const void* code);

@@ -5,7 +5,6 @@
 #include <cuda_fp8.h>
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
 #include "harness/platform/model/gemm/unit_sums.hpp"
@@ -93,9 +92,7 @@ void multiply_by_scales(std::vector<double>& values, GemmType type, const Device
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t row = i / matrix.columns, block = i % matrix.columns / together;
     const std::uint8_t scale = bytes[scale_offset(row, block, blocks)];
-    constexpr int bias = 127;  // of a scale that is a power of two
-    values[i] *=
-        type == GemmType::mxfp8 ? std::ldexp(1.0, int{scale} - bias) : decode(e4m3_format, scale);
+    values[i] *= type == GemmType::mxfp8 ? power_of_two(scale) : decode(e4m3_format, scale);
   }
 }
 
@@ -107,11 +104,6 @@ void multiply_by_scale(std::vector<double>& values, const DeviceMemory& memory, 
 }
 
 }  // namespace
-
-double fp4_value(unsigned bits) {
-  constexpr double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return (bits & 8) != 0 ? -magnitudes[bits & 7] : magnitudes[bits & 7];
-}
 
 std::pair<std::vector<double>, std::vector<double>> operands_of(const GemmShape& s,
                                                                 const DeviceMemory& memory,

@@ -16,7 +16,4 @@ std::pair<std::vector<double>, std::vector<double>> operands_of(const GemmShape&
                                                                 const void* a, const void* b,
                                                                 const GemmScales& scales);
 
-// What four bits of nvfp4 (e2m1) stand for.
-double fp4_value(unsigned bits);
-
 }  // namespace gpubench::model

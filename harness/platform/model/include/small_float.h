@@ -1,4 +1,4 @@
-// Floating-point formats of 8 and 16 bits: how a number becomes one, and what one stands for. The
+// Floating-point formats of 4 to 16 bits: how a number becomes one, and what one stands for. The
 // only place where this is written; cuda_fp16.h, cuda_bf16.h and cuda_fp8.h are names for it.
 #pragma once
 
@@ -72,6 +72,17 @@ constexpr double decode(SmallFloat f, std::uint32_t encoding) {
     value = number(f.lowest_exponent(), mantissa) - number(f.lowest_exponent(), 0);
   }
   return (encoding & f.sign()) != 0 ? -value : value;
+}
+
+// What four bits stand for: E2M1, which has neither infinity nor NaN.
+constexpr double fp4_value(unsigned bits) {
+  constexpr double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return (bits & 8) != 0 ? -magnitudes[bits & 7] : magnitudes[bits & 7];
+}
+// What the scale of a block stands for that is a power of two: UE8M0, all ones are NaN.
+constexpr double power_of_two(std::uint32_t exponent) {
+  if (exponent == 0xff) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023 - 127) << 52);
 }
 
 }  // namespace gpubench::model

@@ -7,15 +7,25 @@
 namespace gpubench::model {
 
 // What the elements of a and b are. Those of c and d are float, of int8 std::int32_t, of fp64
-// double; fp8 is E4M3.
-enum class Tensor : std::uint8_t { fp16, bf16, tf32, fp8, int8, fp64 };
-inline constexpr unsigned tensor_types = 6;
+// double; fp8 is E4M3. Of mxfp8 (E4M3) each 32 elements along k have a scale, a power of two
+// (UE8M0); of nvfp4 (E2M1) each 16, an E4M3 without a sign.
+enum class Tensor : std::uint8_t { fp16, bf16, tf32, fp8, int8, fp64, mxfp8, nvfp4 };
+inline constexpr unsigned tensor_types = 8;
+
+// A lane's four bytes of scales for each of a and b, and which lanes and bytes hold this product's
+// (PTX ISA, "Block Scaling for mma.sync"): of rows g and g + 8 of a, lanes 2 * thread_a and
+// 2 * thread_a + 1 of the four that share g; of column g of b, lane thread_b of the four.
+struct BlockScales {
+  std::uint32_t a = 0, b = 0;
+  unsigned byte_a = 0, thread_a = 0, byte_b = 0, thread_b = 0;
+};
 
 // A lane's own elements, or where a warpgroup's tiles begin.
 struct MatrixElements {
   void* d;
   const void *a, *b, *c;
   unsigned products = 1;  // of one a with so many b, whose elements and sums follow one another
+  BlockScales scales{};   // of mxfp8 and nvfp4
 };
 
 // d = a * b + c for a of 16 rows, b of 8 columns, and between them 32 bytes' worth of elements, or
@@ -62,8 +72,8 @@ void load_matrices(unsigned* to, const void* row, bool transposed) noexcept;
 float round_to_tf32(float x) noexcept;
 
 // The element that a lane's i-th is (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating
-// point type", "... mma.m16n8k8" for tf32, "... mma.m16n8k32" for 8 bits). With i up to 7, those of
-// b and c go on into the next 8 columns.
+// point type", "... mma.m16n8k8" for tf32, "... mma.m16n8k32" for 8 bits, "... mma.m16n8k64" for
+// 4). With i up to 7, those of b and c go on into the next 8 columns.
 struct Place {
   unsigned row, column;
 };
@@ -90,6 +100,13 @@ __forceinline__ constexpr Place place_in_a8(unsigned lane, unsigned i) {
 }
 __forceinline__ constexpr Place place_in_b8(unsigned lane, unsigned i) {
   return {lane % 4 * 4 + i % 4 + i / 4 * 16, lane / 4};
+}
+// 4-bit elements: eight neighbours a register.
+__forceinline__ constexpr Place place_in_a4(unsigned lane, unsigned i) {
+  return {lane / 4 + i / 8 % 2 * 8, lane % 4 * 8 + i % 8 + i / 16 * 32};
+}
+__forceinline__ constexpr Place place_in_b4(unsigned lane, unsigned i) {
+  return {lane % 4 * 8 + i % 8 + i / 8 * 32, lane / 4};
 }
 // 64-bit elements.
 __forceinline__ constexpr Place place_in_a64(unsigned lane, unsigned i) {

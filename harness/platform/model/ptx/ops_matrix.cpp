@@ -6,6 +6,7 @@
 #include "harness/platform/model/ptx/access.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 #include "harness/platform/model/ptx/matrix_elements.hpp"
+#include "harness/platform/model/ptx/scaled_matrix.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -110,6 +111,7 @@ constexpr Shape shapes[] = {
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c"
 void build_multiply(Builder& b) {
+  if (b.instruction().has("block_scale")) return build_scaled_multiply(b);
   const auto& p = b.instruction().parts;
   const Shape* shape = nullptr;
   for (const Shape& s : shapes) {
