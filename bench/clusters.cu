@@ -3,13 +3,16 @@
 // Expected  A load from another block's shared memory takes about 180 cycles on a Hopper: six times
 //           as long as from the block's own, and two thirds of L2's time. The network between SMs
 //           moves less than half of what L2 does, and a fifth less in clusters of more than two
-//           blocks. So clusters are for words that a block waits for, not for streams. A launch
-//           costs the same with clusters as without. A sum with one result per cluster
-//           instead of one per block takes as long, because memory sets the pace.
+//           blocks. So clusters are for words that a block waits for, not for streams. A barrier of
+//           a cluster costs as much as two such loads. A launch costs the same with clusters as
+//           without. A sum with one result per cluster instead of one per block takes as long,
+//           because memory sets the pace.
 // Units     cluster [blocks]; 1 is a launch without clusters. In `chase`, one thread follows a ring
 //           through the other blocks' memory, or its own (1); in `chase_l2`, through 2 MiB of
-//           global memory. In `read`, every block reads the next one's memory; in `read_l2`, global
-//           memory that L2 holds. `launch_row` is 64 launches in a graph, 16 blocks each.
+//           global memory. In `barrier`, a cluster meets over and over; its latency is that of one
+//           barrier.cluster, arrive and wait. In `read`, every block reads the next one's memory;
+//           in `read_l2`, global memory that L2 holds. `launch_row` is 64 launches in a graph, 16
+//           blocks each.
 // Confirm   ncu --metrics smsp__inst_executed_op_generic_ld.sum (a load from another block is a
 //           generic one), lts__t_sectors_op_read.sum (it bypasses L2)
 #include "kernels/clusters.cuh"
@@ -102,6 +105,31 @@ void chase_l2(Bench& bench) {
   });
 }
 GPU_BENCHMARK(clusters, chase_l2)->In(Suite::full);
+
+constexpr unsigned rounds_timed = 512;
+
+// What a barrier takes is the difference between twice as many and so many.
+void barrier_row(Bench& bench) {
+  const unsigned blocks = cluster_of(bench);
+  need_cluster(bench, clusters::barrier, barrier_threads, sizeof(unsigned));
+  memory_hierarchy::judge_by_latency(bench, 2 * rounds_timed,
+                                     bench.device().find("cluster_barrier_cycles"), 0.1);
+  const auto ends = bench.output<unsigned>(blocks);
+  bench.verify(ends, ExpectedBarrier{2 * rounds_timed, blocks});
+  const auto met = [&](unsigned rounds) -> gpubench::Body {
+    return [=](cudaStream_t s) {
+      launch_cluster(clusters::barrier, blocks, blocks, barrier_threads, sizeof(unsigned), s,
+                     rounds, ends.data());
+    };
+  };
+  bench.run(met(2 * rounds_timed));
+  memory_hierarchy::record_latency(
+      bench, (bench.seconds() - bench.time(met(rounds_timed))) / rounds_timed);
+}
+GPU_BENCHMARK_AS(clusters, barrier, barrier_row)
+    ->ArgName("cluster [blocks]")
+    ->Each({2, 4, 8, 16})
+    ->In(Suite::full);
 
 // --- bandwidth ---
 

@@ -1,9 +1,10 @@
 // clusters: blocks that run at the same time and share their shared memory.
 //
 // `chase`: one thread follows a ring of offsets through its own block's shared memory, or through
-// that of the cluster's other blocks. `read`: every block reads all of the next one's. `empty`: a
-// launch and nothing else. `sum`: every thread adds up words, every block its threads' sums, and
-// the first block of each cluster its blocks', which it fetches from their shared memory.
+// that of the cluster's other blocks. `barrier`: the cluster meets over and over. `read`: every
+// block reads all of the next one's. `empty`: a launch and nothing else. `sum`: every thread adds
+// up words, every block its threads' sums, and the first block of each cluster its blocks', which
+// it fetches from their shared memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -66,6 +67,27 @@ constexpr unsigned end_of_chase(unsigned steps, unsigned blocks) {
   }
   return at;
 }
+
+inline constexpr unsigned barrier_threads = 32;
+
+// One cluster meets `rounds` times. In the end every block has what the next one wrote before the
+// last time.
+[[maybe_unused]] static __global__ void barrier(unsigned rounds, unsigned* ends) {
+  auto* const word = static_cast<unsigned*>(dynamic_shared());
+  const unsigned rank = cluster_rank(), blocks = cluster_blocks();
+#pragma unroll 1
+  for (unsigned round = 1; round < rounds; ++round) cluster_sync();
+  if (threadIdx.x == 0) *word = rounds + rank;
+  cluster_sync();
+  if (threadIdx.x == 0) ends[rank] = *shared_of(word, rank + 1 < blocks ? rank + 1 : 0);
+  cluster_sync();  // the next one stays as long as its memory is read
+}
+struct ExpectedBarrier {
+  unsigned rounds, blocks;
+  __host__ __device__ unsigned operator()(std::size_t rank) const {
+    return rounds + static_cast<unsigned>((rank + 1) % blocks);
+  }
+};
 
 // --- sums of what was read ---
 

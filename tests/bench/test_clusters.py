@@ -43,6 +43,13 @@ def test_another_blocks_memory_is_farther_than_its_own_and_nearer_than_l2(
     assert l2 == pytest.approx(figure["l2_latency_cycles"], rel=0.03)
 
 
+def test_a_barrier_takes_what_the_device_file_says(rows: dict[str, dict]) -> None:
+    cycles = {size: row["latency_cycles"] for size, row in by_size(rows, "barrier").items()}
+    assert set(cycles) == {2, 4, 8, 16}
+    for size, seen in cycles.items():
+        assert seen == pytest.approx(figures(DEVICE)["cluster_barrier_cycles"], rel=0.1), size
+
+
 def test_the_network_is_slower_than_l2_and_slowest_in_large_clusters(
     rows: dict[str, dict],
 ) -> None:

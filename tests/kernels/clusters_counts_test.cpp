@@ -24,6 +24,11 @@ TEST_F(ClustersCounts, AChaseWaitsForEveryLoad) {
   EXPECT_NEAR(profile().waits.shared_chain, steps, 2);
 }
 
+TEST_F(ClustersCounts, EveryBlockIsAtEveryBarrier) {
+  meet_in(4, 10);
+  EXPECT_EQ(profile().counts.cluster_barriers, 4.0 * (10 + 1));
+}
+
 TEST_F(ClustersCounts, ReadsMoveWholeSectorsFromTheNextBlock) {
   for (const unsigned cluster : {2u, 8u}) {
     read_in(cluster, 2);

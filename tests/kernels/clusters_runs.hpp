@@ -23,6 +23,14 @@ class ClustersRuns : public KernelTest {
                    ring_bytes, nullptr, steps, end.data());
     expect_elements(end, AlwaysTheSame{end_of_chase(steps, cluster)});
   }
+  void meet_in(unsigned cluster, unsigned rounds) {
+    using namespace clusters;
+    SCOPED_TRACE(testing::Message() << rounds << " rounds, cluster of " << cluster);
+    const auto ends = output<unsigned>(cluster);
+    launch_cluster(barrier, cluster, cluster, barrier_threads, sizeof(unsigned), nullptr, rounds,
+                   ends.data());
+    expect_elements(ends, ExpectedBarrier{rounds, cluster});
+  }
   void read_in(unsigned cluster, unsigned clusters_of_grid) {
     using namespace clusters;
     SCOPED_TRACE(cluster);

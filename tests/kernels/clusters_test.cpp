@@ -19,6 +19,12 @@ TEST_F(ClustersKernels, AChaseEndsWhereTheRingSays) {
   }
 }
 
+TEST_F(ClustersKernels, ABarrierShowsWhatTheNextBlockWroteBefore) {
+  for (const unsigned cluster : sizes) {
+    for (const unsigned rounds : {1u, 2u, 33u}) meet_in(cluster, rounds);
+  }
+}
+
 TEST_F(ClustersKernels, EveryBlockReadsTheNextOnesMemory) {
   for (const unsigned cluster : sizes) read_in(cluster, 3);
 }
