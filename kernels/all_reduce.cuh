@@ -131,4 +131,12 @@ constexpr double overlapped_seconds(double compute, double send, double buckets)
   return keeps_up > falls_behind ? keeps_up : falls_behind;
 }
 
+// `compute` [s, alone] beside something that takes `send` [s] and slows it by a factor as long as
+// it lasts.
+constexpr double beside_seconds(double compute, double send, double slowdown) {
+  const double done = send / slowdown;  // of the computation, when the other has ended
+  const double rest = compute > done ? compute - done : 0;
+  return send + rest;
+}
+
 }  // namespace all_reduce

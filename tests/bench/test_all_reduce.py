@@ -136,6 +136,43 @@ def test_of_buckets_behind_a_backward_pass_only_the_last_is_seen(more: dict[str,
 
 
 @pytest.fixture(scope="module")
+def beside() -> dict[int, dict]:
+    """By tokens: an all-reduce beside products of so many."""
+    wanted = "--benchmark_filter=^all_reduce/beside_product/"
+    found = rows_of("--device=model:h200-sxm", "--suite=full", wanted)
+    return {row["arguments"]["m"]: row for row in found.values()}
+
+
+def test_a_product_and_an_all_reduce_slow_each_other(beside: dict[int, dict]) -> None:
+    assert sorted(beside) == [64, 512, 8192]
+    for m, row in beside.items():
+        assert row["product_slowdown"] > 1.08, m
+        assert row["all_reduce_slowdown"] > 1.005, m
+        assert abs(row["law_ratio"] - 1) <= row["law_tolerance"], m
+
+
+def test_sms_taken_from_one_wave_of_tiles_cost_a_second_one(beside: dict[int, dict]) -> None:
+    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
+    left = device["sm_count"]["value"] - 16  # NVLS has 16 channels
+    for m in (512, 8192):
+        rows, columns = (int(n) for n in beside[m]["tile"].split("x"))
+        tiles = math.ceil(m / rows) * math.ceil(8192 / columns)
+        waves = math.ceil(tiles / left) / math.ceil(tiles / (left + 16))
+        # Less a launch, which costs the same; and the first product ends before NCCL begins.
+        assert 0.7 * (waves - 1) <= beside[m]["product_slowdown"] - 1 <= waves - 1, m
+    assert beside[512]["product_slowdown"] > 1.5
+
+
+def test_a_wave_with_room_for_the_all_reduce_is_not_slowed() -> None:
+    """A B200 has 148 SMs: 128 tiles and 16 channels fit."""
+    wanted = "--benchmark_filter=^all_reduce/beside_product/ranks:8/m:512$"
+    (row,) = rows_of("--device=model:b200", "--suite=full", wanted).values()
+    assert row["tile"] == "128x256"
+    assert row["product_slowdown"] == pytest.approx(1, abs=0.001)
+    assert row["all_reduce_slowdown"] > 1.01
+
+
+@pytest.fixture(scope="module")
 def full() -> dict[str, dict]:
     """On GPUs of which 72 share one domain of NVLink: lines, one shot against two steps."""
     whole = "[a-z_]+/dtype:fp32/place:out/ranks:8/size:8589934592"

@@ -79,6 +79,12 @@ TEST_F(AllReduceTest, OverlapIsBoundByWhicheverIsSlower) {
   EXPECT_DOUBLE_EQ(overlapped_seconds(10, 3, 1), 13);      // one bucket: nothing overlaps
 }
 
+TEST_F(AllReduceTest, WhatRunsBesideIsSlowedAsLongAsItDoes) {
+  EXPECT_DOUBLE_EQ(beside_seconds(10, 4, 2), 4 + 8);  // 2 of 10 are done when the other ends
+  EXPECT_DOUBLE_EQ(beside_seconds(10, 4, 1), 10);
+  EXPECT_DOUBLE_EQ(beside_seconds(3, 10, 2), 10);  // the other ends last
+}
+
 TEST_F(AllReduceTest, FactorsAreNcclTests) {
   EXPECT_DOUBLE_EQ(all_reduce_factor(8), 1.75);
   EXPECT_DOUBLE_EQ(scatter_or_gather_factor(8), 0.875);

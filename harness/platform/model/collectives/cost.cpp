@@ -57,6 +57,16 @@ double reached(double bytes) {
   return std::clamp(1 - lost_per_halving * std::log2(all_of_it_from / bytes), least_of_it, 1.0);
 }
 
+// Channels that NCCL has on 8 GPUs of an NVLink node ("24 coll channels, 16 nvls channels, 32 p2p
+// channels": its log on an H100, aws-samples/awsome-distributed-training, nccl-tests), and how many
+// of them it uses: one less as long as a thread of 512 has less than 64 bytes (src/enqueue.cc,
+// getChannnelThreadInfo; src/include/comm.h).
+constexpr double ring_channels = 24, nvls_channels = 16, point_to_point_channels = 32;
+constexpr double bytes_a_channel = 512 * 64;
+// What passes through a GPU's memory for each byte on its link: it is written there, read again,
+// and added to data of the user's (a maintainer in NVIDIA/nccl issue 1428: twice to three times).
+constexpr double memory_bytes_a_byte = 3;
+
 // --- the formulas ---
 
 struct Group {
@@ -132,6 +142,20 @@ CollectiveCost exchange(const Group& g, double nvlink, double network) {
   return {ring_base[simple] + step, std::max(within, between), is_between, "point to point"};
 }
 
+// What else the chosen algorithm takes of each GPU.
+CollectiveCost with_claims(CollectiveCost cost, const Group& g) {
+  const bool is_nvls = cost.algorithm == "NVLS";
+  const double most = g.what == Collective::all_to_all ? point_to_point_channels
+                      : is_nvls                        ? nvls_channels
+                                                       : ring_channels;
+  cost.channels = std::clamp(std::floor(g.bytes / bytes_a_channel), 1.0, most);
+  const double on_link = is_nvls                            ? (g.ranks + 1) / g.ranks
+                         : g.what == Collective::all_to_all ? (g.ranks - 1) / g.ranks
+                                                            : steps_of(g.what, g.ranks) / g.ranks;
+  cost.memory_bytes = memory_bytes_a_byte * on_link * g.bytes;
+  return cost;
+}
+
 }  // namespace
 
 std::string CollectiveCost::bound() const {
@@ -159,7 +183,7 @@ CollectiveCost collective_cost(Collective what, double bytes, int ranks, const D
                 device.compute_capability().first >= 9 ? hopper : ampere};
 
   if (what == Collective::all_to_all) {
-    return exchange(g, nvlink, device["network_bytes_per_second"]);
+    return with_claims(exchange(g, nvlink, device["network_bytes_per_second"]), g);
   }
   CollectiveCost best = ring(g, ll);
   const auto offer = [&](CollectiveCost other) {
@@ -176,7 +200,7 @@ CollectiveCost collective_cost(Collective what, double bytes, int ranks, const D
     const double seconds_a_byte = 2 * (nvls_published_ranks - 1) / nvls_published_ranks / *nvls;
     offer({nvls_latency, bytes * seconds_a_byte / reached(bytes), false, "NVLS"});
   }
-  return best;
+  return with_claims(std::move(best), g);
 }
 
 }  // namespace gpubench::model

@@ -18,6 +18,10 @@ struct CollectiveCost {
   double transfer_seconds = 0;
   bool network = false;   // which wire the bytes cross: the one between nodes, or NVLink
   std::string algorithm;  // "ring LL128"
+  // What it takes from kernels beside it: a block on an SM of its own for each channel, and what a
+  // GPU's memory reads and writes.
+  double channels = 0;
+  double memory_bytes = 0;
   double seconds() const { return latency_seconds + transfer_seconds; }
   // latency, link or network: whichever takes longer.
   std::string bound() const;

@@ -169,6 +169,18 @@ bool holds(const Call& call, const void* address, std::size_t elements) {
                         allocation->device == call.communicator->device);
 }
 
+Claim claim_of(const std::vector<Call>& calls, const CollectiveCost& cost,
+               const DeviceSpec& device) {
+  Claim claim{.devices = {},
+              .sms = std::min(1.0, cost.channels / device["sm_count"]),
+              .memory = std::min(
+                  1.0, cost.memory_bytes /
+                           (device["dram_bytes_per_second"] * device["dram_mixed_efficiency"]) /
+                           cost.seconds())};
+  for (const Call& call : calls) claim.devices.push_back(call.communicator->device);
+  return claim;
+}
+
 ncclResult_t run(std::vector<Call> calls) {
   const Call& first = calls.front();
   const Clique& clique = *first.communicator->clique;
@@ -201,6 +213,7 @@ ncclResult_t run(std::vector<Call> calls) {
   const CollectiveCost cost = collective_cost(first.what, bytes, clique.ranks, runtime.device());
   const bool small = vector * static_cast<std::size_t>(clique.ranks) <= most_computed_elements;
   Work work{.name = "NCCL " + cost.algorithm};
+  work.claim = std::make_shared<Claim>(claim_of(calls, cost, runtime.device()));
   work.touches = std::make_shared<Touches>();
   for (const Call& call : calls) {
     const std::size_t element = element_bytes(call.type);

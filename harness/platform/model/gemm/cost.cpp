@@ -99,9 +99,9 @@ double combining_seconds(const GemmShape& shape, const DeviceSpec& device, doubl
          2 * parts * sums * partial_sum_bytes / device["l2_bytes_per_second"];
 }
 
-GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, const Cut& cut) {
+GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch, const Cut& cut,
+                 double sms) {
   const auto [tile, parts] = cut;
-  const double sms = device["sm_count"];
   const double operand_bytes = gemm_format(shape.type).operand_bits / 8.0;
   const auto result_bytes = static_cast<double>(shape.result_bytes());
   const bool by_tensor_cores = shape.type != GemmType::fp32;
@@ -205,11 +205,18 @@ GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t
   for (const Tile tile : tiles) {
     if (shape.type == GemmType::fp32 && tile.m * tile.n > largest_fma_tile) continue;
     for (const double parts : {1.0, most_parts(shape, device, batch, tile)}) {
-      GemmCost other = cost_of(shape, device, static_cast<double>(batch), {tile, parts});
+      GemmCost other =
+          cost_of(shape, device, static_cast<double>(batch), {tile, parts}, device["sm_count"]);
       if (!best || other.seconds < best->seconds) best = std::move(other);
     }
   }
   return *best;
+}
+
+double gemm_seconds_on(double sms, const GemmCost& cost, const GemmShape& shape,
+                       const DeviceSpec& device, std::size_t batch) {
+  const Cut cut{{cost.tile_m, cost.tile_n}, cost.parts};
+  return cost_of(shape, device, static_cast<double>(batch), cut, std::max(1.0, sms)).seconds;
 }
 
 }  // namespace gpubench::model

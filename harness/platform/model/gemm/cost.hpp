@@ -38,6 +38,10 @@ struct GemmCost {
 // say.
 GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch = 1);
 
+// How long the same tiles take on so many SMs [s], where a collective has the others.
+double gemm_seconds_on(double sms, const GemmCost& cost, const GemmShape& shape,
+                       const DeviceSpec& device, std::size_t batch = 1);
+
 // "" or why there is none: the device has no unit for its type, or cuBLASLt does not take the shape
 // (its documentation, cublasLtMatmul).
 std::string why_no_gemm(const GemmShape& shape, const DeviceSpec& device);

@@ -5,6 +5,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -75,6 +77,21 @@ std::shared_ptr<model::Touches> touches_of(const GemmShape& s, const GemmBatch& 
   return touches;
 }
 
+// What a collective beside it takes from it, and it from the collective.
+model::Claim claim_of(const GemmShape& shape, std::size_t batch, const model::GemmCost& cost,
+                      const model::Runtime& runtime) {
+  const DeviceSpec& device = runtime.device();
+  const auto dram = std::ranges::find(cost.terms, "dram", [](const auto& t) { return t.first; });
+  return {.devices = {runtime.current_device()},
+          .memory = std::min(1.0, dram->second / cost.seconds),
+          .wave_seconds = cost.seconds / std::max(1.0, cost.waves),
+          .slowdown = [=, &device](double share) {
+            const double sms = std::floor(share * device["sm_count"] + 0.5);
+            return std::max(1.0,
+                            model::gemm_seconds_on(sms, cost, shape, device, batch) / cost.seconds);
+          }};
+}
+
 }  // namespace
 
 struct Gemm::State {
@@ -114,6 +131,7 @@ void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d,
   model::Runtime& runtime = *model::current_runtime();
   const std::string name = std::string("GEMM ") + gemm_type_name(shape.type);
   model::Work work{.name = name};
+  work.claim = std::make_shared<model::Claim>(claim_of(shape, batch.count, state_->cost, runtime));
   work.touches = touches_of(shape, batch, runtime.memory(), a, b, d);
   work.carry_out = [=, cost = state_->cost, &runtime] {
     const double multiplications = shape.flops() / 2 * static_cast<double>(batch.count);

@@ -109,7 +109,7 @@ Timeline::Next Timeline::next() {
     }
     if (operation->work.late && !operation->needed) continue;
     if (operation->queued_behind != nullptr) {
-      if (!operation->queued_behind->finished && operation->queued_behind != endless_) continue;
+      if (!operation->queued_behind->started && operation->queued_behind != endless_) continue;
       operation->ready = std::max(operation->ready, operation->queued_behind->start);
       operation->queued_behind = nullptr;
     }
@@ -132,6 +132,11 @@ Timeline::Next Timeline::next() {
 bool Timeline::step(double until) {
   if (!late_.empty()) look_at_late();
   const auto [operation, start] = next();
+  const double change = contention_.next().time;
+  if (change <= until && (operation == nullptr || change <= start)) {
+    let_contention_change();
+    return true;
+  }
   if (operation == nullptr || start > until || std::isinf(start)) return false;
 
   std::erase(ready_, operation);
@@ -158,10 +163,44 @@ bool Timeline::step(double until) {
     if (operation->work.engine != Engine::none) {
       running(operation->work).push_back({seconds, operation->work.share});
     }
+  } else if (operation->work.claim != nullptr) {
+    contend(operation, start, seconds);
   } else {
     finish(operation, start, seconds);
   }
   return true;
+}
+
+void Timeline::let_contention_change() {
+  const Contention::Change change = contention_.next();
+  reach(change.time);
+  contention_.make(change);
+  if (const OperationPtr& ended = change.operation; ended != nullptr) {
+    if (ended->work.engine != Engine::none) {
+      std::erase_if(running(ended->work),
+                    [&](const Running& busy) { return busy.contended == ended.get(); });
+    }
+    finish(ended, ended->start, change.time - ended->start);
+  }
+  update_ends();
+}
+
+void Timeline::contend(const OperationPtr& operation, double start, double seconds) {
+  operation->started = true;
+  if (operation->work.engine != Engine::none) {
+    running(operation->work).push_back({start + seconds, operation->work.share, operation.get()});
+  }
+  contention_.begin(operation, *operation->work.claim, start, seconds);
+  update_ends();
+}
+
+void Timeline::update_ends() {
+  contention_.each_end([this](const Operation& operation, double end) {
+    if (operation.work.engine == Engine::none) return;
+    for (Running& busy : running(operation.work)) {
+      if (busy.contended == &operation) busy.end = end;
+    }
+  });
 }
 
 void Timeline::need(const std::vector<OperationPtr>& operations, double time) {
@@ -206,7 +245,7 @@ void Timeline::host_may_have_written(double time) {
 }
 
 void Timeline::finish(const OperationPtr& operation, double start, double seconds) {
-  operation->finished = true;
+  operation->started = operation->finished = true;
   operation->end = start + seconds;
   const Work& work = operation->work;
   const auto release = [&](double hold, double lead) {
@@ -219,7 +258,9 @@ void Timeline::finish(const OperationPtr& operation, double start, double second
   last_end_ = std::max(last_end_, operation->end);
   if (work.engine != Engine::none) {
     std::vector<Running>& busy = running(work);
-    std::erase_if(busy, [&](const Running& other) { return other.end <= now_; });
+    std::erase_if(busy, [&](const Running& other) {
+      return other.contended == nullptr && other.end <= now_;
+    });
     busy.push_back({operation->end - work.lead_seconds, work.share});
   }
   if (records_.size() == max_records) records_.pop_front();

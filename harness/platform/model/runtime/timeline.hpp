@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/platform/model/runtime/contention.hpp"
 #include "harness/platform/model/runtime/order.hpp"
 
 namespace gpubench::model {
@@ -51,10 +52,8 @@ struct Work {
   std::shared_ptr<Touches> touches{};        // known once it is carried out; none: no device memory
   std::function<void(InOrder&)> on_order{};  // it gives or takes word of what comes before what
   std::function<bool()> condition{};         // not to start before this holds; empty: always holds
+  std::shared_ptr<const Claim> claim{};      // others with one slow it down; none: nobody does
 };
-
-struct Operation;
-using OperationPtr = std::shared_ptr<Operation>;
 
 struct Operation {
   Work work;
@@ -72,6 +71,7 @@ struct Operation {
   bool continued = false;   // another one of the graph follows in its branch
   bool needed = false;      // a late one that is to be carried out
   bool blocked = false;     // its condition did not hold when it was ready
+  bool started = false;     // carried out, but others may still slow it down
   bool finished = false;    // carried out: the following two are known
   double end = 0;
   double release = 0;  // when what comes after may start
@@ -126,7 +126,7 @@ class Timeline {
 
   double now() const { return now_; }  // of what is carried out: its start
   // Nothing is queued any more.
-  bool idle() const { return ready_.empty() && endless_ == nullptr; }
+  bool idle() const { return ready_.empty() && endless_ == nullptr && contention_.is_empty(); }
   double last_end() const { return last_end_; }  // of everything that was carried out
 
   // The first operation that only waits for its condition, or nullptr.
@@ -142,6 +142,7 @@ class Timeline {
   struct Running {
     double end;
     double share;
+    const Operation* contended = nullptr;  // whose end may still change
   };
 
   struct Next {
@@ -155,6 +156,10 @@ class Timeline {
   static void come_after(Operation& later, const Operation& finished);
   double start_of(const Operation& operation);
   void finish(const OperationPtr& operation, double start, double seconds);
+  // The next thing to happen is that an operation that others slow down ends, or gets its SMs.
+  void let_contention_change();
+  void contend(const OperationPtr& operation, double start, double seconds);
+  void update_ends();
 
   bool one_copy_engine_;
   Lasting lasting_;
@@ -164,6 +169,7 @@ class Timeline {
   std::vector<OperationPtr> ready_;  // waiting for their time, their engine or their condition
   std::vector<OperationPtr> late_;   // ready or not
   OperationPtr endless_;
+  Contention contention_;
   std::map<int, OperationPtr> last_in_queue_;                   // by hardware queue
   std::map<int, std::array<std::vector<Running>, 3>> running_;  // by device
   std::deque<Record> records_;
