@@ -8,22 +8,18 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <numeric>
 
+#include "kernels/bank_conflicts/banks.cuh"
+#include "kernels/bank_conflicts/matrices.cuh"
+#include "kernels/bank_conflicts/narrow.cuh"
+#include "kernels/bank_conflicts/stores.cuh"
 #include "kernels/common/transposed.cuh"
 
 namespace bank_conflicts {
 
-inline constexpr unsigned threads = 256;
-inline constexpr unsigned warp = 32;
-inline constexpr unsigned banks = 32;
-
 // --- a pattern of lanes, read over and over ---
 
-inline constexpr unsigned unroll = 8;
-inline constexpr unsigned window = 1024;  // elements: lane 31 at stride 33 reads the last
 inline constexpr unsigned tile_elements = window + (unroll - 1) * banks;
-inline constexpr std::size_t bytes_a_thread = 2048;  // that it reads of shared memory
 
 template <class Vector>
 inline constexpr unsigned rounds = bytes_a_thread / sizeof(Vector) / unroll;
@@ -199,18 +195,6 @@ struct ExpectedSum {
 };
 
 // --- what theory says they cost ---
-
-// Wavefronts of a request in which `elements` different elements of `bytes` bytes are read,
-// `stride` elements apart, by all lanes alike. Each bank has a queue of its own, and the longest
-// decides: of 4-byte words gcd(stride, 32) for a full warp. Wider elements are taken to be served
-// by half-warps (8 bytes) and quarter-warps (16), as for earlier parts; nobody has confirmed it.
-constexpr unsigned wavefronts(unsigned bytes, unsigned stride, unsigned elements = warp) {
-  const unsigned passes = bytes / 4;
-  const unsigned groups = banks / passes;  // of the banks that an element takes
-  if (stride == 0) return passes;
-  const unsigned a_pass = (elements + passes - 1) / passes;
-  return passes * ((a_pass * std::gcd(stride, groups) + groups - 1) / groups);
-}
 
 // Cycles of a warp's read of `words` words per lane. The load/store units are busy with it for
 // `units` cycles: one, or two where an SM has only 16 of them (GA10x, AD10x). Wide reads of one

@@ -36,10 +36,44 @@ def test_wide_accesses_are_served_by_parts_of_the_warp(
         assert row["rule"] == "unconfirmed"
 
 
-def test_only_wide_rows_rest_on_an_unconfirmed_rule(rows: dict[str, dict]) -> None:
+def test_only_wide_and_atomic_rows_rest_on_an_unconfirmed_rule(rows: dict[str, dict]) -> None:
     doubtful = {name for name, row in rows.items() if "rule" in row}
     assert doubtful
-    assert all("strided/bytes:8/" in name or "strided/bytes:16/" in name for name in doubtful)
+    parts = ("/bytes:8/", "/bytes:16/", "/atomic/")
+    assert all(any(part in name for part in parts) for name in doubtful)
+
+
+def test_stores_and_additions_queue_as_loads_do(rows: dict[str, dict]) -> None:
+    for stride in (1, 2, 4, 8, 16, 32, 33):
+        queue = gcd(stride, 32)
+        for kernel in ("store/bytes:4", "atomic"):
+            row = rows[f"bank_conflicts/{kernel}/stride:{stride}"]
+            assert row.get("wavefronts_per_request", queue) == queue, (kernel, stride)
+            times = [rows[f"bank_conflicts/{kernel}/stride:{s}"]["real_time"] for s in (stride, 1)]
+            assert times[0] / times[1] == pytest.approx(queue, rel=0.1), (kernel, stride)
+
+
+def test_nobody_says_what_additions_to_one_word_cost(rows: dict[str, dict]) -> None:
+    assert "one word" in rows["bank_conflicts/atomic/stride:0"]["skip_reason"]
+
+
+def test_elements_of_a_word_share_it(rows: dict[str, dict]) -> None:
+    wavefronts = {
+        row["arguments"]["bytes"] * row["arguments"]["stride"]: row["wavefronts_per_request"]
+        for row in rows.values()
+        if row["kernel"] == "narrow"
+    }
+    assert wavefronts == {1: 1, 2: 1, 4: 1, 8: 2, 64: 16, 128: 32, 132: 1}
+
+
+def test_padding_and_swizzle_spread_the_rows_of_matrices(rows: dict[str, dict]) -> None:
+    by = {r["arguments"]["rows"]: r for r in rows.values() if r["kernel"] == "ldmatrix"}
+    assert {name: row["wavefronts_per_request"] for name, row in by.items()} == {
+        "plain": 32,
+        "padded": 4,
+        "swizzled": 4,
+    }
+    assert by["plain"]["real_time"] / by["swizzled"]["real_time"] == pytest.approx(8, rel=0.05)
 
 
 def test_a_shared_word_is_free(rows: dict[str, dict]) -> None:

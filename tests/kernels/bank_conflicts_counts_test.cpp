@@ -19,6 +19,50 @@ TEST_F(BankConflictsCounts, EveryPatternQueuesAsTheLawSays) {
   });
 }
 
+double wavefronts_a_request(const model::Counts& counts, model::Access kind) {
+  const auto& accesses = counts.at(Space::shared, kind);
+  return accesses.wavefronts / accesses.requests;
+}
+
+TEST_F(BankConflictsCounts, NarrowElementsOfAWordShareIt) {
+  for_every_narrow_stride([this](auto element, unsigned stride) {
+    read_narrow_in<decltype(element)>(stride);
+    EXPECT_EQ(wavefronts_a_request(counts(), model::Access::load),
+              narrow_wavefronts(sizeof element * stride))
+        << sizeof element << " bytes, stride " << stride;
+  });
+}
+
+TEST_F(BankConflictsCounts, StoresQueueAsLoadsDo) {
+  for (unsigned stride = 1; stride <= 33; ++stride) {
+    write_at<float>(stride);
+    EXPECT_EQ(wavefronts_a_request(counts(), model::Access::store), wavefronts(4, stride));
+    write_at<float2>(stride);
+    EXPECT_EQ(wavefronts_a_request(counts(), model::Access::store), wavefronts(8, stride));
+    write_at<float4>(stride);
+    EXPECT_EQ(wavefronts_a_request(counts(), model::Access::store), wavefronts(16, stride));
+  }
+}
+
+TEST_F(BankConflictsCounts, AdditionsToDifferentWordsQueueAsLoadsDo) {
+  for (const unsigned stride : {1, 2, 5, 16, 32, 33}) {
+    add_at(stride);
+    EXPECT_EQ(wavefronts_a_request(counts(), model::Access::atomic), wavefronts(4, stride));
+  }
+}
+
+TEST_F(BankConflictsCounts, TheSwizzleSpreadsTheRowsOfMatrices) {
+  matrices_in<PlainRows>();
+  EXPECT_EQ(wavefronts_a_request(counts(), model::Access::load), 32);
+  EXPECT_EQ(matrix_wavefronts<PlainRows>(), 32);
+  matrices_in<PaddedRows>();
+  EXPECT_EQ(wavefronts_a_request(counts(), model::Access::load), 4);
+  EXPECT_EQ(matrix_wavefronts<PaddedRows>(), 4);
+  matrices_in<SwizzledRows>();
+  EXPECT_EQ(wavefronts_a_request(counts(), model::Access::load), 4);
+  EXPECT_EQ(matrix_wavefronts<SwizzledRows>(), 4);
+}
+
 TEST_F(BankConflictsCounts, OnlyThePlainTransposeQueues) {
   const auto wavefronts_a_load = [&](auto run) {
     run();

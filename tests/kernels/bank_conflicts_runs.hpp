@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/bank_conflicts.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -31,6 +33,53 @@ class BankConflictsRuns : public KernelTest {
     for (unsigned sharing = 1; sharing <= bank_conflicts::warp; sharing *= 2) {
       for (const unsigned stride : {0, 1, 2, 5, 16, 32}) visit(float{}, Pattern{stride, sharing});
     }
+  }
+
+  template <class Narrow>
+  void read_narrow_in(unsigned stride) {
+    using namespace bank_conflicts;
+    SCOPED_TRACE(testing::Message() << sizeof(Narrow) << " bytes, stride " << stride);
+    const auto in = input<unsigned>(narrow_bytes / sizeof(unsigned));
+    const auto out = output<unsigned>(threads);
+    launch(read_narrow<Narrow>, 1, threads, 0, nullptr, reinterpret_cast<const Narrow*>(in.data()),
+           out.data(), stride);
+    expect_elements(out,
+                    ExpectedNarrow<Generator<unsigned>>{values<unsigned>, sizeof(Narrow), stride});
+  }
+  // Calls visit(Narrow{}, stride) where lanes are within a word or whole words apart.
+  template <class Visit>
+  static void for_every_narrow_stride(Visit visit) {
+    for (const unsigned bytes : {1, 2, 4, 8, 12, 16, 32, 64, 124, 128, 132}) {
+      visit(std::uint8_t{}, bytes);
+      if (bytes > 1) visit(std::uint16_t{}, bytes / 2);
+    }
+  }
+
+  template <class Vector>
+  void write_at(unsigned stride) {
+    using namespace bank_conflicts;
+    SCOPED_TRACE(testing::Message() << sizeof(Vector) << " bytes, stride " << stride);
+    const auto out = output<float>(3 * writers);
+    launch(write<Vector>, 3, writers, 0, nullptr, out.data(), stride);
+    expect_elements(out, ExpectedLast{sizeof(Vector) / sizeof(float)});
+  }
+
+  void add_at(unsigned stride) {
+    using namespace bank_conflicts;
+    SCOPED_TRACE(stride);
+    const auto out = output<unsigned>(2 * threads);
+    launch(add, 2, threads, 0, nullptr, out.data(), stride);
+    expect_elements(out, ExpectedTotals{stride});
+  }
+
+  template <class Rows>
+  void matrices_in() {
+    using namespace bank_conflicts;
+    const auto in = input<unsigned>(matrix_rows * banks);
+    const auto out = output<unsigned>(2 * threads);
+    launch(read_matrices<Rows>, 2, threads, 0, nullptr, reinterpret_cast<const uint4*>(in.data()),
+           out.data());
+    expect_elements(out, ExpectedMatrices<Generator<unsigned>>{values<unsigned>});
   }
 
   template <class Layout, bool turned>
