@@ -43,6 +43,38 @@ def test_one_field_of_a_record(rows: dict[str, dict]) -> None:
         assert by_layout["aosoa"]["sectors_per_request"] == 4
 
 
+@pytest.mark.parametrize("kernel", ["strided_read", "strided_write"])
+def test_odd_strides_touch_what_lies_between(rows: dict[str, dict], kernel: str) -> None:
+    for stride in (3, 5, 7, 9, 31):
+        touched = len({lane * stride // 8 for lane in range(32)})
+        row = rows[f"coalescing/{kernel}/stride:{stride}"]
+        assert row["sectors_per_request"] == touched, stride
+
+
+def test_a_shifted_store_touches_a_fifth_sector(rows: dict[str, dict]) -> None:
+    for offset in (0, 1, 2, 4, 8, 16, 31):
+        row = rows[f"coalescing/misaligned_write/offset:{offset}"]
+        assert row["sectors_per_request"] == (4 if offset % 8 == 0 else 5)
+
+
+def test_shared_memory_hands_out_records_that_were_loaded_side_by_side(
+    rows: dict[str, dict],
+) -> None:
+    for fields in (4, 8, 16):
+        sectors = {
+            by: rows[f"coalescing/whole_records/by:{by}/fields:{fields}"]["sectors_per_request"]
+            for by in ("words", "vectors", "shared", "soa")
+        }
+        strided = min(4 * fields, 32)
+        vectors = 16 if fields == 4 else 32
+        assert sectors == {"words": strided, "vectors": vectors, "shared": 4, "soa": 4}
+
+
+def test_only_random_rows_say_nothing_of_sectors(rows: dict[str, dict]) -> None:
+    silent = {row["kernel"] for row in rows.values() if "law_per_request" not in row}
+    assert silent == {"gather"}
+
+
 def test_useful_bandwidth_falls_with_the_stride(rows: dict[str, dict]) -> None:
     def bandwidth(stride: int) -> float:
         return rows[f"coalescing/strided_read/stride:{stride}"]["useful_bytes_per_second"]

@@ -32,6 +32,27 @@ class CoalescingRuns : public KernelTest {
     launch(strided_write, two_blocks, threads, 0, nullptr, out.data(), stride);
     expect_elements(out, ExpectedStrided{stride, 0});
   }
+  // `kernel` of two blocks writes their words from `offset` on, and no others.
+  template <class... P, class... A>
+  void write_from(std::size_t offset, void (*kernel)(P...), A... further) {
+    using namespace coalescing;
+    SCOPED_TRACE(offset);
+    const auto out = output<word>(words_of_two_blocks + offset);
+    CUDA_CHECK(cudaMemset(out.data(), 0, out.size() * sizeof(word)));
+    launch(kernel, two_blocks, threads, 0, nullptr, out.data(), further...);
+    expect_elements(out, ExpectedWords{offset, 0});
+  }
+  // `kernel` of two blocks adds up whole records.
+  template <class Layout, class... P>
+  void read_whole(unsigned fields, void (*kernel)(P...)) {
+    using namespace coalescing;
+    SCOPED_TRACE(fields);
+    const std::size_t records = two_blocks * threads * words_of_records / fields;
+    const auto in = input<word>(records * fields);
+    const auto sums = output<word>(two_blocks);
+    launch(kernel, two_blocks, threads, 0, nullptr, in.data(), sums.data(), records);
+    expect_elements(sums, ExpectedRecords<Generator<word>, Layout>{values<word>, fields, records});
+  }
   template <class Layout>
   void read_fields(unsigned fields) {
     using namespace coalescing;

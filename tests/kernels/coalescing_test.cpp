@@ -21,6 +21,24 @@ TEST_F(Coalescing, AnOffsetShiftsWhatIsRead) {
   }
 }
 
+TEST_F(Coalescing, WritesFromAnyOffsetAndOfAnyWidth) {
+  for (const unsigned offset : {0u, 1u, 8u, 31u}) write_from(offset, misaligned_write, offset);
+  write_from(0, vector_write<float>);
+  write_from(0, vector_write<float2>);
+  write_from(0, vector_write<float4>);
+}
+
+TEST_F(Coalescing, WholeRecordsAreTheSameHoweverTheyAreRead) {
+  read_whole<ArrayOfStructs>(4, read_records<ArrayOfStructs, 4>);
+  read_whole<ArrayOfStructs>(16, read_records<ArrayOfStructs, 16>);
+  read_whole<StructOfArrays>(8, read_records<StructOfArrays, 8>);
+  read_whole<ArrayOfStructs>(4, read_records_by_vectors<4>);
+  read_whole<ArrayOfStructs>(16, read_records_by_vectors<16>);
+  read_whole<ArrayOfStructs>(4, read_records_through_shared<4>);
+  read_whole<ArrayOfStructs>(8, read_records_through_shared<8>);
+  read_whole<ArrayOfStructs>(16, read_records_through_shared<16>);
+}
+
 TEST_F(Coalescing, EveryFieldOfARecordIsFoundInEveryLayout) {
   for (const unsigned fields : {1u, 3u, 4u}) {
     read_fields<ArrayOfStructs>(fields);
