@@ -8,10 +8,14 @@
 //           wait only a few cycles: 16 chains per SM reach the peak of an H200, and four warps (6 %
 //           occupancy) are enough if each has four chains. Block size hardly matters. Fewer
 //           registers per thread raise the occupancy, until values spill and every access to them
-//           goes to memory.
+//           goes to memory. A block more than fits in whole waves costs a whole wave: two waves for
+//           the work of one, 17 for that of 16. The achieved occupancy, a mean over the kernel's
+//           time, falls with it; the theoretical one does not.
 // Units     warps [resident per SM], unroll [loads in flight per thread], ilp [independent chains
-//           per thread], block [threads]. Bytes and FLOPs are the same in every row.
-// Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active
+//           per thread], block [threads], waves [of blocks that fit at once]. Bytes and FLOPs are
+//           the same in every row but those of `waves`, which have one block per SM.
+// Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active; for achieved_occupancy,
+//           sm__warps_active.avg.pct_of_peak_sustained_elapsed
 #include "kernels/occupancy.cuh"
 
 #include <algorithm>
@@ -148,6 +152,39 @@ GPU_BENCHMARK_AS(occupancy, fma, plane<Fma>)
 GPU_BENCHMARK_AS(occupancy, fma_by_block, by_block<Fma>)
     ->ArgNames({block_axis, warps_axis, ilp_axis})
     ->Apply(blocks);
+
+// One block per SM at a time, so that the last one runs alone where there is one too many.
+void waves(Bench& bench) {
+  const std::size_t shared = gpubench::shared_bytes_for(1);
+  const Residency found = gpubench::residency(wave, wave_threads, shared);
+  note(bench, found);
+  const auto at_once =
+      std::size_t{found.blocks} *
+      static_cast<std::size_t>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+  const std::size_t blocks =
+      bench.arg<std::size_t>("waves") * at_once + bench.arg<std::size_t>("extra");
+  const auto out = bench.output<float>(blocks * wave_threads);
+  const auto of_two_waves = bench.output<float>(2 * at_once * wave_threads);
+  bench.verify(out, ExpectedChains{wave_ilp, wave_steps});
+  bench.work({.flops = 2.0 * static_cast<double>(out.size()) * wave_steps,
+              .law = law_of_roof("fp32", wave_efficiency(blocks, at_once))});
+  const auto launch_of = [=](std::size_t count, const gpubench::Output<float>& to) {
+    return [=](cudaStream_t s) {
+      launch(wave, static_cast<unsigned>(count), wave_threads, shared, s, to.data());
+    };
+  };
+  bench.run(launch_of(blocks, out));
+  // A second wave adds what a block lasts: each is resident for so long.
+  const double of_a_block = bench.time(launch_of(2 * at_once, of_two_waves)) -
+                            bench.time(launch_of(at_once, of_two_waves));
+  bench.counter("achieved_occupancy", found.occupancy * static_cast<double>(blocks) /
+                                          static_cast<double>(at_once) * of_a_block /
+                                          bench.seconds());
+}
+GPU_BENCHMARK(occupancy, waves)
+    ->ArgNames({"waves [of one block per SM]", "extra [blocks]"})
+    ->In(Suite::full)
+    ->ArgsProduct({{1, 2, 4, 8, 16}, {0, 1}});
 
 template <unsigned values, unsigned blocks>
 void capped_row(Bench& bench) {

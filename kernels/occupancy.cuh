@@ -75,6 +75,16 @@ __global__ void fma(float* out, std::size_t n) {
   if (i < n) out[i] = chains<ilp, fma_steps>(i);
 }
 
+// --- waves of blocks ---
+
+inline constexpr unsigned wave_threads = 1024;  // enough to fill an SM's units by itself
+inline constexpr unsigned wave_ilp = 4, wave_steps = 16384;
+
+[[maybe_unused]] static __global__ void __launch_bounds__(wave_threads) wave(float* out) {
+  const std::size_t i = blockIdx.x * std::size_t{wave_threads} + threadIdx.x;
+  out[i] = chains<wave_ilp, wave_steps>(i);
+}
+
 // --- registers ---
 
 inline constexpr unsigned capped_threads = 256;
@@ -104,6 +114,13 @@ struct ExpectedChains {
 };
 
 // --- what theory says they cost ---
+
+// The share of the time that so many equal blocks keep the GPU busy, if `at_once` of them fit: the
+// last wave takes as long as a full one.
+constexpr double wave_efficiency(std::size_t blocks, std::size_t at_once) {
+  const std::size_t waves = (blocks + at_once - 1) / at_once;
+  return static_cast<double>(blocks) / static_cast<double>(waves * at_once);
+}
 
 // Little's law for one SM: bytes/s that it reads when `warps` warps have `unroll` loads of a word a
 // lane in flight, and each takes `latency` seconds.

@@ -124,3 +124,21 @@ def test_registers_are_not_guessed(rows: dict[str, dict]) -> None:
             assert (row["local_bytes"] == 0) == fits, row["name"]
             by_registers = 65536 // row["registers"] // 256  # whole blocks, at the very most
             assert 1 <= row["resident_blocks"] <= by_registers
+
+
+def test_a_block_too_many_costs_a_wave(rows: dict[str, dict]) -> None:
+    for waves in (1, 2, 4, 8, 16):
+        whole = rows[f"occupancy/waves/waves:{waves}/extra:0"]
+        more = rows[f"occupancy/waves/waves:{waves}/extra:1"]
+        assert more["real_time"] / whole["real_time"] == pytest.approx(1 + 1 / waves, rel=0.05)
+        assert more["occupancy"] == whole["occupancy"] == 0.5  # one block of 32 warps
+        share = (waves * SMS + 1) / ((waves + 1) * SMS)
+        for row, busy in ((whole, 1), (more, share)):
+            # The launch is no block's time.
+            idle = row["terms"]["launch"] / row["model_seconds"]
+            assert row["achieved_occupancy"] == pytest.approx(0.5 * busy * (1 - idle), rel=0.02)
+
+
+def test_only_rows_about_tails_give_the_achieved_occupancy(rows: dict[str, dict]) -> None:
+    kernels = {row.get("kernel") for row in rows.values() if "achieved_occupancy" in row}
+    assert kernels == {"waves"}

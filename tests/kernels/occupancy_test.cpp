@@ -41,6 +41,18 @@ TEST_F(OccupancyKernels, ChainsOfAnyNumberOfThreads) {
   chains_of(capped<192, 4>, 257, capped_threads, {192, capped_steps});
 }
 
+TEST_F(OccupancyKernels, BlocksOfAWave) {
+  const auto out = output<float>(2 * wave_threads);
+  launch(wave, 2, wave_threads, shared_bytes_for(1), nullptr, out.data());
+  expect_elements(out, ExpectedChains{wave_ilp, wave_steps});
+}
+
+TEST_F(OccupancyKernels, TheLastWaveCostsAWholeOne) {
+  EXPECT_DOUBLE_EQ(wave_efficiency(132, 132), 1);
+  EXPECT_DOUBLE_EQ(wave_efficiency(133, 132), 133.0 / 264);
+  EXPECT_DOUBLE_EQ(wave_efficiency(1, 132), 1.0 / 132);
+}
+
 TEST_F(OccupancyKernels, DynamicSharedMemoryLimitsResidentBlocks) {
   const auto most_threads =
                  static_cast<unsigned>(device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor)),
