@@ -22,6 +22,7 @@
 #include <cuda_fp8.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
@@ -35,8 +36,43 @@ using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Generator;
 
+// What is needed of what the library's tiles multiply, at this share of the unit's peak.
+Law law_of_tiles(const Bench& bench, const Gemm& gemm, const std::optional<double>& share) {
+  const GemmShape& shape = gemm.shape();
+  const auto sms = bench.device().find("sm_count");
+  if (gemm.choice().tile_m == 0 || !sms || !share) return {};
+  return law_of_roof(
+      gemm_roof(shape.type, bench.device()),
+      *share * tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
+                                   gemm.choice().tile_m, gemm.choice().tile_n, *sms));
+}
+
+// Narrow loads feed the Tensor Cores no faster than this, whatever the tile.
+Law law_of_narrow_loads(const Bench& bench, const Gemm& gemm) {
+  const auto best = bench.device().find("gemm_efficiency"),
+             narrow = bench.device().find("gemm_unaligned_efficiency");
+  return best && narrow ? law_of_tiles(bench, gemm, *best * *narrow) : Law();
+}
+
+// Memory brings the operands once, or the tiles take longer.
+Law law_of_few_rows(const Bench& bench, const Gemm& gemm) {
+  const Law tiles = law_of_tiles(bench, gemm, bench.device().find("gemm_efficiency"));
+  if (!tiles) return {};
+  return [=, intensity = gemm.shape().flops() / gemm.shape().bytes()](const Roofs& roofs) {
+    return std::min(intensity * roofs.at("dram"), tiles(roofs));
+  };
+}
+
+// What a product promises, and how nearly.
+struct Promise {
+  Law (*law)(const Bench&, const Gemm&);
+  double tolerance;
+};
+constexpr Promise of_library{gpubench::law_of_library, 0.15}, of_narrow{law_of_narrow_loads, 0.15},
+    of_few_rows{law_of_few_rows, 0.45};  // as in gemm_batch, loads and products overlap in part
+
 template <class In, class Out>
-void row_of(Bench& bench, const GemmShape& shape) {
+void row_of(Bench& bench, const GemmShape& shape, const Promise& promise) {
   const auto up = [](std::size_t n) { return rounded_up(n, 64); };
   const GemmShape padded = GemmShape::dense(shape.type, up(shape.m), up(shape.n), up(shape.k));
   const Gemm gemm = gpubench::gemm_of(bench, shape), even = gpubench::gemm_of(bench, padded);
@@ -44,13 +80,15 @@ void row_of(Bench& bench, const GemmShape& shape) {
   const auto b = bench.input<In>(std::max(shape.n * shape.ldb, padded.n * padded.ldb));
   const auto d = bench.output<Out>(std::max(shape.m * shape.ldd, padded.m * padded.ldd));
   note(bench, gemm.choice());
-  if (!rows_are_aligned(shape)) bench.note("demonstrates", "rows that do not begin at 16 bytes");
+  if (&promise == &of_library && !rows_are_aligned(shape)) {
+    bench.note("demonstrates", "rows that do not begin at 16 bytes");
+  }
   verify_product(bench, shape, a, b, d);
   bench.work({.moved_bytes = shape.bytes(),
               .flops = shape.flops(),
               .integers = shape.type == GemmType::int8,
-              .law = law_of_library(bench, gemm),
-              .law_tolerance = 0.15});
+              .law = promise.law(bench, gemm),
+              .law_tolerance = promise.tolerance});
   const auto multiply = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
   bench.run(multiply);
   bench.note_kernels(multiply);
@@ -62,14 +100,17 @@ void row_of(Bench& bench, const GemmShape& shape) {
 }
 
 using Shaped = GemmShape (*)(Bench&, GemmType);
-template <Shaped shape>
+template <Shaped shape, const Promise& promise = of_library>
 void by_dtype(Bench& bench) {
   const std::string& dtype = bench.axis("dtype");
-  return dtype == "bf16" ? row_of<__nv_bfloat16, __nv_bfloat16>(bench, shape(bench, GemmType::bf16))
-         : dtype == "fp16" ? row_of<__half, __half>(bench, shape(bench, GemmType::fp16))
-         : dtype == "tf32" ? row_of<float, float>(bench, shape(bench, GemmType::tf32))
-         : dtype == "fp8" ? row_of<__nv_fp8_e4m3, __nv_bfloat16>(bench, shape(bench, GemmType::fp8))
-                          : row_of<std::int8_t, std::int32_t>(bench, shape(bench, GemmType::int8));
+  const auto shape_of = [&](GemmType type) { return shape(bench, type); };
+  return dtype == "bf16"
+             ? row_of<__nv_bfloat16, __nv_bfloat16>(bench, shape_of(GemmType::bf16), promise)
+         : dtype == "fp16" ? row_of<__half, __half>(bench, shape_of(GemmType::fp16), promise)
+         : dtype == "tf32" ? row_of<float, float>(bench, shape_of(GemmType::tf32), promise)
+         : dtype == "fp8"
+             ? row_of<__nv_fp8_e4m3, __nv_bfloat16>(bench, shape_of(GemmType::fp8), promise)
+             : row_of<std::int8_t, std::int32_t>(bench, shape_of(GemmType::int8), promise);
 }
 
 constexpr std::int64_t base = 4032;  // 63 x 64: another 16 begin no tile
@@ -92,6 +133,13 @@ GemmShape vocabulary(Bench& bench, GemmType type) {
   return bench.axis("pass") == "forward" ? GemmShape::dense(type, 4096, words, 1024)
                                          : GemmShape::dense(type, 4096, 1024, words);
 }
+// Few tokens by a layer's weights.
+GemmShape small_m(Bench& bench, GemmType type) {
+  return GemmShape::dense(type, size_of(bench, "m"), 28672, 8192);
+}
+GemmShape unaligned(Bench& bench, GemmType type) {
+  return GemmShape::dense(type, 4096, 4096, size_of(bench, "k"));
+}
 GemmShape waves(Bench& bench, GemmType type) {
   return GemmShape::dense(type, size_of(bench, "m"), 4096, 4096);
 }
@@ -103,6 +151,54 @@ GemmShape leading_dimension(Bench& bench, GemmType type) {
   shape.ldb += beyond;
   return shape;
 }
+
+// Rows of k elements, copied to rows of a multiple of 64 and then multiplied: A alone, as
+// activations by weights that were padded once, or both.
+void pad_and_multiply(Bench& bench) {
+  constexpr std::size_t edge = 4096;
+  const std::size_t k = size_of(bench, "k"), ld = rounded_up(k, 64);
+  const bool both = bench.axis("pads") == "both";
+  const std::size_t ldb = both ? k : ld;
+  const GemmShape shape{GemmType::bf16, edge, edge, k, k, ldb, edge};
+  const Gemm even = gpubench::gemm_of(bench, GemmShape::dense(GemmType::bf16, edge, edge, ld)),
+             odd = gpubench::gemm_of(bench, shape);
+  const Padded<Generator<element>> of_a{{1}, edge, k, k}, of_b{{2}, edge, k, ldb};
+  const auto a = bench.input<element>(edge * k, of_a), b = bench.input<element>(edge * ldb, of_b);
+  const auto wide_a = bench.output<element>(edge * ld), wide_b = bench.output<element>(edge * ld);
+  const auto d = bench.output<element>(edge * edge);
+  note(bench, even.choice());
+  bench.verify(wide_a, Padded<Generator<element>>{{1}, edge, k, ld});
+  if (both) bench.verify(wide_b, Padded<Generator<element>>{{2}, edge, k, ld});
+  bench.check([=, &bench, padded = even.shape()](bool) {
+    return bench.priced() ? gpubench::check_in_small<element, element>(padded)
+                          : check_product(shape, a.data(), b.data(), d.data(), of_a, of_b);
+  });
+  const double copied = (both ? 2 : 1) * static_cast<double>(edge * (k + ld) * sizeof(element));
+  Law law;
+  if (const Law tiles = law_of_tiles(bench, even, bench.device().find("gemm_efficiency"))) {
+    law = [=, useful = shape.flops(), multiplied = even.shape().flops()](const Roofs& roofs) {
+      return useful / (copied / roofs.at("dram") + multiplied / tiles(roofs));
+    };
+  }
+  bench.work({.flops = shape.flops(), .law = law, .law_tolerance = 0.2});  // two or three launches
+  const auto widen = [=](cudaStream_t s, const element* from, element* to) {
+    launch(pad_rows, static_cast<unsigned>(edge), pad_threads, 0, s, from, to,
+           static_cast<unsigned>(k), static_cast<unsigned>(ld));
+  };
+  bench.run([&](cudaStream_t s) {
+    widen(s, a.data(), wide_a.data());
+    if (both) widen(s, b.data(), wide_b.data());
+    even.queue(s, wide_a.data(), both ? wide_b.data() : b.data(), d.data());
+  });
+  bench.counter("speedup_over_unaligned", bench.time([&](cudaStream_t s) {
+    odd.queue(s, a.data(), b.data(), d.data());
+  }) / bench.seconds());
+}
+GPU_BENCHMARK(tile_alignment, pad_and_multiply)
+    ->Axis("pads", {"a", "both"})
+    ->ArgName("k [elements]", {1024, 16384})
+    ->In(Suite::full)
+    ->Each({4033, 8191, 16383});
 
 // An own kernel on matrices of 4096 x k and 1000 x k.
 void edges(Bench& bench) {
@@ -137,7 +233,7 @@ GPU_BENCHMARK(tile_alignment, edges)
     ->ArgName("k [elements]", {64, 4096})
     ->Arg(249)
     ->Rest(Suite::full)
-    ->Each({225, 240, 248, 256});
+    ->Each({225, 240, 248, 256, 4089, 4096});
 
 // --- the library's rows ---
 
@@ -162,6 +258,16 @@ GPU_BENCHMARK_AS(tile_alignment, odd_k, by_dtype<odd_k>)
     ->Takes("k", {1024, 16384});
 GPU_BENCHMARK_AS(tile_alignment, leading_dimension, by_dtype<leading_dimension>)
     ->Apply(rows, "align [bytes]", {2, 16}, {2, 4, 8, 16});
+GPU_BENCHMARK_AS(tile_alignment, small_m, by_dtype<small_m, of_few_rows>)
+    ->Axis("dtype", {"bf16", "fp8"})
+    ->ArgName("m [elements]", {1, 256})
+    ->In(Suite::full)
+    ->Each({1, 8, 16, 64, 65, 128, 129});
+GPU_BENCHMARK_AS(tile_alignment, unaligned, by_dtype<unaligned, of_narrow>)
+    ->Axis("dtype", {"bf16"})
+    ->ArgName("k [elements]", {1024, 16384})
+    ->In(Suite::full)
+    ->Each({2047, 4095, 8190, 8191});
 GPU_BENCHMARK_AS(tile_alignment, waves, by_dtype<waves>)
     ->Apply(rows, "m [elements]", {2048, 2304}, gpubench::dense_range(256, 4352, 256))
     ->Takes("m", {1024, 16384});

@@ -113,6 +113,32 @@ __global__ void multiply(const element* a, const element* b, float* d, unsigned 
   }
 }
 
+// --- padding rows ---
+
+inline constexpr unsigned pad_threads = 256, pad_loads = 4;  // of a thread, in flight
+
+// Rows of `k` elements, copied to rows of `ld` with zeros at their ends; a block per row.
+[[maybe_unused]] static __global__ void pad_rows(const element* from, element* to, unsigned k,
+                                                 unsigned ld) {
+  const element* const in = from + blockIdx.x * std::size_t{k};
+  element* const out = to + blockIdx.x * std::size_t{ld};
+  for (unsigned begin = threadIdx.x; begin < ld; begin += pad_threads * pad_loads) {
+    element got[pad_loads];
+#pragma unroll
+    for (unsigned i = 0; i < pad_loads; ++i) {
+      const unsigned at = begin + i * pad_threads;
+      got[i] = at < k ? in[at] : element(0.0f);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < pad_loads; ++i) {
+      const unsigned at = begin + i * pad_threads;
+      if (at < ld) out[at] = got[i];
+    }
+  }
+}
+
+// --- what they must compute ---
+
 // Element i of a matrix of `rows` by `columns`, with zeros beyond, in rows of `ld`.
 template <class Source>
 struct Padded {

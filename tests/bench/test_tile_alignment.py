@@ -180,7 +180,7 @@ def test_everything_priced_is_checked_in_small(full: dict[str, dict]) -> None:
     assert len(ran) > 150
     assert {row["verified"] for row in ran} == {"operation"}
     for row in ran:
-        assert row["unit"] == ("imma" if row["arguments"]["dtype"] == "int8" else "hmma")
+        assert row["unit"] == ("imma" if row["arguments"].get("dtype") == "int8" else "hmma")
 
 
 def test_lanes_go_to_waste_at_edges(rows: dict[str, dict]) -> None:
@@ -205,3 +205,50 @@ def test_a_device_without_such_tensor_cores_says_so() -> None:
         f"--benchmark_filter=^tile_alignment/odd_k/dtype:fp8/k:{BASE}$",
     ).values()
     assert "has no unit for fp8" in row["skip_reason"]
+
+
+def test_few_tokens_cost_what_the_weights_do(full: dict[str, dict]) -> None:
+    for dtype in ("bf16", "fp8"):
+        times = {
+            m: full[f"tile_alignment/small_m/dtype:{dtype}/m:{m}"]["real_time"]
+            for m in (1, 8, 16, 64, 65, 128, 129)
+        }
+        # A few more of the rows that a tile multiplies anyway; then another tile.
+        assert times[64] < 1.05 * times[1], dtype
+        assert times[129] > 1.15 * times[128], dtype
+        one = full[f"tile_alignment/small_m/dtype:{dtype}/m:1"]
+        assert one["pad_cost"] == 63
+        assert one["penalty"] < 0.05
+
+
+def test_a_copy_to_wider_rows_pays_for_itself(
+    full: dict[str, dict], figures: dict[str, float]
+) -> None:
+    bytes_a_second = figures["dram_bytes_per_second"] * figures["dram_mixed_efficiency"]
+    for k in (4033, 8191, 16383):
+        one, both = (
+            full[f"tile_alignment/pad_and_multiply/pads:{pads}/k:{k}"] for pads in ("a", "both")
+        )
+        assert one["speedup_over_unaligned"] > both["speedup_over_unaligned"] > 1, k
+        copied = 2 * 4096 * (k + math.ceil(k / 64) * 64)
+        seconds = (both["real_time"] - one["real_time"]) * 1e-6
+        assert copied / bytes_a_second < seconds, k
+
+
+def test_narrow_loads_run_at_the_published_share(
+    full: dict[str, dict], figures: dict[str, float]
+) -> None:
+    rows = [row for row in full.values() if row["kernel"] == "unaligned"]
+    assert len(rows) == 4
+    for row in rows:
+        assert row["law_ratio"] == pytest.approx(1, abs=row["law_tolerance"]), row["name"]
+        tile_m, tile_n = map(int, row["tile"].split("x"))
+        tiles = math.ceil(4096 / tile_m) * math.ceil(4096 / tile_n)
+        whole = math.ceil(tiles / figures["sm_count"]) * figures["sm_count"] / tiles
+        peak = (
+            figures["sm_count"]
+            * figures["sm_clock_hz"]
+            * figures["tensor_bf16_flops_per_clock_per_sm"]
+        )
+        share = figures["gemm_efficiency"] * figures["gemm_unaligned_efficiency"] / whole
+        assert row["law"] == pytest.approx(peak * share, rel=1e-3), row["name"]

@@ -51,6 +51,17 @@ TEST_F(TileAlignmentTest, PaddedWithZerosIsTheSameProduct) {
   expect_elements(d, PaddedProduct{want, rows, n}, relative, absolute);
 }
 
+TEST_F(TileAlignmentTest, PaddingKeepsRowsAndAddsZeros) {
+  for (const unsigned k : {1u, 63u, 64u, 257u, 1023u, 1025u}) {
+    SCOPED_TRACE(k);
+    const auto ld = static_cast<unsigned>(rounded_up(k, 64));
+    const auto narrow = input<element>(3 * std::size_t{k});
+    const auto wide = output<element>(3 * std::size_t{ld});
+    launch(pad_rows, 3, pad_threads, 0, nullptr, narrow.data(), wide.data(), k, ld);
+    expect_elements(wide, Padded<Generator<element>>{values<element>, 3, k, ld});
+  }
+}
+
 TEST_F(TileAlignmentTest, TheCheckOfLargeProductsFindsAWrongElement) {
   // Beyond the size up to which every element is compared; D is what a plain loop leaves.
   const GemmShape shape{GemmType::tf32, 129, 509, 257, 260, 257, 511};
