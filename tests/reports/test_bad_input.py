@@ -178,6 +178,26 @@ def test_no_pipe_and_no_device_is_read(write, pipe, capsys):
             )
 
 
+@pytest.mark.parametrize("path", ["", ".", "..", "/"])
+def test_a_place_without_a_name_is_a_folder(write, capsys, path):
+    """As "$run" is where the shell has no such variable."""
+    good = str(write(make_document()))
+    for words in (
+        ["table", path],
+        ["csv", path],
+        ["html", path],
+        ["compare", good, path],
+        ["agree", good, path],
+        ["validate", good, path],
+        ["claims", path],
+        ["diagnose", path],
+        ["job", path],
+    ):
+        assert main(words) == 2, words
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line == f"gpubench-report: {path or '.'}: cannot read: Is a directory"
+
+
 def test_a_pipe_in_a_fleet_costs_its_gpu_only(pipe, capsys):
     pytest.importorskip("scipy", reason="fleets are judged with SciPy")
     sweep = write_sweep(pipe.parent / "sweep")

@@ -16,6 +16,8 @@ def broken_off(path: Path) -> str | None:
 
     None where there is no journal, or one that cannot be read.
     """
+    if not path.name:  # ".", "/", or a variable of the shell that was not set
+        return None
     journal = path if path.name.endswith(_ENDING) else path.with_name(path.name + _ENDING)
     try:
         text = file_bytes(journal).decode("utf-8", "replace")
