@@ -105,8 +105,11 @@ TEST(Conditions, OfTimingAreRead) {
 TEST(Conditions, AreNamedAsTheirFile) {
   const auto folder = std::filesystem::path(GPUBENCH_SOURCE_DIR) / "tests" / "data" / "conditions";
   EXPECT_EQ(load_conditions(folder / "kind.json").name, "kind");
-  EXPECT_EQ(refusal([&] { load_conditions(folder / "none.json"); }),
-            "cannot read conditions from " + (folder / "none.json").string());
+  const std::filesystem::path absent = folder / "none.json";
+  for (const auto& file : {absent, folder, std::filesystem::path("/dev/zero")}) {
+    EXPECT_EQ(refusal([&] { load_conditions(file); }),
+              "cannot read conditions from " + file.string());
+  }
 }
 
 }  // namespace

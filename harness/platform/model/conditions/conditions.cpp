@@ -179,8 +179,11 @@ Conditions parse_conditions(std::string_view text, const std::string& origin) {
 }
 
 Conditions load_conditions(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in || std::filesystem::is_directory(file)) {
+  std::ifstream in;
+  std::error_code ignored;
+  // A device might never end, and a pipe never begin.
+  if (std::filesystem::is_regular_file(file, ignored)) in.open(file);
+  if (!in.is_open()) {
     throw UsageError("cannot read conditions from " + file.string());
   }
   const std::string text{std::istreambuf_iterator<char>(in), {}};
