@@ -20,6 +20,7 @@
 #include "harness/bench/wgmma.hpp"
 #include "harness/platform/gemm.hpp"
 #include "kernels/compute_peak/scaled_mma.cuh"
+#include "kernels/compute_peak/scaled_tcgen05.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
 
 namespace {
@@ -123,6 +124,20 @@ void tcgen05_of(Bench& bench) {
 GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, tcgen05_of<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<Fp8>("fp8"))
+    ->ForRoofs();
+
+template <class Type>
+void scaled_tcgen05_of(Bench& bench) {
+  if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
+  if (std::is_same_v<Type, Nvfp4> && bench.device().compute_capability() == std::pair(10, 3)) {
+    bench.skip("the rate of compute capability 10.3 is that of products of 96 along k, not of 64");
+  }
+  run_tensor(bench, compute_peak::scaled_tcgen05<Type>, scaled_tcgen05_flops_a_block<Type>,
+             ExpectedScaledRows<Type>{}, 1, scaled_shared_bytes);
+}
+GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, scaled_tcgen05_of<T>)
+    ->Axis("dtype", type<Mxfp8>("mxfp8"), type<Nvfp4>("nvfp4"))
+    ->In(Suite::full)
     ->ForRoofs();
 
 }  // namespace

@@ -4,7 +4,8 @@
 // side, in rounds of 512 with no branch in them. `mma` and `wgmma`: a warp (four warps) multiplies
 // small matrices again and again and adds to sums that stay in registers. `tcgen05`: one thread
 // asks for larger products, whose sums stay in tensor memory. Nothing is read; what is left at the
-// end is added up, with weights, one number per thread.
+// end is added up, with weights, one number per thread. (`scaled_mma` and `scaled_tcgen05` do the
+// same with types that have block scales.)
 #pragma once
 
 #include <cuda_bf16.h>

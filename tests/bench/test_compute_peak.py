@@ -70,17 +70,22 @@ def test_the_fastest_instruction_is_the_roof(device: str, rows_of_concept: RowsO
         assert row["roof_fraction"] == pytest.approx(share, rel=0.02), dtype
 
 
-def test_each_type_is_a_multiple_of_bf16_and_runs_every_day(daily: list[str]) -> None:
-    found = rows_of("--device=model:b200", "--benchmark_filter=^compute_peak/tcgen05/")
+def test_each_type_is_a_multiple_of_bf16_and_nearly_all_run_every_day(daily: list[str]) -> None:
+    found = rows_of(
+        "--device=model:b200", "--suite=full", "--benchmark_filter=^compute_peak/tcgen05/"
+    )
     assert not [name for name, row in found.items() if row.get("skipped")]
     rate = {row["arguments"]["dtype"]: row["flops_per_second"] for row in found.values()}
     assert rate["fp16"] == pytest.approx(rate["bf16"])
     assert rate["tf32"] == pytest.approx(rate["bf16"] / 2)
     assert rate["int8"] == pytest.approx(rate["fp8"])
+    assert rate["mxfp8"] == pytest.approx(rate["fp8"], rel=0.02)
+    assert rate["nvfp4"] == pytest.approx(2 * rate["fp8"], rel=0.02)
+    every_day = rate.keys() - {"mxfp8", "nvfp4"}
+    assert every_day == {"bf16", "fp8", "fp16", "tf32", "int8"}
     assert {name for name in daily if name.startswith(("compute_peak/wg", "compute_peak/tc"))} == {
-        f"compute_peak/{kernel}/dtype:{dtype}" for kernel in ("wgmma", "tcgen05") for dtype in rate
+        f"compute_peak/{kernel}/dtype:{t}" for kernel in ("wgmma", "tcgen05") for t in every_day
     }
-    assert rate.keys() == {"bf16", "fp8", "fp16", "tf32", "int8"}
 
 
 @pytest.mark.parametrize(("device", "of_fp8"), [("rtx-5090", 2), ("rtx-pro-6000", 1)])
@@ -121,6 +126,15 @@ def test_compute_capability_10_3_has_no_products_of_integers() -> None:
     flags = ("--suite=full", "--benchmark_filter=^compute_peak/tcgen05/dtype:int8$")
     (row,) = rows_of("--device=model:b300", *flags).values()
     assert row["skip_reason"] == "compute capability 10.3 has no tcgen05.mma of integers"
+
+
+def test_compute_capability_10_3_needs_longer_products_for_the_rate_of_nvfp4() -> None:
+    flags = ("--suite=full", "--benchmark_filter=^compute_peak/tcgen05/dtype:(mxfp8|nvfp4)$")
+    rows = rows_of("--device=model:b300", *flags)
+    assert rows["compute_peak/tcgen05/dtype:nvfp4"]["skip_reason"] == (
+        "the rate of compute capability 10.3 is that of products of 96 along k, not of 64"
+    )
+    assert not rows["compute_peak/tcgen05/dtype:mxfp8"].get("skipped")
 
 
 def test_roofs_are_printed_and_written(tmp_path: Path) -> None:

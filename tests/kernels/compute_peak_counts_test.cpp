@@ -35,6 +35,14 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
   ComputePeakBlackwellCounts() : OnDevice("b200") {}
 
   template <class Type>
+  void expect_scaled_tcgen05(Tensor type) {
+    scaled_tcgen05_of<Type>();
+    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
+              scaled_tcgen05_flops_a_block<Type>);
+    EXPECT_EQ(counts().at(model::WarpOperation::matrices), scaled_tcgen05_rounds);
+    EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
+  }
+  template <class Type>
   void expect_tcgen05(Tensor type) {
     tcgen05_of<Type>();
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
@@ -99,6 +107,12 @@ TEST_F(ComputePeakBlackwellCounts, ProductsInTensorMemoryCountAsTheirType) {
   expect_tcgen05<Tf32>(Tensor::tf32);
   expect_tcgen05<Fp8>(Tensor::fp8);
   expect_tcgen05<Int8>(Tensor::int8);
+}
+
+TEST_F(ComputePeakBlackwellCounts, ProductsWithScalesInTensorMemoryCountAsTheirType) {
+  ASSERT_EQ(why_no_tcgen05(), "");
+  expect_scaled_tcgen05<Mxfp8>(Tensor::mxfp8);
+  expect_scaled_tcgen05<Nvfp4>(Tensor::nvfp4);
 }
 
 }  // namespace

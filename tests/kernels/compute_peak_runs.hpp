@@ -5,6 +5,7 @@
 #include "harness/bench/wgmma.hpp"
 #include "kernels/compute_peak.cuh"
 #include "kernels/compute_peak/scaled_mma.cuh"
+#include "kernels/compute_peak/scaled_tcgen05.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -39,6 +40,14 @@ class ComputePeakRuns : public KernelTest {
     const auto out = output<double>(matrix_threads);
     launch(compute_peak::wgmma<Type>, 1, matrix_threads, 0, nullptr, out.data());
     expect_elements(out, ExpectedSums<Type>{true});
+  }
+  template <class Type>
+  void scaled_tcgen05_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(matrix_threads);
+    launch(compute_peak::scaled_tcgen05<Type>, 1, matrix_threads, scaled_shared_bytes, nullptr,
+           out.data());
+    expect_elements(out, ExpectedScaledRows<Type>{});
   }
   template <class Type>
   void tcgen05_of() {

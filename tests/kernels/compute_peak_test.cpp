@@ -61,6 +61,7 @@ int largest_scaled_sum() {
 TEST(ComputePeak, SumsWithBlockScalesFitTheirAccumulator) {
   EXPECT_LT(largest_scaled_sum<Mxfp8>(), 1 << fp8_sum_bits);
   EXPECT_LT(largest_scaled_sum<Nvfp4>(), 1 << 24);  // fp32's
+  EXPECT_LE(scaled_tcgen05_rounds, scaled_rounds<Nvfp4>);
 }
 
 TEST_F(ComputePeakKernels, MatricesOfEveryType) {
@@ -106,6 +107,12 @@ TEST_F(ComputePeakKernels, ProductsInTensorMemory) {
   tcgen05_of<Bf16>();
   tcgen05_of<Tf32>();
   tcgen05_of<Fp8>();
+}
+
+TEST_F(ComputePeakKernels, ProductsWithScalesInTensorMemory) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  scaled_tcgen05_of<Mxfp8>();
+  scaled_tcgen05_of<Nvfp4>();
 }
 
 TEST_F(ComputePeakKernels, ProductsOfIntegersInTensorMemory) {

@@ -16,11 +16,11 @@ using kernels::ScaledWords, kernels::Selected;
 using Words = std::vector<unsigned>;
 
 // One of the two types: bits of an element, elements along k, and scales of a row.
-struct ScaledFormat {
+struct ScaledType {
   Tensor type;
   unsigned bits, depth, scales;
 };
-constexpr ScaledFormat mxfp8{Tensor::mxfp8, 8, 32, 1}, nvfp4{Tensor::nvfp4, 4, 64, 4};
+constexpr ScaledType mxfp8{Tensor::mxfp8, 8, 32, 1}, nvfp4{Tensor::nvfp4, 4, 64, 4};
 
 double exponent_and_mantissa(unsigned bits, int exponent_bits, int mantissa_bits, int bias) {
   const int mantissa = static_cast<int>(bits & ((1u << mantissa_bits) - 1));
@@ -48,7 +48,7 @@ class ScaledMatrixTest : public EmulatorTest {
     }
     return words;
   }
-  void use(const ScaledFormat& format) {
+  void use(const ScaledType& format) {
     format_ = format;
     scale_base_ = format.bits == 8 ? 120 : 0x30;
     a_ = random(128, false);
@@ -104,7 +104,7 @@ class ScaledMatrixTest : public EmulatorTest {
 
  private:
   std::mt19937 random_{5};
-  ScaledFormat format_ = mxfp8;
+  ScaledType format_ = mxfp8;
   unsigned scale_base_ = 0;
   Words a_, b_, scales_a_, scales_b_;
 };

@@ -97,6 +97,29 @@ def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architect
         assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (name, counts)
 
 
+# The same with block scales, which six copies bring.
+WITH_SCALES_IN_TENSOR_MEMORY = {"Mxfp8": "UTCQMMA", "Nvfp4": "UTCOMMA"}
+
+
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_one_thread_copies_scales_and_asks_for_products(tmp_path: Path, architecture: str) -> None:
+    source = tmp_path / "peaks.cu"
+    source.write_text(
+        '#include "kernels/compute_peak/scaled_tcgen05.cuh"\n'
+        + "".join(
+            f"template __global__ void compute_peak::scaled_tcgen05<compute_peak::{t}>(double*);\n"
+            for t in WITH_SCALES_IN_TENSOR_MEMORY
+        )
+    )
+    code = code_of(nvcc(source, tmp_path / "peaks.cubin", "-cubin", f"-arch={architecture}"))
+    for dtype, instruction in WITH_SCALES_IN_TENSOR_MEMORY.items():
+        (body,) = [c for name, c in code.items() if f"INS_5{dtype}E" in name]
+        counts = Counter(body)
+        assert (counts[instruction], counts["UTCCP"], counts["UTCBAR"]) == (16, 6, 1), counts
+        assert counts["LDTM"] in (1, 6), counts  # a loop, or its six turns
+        assert not counts.keys() & {"LDL", "STL", "HMMA", "DFMA"}, counts
+
+
 # The unit's instruction with scales, of 8 bits and of 4: 64 in a round of the loop, and no other.
 WITH_SCALES = {"Mxfp8": "QMMA.SF.16832", "Nvfp4": "OMMA.SF.16864"}
 

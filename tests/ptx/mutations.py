@@ -353,6 +353,51 @@ TENSOR_MEMORY = [
     ),
 ]
 
+# Sums, a, b, descriptor, and where the scales of a and b are.
+SCALED_UMMA = (
+    r"(tcgen05\.mma\S*block_scale\S* )\[(%r\d+)\], (%rd\d+), (%rd\d+), (%r\d+|-?\d+),"
+    r" \[(%r\d+)\], \[(%r\d+)\]"
+)
+COPY = r"tcgen05\.cp[^;]*;"
+
+SCALED_TENSOR_MEMORY = [
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.ProductsWithScalesInTensorMemory",
+        "14scaled_tcgen05INS_5Mxfp8E",
+        ("scales exchanged", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\7], [\6]", 5),
+        ("factors exchanged", SCALED_UMMA, r"\1[\2], \4, \3, \5, [\6], [\7]", 5),
+        ("a's scales for b's too", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\6], [\6]", 5),
+        ("sums for scales", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\2], [\7]", 5),
+        ("a copy that is left out", COPY, NOTHING),
+        ("b's last copy left out", COPY, NOTHING, 5),
+        ("a copy to the next columns", r"(tcgen05\.cp\S* \[%r\d+)\]", r"\1+4]", 2),
+        ("a copy beyond all columns", r"(tcgen05\.cp\S* \[%r\d+)\]", r"\1+512]"),
+        ("one product too few", r"tcgen05\.mma[^;]*;", NOTHING, 3),
+        ("another byte of a's scales", "145752064", str(145752064 | 1 << 29), -1),
+        ("another byte of b's scales", "145752064", str(145752064 | 2 << 4), -1),
+        ("scales of another type", "145752064", str(145752064 - (1 << 23)), -1),
+        ("sums of another number", "145752064", str(145752064 - (2 << 17)), -1),
+        (
+            "another kind",
+            r"mxf8f6f4\.block_scale\.scale_vec::1X",
+            "mxf4nvf4.block_scale.scale_vec::4X",
+            -1,
+        ),
+        device="b200",
+    ),
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.ProductsWithScalesInTensorMemory",
+        "14scaled_tcgen05INS_5Nvfp4E",
+        ("scales exchanged", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\7], [\6]", 5),
+        ("elements for scales", r"(tcgen05\.cp\S* \[%r\d+\], )%rd\d+", r"\1%rd1", 1),
+        ("without scales", r"mxf4nvf4\.block_scale\.scale_vec::4X", "f8f6f4", -1),
+        ("a commit that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
+        device="b200",
+    ),
+]
+
 # Sums, a, b and what is added; scales and selectors of a; and of b.
 SCALED = r"(mma\.sync\S*block_scale[^;]*\}, )(%r\d+), \{(\d), (\d)\}, (%r\d+), \{(\d), (\d)\}"
 
@@ -429,4 +474,4 @@ CLUSTERS = [
 ]
 
 MUTATIONS = BARRIERS + INDICES + ASYNCHRONOUS + MATRICES + WARPGROUPS + TENSOR_MEMORY + CALLS
-MUTATIONS += CLUSTERS + BLOCK_SCALES
+MUTATIONS += CLUSTERS + BLOCK_SCALES + SCALED_TENSOR_MEMORY

@@ -11,8 +11,8 @@
 
 namespace gpubench {
 
-// Types of factors; fp8 is E4M3. Sums are fp32, of int8 int32.
-enum class Tcgen05Type : std::uint8_t { fp16, bf16, tf32, fp8, int8 };
+// Types of factors; fp8 is E4M3. Sums are fp32, of int8 int32. mxfp8 and nvfp4 have block scales.
+enum class Tcgen05Type : std::uint8_t { fp16, bf16, tf32, fp8, int8, mxfp8, nvfp4 };
 
 // Describes a matrix whose rows lie along k, with the meaning of matrix_descriptor()'s arguments.
 // Bits 46-48 are a constant, and swizzles have other numbers than in wgmma's descriptor.
@@ -37,6 +37,18 @@ __host__ __device__ constexpr std::uint32_t tcgen05_instruction(Tcgen05Type type
                                                                        : 0;
   const std::uint32_t sums = is_int8 ? 2 : 1;
   return sums << 4 | factors << 7 | factors << 10 | columns / 8 << 17 | rows / 16 << 24;
+}
+
+// The same of factors with block scales, whose layout is another one. Bits 4-5 and 29-30: in which
+// byte of a column of tensor memory the scales of b and of a begin; 7-9 and 10-12: types; 17-22:
+// columns / 8; 23: whether scales are powers of two; 24-28: rows / 16.
+__host__ __device__ constexpr std::uint32_t tcgen05_scaled_instruction(
+    Tcgen05Type type, unsigned rows, unsigned columns, unsigned byte_a, unsigned byte_b) {
+  const bool is_mxfp8 = type == Tcgen05Type::mxfp8;
+  // Each kind of product counts its types for itself: e4m3 is 0, e2m1 is 1.
+  const std::uint32_t factors = is_mxfp8 ? 0 : 1, powers = is_mxfp8 ? 1 : 0;
+  return byte_b << 4 | factors << 7 | factors << 10 | columns / 8 << 17 | powers << 23 |
+         rows / 16 << 24 | byte_a << 29;
 }
 
 }  // namespace gpubench

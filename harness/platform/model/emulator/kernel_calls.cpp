@@ -128,6 +128,9 @@ void free_tensor_memory(unsigned address, unsigned columns) noexcept {
 void multiply_to_tensor_memory(TensorProduct mine) noexcept {
   running_block->tensor_memory().multiply(mine, __builtin_return_address(0));
 }
+void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor) noexcept {
+  running_block->tensor_memory().copy(address, descriptor, __builtin_return_address(0));
+}
 void commit_tensor_products(void* barrier) noexcept {
   running_block->tensor_memory().commit(barrier, __builtin_return_address(0));
 }

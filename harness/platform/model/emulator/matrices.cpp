@@ -326,6 +326,7 @@ class Factors {
       for (unsigned column = 0; column < of.columns; ++column) {
         b_[k][column] = of.b_is_transposed ? element(of.b, k, of.columns / (depth_ / 2), column)
                                            : element(of.b, column, 2, k);
+        b_[k][column] *= scale(of.scales_b, column, k);
       }
     }
   }
@@ -333,12 +334,18 @@ class Factors {
   void add_products(unsigned first, RowsOfSums& sums) const {
     for (unsigned row = 0; row < rows_at_once; ++row) {
       for (unsigned k = 0; k < depth_; ++k) {
-        add_scaled(sums[row], b_[k], element(of_.a, first + row, 2, k), of_.columns);
+        const double of_a = element(of_.a, first + row, 2, k) * scale(of_.scales_a, first + row, k);
+        add_scaled(sums[row], b_[k], of_a, of_.columns);
       }
     }
   }
 
  private:
+  double scale(std::span<const double> scales, unsigned row, unsigned k) const {
+    if (scales.empty()) return 1;
+    const unsigned together = scaled_together(type_);
+    return scales[row * (depth_ / together) + k / together];
+  }
   // Element `at` of a row of so many pieces.
   double element(std::span<const std::byte* const> pieces, unsigned row, unsigned row_pieces,
                  unsigned at) const {

@@ -63,6 +63,8 @@ struct Pieces {
   std::span<const std::byte*const> a, b;
   unsigned columns;
   bool b_is_transposed;
+  // Of mxfp8 and nvfp4, the scales of a row's blocks along k, row by row, and of b's columns.
+  std::span<const double> scales_a{}, scales_b{};
 };
 
 // d = a * b or d += a * b by one of a warpgroup's four warps, whose sixteen rows of a are given.

@@ -22,7 +22,22 @@ unsigned lane_of(unsigned address) { return address >> column_bits; }
 
 // What factors are by a product's kind and its instruction descriptor; nothing of one that the
 // model does not know.
+std::optional<Tensor> scaled_factors_of(Tcgen05Type kind, std::uint32_t instruction) {
+  const unsigned a = instruction >> 7 & 7, b = instruction >> 10 & 7;
+  const bool powers = (instruction >> 23 & 1) != 0;
+  // Sparsity, signs, transposition, products that are longer along k, and what is reserved.
+  constexpr std::uint32_t others = 0xf | 1u << 6 | 0xfu << 13 | 1u << 31;
+  constexpr std::uint32_t bytes = 3u << 4 | 3u << 29;
+  if ((instruction & others) != 0 || a != b) return {};
+  if (kind == Tcgen05Type::mxfp8 && a == 0 && powers) return Tensor::mxfp8;
+  const bool all_bytes = (instruction & bytes) == 0;
+  if (kind == Tcgen05Type::nvfp4 && a == 1 && !powers && all_bytes) return Tensor::nvfp4;
+  return {};
+}
 std::optional<Tensor> factors_of(Tcgen05Type kind, std::uint32_t instruction) {
+  if (kind == Tcgen05Type::mxfp8 || kind == Tcgen05Type::nvfp4) {
+    return scaled_factors_of(kind, instruction);
+  }
   const unsigned sums = instruction >> 4 & 3, a = instruction >> 7 & 7, b = instruction >> 10 & 7;
   // Sparsity, saturation, signs, transposition, shifts, and what is reserved.
   constexpr std::uint32_t others = 0xf | 1u << 6 | 0xfu << 13 | 1u << 23 | 7u << 29;
@@ -272,8 +287,8 @@ void TensorMemory::require_known_done(unsigned first, unsigned count, const char
     if (!is_known_read(column, warp)) {
       block_.fault(what() + ", which a warp may still be reading by tcgen05.ld,", code);
     }
-    // Products of one thread are made in their order.
-    const bool is_in_order = column.writer == warp && std::string_view(by) == "tcgen05.mma";
+    // Products and copies of one thread are made in their order.
+    const bool is_in_order = column.writer == warp && std::string_view(by) != "tcgen05.dealloc";
     if (!is_in_order && !is_known_written(column, warp)) {
       block_.fault(what() + ", which tcgen05.mma may still be writing,", code);
     }
@@ -285,19 +300,20 @@ void TensorMemory::require_one_issuer(const void* code) {
   unsigned& issuer = issuers_[lanes.current_warp()];
   const unsigned me = lanes.current() % warp_lanes + 1;
   if (issuer != 0 && issuer != me) {
-    block_.fault("tcgen05.mma by two threads of a warp, which the model does not know,", code);
+    block_.fault("tcgen05 by two threads of a warp, which the model does not know,", code);
   }
   issuer = me;
 }
 
 std::vector<const std::byte*> TensorMemory::pieces(std::uint64_t descriptor, unsigned count,
-                                                   const void* code) {
+                                                   const char* by, const void* code,
+                                                   unsigned in_row) {
   std::string unknown;
   const SharedMatrix matrix = SharedMatrix::of_tcgen05(descriptor, unknown);
   if (!unknown.empty()) {
-    block_.fault("tcgen05.mma by the descriptor of a matrix " + unknown + ",", code);
+    block_.fault(std::string(by) + " by the descriptor of a matrix " + unknown + ",", code);
   }
-  return pieces_of(block_, {matrix, false, 0, count, 2}, "tcgen05.mma", code,
+  return pieces_of(block_, {matrix, false, 0, count, in_row}, by, code,
                    [&](std::uint64_t address) { reads_.note_by_lane(address, code); });
 }
 
@@ -326,20 +342,20 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   }
   require_one_issuer(code);
   require_known_done(first, count, "tcgen05.mma", code);
-  const unsigned warp = block_.lanes().current_warp();
   for (unsigned c = first; c < first + count; ++c) {
-    Column& column = columns_[c];
-    if (mine.adds && !column.is_written) {
+    if (mine.adds && !columns_[c].is_written) {
       block_.fault(
           "tcgen05.mma that adds to column " + std::to_string(c) + ", which nobody has written,",
           code);
     }
-    column = {.is_written = true,
-              .writer = warp,
-              .written_with = arrivals_.made_by(arrivals_.tensor_cores_of(warp)) + 1};
   }
-  const auto a = pieces(mine.a, rows, code), b = pieces(mine.b, count, code);
-  multiply_rows(*type, {a, b, count, false}, rows, &words_[first], columns, mine.adds);
+  const auto a = pieces(mine.a, rows, "tcgen05.mma", code);
+  const auto b = pieces(mine.b, count, "tcgen05.mma", code);
+  const auto scales_a = scales(*type, mine.scales_a, mine.instruction >> 29 & 3, rows, code);
+  const auto scales_b = scales(*type, mine.scales_b, mine.instruction >> 4 & 3, count, code);
+  write_columns(first, count);
+  multiply_rows(*type, {a, b, count, false, scales_a, scales_b}, rows, &words_[first], columns,
+                mine.adds);
   BlockResult& result = block_.result();
   ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
   result.warpgroup_flops[static_cast<std::size_t>(*type)] +=

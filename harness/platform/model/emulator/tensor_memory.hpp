@@ -35,6 +35,7 @@ class TensorMemory final : public WarpWork {
   void free(unsigned address, unsigned columns, const void* code);
   void multiply(const TensorProduct& mine, const void* code);
   void commit(void* barrier, const void* code);
+  void copy(unsigned address, std::uint64_t descriptor, const void* code);
   void load(void* to, unsigned address, const void* code);
   void wait(const void* code);
 
@@ -69,7 +70,11 @@ class TensorMemory final : public WarpWork {
   bool is_known_read(const Column& column, unsigned to_warp) const;
   void require_known_done(unsigned first, unsigned count, const char* by, const void* code);
   void require_one_issuer(const void* code);
-  std::vector<const std::byte*> pieces(std::uint64_t descriptor, unsigned count, const void* code);
+  std::vector<const std::byte*> pieces(std::uint64_t descriptor, unsigned count, const char* by,
+                                       const void* code, unsigned in_row = 2);
+  void write_columns(unsigned first, unsigned count);
+  std::vector<double> scales(Tensor type, unsigned address, unsigned byte, unsigned count,
+                             const void* code);
   const void* code_of_warp() const { return block_.lanes().current_lane().waiting_at; }
 
   Block& block_;

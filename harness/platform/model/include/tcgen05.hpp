@@ -17,11 +17,14 @@ struct TensorProduct {
   std::uint64_t a, b;
   std::uint32_t instruction;
   bool adds;
+  unsigned scales_a = 0, scales_b = 0;  // addresses, of mxfp8 and nvfp4
 };
 void allocate_tensor_memory(unsigned* place, unsigned columns) noexcept;
 void free_tensor_memory(unsigned address, unsigned columns) noexcept;
 void multiply_to_tensor_memory(TensorProduct mine) noexcept;
 void commit_tensor_products(void* barrier) noexcept;
+// 32 rows of 16 bytes, to four columns of each quarter of the lanes.
+void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor) noexcept;
 // 32 columns, which are there once they have been waited for.
 void load_tensor_memory(void* to, unsigned address) noexcept;
 void wait_for_tensor_memory() noexcept;

@@ -110,6 +110,81 @@ void multiply(Warp& w, const Op& op, Mask mask) {
       std::uint64_t{2} * rows * columns * (32 / bytes_of(kind.type));
 }
 
+// The instruction descriptor of kinds with block scales.
+struct ScaledKind {
+  std::string_view name, vector;
+  unsigned factors, powers;  // their numbers in it
+  unsigned bits;             // of a factor
+  Tensor tensor;
+};
+constexpr ScaledKind scaled_kinds[] = {
+    {"kind::mxf8f6f4", "scale_vec::1X", 0, 1, 8, Tensor::mxfp8},
+    {"kind::mxf4nvf4", "scale_vec::4X", 1, 0, 4, Tensor::nvfp4},
+};
+
+// Where the scales are that a register and an offset name, in the first lane.
+std::uint32_t scales_at(Warp& w, const Register& r, unsigned lane, unsigned count) {
+  const auto address = static_cast<std::uint32_t>(value_of(w, r, lane));
+  if (address >> 16 != 0) throw Fault{"tcgen05.mma by scales that begin in another lane", 0};
+  w.block.tensors.require_allocated(address & 0xffff, (count + lanes - 1) / lanes);
+  return address;
+}
+
+void multiply_scaled(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const unsigned lane = only_lane(mask);
+  const auto d = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane));
+  const auto bits = static_cast<std::uint32_t>(value_of(w, e.sources[3], lane));
+  const auto field = [&](unsigned low, unsigned width) {
+    return bits >> low & ((1u << width) - 1);
+  };
+  const ScaledKind& kind = scaled_kinds[e.rows];
+  const unsigned rows = field(24, 5) * 16, columns = field(17, 6) * 8;
+  if (field(0, 4) != 0 || field(6, 1) != 0 || field(13, 4) != 0 || field(31, 1) != 0) {
+    throw Fault{"tcgen05.mma that is sparse, negates, transposes or is longer along k", 0};
+  }
+  if (field(7, 3) != kind.factors || field(10, 3) != kind.factors || field(23, 1) != kind.powers) {
+    throw Fault{"tcgen05.mma of types that its " + std::string(kind.name) + " does not have here",
+                0};
+  }
+  if (kind.bits == 4 && (field(4, 2) != 0 || field(29, 2) != 0)) {
+    throw Fault{"tcgen05.mma by four scales that do not begin with the first byte", 0};
+  }
+  if (rows != TensorUnit::rows || columns == 0 || columns % 16 != 0 || columns > 256) {
+    throw Fault{"tcgen05.mma of " + std::to_string(rows) + " x " + std::to_string(columns) +
+                    " sums, which the model does not know",
+                0};
+  }
+  if (d >> 16 != 0) throw Fault{"tcgen05.mma to a lane that is not the first", 0};
+  w.require(e.more[0].number, mask, "an operand of tcgen05");
+  const bool adds =
+      op.offset != 0 ? (w.predicate(e.more[0].offset) & mask) != 0 : w.value(e.more[0], lane) != 0;
+  TensorUnit::Product product{.d = d,
+                              .a = value_of(w, e.sources[1], lane),
+                              .b = value_of(w, e.sources[2], lane),
+                              .columns = columns,
+                              .adds = adds};
+  product.scaled_bits = kind.bits;
+  product.scales_a = scales_at(w, e.sources[4], lane, rows);
+  product.scales_b = scales_at(w, e.sources[5], lane, columns);
+  product.byte_a = field(29, 2);
+  product.byte_b = field(4, 2);
+  w.block.tensors.multiply(w.number * lanes + lane, product);
+  BlockResult& result = w.block.result;
+  ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
+  result.warpgroup_flops[static_cast<std::size_t>(kind.tensor)] +=
+      std::uint64_t{2} * rows * columns * (256 / kind.bits);
+}
+
+void copy(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const unsigned lane = only_lane(mask);
+  const auto to = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
+                                             static_cast<std::uint64_t>(e.barrier_offset));
+  if (to >> 16 != 0) throw Fault{"tcgen05.cp to a lane that is not the first", 0};
+  w.block.tensors.copy(w.number * lanes + lane, {to, value_of(w, e.sources[1], lane)});
+}
+
 void commit(Warp& w, const Op& op, Mask mask) {
   const unsigned lane = only_lane(mask);
   w.block.tensors.commit(w.number * lanes + lane, addresses_of(w, op, mask)[lane]);
@@ -171,8 +246,37 @@ bool is(const Instruction& i, std::initializer_list<std::string_view> parts) {
   return std::ranges::equal(i.parts, parts);
 }
 
+// "tcgen05.mma.cta_group::1.KIND.block_scale.VECTOR [d], a, b, descriptor, [scales of a], [of b],
+// p"
+void build_scaled_multiply(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  const auto* const kind = std::ranges::find_if(scaled_kinds, [&](const ScaledKind& k) {
+    return is(i, {"tcgen05", "mma", "cta_group::1", k.name, "block_scale", k.vector});
+  });
+  if (kind == std::end(scaled_kinds) || b.operand_count() != 7) b.unknown();
+  extra.rows = static_cast<unsigned>(kind - std::begin(scaled_kinds));
+  if (b.operand(1).kind == Operand::Kind::address) b.refuse("has an a in tensor memory");
+  const auto place = [&](std::size_t operand) {
+    std::int64_t offset = 0;
+    const Register r = b.address(b.operand(operand), Space::shared, offset);
+    if (offset != 0) b.refuse("adds to an address in tensor memory");
+    return r;
+  };
+  const Operand& adds = b.operand(6);
+  extra.sources = {place(0),
+                   b.source(b.operand(1), 8),
+                   b.source(b.operand(2), 8),
+                   b.source(b.operand(3), 4),
+                   place(4),
+                   place(5)};
+  extra.more = {b.source(adds, 4)};
+  add(b, &multiply_scaled, extra).offset = adds.kind == Operand::Kind::reg ? 1 : 0;
+}
+
 void build_multiply(Builder& b) {
   const Instruction& i = b.instruction();
+  if (i.has("block_scale")) return build_scaled_multiply(b);
   Extra& extra = b.extra();
   const auto known = [&](const Kind& k) {
     return is(i, {"tcgen05", "mma", "cta_group::1", k.name});
@@ -227,6 +331,10 @@ void build(Builder& b) {
   } else if (is(i, {"tcgen05", "alloc", "cta_group::1", "sync", "aligned", "shared::cta", "b32"})) {
     extra.sources = {b.source(b.operand(1), 4)};
     build_with_address(b, &allocate, extra);
+  } else if (is(i, {"tcgen05", "cp", "cta_group::1", "32x128b", "warpx4"})) {
+    extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
+                     b.source(b.operand(1), 8)};
+    add(b, &copy, extra);
   } else if (is(i, {"tcgen05", "dealloc", "cta_group::1", "sync", "aligned", "b32"})) {
     extra.sources = {b.source(b.operand(0), 4), b.source(b.operand(1), 4)};
     add(b, &free_columns, extra);

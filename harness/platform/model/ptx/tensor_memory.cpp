@@ -128,7 +128,7 @@ void TensorUnit::multiply(unsigned thread, const Product& product) {
 }
 
 void TensorUnit::commit(unsigned thread, std::uint64_t barrier) {
-  ask(thread, {{}, barrier, true});
+  ask(thread, {{}, barrier, What::commit});
 }
 
 void TensorUnit::ask(unsigned thread, const Step& step) {
@@ -151,11 +151,19 @@ bool TensorUnit::finish_one() {
 }
 
 void TensorUnit::carry_out(const Step& step) {
-  if (step.is_commit) {
-    block_.async.arrive(step.barrier, 1);
-  } else {
-    compute(step.product);
+  switch (step.what) {
+    case What::commit:
+      return block_.async.arrive(step.barrier, 1);
+    case What::copy:
+      return carry_out(step.copy);
+    case What::product:
+      return step.product.scaled_bits > 0 ? compute_scaled(step.product) : compute(step.product);
   }
+}
+
+const std::byte* TensorUnit::piece(std::uint64_t descriptor, unsigned row, unsigned piece) const {
+  return block_.memory.shared_piece(Descriptor(descriptor).place(row, piece), piece_bytes,
+                                    piece_bytes);
 }
 
 // to[row * depth + k], or the other way round.
@@ -177,10 +185,16 @@ void TensorUnit::read(Type type, std::uint64_t descriptor, unsigned count, bool 
 }
 
 void TensorUnit::compute(const Product& p) {
-  const unsigned depth = k_bytes / bytes_of(p.type), first = p.d & 0xffff;
-  std::vector<double> a, b, sums(std::size_t{rows} * p.columns);
+  std::vector<double> a, b;
   read(p.type, p.a, rows, false, a);
   read(p.type, p.b, p.columns, true, b);
+  add_and_store(p, a, b, k_bytes / bytes_of(p.type));
+}
+
+void TensorUnit::add_and_store(const Product& p, const std::vector<double>& a,
+                               const std::vector<double>& b, unsigned depth) {
+  const unsigned first = p.d & 0xffff;
+  std::vector<double> sums(std::size_t{rows} * p.columns);
   // Row i is lane i, column j of the sums the j-th of tensor memory.
   const auto each = [&](auto&& use) {
     for (unsigned row = 0; row < rows; ++row) {

@@ -39,17 +39,30 @@ class TensorUnit {
     std::uint64_t a = 0, b = 0;  // descriptors
     unsigned columns = 0;
     bool adds = false;
+    // Of factors with block scales: the bits of one (0: they have none), where the scales of a and
+    // b are, and in which bytes they begin.
+    unsigned scaled_bits = 0;
+    std::uint32_t scales_a = 0, scales_b = 0;
+    unsigned byte_a = 0, byte_b = 0;
+  };
+  // 32 rows of 16 bytes that go to four columns of each quarter of the lanes.
+  struct Copy {
+    std::uint32_t to = 0;
+    std::uint64_t from = 0;  // a descriptor
   };
   void multiply(unsigned thread, const Product& product);
+  void copy(unsigned thread, const Copy& copy);
   void commit(unsigned thread, std::uint64_t barrier);
   // The next of what some thread has asked for; false if there is nothing.
   bool finish_one();
 
  private:
+  enum class What : std::uint8_t { product, commit, copy };
   struct Step {
     Product product;
     std::uint64_t barrier = 0;
-    bool is_commit = false;
+    What what = What::product;
+    Copy copy{};
   };
   struct Allocation {
     unsigned first = 0, count = 0;
@@ -57,8 +70,15 @@ class TensorUnit {
   void ask(unsigned thread, const Step& step);
   void carry_out(const Step& step);
   void compute(const Product& product);
+  void compute_scaled(const Product& product);
+  void carry_out(const Copy& copy);
+  void add_and_store(const Product& product, const std::vector<double>& a,
+                     const std::vector<double>& b, unsigned depth);
+  std::vector<double> scaled(const Product& product, bool is_b) const;
   void read(Type type, std::uint64_t descriptor, unsigned count, bool by_depth,
             std::vector<double>& to);
+
+  const std::byte* piece(std::uint64_t descriptor, unsigned row, unsigned piece) const;
 
   Block& block_;
   std::vector<std::uint32_t> words_;  // lane by lane

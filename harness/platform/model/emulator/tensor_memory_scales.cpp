@@ -1,0 +1,73 @@
+// Block scales in tensor memory: how they get there, and which of them a product takes.
+#include <cstring>
+
+#include "harness/platform/model/emulator/host_code.hpp"
+#include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/tensor_memory.hpp"
+
+namespace gpubench::model {
+
+// From now on what the current warp's Tensor Cores write there is what its commits wait for.
+void TensorMemory::write_columns(unsigned first, unsigned count) {
+  const unsigned warp = block_.lanes().current_warp();
+  for (unsigned c = first; c < first + count; ++c) {
+    columns_[c] = {.is_written = true,
+                   .writer = warp,
+                   .written_with = arrivals_.made_by(arrivals_.tensor_cores_of(warp)) + 1};
+  }
+}
+
+// tcgen05.cp of 32x128b.warpx4.
+void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* code) {
+  const HostCode host;
+  constexpr unsigned count = 4, words = 4, quarter = warp_lanes;
+  const unsigned first = address & 0xffff;
+  if (address >> 16 != 0) block_.fault("tcgen05.cp to a lane that is not the first,", code);
+  if (!is_allocated(first, count)) {
+    block_.fault(
+        "tcgen05.cp to columns that are not allocated, from " + std::to_string(first) + " on,",
+        code);
+  }
+  require_one_issuer(code);
+  require_known_done(first, count, "tcgen05.cp", code);
+  const auto from = pieces(descriptor, quarter, "tcgen05.cp", code, 1);
+  write_columns(first, count);
+  for (unsigned lane = 0; lane < rows; ++lane) {
+    std::memcpy(&words_[std::size_t{lane} * columns + first], from[lane % quarter],
+                words * sizeof words_[0]);
+  }
+}
+
+// Of so many rows or columns: none of a type that has none.
+std::vector<double> TensorMemory::scales(Tensor type, unsigned address, unsigned byte,
+                                         unsigned count, const void* code) {
+  const unsigned together = scaled_together(type);
+  if (together == 0) return {};
+  const unsigned first = address & 0xffff, held = (count + warp_lanes - 1) / warp_lanes;
+  if (address >> 16 != 0 || !is_allocated(first, held)) {
+    block_.fault("tcgen05.mma by scales in columns that are not allocated, from " +
+                     std::to_string(first) + " on,",
+                 code);
+  }
+  const unsigned warp = block_.lanes().current_warp();
+  for (unsigned c = first; c < first + held; ++c) {
+    const auto what = [&] { return "tcgen05.mma by scales in column " + std::to_string(c); };
+    const Column& column = columns_[c];
+    if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
+    if (!block_.is_traced() || column.writer == warp) continue;
+    if (!is_known_written(column, warp)) {
+      block_.fault("race: " + what() + ", which another warp may still be writing,", code);
+    }
+  }
+  const unsigned blocks = depth_of(type) / together;
+  std::vector<double> values;
+  for (unsigned row = 0; row < count; ++row) {
+    const std::size_t at = row % warp_lanes * std::size_t{columns} + first + row / warp_lanes;
+    for (unsigned block = 0; block < blocks; ++block) {
+      values.push_back(scale_value(type, words_[at] >> 8 * (byte + block) & 0xff));
+    }
+  }
+  return values;
+}
+
+}  // namespace gpubench::model
