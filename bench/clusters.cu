@@ -6,7 +6,9 @@
 //           blocks. So clusters are for words that a block waits for, not for streams. A barrier of
 //           a cluster costs as much as two such loads. A launch costs the same with clusters as
 //           without. A sum with one result per cluster instead of one per block takes as long,
-//           because memory sets the pace.
+//           because memory sets the pace. A tile that all blocks of a cluster need can come by
+//           `multicast`: L2 is read once for all, so tiles come as many times faster as there are
+//           blocks, until shared memory is the limit.
 // Units     cluster [blocks]; 1 is a launch without clusters. In `chase`, one thread follows a ring
 //           through the other blocks' memory, or its own (1); in `chase_l2`, through 2 MiB of
 //           global memory. In `barrier`, a cluster meets over and over; its latency is that of one
@@ -14,7 +16,7 @@
 //           in `read_l2`, global memory that L2 holds. `launch_row` is 64 launches in a graph, 16
 //           blocks each.
 // Confirm   ncu --metrics smsp__inst_executed_op_generic_ld.sum (a load from another block is a
-//           generic one), lts__t_sectors_op_read.sum (it bypasses L2)
+//           generic one), lts__t_sectors_op_read.sum (it bypasses L2, and a multicast reads once)
 #include "kernels/clusters.cuh"
 
 #include <functional>
@@ -23,8 +25,10 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/chase.hpp"
+#include "harness/bench/multicast.hpp"
 #include "harness/cuda/graph.hpp"
 #include "harness/cuda/stream.hpp"
+#include "kernels/clusters/multicast.cuh"
 #include "kernels/launch_overhead.cuh"
 #include "kernels/memory_hierarchy.cuh"
 
@@ -59,6 +63,7 @@ std::optional<double> per_second(const Bench& bench, const char* per_clock_per_s
 constexpr unsigned steps_timed = 4080;  // whole stretches; twice as many end at no ring's begin
 constexpr std::size_t l2_chase_bytes = 2 << 20, l2_read_bytes = 8 << 20;  // more than L1 holds
 constexpr unsigned blocks_an_sm = 64;  // so that there are whole clusters of any size
+constexpr unsigned tiled_blocks_an_sm = 16;
 
 // The latency of one load is the difference between a chase twice as long and one this long.
 void run_chase(Bench& bench, const std::function<gpubench::Body(unsigned)>& chased) {
@@ -175,6 +180,52 @@ void read_l2(Bench& bench) {
   });
 }
 GPU_BENCHMARK(clusters, read_l2)->In(Suite::full);
+
+// --- one tile for all ---
+
+// The copy engine reads a byte of L2 once, and shared memory takes it in each block, beside what is
+// read of it there.
+Law law_of_tiles(double blocks_a_read) {
+  constexpr double moved = 1 + 1.0 / tile_parts;
+  return gpubench::law_of_lowest({{"l2", blocks_a_read}, {"shared", 1 / moved}});
+}
+
+template <bool multicast>
+void bring_tiles(Bench& bench) {
+  const unsigned cluster = cluster_of(bench);
+  const auto kernel = bring<multicast>;
+  bench.needs_capability(9, "a cluster of blocks");
+  const int most = gpubench::device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  if (static_cast<std::size_t>(most) < tile_shared_bytes) {
+    bench.skip("its tiles need " + std::to_string(tile_shared_bytes) +
+               " bytes of shared memory, this device has " + std::to_string(most));
+  }
+  need_cluster(bench, kernel, tile_threads, tile_shared_bytes);
+  if (multicast) {
+    if (const std::string why = gpubench::why_no_multicast(); !why.empty()) bench.skip(why);
+  }
+  const auto blocks = static_cast<unsigned>(bench.device()["sm_count"]) * tiled_blocks_an_sm;
+  const auto in = bench.input<unsigned>(l2_read_bytes / sizeof(unsigned));
+  const auto sums = bench.output<unsigned>(blocks);
+  constexpr unsigned tiles = l2_read_bytes / tile_bytes;
+  bench.verify(sums, ExpectedTiles<decltype(in.values())>{in.values(), tiles, cluster});
+  bench.work({.useful_bytes = bytes_brought_a_block * blocks,
+              .law = law_of_tiles(multicast ? cluster : 1),
+              .law_tolerance = 0.2});
+  bench.run([&](cudaStream_t s) {
+    launch_cluster(kernel, cluster, blocks, tile_threads, tile_shared_bytes, s,
+                   reinterpret_cast<const uint4*>(in.data()), tiles, sums.data());
+  });
+}
+GPU_BENCHMARK_AS(clusters, multicast, bring_tiles<true>)
+    ->ArgName("cluster [blocks]")
+    ->Arg(4)
+    ->Rest(Suite::full)
+    ->Each({2, 8, 16});
+GPU_BENCHMARK_AS(clusters, separate, bring_tiles<false>)
+    ->ArgName("cluster [blocks]")
+    ->Each({2, 4, 8, 16})
+    ->In(Suite::full);
 
 // --- launches ---
 

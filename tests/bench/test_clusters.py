@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from .conftest import RowsOfConcept, figures, rows_of
@@ -65,6 +67,25 @@ def test_the_network_is_slower_than_l2_and_slowest_in_large_clusters(
         assert row["instructions"]["remote_load"] > 10 * row["instructions"]["global_load"]
 
 
+def test_a_multicast_brings_more_than_l2_gives(rows: dict[str, dict]) -> None:
+    def rates(kernel: str) -> dict[int, float]:
+        return {n: row["useful_bytes_per_second"] for n, row in by_size(rows, kernel).items()}
+
+    multicast, separate = rates("multicast"), rates("separate")
+    assert set(multicast) == set(separate) == {2, 4, 8, 16}
+    l2 = rows["clusters/read_l2"]["useful_bytes_per_second"]
+    for size in separate:
+        assert separate[size] == pytest.approx(l2, rel=0.1), size
+        assert rows[f"clusters/separate/cluster:{size}"]["label"] == "l2"
+    # L2 is read once for two blocks; for more, shared memory takes no more.
+    assert multicast[2] == pytest.approx(2 * separate[2], rel=0.15)
+    assert rows["clusters/multicast/cluster:2"]["label"] == "l2"
+    figure = figures(DEVICE)
+    shared = figure["shared_bytes_per_clock_per_sm"] * figure["sm_count"] * figure["sm_clock_hz"]
+    for size in (4, 8, 16):
+        assert 2.4 * l2 < multicast[size] < shared, size
+
+
 def test_a_launch_costs_the_same_with_clusters(rows: dict[str, dict]) -> None:
     times = {size: row["real_time"] for size, row in by_size(rows, "launch_row").items()}
     assert set(times) == {1, 2, 4, 8, 16}
@@ -97,9 +118,16 @@ def test_an_older_device_skips_every_row(device: str, why: str) -> None:
 def test_a_device_without_large_clusters_skips_them() -> None:
     rows = rows_of("--device=model:rtx-5090", "--suite=full", "--benchmark_filter=^clusters/")
     skipped = {name for name, row in rows.items() if row.get("skipped")}
-    assert skipped == {name for name in rows if name.endswith("cluster:16")}
+    tiled = {name for name in rows if name.split("/")[1] in ("multicast", "separate")}
+    too_large = {name for name in rows if name.endswith("cluster:16")} - tiled
+    assert skipped == too_large | tiled
     why = "the largest cluster has 8 blocks here"
-    assert {rows[name]["skip_reason"] for name in skipped} == {why}
+    assert {rows[name]["skip_reason"] for name in too_large} == {why}
+    for name in tiled:
+        assert re.fullmatch(
+            r"its tiles need \d+ bytes of shared memory, this device has \d+",
+            rows[name]["skip_reason"],
+        ), name
 
 
 def test_the_default_suite_has_its_best_story(rows_of_concept: RowsOfConcept) -> None:
@@ -107,6 +135,7 @@ def test_the_default_suite_has_its_best_story(rows_of_concept: RowsOfConcept) ->
     assert set(daily) == {
         "clusters/chase/cluster:1",
         "clusters/chase/cluster:2",
+        "clusters/multicast/cluster:4",
         "clusters/read/cluster:2",
         "clusters/read/cluster:8",
     }

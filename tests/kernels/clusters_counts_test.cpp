@@ -40,6 +40,24 @@ TEST_F(ClustersCounts, ReadsMoveWholeSectorsFromTheNextBlock) {
   EXPECT_EQ(remote(model::Access::load).requests, 0);
 }
 
+// One read of L2, whoever it is for; shared memory takes all that lands, in each block.
+TEST_F(ClustersCounts, AMulticastIsReadOnceAndLandsInEachBlock) {
+  constexpr unsigned of_grid = 1;
+  for (const unsigned cluster : {2u, 8u}) {
+    SCOPED_TRACE(cluster);
+    const double landed = bytes_brought_a_block * cluster * of_grid;
+    for (const bool multicast : {true, false}) {
+      multicast ? bring_in<true>(cluster, of_grid, 5) : bring_in<false>(cluster, of_grid, 5);
+      const model::Counts& counts = profile().counts;
+      EXPECT_EQ(counts.bulk_loads.bytes, multicast ? landed / cluster : landed);
+      EXPECT_EQ(counts.bulk_loads.sectors * 32, counts.bulk_loads.bytes);
+      EXPECT_EQ(counts.bulk_stores * 128, landed);
+      EXPECT_EQ(counts.copied_wavefronts * 128, landed);
+      EXPECT_EQ(remote(model::Access::store).requests, 0);
+    }
+  }
+}
+
 TEST_F(ClustersCounts, ASumFetchesOneWordFromEachOtherBlock) {
   constexpr unsigned cluster = 8, of_grid = 3;
   sum_in(cluster, of_grid, 100 * vectors_a_round);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/clusters.cuh"
+#include "kernels/clusters/multicast.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {
@@ -40,6 +41,17 @@ class ClustersRuns : public KernelTest {
                    read_shared_bytes, nullptr, reinterpret_cast<const uint4*>(in.data()),
                    sums.data());
     expect_elements(sums, ExpectedRead<Generator<unsigned>>{values<unsigned>, cluster});
+  }
+  template <bool multicast>
+  void bring_in(unsigned cluster, unsigned clusters_of_grid, unsigned tiles) {
+    using namespace clusters;
+    SCOPED_TRACE(testing::Message() << tiles << " tiles, clusters of " << cluster);
+    const auto in = input<unsigned>(std::size_t{tiles} * tile_bytes / sizeof(unsigned));
+    const auto sums = output<unsigned>(cluster * clusters_of_grid);
+    launch_cluster(bring<multicast>, cluster, cluster * clusters_of_grid, tile_threads,
+                   tile_shared_bytes, nullptr, reinterpret_cast<const uint4*>(in.data()), tiles,
+                   sums.data());
+    expect_elements(sums, ExpectedTiles<Generator<unsigned>>{values<unsigned>, tiles, cluster});
   }
   void sum_in(unsigned cluster, unsigned clusters_of_grid, std::size_t vectors) {
     using namespace clusters;

@@ -1,10 +1,13 @@
 // Thread block clusters on the emulator.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 
+#include "tests/model/bf16_products.hpp"
 #include "tests/model/cluster_kernels.hpp"
 #include "tests/model/emulator_fixture.hpp"
+#include "tests/model/multicast_kernels.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -134,6 +137,80 @@ TEST_F(ClusterTest, ALaunchTakesOnlyClustersThatTheDeviceHas) {
   install_runtime(std::make_unique<Runtime>(older, memory, on_older, RuntimeOptions{}));
   EXPECT_EQ(kernels::launch_in_clusters(2, 1, 32, false, out), cudaErrorNotSupported);
   EXPECT_EQ(kernels::launch_in_clusters(1, 1, 32, false, out), cudaSuccess);
+}
+
+// --- bulk copies to several blocks ---
+
+class MulticastTest : public EmulatorTest {
+ protected:
+  static constexpr unsigned words = 64;
+  std::vector<unsigned> numbers(std::size_t count) {
+    std::vector<unsigned> all(count);
+    for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<unsigned>(1000 + i);
+    return all;
+  }
+};
+
+TEST_F(MulticastTest, ACopyLandsInTheBlocksOfItsMaskAndNowhereElse) {
+  for (const unsigned cluster : {1u, 2u, 4u, 16u}) {
+    const unsigned blocks = 2 * cluster;
+    const auto* in = upload(numbers(std::size_t{blocks} * words));
+    auto* out = make<unsigned>(blocks * words);
+    for (const unsigned ranks : {1u, (1u << cluster) - 1, 1u << (cluster - 1)}) {
+      for (const unsigned from : {0u, cluster - 1}) {
+        const Counts counts =
+            counts_of([&] { kernels::hand_out(cluster, blocks, from, ranks, in, out); });
+        const auto got = download(out, blocks * words);
+        for (unsigned i = 0; i < blocks * words; ++i) {
+          const unsigned block = i / words, rank = block % cluster;
+          const unsigned want = 1000 + (block - rank + from) * words + i % words;
+          ASSERT_EQ(got[i], (ranks >> rank & 1) != 0 ? want : 0) << block << ' ' << ranks;
+        }
+        // Two clusters; a copy is two lines.
+        const double lands = __builtin_popcount(ranks);
+        EXPECT_EQ(counts.bulk_loads.requests, 2 * 2);
+        EXPECT_EQ(counts.bulk_stores, 2 * 2 * lands);
+        EXPECT_EQ(counts.copied_wavefronts, 2 * 2 * lands);
+      }
+    }
+  }
+}
+
+TEST_F(MulticastTest, ABoxLandsSwizzledInEachBlock) {
+  constexpr unsigned columns = 128, row = 60, column = 64;  // four rows lie beyond the matrix
+  RandomBf16s random;
+  const Bf16s matrix = random(64 * columns);
+  const auto* from = upload(matrix);
+  auto* to = make<unsigned char>(2 * kernels::handed_box_bytes);
+  const Counts counts = counts_of([&] { kernels::hand_out_box(to, from, columns, row, column); });
+  const auto got = download(to, 2 * kernels::handed_box_bytes);
+  for (unsigned block = 0; block < 2; ++block) {
+    for (unsigned r = 0; r < 8; ++r) {
+      for (unsigned c = 0; c < 64; ++c) {
+        const float want = row + r < 64 ? float{matrix[(row + r) * columns + column + c]} : 0.0f;
+        __nv_bfloat16 is;
+        std::memcpy(
+            &is, &got[block * kernels::handed_box_bytes + r * 128 + (c / 8 ^ r) * 16 + c % 8 * 2],
+            sizeof is);
+        ASSERT_EQ(float{is}, want) << block << ": " << r << ' ' << c;
+      }
+    }
+  }
+  EXPECT_EQ(counts.bulk_loads.requests, 4);
+  EXPECT_EQ(counts.bulk_stores, 2 * 8);
+}
+
+TEST_F(MulticastTest, EveryMistakeIsNamedAndItsTwinIsClean) {
+  const auto* in = upload(numbers(words));
+  for (const kernels::MulticastMistake& mistake : kernels::multicast_mistakes()) {
+    SCOPED_TRACE(mistake.name);
+    auto* out = make<unsigned>(2 * words);
+    counts_of([&] { mistake.launch(in, out, true); });
+    const std::string fault = fault_of([&] { mistake.launch(in, out, false); });
+    EXPECT_EQ(fault.find('\n'), std::string::npos) << fault;
+    EXPECT_NE(fault.find(mistake.says), std::string::npos) << fault;
+    EXPECT_NE(fault.find("multicast_kernels.cpp:"), std::string::npos) << fault;
+  }
 }
 
 }  // namespace

@@ -163,9 +163,41 @@ def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
     assert not counts.keys() & {"LDL", "STL", "HMMA", "LDG"}, counts
 
 
+@pytest.mark.parametrize("architecture", ["sm_90a", "sm_100a", "sm_103a"])
+def test_a_multicast_is_one_instruction_of_the_copy_engine(
+    tmp_path: Path, architecture: str
+) -> None:
+    source = tmp_path / "tiles.cu"
+    source.write_text(
+        '#include "kernels/clusters/multicast.cuh"\n'
+        "template __global__ void clusters::bring<true>(const uint4*, unsigned, unsigned*);\n"
+        "template __global__ void clusters::bring<false>(const uint4*, unsigned, unsigned*);\n"
+        "__global__ void box(const __grid_constant__ CUtensorMap map) {\n"
+        "  extern __shared__ unsigned char to[];\n"
+        "  bulk_copy_box_multicast(to, &map, 0, 0, reinterpret_cast<Mbarrier*>(to + 8192), 3);\n"
+        "}\n"
+    )
+    cubin = nvcc(source, tmp_path / "tiles.cubin", "-cubin", f"-arch={architecture}")
+    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
+    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    (multicast,) = [text for name, text in code.items() if "bringILb1E" in name]
+    (separate,) = [text for name, text in code.items() if "bringILb0E" in name]
+    (box,) = [text for name, text in code.items() if "box" in name]
+    for text, instruction in ((multicast, r"UBLKCP\.S\.G"), (box, r"UTMALDG\.2D")):
+        assert re.search(rf"{instruction}\.MULTICAST\b", text)
+        assert not re.search(rf"{instruction}\s", text)
+    assert re.search(r"UBLKCP\.S\.G\s", separate)
+    assert "MULTICAST" not in separate
+    assert not re.search(r"\b(LDL|STL|LDG)\b", multicast + separate)
+
+
 @pytest.mark.parametrize(
     ("marker", "architecture", "answers"),
     [
+        ("multicast", "compute_90", [0]),
+        ("multicast", "compute_90a", [1]),
+        ("multicast", "compute_103a", [1]),
+        ("multicast", "compute_120", [0]),
         ("wgmma", "compute_90", [0]),
         ("wgmma", "compute_90a", [1]),
         ("tcgen05", "compute_90a", [0, 0]),
@@ -192,7 +224,12 @@ def test_code_knows_what_it_was_compiled_for(
 
 @pytest.mark.parametrize(
     ("instruction", "sign"),
-    [("wgmma", "wgmma_"), ("tcgen05", "tcgen05_"), ("block_scaled_mma", "<block_scaled_mma.hpp>")],
+    [
+        ("wgmma", "wgmma_"),
+        ("tcgen05", "tcgen05_"),
+        ("block_scaled_mma", "<block_scaled_mma.hpp>"),
+        ("multicast", "_multicast("),
+    ],
 )
 def test_rows_ask_for_their_instruction_before_they_run(instruction: str, sign: str) -> None:
     kernels = sorted((ROOT / "kernels").rglob("*.cuh"))

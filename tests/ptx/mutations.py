@@ -7,6 +7,7 @@ kernel's linker name, and what replaces the n-th match of a regular expression i
 from __future__ import annotations
 
 from .block_scale_mutations import BLOCK_SCALES, SCALED_TENSOR_MEMORY
+from .cluster_mutations import CLUSTERS
 from .mutation import MMA, NOTHING, Mutation, of
 
 BAR = r"bar\.sync\s+0;"
@@ -340,30 +341,6 @@ CALLS = [
         ),
         ("a result that is not taken", r"ld\.param\.f32\s+%f\d+, \[retval0\+0\];", NOTHING),
         ("a result that is put elsewhere", r"call\.uni \(retval0\)", "call.uni (param1)"),
-    ),
-]
-
-ARRIVE, WAIT = r"barrier\.cluster\.arrive\S*;", r"barrier\.cluster\.wait\S*;"
-MEET = rf"{ARRIVE}\s*{WAIT}"
-
-CLUSTERS = [
-    *of(
-        "clusters",
-        "ClustersKernels.EveryBlock*",
-        "4read",
-        ("read before the cluster has met", MEET, NOTHING),
-        ("blocks that end while they are read", MEET, NOTHING, 1),
-        ("a wait for the cluster without arrival", ARRIVE, NOTHING),
-        ("two arrivals at the cluster's barrier without a wait", WAIT, NOTHING),
-        ("always the first block's memory", r"(mapa\.u64[^;]*), %r\d+;", r"\1, 0;"),
-        ("memory of a block beyond the cluster", r"(mapa\.u64[^;]*), %r\d+;", r"\1, 16;"),
-    ),
-    *of(
-        "clusters",
-        "ClustersKernels.SumsOf*",
-        "3sum",
-        ("words fetched before all are there", MEET, NOTHING),
-        ("a rank for another", r"%cluster_ctarank", "%ctaid.x"),
     ),
 ]
 

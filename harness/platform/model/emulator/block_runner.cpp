@@ -69,8 +69,11 @@ bool BlockRunner::advance() {
 
 BlockResult BlockRunner::end() {
   BlockResult result = block_.end();
-  if (const std::string left = tensor_memory_.leftover(); result.fault.empty() && !left.empty()) {
-    result.fault = std::string(block_.launch().name) + ": " + left;
+  const bool has_ended = !block_.lanes().has_live_lanes();
+  for (const std::string& left : {tensor_memory_.leftover(), bulk_copies_.leftover()}) {
+    if (has_ended && result.fault.empty() && !left.empty()) {
+      result.fault = std::string(block_.launch().name) + ": " + left;
+    }
   }
   if (const auto lacking = block_.recorder().checker().take_lacking()) {
     throw OutOfHostMemory(*lacking);

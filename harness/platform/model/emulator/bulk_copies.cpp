@@ -22,7 +22,7 @@ std::uint32_t BulkCopies::Box::bytes_there(std::uint32_t i) const {
 }
 
 void BulkCopies::copy_box(void* to_shared, const void* map, unsigned column, unsigned row,
-                          void* barrier, const void* code) {
+                          void* barrier, const void* code, Ranks ranks) {
   const HostCode host;
   Box box{{}, column, row, 0, reinterpret_cast<std::uint64_t>(to_shared)};
   std::memcpy(&box.of, map, sizeof box.of);
@@ -42,15 +42,18 @@ void BulkCopies::copy_box(void* to_shared, const void* map, unsigned column, uns
     refuse("to what is not shared memory");
   }
   if (box.to % 128 != 0) refuse("to a misaligned address");
-  Mbarrier& at = mbarriers_.at(barrier, "bulk copy to", code);
-  for (std::uint32_t i = 0; i < of.box_rows; ++i) bring_row(box, i, code);
-  for (std::uint32_t i = 0; i < of.box_rows; ++i) {
-    record(EventKind::copied_to, box.to + i * box.row_bytes, box.row_bytes, code);
+  const std::vector<Landing> landings = landings_of(box.to, bytes, barrier, code, ranks);
+  for (std::uint32_t i = 0; i < of.box_rows; ++i) bring_row(box, i, landings, code);
+  for (std::size_t lands = 0; lands < landings.size(); ++lands) {
+    for (std::uint32_t i = 0; i < of.box_rows; ++i) {
+      record(EventKind::copied_to, box.to + i * box.row_bytes, box.row_bytes, code);
+    }
   }
-  arrive(at, box.to, bytes, code);
+  arrive(landings, box.to, bytes, code);
 }
 
-void BulkCopies::bring_row(const Box& box, std::uint32_t i, const void* code) {
+void BulkCopies::bring_row(const Box& box, std::uint32_t i, const std::vector<Landing>& landings,
+                           const void* code) {
   // The descriptor of wgmma counts the modes the other way round.
   const unsigned mode = box.of.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : 4 - box.of.swizzle;
   const std::uint64_t from = box.from(i);
@@ -66,7 +69,7 @@ void BulkCopies::bring_row(const Box& box, std::uint32_t i, const void* code) {
     const std::uint64_t place = swizzled(box.to + i * box.row_bytes + done, mode);
     block_.check_place(place, 16, EventKind::store, code);
     const std::uint32_t exists = done < there ? std::min(there - done, 16u) : 0;
-    bring({place, from + done, exists, 16});
+    bring(landings, {place, from + done, exists, 16});
     for (std::uint32_t e = 0; block_.trace() != nullptr && e < exists;) {
       const std::uint32_t checked = exists == 16 ? 16 : box.of.element_bytes;
       block_.check_order(true, from + done + e, checked, EventKind::load, code);
@@ -78,7 +81,7 @@ void BulkCopies::bring_row(const Box& box, std::uint32_t i, const void* code) {
 }
 
 void BulkCopies::copy(void* to_shared, const void* from_global, std::size_t bytes, void* barrier,
-                      const void* code) {
+                      const void* code, Ranks ranks) {
   const HostCode host;
   const auto to = reinterpret_cast<std::uint64_t>(to_shared);
   const auto from = reinterpret_cast<std::uint64_t>(from_global);
@@ -91,32 +94,34 @@ void BulkCopies::copy(void* to_shared, const void* from_global, std::size_t byte
   if (to % 16 != 0) refuse("to a misaligned address");
   if (from % 16 != 0) refuse("from a misaligned address");
   if (!block_.is_global(from_global)) refuse("from what is not global memory");
-  Mbarrier& at = mbarriers_.at(barrier, "bulk copy to", code);
+  const std::vector<Landing> landings = landings_of(to, bytes, barrier, code, ranks);
   block_.check_bounds(from_global, bytes, EventKind::copied_from, code);
   for (std::size_t done = 0; done < bytes; done += 16) {
     block_.check_place(to + done, 16, EventKind::store, code);
   }
-  bring({to, from, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes)});
-  bring_lines(to, from, bytes, code);
-  arrive(at, to, static_cast<unsigned>(bytes), code);
+  bring(landings, {to, from, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes)});
+  bring_lines(to, from, bytes, landings.size(), code);
+  arrive(landings, to, static_cast<unsigned>(bytes), code);
 }
 
-// The engine's own requests: line by line.
+// The engine's own requests: line by line. It reads once, and writes to each block's shared memory,
+// which all count as this block's.
 void BulkCopies::bring_lines(std::uint64_t to, std::uint64_t from, std::size_t bytes,
-                             const void* code) {
+                             std::size_t landings, const void* code) {
   if (block_.trace() == nullptr) return;
   for (std::size_t done = 0; done < bytes; done += 16) {
     block_.check_order(true, from + done, 16, EventKind::load, code);
   }
   constexpr std::uint64_t line = 128;
-  for (const auto& [kind, address] :
-       {std::pair(EventKind::copied_from, from), std::pair(EventKind::copied_to, to)}) {
+  const auto record_lines = [&](EventKind kind, std::uint64_t address) {
     for (std::uint64_t done = 0; done < bytes;) {
       const std::uint64_t piece = std::min(bytes - done, line - (from + done) % line);
       record(kind, address + done, piece, code);
       done += piece;
     }
-  }
+  };
+  record_lines(EventKind::copied_from, from);
+  for (std::size_t lands = 0; lands < landings; ++lands) record_lines(EventKind::copied_to, to);
 }
 
 void BulkCopies::record(EventKind kind, std::uint64_t address, std::uint64_t bytes,
@@ -127,7 +132,8 @@ void BulkCopies::record(EventKind kind, std::uint64_t address, std::uint64_t byt
   trace->addresses.push(address);
 }
 
-void BulkCopies::arrive(Mbarrier& barrier, std::uint64_t to, unsigned bytes, const void* code) {
+void BulkCopies::arrive_here(Mbarrier& barrier, std::uint64_t to, unsigned bytes,
+                             const void* code) {
   if (block_.trace() != nullptr) {
     const AsyncCopy copy{.to = to,
                          .bytes = bytes,
@@ -138,6 +144,11 @@ void BulkCopies::arrive(Mbarrier& barrier, std::uint64_t to, unsigned bytes, con
     reads_.replace(copy);
     block_.note_copy(copy);
   }
+  set_out(barrier, bytes);
+}
+
+// The copy lands, or will.
+void BulkCopies::set_out(Mbarrier& barrier, unsigned bytes) {
   if (block_.ordering().late_bulk_copies) {
     late_copies_.push_back({&barrier, bytes, std::exchange(late_pieces_, {})});
     return;

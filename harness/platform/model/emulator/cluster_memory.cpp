@@ -110,6 +110,28 @@ std::string ClusterMemory::note_remote(unsigned by, unsigned of, std::uint64_t a
   return "";
 }
 
+std::string ClusterMemory::note_copy(unsigned by, unsigned of, std::uint64_t address,
+                                     unsigned bytes) {
+  const std::uint64_t offset = address - blocks_[of]->shared().dynamic_begin();
+  constexpr EventKind names[] = {EventKind::load, EventKind::store, EventKind::atomic};
+  for (std::uint64_t i = offset / word_bytes; i * word_bytes < offset + bytes; ++i) {
+    Word& word = words_[of][i];
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      if (word[kind].phase != phase_ || (word[kind].blocks & ~(1u << by)) == 0) continue;
+      return "race: bulk copy to " + place(of, offset, bytes) + ", and a " + name_of(names[kind]) +
+             " there by another block of the cluster, with no cluster barrier between them,";
+    }
+    // From here on it is as if the block had asked for it itself.
+    word[number_of(EventKind::store)] = {phase_, static_cast<std::uint16_t>(1u << of)};
+  }
+  if (!blocks_[of]->recorder().checker().begin_copy_by_another(
+          blocks_[of]->shared().offset_of(address), bytes)) {
+    return "bulk copy to " + place(of, offset, bytes) +
+           ", before anybody has waited for the copy that it replaces,";
+  }
+  return "";
+}
+
 std::string ClusterMemory::leaves_early(unsigned rank) const {
   const Visit& visit = visits_[rank];
   return "block " + words(blocks_[rank]->index()) + " may have ended before the " +

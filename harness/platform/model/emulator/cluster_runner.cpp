@@ -18,11 +18,14 @@ void ClusterRunner::begin(const KernelLaunch& launch, dim3 first, bool traced) {
     blocks_.back()->attach();
   }
   std::vector<Block*> together;
+  std::vector<BulkCopies*> copies;
   for (unsigned rank = 0; rank < size_; ++rank) {
     const dim3 index(first.x + rank, first.y, first.z);
     blocks_[rank]->begin(launch, index, traced, {&cluster_, rank});
     together.push_back(&blocks_[rank]->block());
+    copies.push_back(&blocks_[rank]->bulk_copies());
   }
+  for (BulkCopies* const each : copies) each->join(copies);
   cluster_.begin(std::move(together));
 }
 

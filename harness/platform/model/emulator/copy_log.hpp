@@ -16,13 +16,14 @@ struct Mbarrier {
   std::uint64_t address = 0;
   std::uint32_t begun_in = 0;  // the interval between barriers
   unsigned begun_by = 0;
-  std::uint32_t phase = 0;          // how many have ended
-  std::uint32_t arrivals = 1;       // of a phase
-  std::uint32_t missing = 1;        // of the present one
-  std::int64_t bytes = 0;           // expected and not there yet
-  bool brings_copies = false;       // the present phase
-  bool brought_copies = false;      // the one before
-  std::uint32_t fmas_at_start = 0;  // of the lane that expected them
+  std::uint32_t begun_in_phase = 0;  // of the cluster
+  std::uint32_t phase = 0;           // how many have ended
+  std::uint32_t arrivals = 1;        // of a phase
+  std::uint32_t missing = 1;         // of the present one
+  std::int64_t bytes = 0;            // expected and not there yet
+  bool brings_copies = false;        // the present phase
+  bool brought_copies = false;       // the one before
+  std::uint32_t fmas_at_start = 0;   // of the lane that expected them
   std::uint32_t fmas_before = 0;
   std::uint32_t beside = 0;         // phases that were under way with its last one, at the most
   std::vector<std::uint32_t> seen;  // by lane: phases that it has seen end

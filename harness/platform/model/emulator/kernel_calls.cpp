@@ -10,6 +10,7 @@
 #include "harness/platform/model/include/device_clock.hpp"
 #include "harness/platform/model/include/device_language.h"
 #include "harness/platform/model/include/integer_mad.hpp"
+#include "harness/platform/model/include/multicast.hpp"
 #include "harness/platform/model/include/outer_product.hpp"
 #include "harness/platform/model/include/tcgen05.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
@@ -160,6 +161,16 @@ void copy_bulk(void* to_shared, const void* from_global, std::size_t bytes,
                void* barrier) noexcept {
   running_block->bulk_copies().copy(to_shared, from_global, bytes, barrier,
                                     __builtin_return_address(0));
+}
+void copy_bulk_to(std::uint16_t ranks, void* to_shared, const void* from_global, std::size_t bytes,
+                  void* barrier) noexcept {
+  running_block->bulk_copies().copy(to_shared, from_global, bytes, barrier,
+                                    __builtin_return_address(0), ranks);
+}
+void copy_box_to(std::uint16_t ranks, void* to_shared, const void* map, unsigned column,
+                 unsigned row, void* barrier) noexcept {
+  running_block->bulk_copies().copy_box(to_shared, map, column, row, barrier,
+                                        __builtin_return_address(0), ranks);
 }
 void wait_for_phase(void* barrier, unsigned parity) noexcept {
   running_block->mbarriers().wait(barrier, parity, __builtin_return_address(0));

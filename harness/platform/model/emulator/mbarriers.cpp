@@ -20,31 +20,39 @@ void Mbarriers::init(void* barrier, unsigned arrivals, const void* code) {
   const auto address = reinterpret_cast<std::uint64_t>(barrier);
   if (!block_.shared().holds(address)) block_.fault("mbarrier outside shared memory,", code);
   if (address % 8 != 0) block_.fault("misaligned mbarrier,", code);
-  for (const Mbarrier& other : mbarriers_) {
-    if (other.address == address) block_.fault("mbarrier that is initialised twice,", code);
-  }
+  if (find(address) != nullptr) block_.fault("mbarrier that is initialised twice,", code);
   Mbarrier& made = mbarriers_.emplace_back();
   made.address = address;
   made.begun_in = block_.recorder().checker().interval();
   made.begun_by = block_.lanes().current();
+  if (const ClusterMemory* const cluster = block_.cluster().memory) {
+    made.begun_in_phase = cluster->phase();
+  }
   made.arrivals = made.missing = arrivals;
   made.seen.resize(block_.lanes().lanes());
 }
 
 Mbarrier& Mbarriers::at(const void* barrier, const char* what, const void* code) {
   const HostCode host;
-  for (Mbarrier& known : mbarriers_) {
-    if (known.address != reinterpret_cast<std::uint64_t>(barrier)) continue;
-    if (block_.is_traced() && known.begun_by != block_.lanes().current() &&
-        known.begun_in == block_.recorder().checker().interval()) {
-      block_.fault(std::string(what) +
-                       " an mbarrier that another thread initialised, with no barrier"
-                       " between them,",
-                   code);
-    }
-    return known;
+  Mbarrier* const known = find(reinterpret_cast<std::uint64_t>(barrier));
+  if (known == nullptr) {
+    block_.fault(std::string(what) + " an mbarrier that nobody has initialised,", code);
   }
-  block_.fault(std::string(what) + " an mbarrier that nobody has initialised,", code);
+  if (block_.is_traced() && known->begun_by != block_.lanes().current() &&
+      known->begun_in == block_.recorder().checker().interval()) {
+    block_.fault(std::string(what) +
+                     " an mbarrier that another thread initialised, with no barrier"
+                     " between them,",
+                 code);
+  }
+  return *known;
+}
+
+Mbarrier* Mbarriers::find(std::uint64_t address) {
+  for (Mbarrier& known : mbarriers_) {
+    if (known.address == address) return &known;
+  }
+  return nullptr;
 }
 
 void Mbarriers::end_phase(Mbarrier& barrier) {

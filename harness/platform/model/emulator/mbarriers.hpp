@@ -29,6 +29,8 @@ class Mbarriers {
   void wait(void* barrier, unsigned parity, const void* code);
   // `what`: "wait for"; a fault names it if there is no such mbarrier.
   Mbarrier& at(const void* barrier, const char* what, const void* code);
+  // The mbarrier at that address, if there is one.
+  Mbarrier* find(std::uint64_t address);
   // A bulk copy has brought so many.
   void bring(Mbarrier& barrier, unsigned bytes);
 

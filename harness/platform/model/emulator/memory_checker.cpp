@@ -134,6 +134,15 @@ MemoryChecker::Verdict MemoryChecker::begin_copy(std::uint64_t offset, unsigned 
   return verdict;
 }
 
+bool MemoryChecker::begin_copy_by_another(std::uint64_t offset, unsigned bytes) {
+  for (std::size_t i = offset / word_bytes; i < (offset + bytes) / word_bytes; ++i) {
+    if (written_[i] == copying) return false;
+    written_[i] = copying;
+    shared_[i] = {interval_, nobody, {}};
+  }
+  return true;
+}
+
 void MemoryChecker::settle(std::uint64_t offset, unsigned bytes) {
   for (std::size_t i = offset / word_bytes; i < (offset + bytes) / word_bytes; ++i) {
     if (written_[i] == copying) written_[i] = whole;

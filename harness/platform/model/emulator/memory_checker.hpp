@@ -78,6 +78,9 @@ class MemoryChecker {
   Verdict end_copy(std::uint64_t offset, unsigned bytes);
   Verdict on_copied(std::uint64_t offset, unsigned bytes, EventKind kind);
   void settle(std::uint64_t offset, unsigned bytes);
+  // One that another block of the cluster has asked for, after the cluster has met: whether what it
+  // replaces has been waited for.
+  bool begin_copy_by_another(std::uint64_t offset, unsigned bytes);
   // An aligned access to global memory.
   [[gnu::always_inline]] Verdict on_global(std::uint64_t address, unsigned bytes, EventKind kind) {
     Cell* cell = cells_of(address / sector_bytes) + address % sector_bytes / word_bytes;

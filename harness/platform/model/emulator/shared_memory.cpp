@@ -80,8 +80,8 @@ void SharedMemory::find_variables() {
 // Fresh shared memory reads as NaN, as fresh device memory does.
 void SharedMemory::begin_block(std::size_t dynamic_bytes) {
   dynamic_bytes_ = dynamic_bytes;
-  dynamic_.resize((dynamic_bytes + sizeof(BankRow) - 1) / sizeof(BankRow));
-  if (!dynamic_.empty()) std::memset(dynamic_.data(), 0xFF, dynamic_.size() * sizeof(BankRow));
+  dynamic_.resize((dynamic_at + dynamic_bytes + sizeof(Piece) - 1) / sizeof(Piece));
+  std::memset(dynamic_.data(), 0xFF, dynamic_.size() * sizeof(Piece));
   for (const std::size_t i : poisoned_) {
     const ThreadVariable& variable = thread_variables()[i];
     std::memset(reinterpret_cast<void*>(static_begin_ + variable.offset), 0xFF, variable.bytes);

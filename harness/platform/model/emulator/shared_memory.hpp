@@ -30,8 +30,10 @@ class SharedMemory {
   bool is_dynamic(std::uint64_t address) const {
     return address - dynamic_begin() < dynamic_bytes_;
   }
-  std::byte* dynamic() { return reinterpret_cast<std::byte*>(dynamic_.data()); }
-  std::uint64_t dynamic_begin() const { return reinterpret_cast<std::uint64_t>(dynamic_.data()); }
+  std::byte* dynamic() { return reinterpret_cast<std::byte*>(dynamic_.data()) + dynamic_at; }
+  std::uint64_t dynamic_begin() const {
+    return reinterpret_cast<std::uint64_t>(dynamic_.data()) + dynamic_at;
+  }
   std::size_t dynamic_bytes() const { return dynamic_bytes_; }
   std::size_t words() const { return (dynamic_offset() + dynamic_bytes_) / 4 + 2; }
   // Where in shared memory an address lies: the static part, then the dynamic one.
@@ -70,8 +72,12 @@ class SharedMemory {
   // What each word of the thread's variables is: all of it one's that kernels may use, a built-in
   // variable's, or anything else.
   enum class Word : std::uint8_t { other, variable, builtin };
-  struct alignas(128) BankRow {  // one word of each of the 32 banks
-    std::array<std::byte, 128> bytes;
+  // Swizzles go by the bits of addresses, and those of a copy to several blocks by one block's. So
+  // dynamic shared memory begins at the same of 1024 bytes in all blocks, at a row of the banks,
+  // but not at the first: a kernel that needs that must see to it.
+  static constexpr std::size_t swizzled_bytes = 1024, dynamic_at = 128;
+  struct alignas(swizzled_bytes) Piece {
+    std::array<std::byte, swizzled_bytes> bytes;
   };
 
   // Where dynamic shared memory begins for `offset_of`: at a whole word, whatever else the program
@@ -80,7 +86,7 @@ class SharedMemory {
 
   std::uint64_t static_begin_ = 0, static_bytes_ = 0;
   std::size_t dynamic_bytes_ = 0;
-  std::vector<BankRow> dynamic_;
+  std::vector<Piece> dynamic_;
   std::vector<Word> words_of_variables_;
   std::vector<std::size_t> poisoned_;
   std::uint64_t program_begin_ = 0, program_bytes_ = 0;

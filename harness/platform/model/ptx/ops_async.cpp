@@ -1,9 +1,11 @@
 // mbarriers, bulk copies and fences: PTX ISA, "mbarrier", "cp.async.bulk", "cp.async.bulk.tensor".
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "harness/platform/model/memory/tensor_map.hpp"
 #include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 
 namespace gpubench::model::ptx {
@@ -86,20 +88,46 @@ void build_mbarrier(Builder& b) {
 
 // --- bulk copies ---
 
-// The engine's requests, by lines of 128 bytes of what it reads: no lane's.
+// The blocks of the cluster that a copy lands in, a bit each: as it says, or its own alone.
+std::uint32_t ranks_of(Warp& w, const Extra& e, unsigned lane) {
+  return e.more.empty() ? 1u << w.block.rank()
+                        : static_cast<std::uint32_t>(operand_of(w, e.more[0], lane)) & 0xFFFF;
+}
+
+void copy_to(Warp& w, std::uint32_t ranks, const std::vector<AsyncUnit::Piece>& pieces,
+             std::uint64_t barrier, std::int64_t bytes) {
+  const auto check = [](bool right, const char* wrong) {
+    if (!right) throw Fault{std::string("bulk copy to ") + wrong, 0};
+  };
+  Cluster& cluster = w.block.cluster;
+  check(ranks != 0, "no block");
+  check(ranks >> cluster.blocks() == 0, "blocks beyond the cluster");
+  for (unsigned rank = 0; rank < cluster.blocks(); ++rank) {
+    if ((ranks >> rank & 1) == 0) continue;
+    if (rank != w.block.rank()) {
+      check(cluster.have_met(), "a block that need not have begun");
+      check(cluster.block(rank).live_threads() > 0, "a block that has ended");
+    }
+    cluster.block(rank).async.copy_bulk(pieces, barrier, bytes);
+  }
+}
+
+// The engine's requests, by lines of 128 bytes of what it reads: no lane's. It reads once, however
+// many blocks it writes to, which all count as this one.
 void note_pieces(Warp& w, const Op& op, unsigned lane, std::uint64_t to, std::uint64_t from,
-                 std::uint64_t bytes) {
+                 std::uint64_t bytes, int landings) {
   constexpr std::uint64_t line = 128;
   Addresses at{};
-  for (const auto& [kind, begin] : {std::pair(EventKind::copied_from, from),
-                                    std::pair(EventKind::copied_to, to + shared_window)}) {
+  const auto note = [&](EventKind kind, std::uint64_t begin) {
     for (std::uint64_t done = 0; done < bytes;) {
       const std::uint64_t piece = std::min(bytes - done, line - (from + done) % line);
       at[lane] = begin + done;
       w.note(kind, static_cast<unsigned>(piece), Mask{1} << lane, at.data(), op);
       done += piece;
     }
-  }
+  };
+  note(EventKind::copied_from, from);
+  for (int i = 0; i < landings; ++i) note(EventKind::copied_to, to + shared_window);
 }
 
 void copy_bulk(Warp& w, const Op& op, Mask mask) {
@@ -116,8 +144,9 @@ void copy_bulk(Warp& w, const Op& op, Mask mask) {
                   Mask{1} << i};
     }
     const std::byte* const source = w.block.memory.global_piece(from, bytes);
-    w.block.async.copy_bulk({{to[i], source, bytes}}, barrier, bytes);
-    if (w.block.is_traced) note_pieces(w, op, i, to[i], from, bytes);
+    const std::uint32_t ranks = ranks_of(w, e, i);
+    copy_to(w, ranks, {{to[i], source, bytes}}, barrier, bytes);
+    if (w.block.is_traced) note_pieces(w, op, i, to[i], from, bytes, std::popcount(ranks));
   });
 }
 
@@ -175,11 +204,13 @@ void copy_box_of(Warp& w, const Op& op, unsigned lane, std::uint64_t to) {
       w.note(EventKind::copied_from, there, Mask{1} << lane, at.data(), op);
     }
   }
-  for (std::uint32_t r = 0; w.block.is_traced && r < map.box_rows; ++r) {
-    at[lane] = to + shared_window + std::uint64_t{r} * row_bytes;
+  const std::uint32_t ranks = ranks_of(w, e, lane);
+  const int noted = w.block.is_traced ? std::popcount(ranks) : 0;
+  for (std::uint32_t r = 0; r < static_cast<unsigned>(noted) * map.box_rows; ++r) {
+    at[lane] = to + shared_window + std::uint64_t{r % map.box_rows} * row_bytes;
     w.note(EventKind::copied_to, row_bytes, Mask{1} << lane, at.data(), op);
   }
-  w.block.async.copy_bulk(std::move(pieces), barrier, std::int64_t{map.box_rows} * row_bytes);
+  copy_to(w, ranks, pieces, barrier, std::int64_t{map.box_rows} * row_bytes);
 }
 void copy_box(Warp& w, const Op& op, Mask mask) {
   const Addresses to = addresses_of(w, op, mask);
@@ -210,13 +241,16 @@ constexpr Opcode opcodes[] = {
 }  // namespace
 
 // "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
-// [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]".
+// [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]"; with a mask of ranks
+// behind them, ".multicast::cluster".
 void build_bulk_copy(Builder& b) {
   const Instruction& i = b.instruction();
   const bool is_box = i.has("tensor");
   const bool to_shared = (i.has("shared::cluster") || i.has("shared::cta")) &&
                          i.has("mbarrier::complete_tx::bytes") && i.has("global");
-  if (!to_shared || b.operand_count() != (is_box ? 3 : 4)) b.unknown();
+  const bool is_multicast = i.has("multicast::cluster");
+  const std::size_t operands = (is_box ? 3 : 4) + std::size_t{is_multicast};
+  if (!to_shared || b.operand_count() != operands || i.has("cta_group::2")) b.unknown();
   if (is_box && (!i.has("2d") || !i.has("tile"))) b.unknown();
   Extra& extra = b.extra();
   extra.space = Space::shared;
@@ -236,6 +270,7 @@ void build_bulk_copy(Builder& b) {
     extra.sources = {b.address(b.operand(1), Space::global, offset), b.source(b.operand(2), 4)};
     extra.mask = static_cast<std::uint64_t>(offset);
   }
+  if (is_multicast) extra.more = {b.source(b.operand(operands - 1), 2)};
   extra.sources.push_back(
       b.address(b.operand(is_box ? 2 : 3), Space::shared, extra.barrier_offset));
 }

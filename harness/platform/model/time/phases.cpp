@@ -14,10 +14,10 @@ constexpr double in_step_cycles = 2048;
 // the arithmetic before it are a part. (Fitted to reductions by a tree: docs/model-accuracy.md.)
 constexpr double barrier_cycles = 60;
 
-// What a block needs of its SM, in cycles: of each unit alone, one after the other; and of the one
-// that is needed the longest.
+// What a block needs of its SM, in cycles: of each unit alone, one after the other; of the one that
+// is needed the longest; and of that which its warps need the longest, without the copy engine.
 struct Demands {
-  double in_turn = 0, longest = 0;
+  double in_turn = 0, longest = 0, longest_of_warps = 0;
 };
 
 // Maxima have a unit of half as many lanes as the schedulers issue for (CUDA C++ Programming Guide,
@@ -54,6 +54,12 @@ double awaited_share_of_shared(const Counts& counts) {
   return wavefronts > 0 ? std::max(0.0, 1 - beside / wavefronts) : 0;
 }
 
+// The copy engine stores line by line, and waits for none of the block's barriers.
+double engines_share_of_shared(const Counts& counts) {
+  const double wavefronts = counts.shared_wavefronts();
+  return wavefronts > 0 ? std::min(1.0, counts.bulk_stores / wavefronts) : 0;
+}
+
 // The memory brings what copies ask for while a block computes, if it computes before it waits for
 // them (Waiting::copy_waits). The copy engine's always are ahead.
 double awaited_share_of_loads(const KernelOnDevice& kernel) {
@@ -79,8 +85,11 @@ Demands demands_of_block(const KernelOnDevice& kernel, const Traffic& traffic) {
   Demands demands;
   demands.in_turn = arithmetic + maxima + awaited_share_of_shared(kernel.counts) * shared + l1 +
                     sfu + tensor.awaited_seconds * in_block;
-  demands.longest = std::max({arithmetic, maxima, issue_seconds(kernel) * in_block, shared, l1, sfu,
-                              tensor.seconds * in_block});
+  const double by_warps = std::max(
+      {arithmetic, maxima, issue_seconds(kernel) * in_block, l1, sfu, tensor.seconds * in_block});
+  demands.longest = std::max(by_warps, shared);
+  demands.longest_of_warps =
+      std::max(by_warps, (1 - engines_share_of_shared(kernel.counts)) * shared);
   return demands;
 }
 
@@ -136,7 +145,7 @@ double phases_seconds(const KernelOnDevice& kernel, const Traffic& traffic) {
   const double warps_of_scheduler =
       std::max(1.0, working_warps(kernel) / kernel.device["warp_schedulers_per_sm"]);
   const double apart = 1 + (warps_of_scheduler - 1) * interval / (interval + in_step_cycles);
-  const double work = overlapped(block.in_turn, block.longest, apart);
+  const double work = overlapped(block.in_turn, block.longest_of_warps, apart);
   const double first = first_copy_cycles(kernel, traffic);
   const double alone = std::max(work, waits_of_block(kernel, traffic).beside - first) +
                        waits_at_barriers(kernel, traffic, barriers);
