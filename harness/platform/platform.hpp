@@ -24,7 +24,14 @@ namespace gpubench {
 enum class DeviceKind { cuda, model };
 
 // Which accesses a row is about; or the arithmetic that its kernels call by name.
-enum class RowAccess { global_load, global_store, shared_load, shared_store, arithmetic };
+enum class RowAccess {
+  global_load,
+  global_store,
+  shared_load,
+  shared_store,
+  arithmetic,
+  shared_atomic
+};
 
 // What the device knows of the kernels that one run of a body launched. A GPU knows nothing by
 // itself: counters need a profiler.

@@ -48,7 +48,7 @@ def test_stores_and_additions_queue_as_loads_do(rows: dict[str, dict]) -> None:
         queue = gcd(stride, 32)
         for kernel in ("store/bytes:4", "atomic"):
             row = rows[f"bank_conflicts/{kernel}/stride:{stride}"]
-            assert row.get("wavefronts_per_request", queue) == queue, (kernel, stride)
+            assert row["wavefronts_per_request"] == queue, (kernel, stride)
             times = [rows[f"bank_conflicts/{kernel}/stride:{s}"]["real_time"] for s in (stride, 1)]
             assert times[0] / times[1] == pytest.approx(queue, rel=0.1), (kernel, stride)
 

@@ -101,7 +101,9 @@ inline void atomic(Bench& bench) {
   bench.note("rule", "unconfirmed");
   const bool queues = stride > 0;  // at the banks; else at one word
   bench.work({.useful_bytes = static_cast<double>(out.size()) * additions * sizeof(unsigned),
-              .law = queues ? law_of_roof("shared", 1 / cycles(bench, degree)) : Law()});
+              .access = RowAccess::shared_atomic,
+              .law = queues ? law_of_roof("shared", 1 / cycles(bench, degree)) : Law(),
+              .law_per_request = queues ? degree : 0.0});
   bench.run([&](cudaStream_t s) { launch(add, adding_blocks, threads, 0, s, out.data(), stride); });
 }
 

@@ -268,6 +268,22 @@ void note_bytes(const std::vector<model::Emulator::Run>& runs, Observation& obse
       std::ranges::all_of(runs, [](const auto& run) { return run.profile.scale() == 1; });
 }
 
+// Which accesses' counts a row gives.
+std::pair<model::Space, model::Access> counted_for(RowAccess access) {
+  switch (access) {
+    case RowAccess::global_load:
+      return {model::Space::global, model::Access::load};
+    case RowAccess::shared_load:
+      return {model::Space::shared, model::Access::load};
+    case RowAccess::shared_store:
+      return {model::Space::shared, model::Access::store};
+    case RowAccess::shared_atomic:
+      return {model::Space::shared, model::Access::atomic};
+    default:
+      return {model::Space::global, model::Access::store};
+  }
+}
+
 Observation ModelPlatform::observe(RowAccess access) const {
   const auto& runs = emulator_.runs();
   Observation result;
@@ -281,16 +297,14 @@ Observation ModelPlatform::observe(RowAccess access) const {
     result.terms = operation.terms;
   }
   if (runs.empty()) return result;
-  const bool shared = access == RowAccess::shared_load || access == RowAccess::shared_store;
-  const bool load = access == RowAccess::global_load || access == RowAccess::shared_load;
+  const auto [space, kind_of_row] = counted_for(access);
   model::AccessCounts studied;
   model::Counts all;
   double dram = 0, wavefronts = 0;
   const model::Emulator::Run* longest = &runs.front();
   for (const auto& run : runs) {
     const auto counts = run.profile.counts.scaled(run.profile.scale());
-    studied += counts.at(shared ? model::Space::shared : model::Space::global,
-                         load ? model::Access::load : model::Access::store);
+    studied += counts.at(space, kind_of_row);
     all += counts;
     dram += run.prediction.traffic.dram_read_bytes + run.prediction.traffic.dram_write_bytes;
     for (const auto kind : {model::Access::load, model::Access::store, model::Access::atomic}) {
@@ -304,7 +318,7 @@ Observation ModelPlatform::observe(RowAccess access) const {
     const double issued = std::accumulate(all.issued.begin(), all.issued.end(), 0.0);
     if (issued > 0) result.active_lanes = all.arithmetic_lanes() / issued;
   } else if (studied.requests > 0) {
-    if (shared) {
+    if (space == model::Space::shared) {
       result.wavefronts_per_request = studied.wavefronts / studied.requests;
     } else {
       result.sectors_per_request = studied.sectors / studied.requests;

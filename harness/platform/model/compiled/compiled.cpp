@@ -69,6 +69,8 @@ const char* words_for(RowAccess access) {
       return "shared store";
     case RowAccess::arithmetic:
       return "arithmetic";
+    case RowAccess::shared_atomic:
+      return "shared atomic";
   }
   return "";
 }
