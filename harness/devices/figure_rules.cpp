@@ -93,6 +93,7 @@ constexpr FigureRule rules[] = {
     {"kernel_floor_seconds", "s", required, Constraint::positive},
     {"event_resolution_seconds", "s", required, Constraint::positive},
     {"sync_host_seconds", "s", required, Constraint::positive},
+    {"sync_block_host_seconds", "s", optional, Constraint::positive},
     {"copy_engines", "1", required, Constraint::count},
     {"pcie_h2d_bytes_per_second", "B/s", required, Constraint::positive},
     {"pcie_d2h_bytes_per_second", "B/s", required, Constraint::positive},

@@ -201,5 +201,20 @@ TEST_F(RuntimeTest, EntryPointsAreThereOrSaidNotToBe) {
   EXPECT_EQ(entry_point("cuStreamWaitValue32"), nullptr);
 }
 
+TEST_F(RuntimeTest, WhoSleepsForAnEventNoticesLater) {
+  const auto waited_for = [&](unsigned flags) {
+    cudaEvent_t end = nullptr;
+    EXPECT_EQ(cudaEventCreateWithFlags(&end, flags), cudaSuccess);
+    const double begin = runtime().host_seconds();
+    EXPECT_EQ(cudaEventSynchronize(end), cudaSuccess);  // which nobody has recorded
+    const double waited = runtime().host_seconds() - begin;
+    EXPECT_EQ(cudaEventDestroy(end), cudaSuccess);
+    return waited;
+  };
+  EXPECT_NEAR(waited_for(cudaEventDisableTiming), figure("sync_host_seconds"), 1e-9);
+  EXPECT_NEAR(waited_for(cudaEventDisableTiming | cudaEventBlockingSync),
+              figure("sync_block_host_seconds"), 1e-9);
+}
+
 }  // namespace
 }  // namespace gpubench::model

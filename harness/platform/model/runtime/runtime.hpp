@@ -76,7 +76,7 @@ struct CUstream_st {
 
 struct CUevent_st {
   int device = 0;
-  bool timed = true;
+  bool timed = true, blocks = false;  // blocks: the host sleeps while it waits for it
   gpubench::model::OperationPtr recorded;
   std::shared_ptr<gpubench::model::Capture> capture;  // recorded while its stream was captured
   std::vector<std::size_t> captured;

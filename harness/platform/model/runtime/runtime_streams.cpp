@@ -118,6 +118,7 @@ cudaError_t Runtime::event_create(cudaEvent_t* event, unsigned int flags) {
   auto created = std::make_unique<CUevent_st>();
   created->device = current_device();
   created->timed = (flags & cudaEventDisableTiming) == 0;
+  created->blocks = (flags & cudaEventBlockingSync) != 0;
   *event = created.get();
   events_.emplace(*event, std::move(created));
   return cudaSuccess;
@@ -149,8 +150,15 @@ cudaError_t Runtime::event_synchronize(cudaEvent_t event) {
   if (!events_.contains(event)) return cudaErrorInvalidResourceHandle;
   if (event->capture != nullptr) return invalidate(*event->capture, cudaErrorCapturedEvent);
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
-  if (event->recorded == nullptr) return wait_for({});
-  return wait_for({event->recorded});
+  std::vector<OperationPtr> awaited;
+  if (event->recorded != nullptr) awaited.push_back(event->recorded);
+  const cudaError_t error = wait_for(awaited);
+  // Who sleeps wakes up later than who spins, whose way out wait_for() has paid.
+  const auto sleeping = device_.find("sync_block_host_seconds");
+  if (error == cudaSuccess && event->blocks && sleeping) {
+    pay(std::max(0.0, *sleeping - device_["sync_host_seconds"]));
+  }
+  return error;
 }
 
 cudaError_t Runtime::event_query(cudaEvent_t event) {
