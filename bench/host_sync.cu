@@ -7,12 +7,15 @@
 //           saves the copy, and polling saves the wake-up. A stopwatch that does not wait for the
 //           device reports the rate of launches, however long the kernels take
 //           (claimed_items_per_second). A loop that reads one step late loses only what the
-//           event behind a step costs, if a step takes longer than the round trip (`read_late`).
+//           event behind a step costs, if a step takes longer than the round trip (`read_late`). A
+//           wait that sleeps leaves the processor to others and notices later (`wait`).
 // Units     us [length of a layer; a step has three layers, a loop eight steps]; every [steps
 //           between reads]. Items are steps. lost_fraction and idle_seconds_per_read compare the
 //           loop with the same loop without reads.
 // Confirm   nsys profile --trace=cuda (the gaps between kernels)
 #include <algorithm>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/bench/bench.hpp"
@@ -194,6 +197,52 @@ void read_late(Bench& bench) {
   compare_with_never(bench, never, steps);
 }
 GPU_BENCHMARK(host_sync, read_late)
+    ->ArgName("us [µs]", {5, 1000})
+    ->In(Suite::full)
+    ->Each({5, 20, 100, 500});
+
+// Each step's word by a copy to pinned memory and the event behind it, for which the host spins,
+// polls and offers its processor to others in between, or sleeps.
+void wait(Bench& bench) {
+  const std::string& by = bench.axis("by");
+  const bool polls = by == "yield", sleeps = by == "block";
+  const Loop loop(bench);
+  const PinnedBuffer<float> pinned(1);
+  const auto on_device = bench.output<float>(1);
+  std::vector<float> losses(steps);
+  bench.verify_host(std::span(losses),
+                    ExpectedLoss<decltype(loop.input().values())>{loop.input().values(), 1}, {},
+                    true);
+  RoundTrip trip = round_trip(bench.device());
+  const auto wake = sleeps ? bench.device().find("sync_block_host_seconds") : trip.wake;
+  Law law;
+  if (wake) {
+    trip.wake = *wake;
+    law = gpubench::law_at(steps / loop_seconds(loop.layer_seconds(), lead_of(bench.device()),
+                                                steps, idle_seconds(trip, true, polls)));
+  } else if (bench.modelled()) {
+    bench.skip("the device file does not say what a wait costs that sleeps");
+  }
+  bench.work({.items = steps, .law = law, .law_tolerance = polls ? 0.08 : 0.05});
+  const Event copied(cudaEventDisableTiming | (sleeps ? cudaEventBlockingSync : 0));
+  bench.run([&](cudaStream_t s) {
+    loop.run(s, on_device.data(), 1, [&](unsigned read) {
+      CUDA_CHECK(cudaMemcpyAsync(pinned.data(), on_device.data(), sizeof(float),
+                                 cudaMemcpyDeviceToHost, s));
+      copied.record(s);
+      if (polls) {
+        while (!copied.has_happened()) std::this_thread::yield();
+      } else {
+        copied.synchronize();
+      }
+      losses[read] = pinned.data()[0];
+    });
+  });
+  const double never = bench.time([&](cudaStream_t s) { loop.run(s, on_device.data()); });
+  compare_with_never(bench, never, steps);
+}
+GPU_BENCHMARK(host_sync, wait)
+    ->Axis("by", {"spin", "yield", "block"})
     ->ArgName("us [µs]", {5, 1000})
     ->In(Suite::full)
     ->Each({5, 20, 100, 500});

@@ -120,3 +120,20 @@ def test_who_reads_one_step_late_loses_next_to_nothing(rows: dict[str, dict]) ->
     idle_seconds = [row["idle_seconds_per_read"] for row in late.values()]
     assert max(idle_seconds) < 1.1 * min(idle_seconds)
     assert not [r["name"] for r in late.values() if abs(r["law_ratio"] - 1) > r["law_tolerance"]]
+
+
+def test_who_sleeps_while_waiting_notices_later(figures: dict[str, float]) -> None:
+    rows = rows_of(
+        "--suite=full", f"--device=model:{DEVICE}", "--benchmark_filter=^host_sync/wait/"
+    )
+    assert len(rows) == 12
+    wake, call = figures["sync_host_seconds"], figures["launch_host_seconds"]
+    for us in (5, 20, 100, 500):
+        spin, poll, sleep = (
+            rows[f"host_sync/wait/by:{by}/us:{us}"]["idle_seconds_per_read"]
+            for by in ("spin", "yield", "block")
+        )
+        later = figures["sync_block_host_seconds"] - wake
+        assert sleep - spin == pytest.approx(later, rel=0.01), us
+        assert 0 <= poll - (spin - wake) <= call, us  # by none or by one poll
+    assert not [r["name"] for r in rows.values() if abs(r["law_ratio"] - 1) > r["law_tolerance"]]
