@@ -238,14 +238,15 @@ inline bool rows_are_aligned(const GemmShape& s) {
 inline Law law_of_library(const Bench& bench, const Gemm& gemm) {
   const GemmShape& shape = gemm.shape();
   const GemmChoice& choice = gemm.choice();
-  const auto sms = bench.device().find("sm_count"), best = bench.device().find("gemm_efficiency");
+  const DeviceSpec& device = bench.device();
+  const auto sms = device.find("sm_count"), best = device.find(gemm_efficiency(shape.type, device));
   if (shape.type == GemmType::fp32 || !rows_are_aligned(shape) ||
       choice.tile_m * choice.tile_n < 128 * 128 || !sms || !best)
     return {};
   const double share =
       *best * tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
                                   choice.tile_m, choice.tile_n, *sms);
-  return law_of_roof(gemm_roof(shape.type, bench.device()), share);
+  return law_of_roof(gemm_roof(shape.type, device), share);
 }
 
 // What the library decided, as keys of the row.

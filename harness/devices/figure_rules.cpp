@@ -71,6 +71,7 @@ constexpr FigureRule rules[] = {
     {"tensor_fp64_flops_per_clock_per_sm", "FLOP", optional, Constraint::positive},
     {"mma_sync_efficiency", "1", required, Constraint::fraction},
     {"gemm_efficiency", "1", required, Constraint::fraction},
+    {"gemm_fp8_efficiency", "1", optional, Constraint::fraction},
     {"gemm_unaligned_efficiency", "1", required, Constraint::fraction},
     {"gemm_clock_hz", "Hz", optional, Constraint::positive},
     {"gemm_fp32_clock_hz", "Hz", optional, Constraint::positive},

@@ -31,7 +31,7 @@ void library(gpubench::Bench& bench) {
   verify_product(bench, shape, x, w, y);
   const auto& device = bench.device();
   const Amount amount{static_cast<double>(m), shape.bytes(), shape.flops(), gemm_roof(type, device),
-                      device.find("gemm_efficiency").value_or(1)};
+                      device.find(gpubench::gemm_efficiency(type, device)).value_or(1)};
   gpubench::Work work = work_of(bench, amount, library_tolerance);
   work.moved_bytes = shape.bytes();
   bench.work(work);

@@ -242,6 +242,7 @@ template <class T>
 gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, double flops) {
   const gpubench::DeviceSpec& device = bench.device();
   const auto best = device.find("gemm_efficiency"),
+             best_fp8 = device.find(gpubench::gemm_efficiency(GemmType::fp8, device)),
              narrow = device.find("gemm_unaligned_efficiency"),
              launch = device.find(setting.graph ? "launch_graph_seconds" : "launch_stream_seconds"),
              floor = device.find("kernel_floor_seconds");
@@ -255,10 +256,11 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
   const double loading = setting.starved ? loading_seconds(bench, setting, flops) : 0;
   const double sending = exchange_seconds(device, setting, loop.step().weights());
   return [=, costs = loop.costs(), roof = gemm_roof(setting.type, device),
-          fp8_roof = gemm_roof(GemmType::fp8, device), best = *best, narrow = *narrow,
-          launch = *launch, floor = *floor](const Roofs& roofs) {
+          fp8_roof = gemm_roof(GemmType::fp8, device), best = *best, best_fp8 = *best_fp8,
+          narrow = *narrow, launch = *launch, floor = *floor](const Roofs& roofs) {
     const auto rate = [&](const Cost& cost) {
-      return roofs.at(cost.in_fp8 ? fp8_roof : roof) * (cost.odd_operands ? narrow : best);
+      const double reached = cost.in_fp8 ? best_fp8 : best;
+      return roofs.at(cost.in_fp8 ? fp8_roof : roof) * (cost.odd_operands ? narrow : reached);
     };
     const double step = seconds_of(costs, rate, roofs.at("dram"), floor, launch) + idle + sending;
     return flops / (loading > 0 ? std::max(step, loading) + step / Loop<T>::steps : step);

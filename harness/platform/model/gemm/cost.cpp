@@ -106,9 +106,9 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
   const auto result_bytes = static_cast<double>(shape.result_bytes());
   const bool by_tensor_cores = shape.type != GemmType::fp32;
   const double rate = device[unit_of(shape.type, device) + "_flops_per_clock_per_sm"] *
-                      (by_tensor_cores ? device["gemm_efficiency"] : 1) *
+                      (by_tensor_cores ? device[gemm_efficiency(shape.type, device)] : 1) *
                       kernel_efficiency(shape, device);
-  // The Tensor Cores' clock under load is in gemm_efficiency.
+  // The Tensor Cores' clock under load is in that efficiency.
   const double clock = by_tensor_cores ? device["sm_clock_hz"]
                                        : load_clock(device, Load::fp32, library_fp32_share(device));
   const double depth = rounded_up(static_cast<double>(shape.k) / parts, step_bytes / operand_bytes);
