@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <set>
 
 #include "harness/contents/random.hpp"
@@ -29,6 +30,32 @@ std::vector<std::uint64_t> in_a_row(std::uint64_t blocks, std::uint64_t wave) {
   return row;
 }
 
+constexpr std::uint64_t longest_turn = 32;
+
+bool is_as_much(std::uint64_t one, std::uint64_t other) {
+  constexpr std::uint64_t one_of = 64;
+  return std::max(one, other) - std::min(one, other) <= std::max(one, other) / one_of;
+}
+
+// Whether blocks at the same place of a turn had as much work.
+bool takes_turns(const BlockWork& work, std::uint64_t turn) {
+  std::map<std::uint64_t, std::uint64_t> of_place;
+  return std::ranges::all_of(work, [&](const auto& one) {
+    const auto [block, cost] = one;
+    return is_as_much(cost, of_place.try_emplace(block % turn, cost).first->second);
+  });
+}
+
+// 1: the blocks take none, all have as much work, or too few have run to tell.
+std::uint64_t turn_of(BlockWork work) {
+  work.erase(std::prev(work.end()));  // the last one may be ragged
+  for (std::uint64_t turn = 1; turn <= std::min<std::uint64_t>(longest_turn, work.size());
+       turn *= 2) {
+    if (takes_turns(work, turn)) return turn;
+  }
+  return 1;
+}
+
 }  // namespace
 
 std::set<const Allocation*> argument_allocations(const KernelLaunch& launch,
@@ -45,6 +72,7 @@ std::vector<std::uint64_t> BlockSample::choose(std::uint64_t grid_blocks, std::s
   // What a kernel of a sequence reads is often what the same blocks of an earlier one have written:
   // it runs none that those left out.
   const auto known = sampled_.find(grid_blocks);
+  chose_freely_ = known == sampled_.end();
   const std::uint64_t size = known == sampled_.end() ? grid_blocks : known->second.size();
   const auto candidate = [&](std::uint64_t i) {
     return known == sampled_.end() ? i : known->second[i];
@@ -60,7 +88,7 @@ std::vector<std::uint64_t> BlockSample::choose(std::uint64_t grid_blocks, std::s
   // places.
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t begin = size * i / count, end = size * (i + 1) / count;
-    const std::uint64_t turn = std::min<std::uint64_t>(32, std::bit_floor(end - begin));
+    const std::uint64_t turn = std::min(longest_turn, std::bit_floor(end - begin));
     const std::uint64_t to_its_place = (i - begin) % turn;
     const std::uint64_t turns = (end - begin - to_its_place - 1) / turn + 1;
     const std::uint64_t anywhere =
@@ -69,6 +97,45 @@ std::vector<std::uint64_t> BlockSample::choose(std::uint64_t grid_blocks, std::s
   }
   sampled_[grid_blocks] = chosen;
   return chosen;
+}
+
+std::vector<std::uint64_t> BlockSample::to_probe(const KernelLaunch& launch,
+                                                 const BlockWork& work) const {
+  constexpr std::uint64_t first_turn = 4;  // and the first block of the second one
+  if (!chose_freely_ || launch.cluster > 1 || work.size() > first_turn || work.size() < 2)
+    return {};
+  if (linear(launch.grid) < 2 * first_turn) return {};
+  if (is_as_much(work.begin()->second, work.rbegin()->second)) return {};
+  std::vector<std::uint64_t> probes;
+  for (std::uint64_t block = 1; block <= first_turn; ++block) {
+    if (!work.contains(block)) probes.push_back(block);
+  }
+  return probes;
+}
+
+std::vector<std::uint64_t> BlockSample::to_balance(const KernelLaunch& launch, BlockWork work,
+                                                   const std::vector<std::uint64_t>& counted) {
+  if (!chose_freely_ || launch.cluster > 1 || work.empty()) return {};
+  const std::uint64_t blocks = linear(launch.grid), turn = turn_of(work);
+  if (turn == 1) return {};
+  std::vector<std::size_t> seen(turn), ran(turn);
+  for (const std::uint64_t block : counted) ++seen[block % turn];
+  for (const auto& [block, cost] : work) ++ran[block % turn];
+  const std::size_t most = std::ranges::max(seen);
+  std::vector<std::uint64_t> more;
+  for (std::uint64_t place = 0; place < turn; ++place) {
+    const std::uint64_t turns = (blocks - place - 1) / turn + 1;
+    std::uint64_t at = random_bits(blocks, place) % turns;
+    for (; seen[place] < most && ran[place] < turns; ++seen[place], ++ran[place]) {
+      while (work.contains(place + turn * at)) at = (at + 1) % turns;
+      more.push_back(place + turn * at);
+      work[more.back()] = 0;
+    }
+  }
+  std::vector<std::uint64_t>& known = sampled_[blocks];
+  known.insert(known.end(), more.begin(), more.end());
+  std::ranges::sort(known);
+  return more;
 }
 
 // Where neighbours share what they read matters only if not all of it stays in L2.

@@ -123,6 +123,14 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault&
   run.run(chosen, Watch::counts);
   std::vector<std::uint64_t> done = chosen;
   done.push_back(last);
+  if (done.size() < clusters) {
+    const std::vector<std::uint64_t> probes = sample_.to_probe(launch, run.work());
+    run.run(probes, Watch::reads);
+    const std::vector<std::uint64_t> more = sample_.to_balance(launch, run.work(), done);
+    run.run(more, Watch::counts);
+    done.insert(done.end(), probes.begin(), probes.end());
+    done.insert(done.end(), more.begin(), more.end());
+  }
   // Those compared that were not chosen: they run, and are not counted.
   const std::vector<std::uint64_t> beside = clusters_of(compared, launch.cluster, done);
   run.run(beside, Watch::reads);

@@ -71,6 +71,10 @@ bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch)
     if (fault_.text.empty()) fault_ = {result.fault, result.is_illegal_access};
     return false;
   }
+  if (watch != Watch::nothing) {
+    const std::lock_guard lock(mutex_);
+    work_[cluster] = worker.cost(result);
+  }
   keep(worker, first, result, watch);
   for (unsigned rank = 1; rank < launch_.cluster; ++rank) {
     keep(worker, first + rank, worker.turn_to(rank), watch);

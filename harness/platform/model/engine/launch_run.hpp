@@ -11,6 +11,7 @@
 
 #include "harness/devices/device.hpp"
 #include "harness/platform/model/conditions/conditions.hpp"
+#include "harness/platform/model/engine/block_sample.hpp"
 #include "harness/platform/model/engine/neighbours.hpp"
 #include "harness/platform/model/engine/worker.hpp"
 #include "harness/platform/model/memory/host_memory.hpp"
@@ -44,6 +45,8 @@ class LaunchRun {
   // Whether some of the blocks that were counted wrote to global memory and some did not: then no
   // sample tells what the grid leaves unwritten.
   bool has_idle_blocks() const { return idle_blocks_ > 0 && writing_blocks_ > 0; }
+  // What it cost to run the first block of each cluster that was watched.
+  const BlockWork& work() const { return work_; }
   // What the blocks that were counted did.
   KernelProfile profile();
   Touches touches() const;
@@ -69,6 +72,7 @@ class LaunchRun {
   std::mutex mutex_;  // of all that follows
   LaunchFault fault_;
   std::optional<OutOfHostMemory> lacking_;
+  BlockWork work_;
   ReadSectors reads_;  // of those compared, once they have run
   std::optional<std::vector<ExplainedAccess>> explained_;
   Counts block_counts_;  // what blocks count, beside their warps' traces

@@ -105,11 +105,16 @@ std::vector<ReadSector> Worker::reads() {
   return found;
 }
 
-void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap& map) {
-  events_ += engine_->events();
+std::uint64_t Worker::cost(const BlockResult& result) const {
+  std::uint64_t events = engine_->events();
   for (std::size_t t = 0; t < tensor_types; ++t) {
-    events_ += (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
+    events += (result.tensor_flops[t] + result.warpgroup_flops[t]) / tensor_flops_an_event;
   }
+  return events;
+}
+
+void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap& map) {
+  events_ += cost(result);
   ++traced_blocks_;
   const auto writes = [this] {
     return counts_.at(Space::global, Access::store).requests +

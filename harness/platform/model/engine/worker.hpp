@@ -34,6 +34,9 @@ class Worker {
   std::vector<ReadSector> reads();
   // Adds the block to the counts of this kernel.
   void count(std::uint64_t block, const BlockResult& result, FootprintMap& map);
+  // What it cost to run the last block, and would to count it, in accesses and multiply-adds of a
+  // lane.
+  std::uint64_t cost(const BlockResult& result) const;
   // Whether the block that count() has just counted wrote to global memory.
   bool has_written() const { return has_written_; }
   // Explains the first warp of the block that count() has just counted.
@@ -45,7 +48,7 @@ class Worker {
   const Waiting& waits() const { return waits_; }
   const TouchedBytes& touched() const { return touched_; }
   std::uint64_t traced_blocks() const { return traced_blocks_; }
-  // What it cost to run and count them, in accesses and multiply-adds of a lane.
+  // What they cost.
   std::uint64_t events() const { return events_; }
 
  private:
