@@ -3,24 +3,27 @@
 // Expected  A layer reads its weights once, for however many tokens. Up to the ridge, m tokens
 //           therefore take as long as one: memory sets the pace, and tokens per second grow with m.
 //           Beyond the ridge, arithmetic does, and they grow no more. At the ridge, multiplying
-//           takes as long as reading: about 190 tokens of bf16 on an H200, and 200 of fp8, which
-//           doubles the FLOP/s and halves the bytes per weight. Around it, `library` takes longer
-//           than the law, since loading and multiplying overlap only in part. Weights of half the
-//           bits take half the time, until only the launch is left: four bits with a scale per 128
-//           weights have 1/3.88 of the bytes of 16, and take 1/2.9 of the time with the launch.
-//           The suite's own kernels (`gemv`) have no Tensor Cores. With four bits, they stop
-//           growing at about 4 tokens, where L1 is the limit; with bf16, they still grow at 8.
-//           The experts of a mixture are one layer each. `batched` is one launch of the library,
-//           which pads each expert to the fullest one: free while memory sets the pace.
-//           `one_launch` is the suite's own kernel, without padding and without Tensor Cores.
+//           takes as long as reading: about 190 tokens of bf16 on an H200, and 180 of fp8, which
+//           nearly doubles the FLOP/s and halves the bytes per weight. Around it, `library` takes
+//           longer than the law, since loading and multiplying overlap only in part. Weights of
+//           half the bits take half the time, until only the launch is left: four bits with a scale
+//           per 128 weights have 1/3.88 of the bytes of 16, and take 1/2.9 of the time with the
+//           launch. The suite's own kernels (`gemv`) have no Tensor Cores. With four bits, they
+//           stop growing at about 4 tokens, where L1 is the limit; with bf16, they still grow at 8.
+//           The experts of a mixture are one layer each. `separate` products take as long as their
+//           launches are issued or as they are multiplied, whichever is longer. `batched` is one
+//           launch of the library, which pads each expert to the fullest one: free while memory
+//           sets the pace. `one_launch` is the suite's own kernel, which pads to four tokens and
+//           has no Tensor Cores.
 // Units     m [tokens], n, k [elements]: Y[m][n] = sum of X[m][k] * W[n][k]. Layers are those of
 //           Llama 3: 14336 x 4096 and 4096 x 4096 of 8B, 28672 x 8192 of 70B. tokens_per_second is
 //           m over the time of this layer alone, ridge_tokens the ridge by the device file. In
 //           `grouped`, m is an expert's average: 128 experts of 768 x 2048 (Qwen3 30B-A3B), or 8 of
 //           14336 x 4096 (Mixtral 8x7B). `uneven`: of every four experts, the first has m
 //           tokens, and the others m/2, m/4 and the rest. A token that visits several experts (8
-//           of 128, 2 of 8) counts once for each. ridge_tokens is absent where memory is the limit
-//           at any m.
+//           of 128, 2 of 8) counts once for each. padding_fraction is the share of multiplied rows
+//           that are no tokens: those up to the fullest expert (`batched`) and to whole tiles, of
+//           `one_launch` to four rows. ridge_tokens is absent where memory is the limit at any m.
 // Confirm   ncu --metrics dram__bytes_read.sum.pct_of_peak_sustained_elapsed; `split_k` and `tile`
 //           are what the library reports
 #include "kernels/gemm_batch.cuh"

@@ -56,12 +56,13 @@ def test_the_library_reads_the_weights_once_up_to_the_ridge(sweep: dict[int, dic
 def test_the_ridge_is_where_the_roofs_cross(
     rows: dict[str, dict], figures: dict[str, float]
 ) -> None:
-    flops = figures["sm_count"] * figures["sm_clock_hz"] * figures["gemm_efficiency"]
+    clocks = figures["sm_count"] * figures["sm_clock_hz"]
     dram = figures["dram_bytes_per_second"] * figures["dram_read_efficiency"]
-    for dtype, size in (("bf16", 2), ("fp8", 1)):
+    for dtype, size, reached in (("bf16", 2, "gemm_efficiency"), ("fp8", 1, "gemm_fp8_efficiency")):
         row = rows[f"gemm_batch/library/dtype:{dtype}/m:1/{LAYER}"]
         m = row["ridge_tokens"]
-        arithmetic = 2 * m * N * K / (flops * figures[f"tensor_{dtype}_flops_per_clock_per_sm"])
+        flops = clocks * figures[f"tensor_{dtype}_flops_per_clock_per_sm"] * figures[reached]
+        arithmetic = 2 * m * N * K / flops
         memory = (N * K * size + m * (K * size + N * 2)) / dram
         assert arithmetic == pytest.approx(memory, rel=1e-9)
 
@@ -86,22 +87,44 @@ def test_a_token_costs_the_bytes_of_the_weights(
     assert faster == pytest.approx(16 / 4.125, rel=0.05)
 
 
+def of_experts(rows: dict[str, dict], by: str) -> dict:
+    return rows[f"gemm_batch/grouped/by:{by}/split:even/experts:128/m:4"]
+
+
 def test_one_launch_saves_those_of_the_other_experts(
     rows: dict[str, dict], figures: dict[str, float]
 ) -> None:
-    time = {
-        by: seconds(rows[f"gemm_batch/grouped/by:{by}/split:even/experts:128/m:4"])
-        for by in ("separate", "batched", "one_launch")
-    }
+    time = {by: seconds(of_experts(rows, by)) for by in ("separate", "batched", "one_launch")}
     assert time["separate"] - time["batched"] > 127 * figures["kernel_floor_seconds"]
     assert time["one_launch"] < time["batched"] < 1.5 * time["one_launch"]
+
+
+# Launches are issued beside the work: 128 products, each with a second launch that adds up its
+# parts, take longer to issue than their weights to read.
+def test_separate_products_are_as_fast_as_launches_follow_each_other(
+    rows: dict[str, dict], figures: dict[str, float]
+) -> None:
+    law = figures["kernel_floor_seconds"] + (2 * 128 - 1) * figures["launch_stream_seconds"]
+    separate = of_experts(rows, "separate")
+    weights = 128 * 768 * 2048 * 2
+    dram = figures["dram_bytes_per_second"] * figures["dram_read_efficiency"]
+    assert law > 4 * weights / dram
+    assert 128 * 4 / separate["law"] == pytest.approx(law, rel=1e-9)
+    assert law < seconds(separate) < 2 * law
+
+
+# Four tokens of an expert fill a tile of 64 rows by a 16th, and four columns of our own kernel.
+def test_the_padding_of_each_way_is_told(rows: dict[str, dict]) -> None:
+    for by in ("separate", "batched"):
+        assert of_experts(rows, by)["padding_fraction"] == pytest.approx(1 - 4 / 64), by
+    assert of_experts(rows, "one_launch")["padding_fraction"] == 0
 
 
 def test_padding_to_the_fullest_expert_is_free_while_memory_sets_the_pace() -> None:
     found = rows_of(
         f"--device=model:{DEVICE}",
         "--suite=full",
-        "--benchmark_filter=^gemm_batch/grouped/by:batched/.*/experts:128/m:(4|16)$",
+        "--benchmark_filter=^gemm_batch/grouped/by:(batched|one_launch)/.*/experts:128/m:(4|16)$",
     )
     for m, dearer in ((4, 1.05), (16, 1.15)):
         even, uneven = (
@@ -109,6 +132,14 @@ def test_padding_to_the_fullest_expert_is_free_while_memory_sets_the_pace() -> N
             for split in ("even", "uneven")
         )
         assert even <= uneven < dearer * even
+    # Our own kernel pads to four tokens: experts with 16, 8, 4 and 36 take as many passes together
+    # as four with 16 each.
+    even, uneven = (
+        found[f"gemm_batch/grouped/by:one_launch/split:{split}/experts:128/m:16"]
+        for split in ("even", "uneven")
+    )
+    assert even["padding_fraction"] == uneven["padding_fraction"] == 0
+    assert seconds(uneven) == pytest.approx(seconds(even), rel=0.05)
 
 
 @pytest.mark.parametrize("device", ["h100-sxm", "b200", "rtx-4090", "l40s"])

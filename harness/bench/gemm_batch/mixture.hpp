@@ -1,11 +1,10 @@
-// The experts of a mixture, each with the tokens that are its own: what the ways to multiply them
-// have in common.
+// The experts of a mixture, each with the tokens that are its own: where their matrices lie, and
+// what the ways to multiply them have in common.
 #pragma once
 
 #include <cuda_bf16.h>
 
 #include <cstddef>
-#include <set>
 #include <string>
 
 #include "harness/bench/bench.hpp"
@@ -15,45 +14,61 @@
 
 namespace gemm_batch {
 
+// Matrices of experts, one expert's behind the other's.
+struct Experts {
+  using element = __nv_bfloat16;
+
+  Split split;  // as they lie in memory
+  Layer layer;
+  const element *x = nullptr, *w = nullptr;
+  element* y = nullptr;
+
+  Experts in(const element* at_x, const element* at_w, element* at_y) const {
+    return {split, layer, at_x, at_w, at_y};
+  }
+  std::size_t weights() const { return std::size_t{layer.n} * layer.k; }
+  std::size_t x_elements() const { return std::size_t{split.tokens()} * layer.k; }
+  std::size_t w_elements() const { return split.experts * weights(); }
+  std::size_t y_elements() const { return std::size_t{split.tokens()} * layer.n; }
+  const element* x_of(unsigned expert) const { return x + std::size_t{split(expert)} * layer.k; }
+  const element* w_of(unsigned expert) const { return w + expert * weights(); }
+  element* y_of(unsigned expert) const { return y + std::size_t{split(expert)} * layer.n; }
+
+  gpubench::GemmShape shape(unsigned tokens) const {
+    return gpubench::GemmShape::dense(gpubench::GemmType::bf16, tokens, layer.n, layer.k);
+  }
+  // Of experts with as many tokens each.
+  gpubench::GemmBatch batch() const {
+    const std::size_t tokens = split.m;
+    return {split.experts, tokens * layer.k, weights(), tokens * layer.n};
+  }
+};
+
 class Mixture {
  public:
-  using element = __nv_bfloat16;
+  using element = Experts::element;
+  using Values = gpubench::Generator<element>;
+  using Expected = ExpectedOfExperts<Values, gpubench::Unrounded>;
 
   // `padded`: every expert has as many tokens as the fullest one.
   Mixture(gpubench::Bench& bench, bool padded)
       : split_{bench.arg<unsigned>("experts"), bench.arg<unsigned>("m"),
                bench.axis("split") == "even"},
-        laid_out_(padded ? Split{split_.experts, split_.fullest(), true} : split_),
-        layer_(layer_of(split_.experts)),
-        x_(bench.input<element>(std::size_t{laid_out_.tokens()} * layer_.k)),
-        w_(bench.input<element>(std::size_t{split_.experts} * layer_.n * layer_.k)),
-        y_(bench.output<element>(std::size_t{laid_out_.tokens()} * layer_.n)) {}
+        layout_{padded ? Split{split_.experts, split_.fullest(), true} : split_,
+                layer_of(split_.experts)},
+        x_(bench.input<element>(layout_.x_elements())),
+        w_(bench.input<element>(layout_.w_elements())),
+        y_(bench.output<element>(layout_.y_elements())) {}
 
-  // As they lie in memory.
-  const Split& laid_out() const { return laid_out_; }
-  const Layer& layer() const { return layer_; }
+  // Without memory.
+  const Experts& layout() const { return layout_; }
+  // In the set of buffers whose turn it is.
+  Experts experts() const { return layout_.in(x_.data(), w_.data(), y_.data()); }
   const auto& y() const { return y_; }
-  gpubench::GemmShape shape(unsigned tokens) const {
-    return gpubench::GemmShape::dense(gpubench::GemmType::bf16, tokens, layer_.n, layer_.k);
-  }
-  auto expected() const {
-    return ExpectedOfExperts<gpubench::Generator<element>, gpubench::Unrounded>{
-        x_.values(), w_.values(), laid_out_, layer_.n, layer_.k};
-  }
+  Expected expected() const { return expected_of(layout_, x_.values(), w_.values()); }
   gpubench::Tolerance tolerance() const {
-    const auto [relative, absolute] = gpubench::gemm_tolerance<element>(shape(1));
+    const auto [relative, absolute] = gpubench::gemm_tolerance<element>(layout_.shape(1));
     return {relative, absolute};
-  }
-
-  // Where an expert's matrices begin.
-  const element* x(unsigned expert) const {
-    return x_.data() + std::size_t{laid_out_(expert)} * layer_.k;
-  }
-  const element* w(unsigned expert) const {
-    return w_.data() + std::size_t{expert} * layer_.n * layer_.k;
-  }
-  element* y(unsigned expert) const {
-    return y_.data() + std::size_t{laid_out_(expert)} * layer_.n;
   }
 
   // `unit`: what multiplies.
@@ -61,28 +76,22 @@ class Mixture {
     const double tokens = split_.tokens();
     Bytes bytes = bytes_of<Bf16Weights>;
     bytes.weight *= split_.experts;
-    return {tokens, layer_bytes(layer_, bytes, tokens), layer_flops(layer_, tokens), unit};
+    const Layer& layer = layout_.layer;
+    return {tokens, layer_bytes(layer, bytes, tokens), layer_flops(layer, tokens), unit};
   }
 
-  // Products by the library: all results, or where they are only priced, a small product of each
-  // kind.
+  // Of rows of X that are multiplied, the share that are no tokens. `multiplied`: rows.
+  double padding_fraction(double multiplied) const { return 1 - split_.tokens() / multiplied; }
+
+  // Has what `Products` leaves checked. The model has only priced it: there, another one multiplies
+  // a few experts of a small layer, by the same code that finds their matrices.
+  template <class Products>
   void verify_library(gpubench::Bench& bench) const {
-    std::set<unsigned> kinds;
-    for (unsigned expert = 0; expert < laid_out_.experts; ++expert) {
-      kinds.insert(laid_out_.tokens_of(expert));
-    }
-    bench.check([*this, kinds, &bench](bool) {
+    bench.check([*this, &bench](bool) -> std::string {
       const auto [relative, absolute] = tolerance();
-      if (!bench.priced()) {
-        return gpubench::check_elements(y_.data(), y_.size(), expected(), relative, absolute,
-                                        false);
-      }
-      std::string wrong;
-      for (const unsigned tokens : kinds) {
-        if (!wrong.empty()) break;
-        wrong = gpubench::check_in_small<element, element>(shape(tokens));
-      }
-      return wrong;
+      return bench.priced() ? check_in_small<Products>(bench)
+                            : gpubench::check_elements(y_.data(), y_.size(), expected(), relative,
+                                                       absolute, false);
     });
   }
 
@@ -91,9 +100,29 @@ class Mixture {
   static Layer layer_of(unsigned experts) {
     return experts == 8 ? Layer{14336, 4096} : Layer{768, 2048};
   }
+  static Expected expected_of(const Experts& of, const Values& x, const Values& w) {
+    return {x, w, of.split, of.layer.n, of.layer.k};
+  }
 
-  Split split_, laid_out_;
-  Layer layer_;
+  template <class Products>
+  std::string check_in_small(gpubench::Bench& bench) const {
+    const Experts few{{8, layout_.split.m, layout_.split.even}, {64, 128}};
+    const gpubench::DeviceBuffer<element> x(few.x_elements()), w(few.w_elements()),
+        y(few.y_elements());
+    const Values of_x{1}, of_w{2};
+    gpubench::fill_random(x.data(), x.size(), of_x);
+    gpubench::fill_random(w.data(), w.size(), of_w);
+    y.set(gpubench::poison_byte);
+    const Experts experts = few.in(x.data(), w.data(), y.data());
+    Products(bench, few).queue(nullptr, experts);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    const auto [relative, absolute] = gpubench::gemm_tolerance<element>(few.shape(1));
+    return gpubench::check_elements(y.data(), y.size(), expected_of(few, of_x, of_w), relative,
+                                    absolute, false);
+  }
+
+  Split split_;
+  Experts layout_;
   gpubench::Input<element> x_, w_;
   gpubench::Output<element> y_;
 };

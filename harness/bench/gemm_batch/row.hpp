@@ -14,26 +14,30 @@ inline Layer layer_of(const gpubench::Bench& bench) {
 }
 
 // What a run takes at least: bytes from DRAM, FLOPs of a unit of which `share` is within reach,
-// bytes through L1, and launches.
+// bytes through L1, and launches that follow each other in a stream.
 struct Amount {
   double tokens = 0, bytes = 0, flops = 0;
   std::string unit{};
   double share = 1, l1_bytes = 0, launches = 1;
 };
 
-// The law: the launches, and the longest of the others, as if these overlapped.
+// The law: one launch, and the longest of the others, as if these overlapped. The first launch is
+// waited for; the others are issued beside the work, so that N of them take (N - 1) times the
+// spacing of launches or the work, whichever is longer.
 inline gpubench::Work work_of(const gpubench::Bench& bench, const Amount& amount,
                               double tolerance) {
   gpubench::Work work{.flops = amount.flops,
                       .law_tolerance = tolerance,
                       .headline = gpubench::Headline{"tokens_per_second", "/s"}};
   const auto launch = bench.device().find("kernel_floor_seconds");
-  if (!launch) return work;
-  work.law = [=, launch = *launch](const gpubench::Roofs& roofs) {
+  const auto spacing = bench.device().find("launch_stream_seconds");
+  if (!launch || !spacing) return work;
+  work.law = [=, launch = *launch, spacing = *spacing](const gpubench::Roofs& roofs) {
     const double moving = amount.bytes / roofs.at("dram");
     const double multiplying = amount.flops / (amount.share * roofs.at(amount.unit));
     const double passing = amount.l1_bytes > 0 ? amount.l1_bytes / roofs.at("l1") : 0;
-    return amount.tokens / (amount.launches * launch + std::max({moving, multiplying, passing}));
+    const double issuing = (amount.launches - 1) * spacing;
+    return amount.tokens / (launch + std::max({moving, multiplying, passing, issuing}));
   };
   return work;
 }
