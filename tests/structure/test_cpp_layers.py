@@ -51,6 +51,7 @@ LAYERS = [
     "kernels/precision",
     "kernels",
     "kernels/compute_peak",
+    "kernels/clusters",
     "kernels/training_step",
     "harness/bench",
     "harness/bench/all_reduce",
