@@ -33,6 +33,7 @@ FACTORS = {
     "launch_host_seconds": 0.9,
     "launch_latency_seconds": 1.15,
     "sync_host_seconds": 0.84,
+    "sync_block_host_seconds": 1.1,
     "pcie_h2d_bytes_per_second": 0.8,
     "pcie_d2h_bytes_per_second": 0.95,
     "pcie_latency_seconds": 1.21,
