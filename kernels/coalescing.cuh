@@ -20,9 +20,6 @@ inline constexpr std::size_t words_a_block = threads * words_a_thread;
 
 // Sums of the suite's inputs are exact in any order.
 
-// What kernels that write leave in word i.
-__host__ __device__ inline word word_at(std::size_t i) { return static_cast<word>(i % 1021); }
-
 // --- a stride between the lanes ---
 
 // Word k of the block's run is `stride` words after word k - 1; each is read once.
@@ -36,6 +33,9 @@ __host__ __device__ inline word word_at(std::size_t i) { return static_cast<word
   for (unsigned k = 0; k < words_a_thread; ++k) sum += got[k];
   write_block_sum<threads>(sum, sums);
 }
+
+// What kernels that write leave in word i.
+__host__ __device__ inline word word_at(std::size_t i) { return static_cast<word>(i % 1021); }
 
 [[maybe_unused]] static __global__ void strided_write(word* out, unsigned stride) {
   const std::size_t first = blockIdx.x * words_a_block + threadIdx.x;

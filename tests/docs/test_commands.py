@@ -191,7 +191,7 @@ def test_commands_are_taken_as_they_stand(page: Path, block: Block, capsys):
     [
         ["./gpubench", "--benchmark_filtre=x"],
         ["./gpubench", "--benchmark_filter=^nothing/"],
-        ["./gpubench", "--device=model:h200-sxm", "--explain=coalescing/strided_read/stride:5"],
+        ["./gpubench", "--device=model:h200-sxm", "--explain=coalescing/strided_read/stride:10"],
         [".venv/bin/gpubench-report", "compare", "--fail-on=5%"],
         ["./scripts/nightly", "judge"],
         ["./scripts/lab", "hint", "--loud"],
