@@ -242,6 +242,12 @@ def test_rows_ask_for_their_instruction_before_they_run(instruction: str, sign: 
     silent = [
         user
         for user in sorted(users)
-        if f"why_no_{instruction}(" not in (ROOT / "bench" / f"{user}.cu").read_text()
+        if not any(
+            f"why_no_{instruction}(" in path.read_text()
+            for path in (
+                ROOT / "bench" / f"{user}.cu",
+                *(ROOT / "harness/bench" / user).glob("*.hpp"),
+            )
+        )
     ]
     assert not silent

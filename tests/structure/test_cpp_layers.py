@@ -58,6 +58,7 @@ LAYERS = [
     "harness/bench/attention",
     "harness/bench/bank_conflicts",
     "harness/bench/coalescing",
+    "harness/bench/compute_peak",
     "harness/bench/training",
     "harness/bench/gemm_batch",
     "harness/bench/precision",
