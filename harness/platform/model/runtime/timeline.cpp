@@ -133,7 +133,7 @@ bool Timeline::step(double until) {
   if (!late_.empty()) look_at_late();
   const auto [operation, start] = next();
   const double change = contention_.next().time;
-  if (change <= until && (operation == nullptr || change <= start)) {
+  if (std::isfinite(change) && change <= until && (operation == nullptr || change <= start)) {
     let_contention_change();
     return true;
   }
