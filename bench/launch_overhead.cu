@@ -5,8 +5,9 @@
 //           end, whichever is slower. In a graph it is about a third of that. Programmatic
 //           dependent launch, which lets the next kernel begin early, halves the graph's spacing
 //           again. In a stream it brings nothing if the host is the slower part. A kernel that is
-//           19 times as long as its launch loses 5 % to it. The first launch of a kernel loads its
-//           code, and costs as much as a hundred others.
+//           19 times as long as its launch loses 5 % to it. If all blocks are resident at once,
+//           they can meet without a second launch (`grid_sync`): in two thirds of a microsecond.
+//           The first launch of a kernel loads its code, and costs as much as a hundred others.
 // Units     launches [in a row], us [of arithmetic in each of 64 kernels], size [bytes of
 //           arguments, besides an 8-byte pointer: 4088 fills CUDA's old limit, 32756 the limit
 //           since 12.1]. Items are launches. No row uses the start gate, because the host is part
@@ -20,6 +21,7 @@
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/event.hpp"
 #include "harness/cuda/graph.hpp"
+#include "harness/cuda/residency.hpp"
 #include "harness/cuda/stream.hpp"
 #include "kernels/common/paced_work.cuh"
 #include "kernels/launch_overhead.cuh"
@@ -223,6 +225,51 @@ GPU_BENCHMARK(launch_overhead, arguments)
     ->Each({4, 32756})
     ->Rest(Suite::full)
     ->Each({64, 256, 1024, 4088});
+
+// What a barrier of the grid takes is the difference between twice as many and so many.
+void grid_sync(Bench& bench) {
+  constexpr unsigned rounds = 256;
+  const auto per_sm = bench.arg<unsigned>("blocks");
+  const auto resident = gpubench::residency(meet, meeting_threads, 0).blocks;
+  if (per_sm > resident) {
+    bench.skip(std::to_string(resident) + " blocks are resident on an SM here");
+  }
+  const auto blocks =
+      per_sm * static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+  const auto words = bench.output<unsigned>(blocks), ends = bench.output<unsigned>(blocks);
+  bench.verify(words, ExpectedWord{2 * rounds});
+  // What a block reads of the next one, in a grid of which the model runs all blocks together.
+  bench.check([=](bool) {
+    constexpr unsigned few = 8;
+    const gpubench::DeviceBuffer<unsigned> own_words(few), own_ends(few);
+    gpubench::launch_cooperative(meet, few, meeting_threads, 0, nullptr, rounds, own_words.data(),
+                                 own_ends.data());
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return gpubench::check_elements(own_ends.data(), few, ExpectedMeeting{rounds, few}, 0, 0,
+                                    false);
+  });
+  bench.work({.items = 2 * rounds,
+              .headline = gpubench::Headline{"latency_seconds", "s", true},
+              .bound = "latency"});
+  const auto met = [&](unsigned times) -> Body {
+    return [=](cudaStream_t s) {
+      gpubench::launch_cooperative(meet, blocks, meeting_threads, 0, s, times, words.data(),
+                                   ends.data());
+    };
+  };
+  bench.run(met(2 * rounds));
+  bench.counter("latency_seconds", (bench.seconds() - bench.time(met(rounds))) / rounds);
+  // The other way to have all blocks meet.
+  const Body once = met(1), twice = [once](cudaStream_t s) {
+    once(s);
+    once(s);
+  };
+  bench.counter("second_launch_seconds", bench.time(twice) - bench.time(once));
+}
+GPU_BENCHMARK(launch_overhead, grid_sync)
+    ->ArgName("blocks [per SM]")
+    ->Each({1, 4})
+    ->In(Suite::full);
 
 // Launch and wait, for the first time and once more. A kernel has one first time in a process:
 // further repetitions of the row are told what it was.

@@ -1,11 +1,12 @@
-// reduction: a sum, ten ways: what does each step up the ladder buy?
+// reduction: a sum, twelve ways: what does each step up the ladder buy?
 //
-// Expected  The last rungs are a persistent grid (in one launch, in two, or with atomics at its
-//           end) and CUB. They are as fast as stream/read, because a sum reads every word once and
-//           has nothing else to do. Earlier rungs pay for shared memory, for barriers and for
-//           blocks; the more of these per word, the slower. (Requests and conflicts of shared
-//           memory are counted, and law_per_request is exact.) Thrust sums as CUB does, but it also
-//           allocates memory, waits, and copies its result to the host, so it has no law.
+// Expected  The last rungs are a persistent grid (in two launches, in one whose last block adds up
+//           the rest, in one whose blocks all meet, or with atomics at its end) and CUB. They are
+//           as fast as stream/read, because a sum reads every word once and has nothing else to do.
+//           Earlier rungs pay for shared memory, for barriers and for blocks; the more of these per
+//           word, the slower. (Requests and conflicts of shared memory are counted, and
+//           law_per_request is exact.) Thrust sums as CUB does, but it also allocates memory,
+//           waits, and copies its result to the host, so it has no law.
 // Units     Every row adds 2^26 fp32 words to one number. The time includes all launches.
 // Confirm   ncu --metrics dram__bytes_read.sum,
 //           smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
@@ -122,8 +123,10 @@ void tree_of(Bench& bench) {
 }
 
 void staying(Bench& bench, const std::string& by) {
-  const auto most = gpubench::residency(grid_stride, threads, 0).blocks *
-                    gpubench::device_attribute(cudaDevAttrMultiProcessorCount);
+  const auto resident = by == "grid_sync"
+                            ? gpubench::residency(grid_sync, threads, grid_sync_shared_bytes)
+                            : gpubench::residency(grid_stride, threads, 0);
+  const auto most = resident.blocks * gpubench::device_attribute(cudaDevAttrMultiProcessorCount);
   const auto blocks = [=](std::size_t words) {
     constexpr std::size_t a_block = threads * words_a_round;
     return static_cast<unsigned>(std::min<std::size_t>(most, (words + a_block - 1) / a_block));
@@ -133,6 +136,11 @@ void staying(Bench& bench, const std::string& by) {
     rung = [=](cudaStream_t s, const Sum& sum) {
       launch(last_block, blocks(sum.n), threads, 0, s, sum.in, sum.of_blocks, sum.out, sum.ticket,
              sum.n);
+    };
+  } else if (by == "grid_sync") {
+    rung = [=](cudaStream_t s, const Sum& sum) {
+      gpubench::launch_cooperative(grid_sync, blocks(sum.n), threads, grid_sync_shared_bytes, s,
+                                   sum.in, sum.of_blocks, sum.out, sum.n);
     };
   } else if (by == "atomic") {
     rung = [=](cudaStream_t s, const Sum& sum) {
@@ -173,6 +181,8 @@ void sum(Bench& bench) {
 }
 GPU_BENCHMARK(reduction, sum)
     ->Axis("by", {"divergent", "conflicting", "sequential", "first_add", "unrolled", "shuffle",
-                  "grid_stride", "last_block", "atomic", "cub", "thrust"});
+                  "grid_stride", "last_block", "atomic", "cub", "thrust"})
+    ->Rest(Suite::full)
+    ->Axis("by", {"grid_sync"});
 
 }  // namespace

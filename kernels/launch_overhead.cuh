@@ -4,6 +4,7 @@
 // that each launch of a row runs once, and in order. It is given none while it is timed.
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <array>
@@ -27,6 +28,30 @@ inline constexpr unsigned threads = 32;
   wait_for_kernel_before();
   if (count != nullptr && threadIdx.x == 0) *count += 1;
 }
+
+// All blocks of a cooperative launch meet so many times. In the end each has what the next one
+// wrote before the last time.
+inline constexpr unsigned meeting_threads = 256;
+[[maybe_unused]] static __global__ void meet(unsigned rounds, unsigned* words, unsigned* ends) {
+  const auto grid = cooperative_groups::this_grid();
+#pragma unroll 1
+  for (unsigned round = 1; round < rounds; ++round) grid.sync();
+  if (threadIdx.x == 0) words[blockIdx.x] = rounds + blockIdx.x;
+  grid.sync();
+  if (threadIdx.x == 0) ends[blockIdx.x] = words[(blockIdx.x + 1) % gridDim.x];
+}
+struct ExpectedWord {
+  unsigned rounds;
+  __host__ __device__ unsigned operator()(std::size_t block) const {
+    return rounds + static_cast<unsigned>(block);
+  }
+};
+struct ExpectedMeeting {
+  unsigned rounds, blocks;
+  __host__ __device__ unsigned operator()(std::size_t block) const {
+    return rounds + static_cast<unsigned>((block + 1) % blocks);
+  }
+};
 
 // One element per thread.
 [[maybe_unused]] static __global__ void busy(const float* in, float* out, unsigned rounds) {

@@ -4,10 +4,12 @@
 // comment above each says what it adds to the one before.
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
 
+#include "dynamic_shared.hpp"
 #include "kernels/common/block_sum.cuh"
 
 namespace reduction {
@@ -145,6 +147,22 @@ __device__ inline float sum_of_thread(const float* in, std::size_t n) {
   if (threadIdx.x > 0) return;
   *out = sum;
   *ticket = 0;
+}
+
+// One cooperative launch: all blocks are resident at once and meet, and one of them adds up their
+// sums. (Dynamic memory: of a static array the model has one for all blocks that run together.)
+inline constexpr unsigned grid_sync_shared_bytes = threads / warp * sizeof(float);
+[[maybe_unused]] static __global__ void grid_sync(const float* in, float* sums, float* out,
+                                                  std::size_t n) {
+  auto* const partial = static_cast<float*>(dynamic_shared());
+  const float mine = block_sum_in<threads>(partial, sum_of_thread(in, n));
+  if (threadIdx.x == 0) sums[blockIdx.x] = mine;
+  cooperative_groups::this_grid().sync();
+  if (blockIdx.x > 0) return;
+  float sum = 0;
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += threads) sum += sums[i];
+  sum = block_sum_in<threads>(partial, sum);
+  if (threadIdx.x == 0) *out = sum;
 }
 
 // One launch: every block adds its sum to *out, which must be 0 before. They take turns there, in

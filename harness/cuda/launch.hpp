@@ -75,6 +75,19 @@ void launch_programmatic(void (*kernel)(P...), dim3 grid, dim3 block, std::size_
                       std::forward<A>(arguments)...);
 }
 
+// The same for a kernel whose blocks are all resident at once, so that they may wait for each other
+// (cooperative_groups::this_grid().sync()). A larger grid is an error
+// (cudaErrorCooperativeLaunchTooLarge).
+template <class... P, class... A>
+void launch_cooperative(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
+                        cudaStream_t stream, A&&... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  detail::launch_with({&attribute, 1}, kernel, grid, block, shared_bytes, stream,
+                      std::forward<A>(arguments)...);
+}
+
 // What every device with clusters takes; a kernel has to ask for larger ones.
 inline constexpr unsigned portable_cluster_blocks = 8;
 inline constexpr unsigned most_cluster_blocks = 16;  // of any device

@@ -5,10 +5,9 @@
 
 // The sum of `value` over the block's `threads` threads (a multiple of 32), in a fixed order, of
 // which thread 0 learns; the others get a part of it. Every thread of the block must call it, and
-// not twice without a barrier between.
+// not twice without a barrier between. `partial`: shared memory for each warp's.
 template <unsigned threads, class S>
-__device__ S block_sum(S value) {
-  __shared__ S partial[threads / 32];
+__device__ S block_sum_in(S* partial, S value) {
   for (int offset = 16; offset > 0; offset /= 2) {
     value += __shfl_down_sync(0xffffffffu, value, offset);
   }
@@ -19,6 +18,13 @@ __device__ S block_sum(S value) {
     for (unsigned i = 0; i < threads / 32; ++i) value += partial[i];
   }
   return value;
+}
+
+// The same in memory of its own.
+template <unsigned threads, class S>
+__device__ S block_sum(S value) {
+  __shared__ S partial[threads / 32];
+  return block_sum_in<threads>(partial, value);
 }
 
 // The same, written to sums[blockIdx.x].

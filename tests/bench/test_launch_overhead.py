@@ -123,3 +123,16 @@ def test_before_hopper_nothing_comes_early() -> None:
     assert rows
     for name, found in rows.items():
         assert found["skip_reason"].endswith("needs compute capability 9.0; this is 8.0"), name
+
+
+def test_a_barrier_of_the_grid_takes_round_trips_to_l2_and_less_than_a_launch(
+    figures: dict[str, float],
+) -> None:
+    flags = ("--suite=full", "--benchmark_filter=^launch_overhead/grid_sync/")
+    met = rows_of(f"--device=model:{DEVICE}", *flags)
+    assert set(met) == {f"launch_overhead/grid_sync/blocks:{n}" for n in (1, 4)}
+    trip = figures["l2_latency_cycles"] / figures["sm_clock_hz"]
+    for name, row in met.items():
+        assert 4 * trip < row["latency_seconds"] < 6 * trip, name
+        assert row["latency_seconds"] < row["second_launch_seconds"], name
+        assert row["verified"] == "sampled", name

@@ -31,6 +31,16 @@ def test_the_last_rungs_reach_a_plain_read(rows: dict[str, dict], by: str) -> No
     assert rung(rows, by)["label"] == "dram"
 
 
+def test_a_grid_that_meets_costs_one_barrier_more_than_a_plain_read(rows: dict[str, dict]) -> None:
+    name = "reduction/sum/by:grid_sync"
+    flags = ("--suite=full", f"--benchmark_filter=^{name}$")
+    row = rows_of("--device=model:h200-sxm", *flags)[name]
+    assert "error_occurred" not in row
+    assert row["label"] == "dram"
+    plain = rung(rows, "grid_stride")["real_time"]
+    assert row["real_time"] == pytest.approx(plain, rel=0.1)
+
+
 def test_each_step_takes_away_requests_or_conflicts(rows: dict[str, dict]) -> None:
     wavefronts = {by: rung(rows, by)["wavefronts_per_request"] for by in TREES}
     assert wavefronts["conflicting"] > 3

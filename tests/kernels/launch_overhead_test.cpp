@@ -30,6 +30,18 @@ class LaunchOverheadKernels : public KernelTest {
   }
 };
 
+TEST_F(LaunchOverheadKernels, BlocksThatMeetSeeWhatTheNextOneWroteBefore) {
+  for (const unsigned blocks : {1u, 2u, 9u}) {
+    for (const unsigned rounds : {1u, 2u, 17u}) {
+      SCOPED_TRACE(testing::Message() << blocks << " blocks, " << rounds << " rounds");
+      const auto words = output<unsigned>(blocks), ends = output<unsigned>(blocks);
+      launch_cooperative(meet, blocks, meeting_threads, 0, nullptr, rounds, words.data(),
+                         ends.data());
+      expect_elements(ends, ExpectedMeeting{rounds, blocks});
+    }
+  }
+}
+
 TEST_F(LaunchOverheadKernels, EveryLaunchOfARowCountsItself) {
   for (const unsigned launches : {0u, 1u, 7u, 64u}) {
     EXPECT_EQ(

@@ -43,6 +43,20 @@ TEST(ReductionLaw, EachStepSavesWhatItSays) {
   static_assert(sequential.wavefronts == sequential.requests);
 }
 
+TEST_F(Reduction, AGridThatMeetsSumsAnyNumberOfWords) {
+  for (const unsigned n : {1u, 3u, 1025u, 16383u, 40961u}) {
+    for (const unsigned blocks : {1u, 3u}) {
+      SCOPED_TRACE(testing::Message() << n << " words, " << blocks << " blocks");
+      const auto in = input<float>(n);
+      const auto sums = output<float>(blocks), out = output<float>(1);
+      launch_cooperative(grid_sync, blocks, threads, grid_sync_shared_bytes, nullptr, in.data(),
+                         sums.data(), out.data(), n);
+      expect_elements(sums, ExpectedStriding<Words>{values<float>, n, blocks});
+      EXPECT_NEAR(out.download()[0], sum_of(n), 1e-5 * n);
+    }
+  }
+}
+
 TEST_F(Reduction, AGridThatStaysSumsAnyNumberOfWords) {
   for (const unsigned n : {1u, 3u, 4u, 1023u, 1025u, 16383u, 40961u}) {
     for (const unsigned blocks : {1u, 3u}) {

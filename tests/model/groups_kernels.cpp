@@ -63,12 +63,12 @@ __global__ void reverse_by_block_kernel(unsigned* out) {
 }
 
 constexpr int sync_line = __LINE__ + 5;
-__global__ void reverse_by_grid_kernel(unsigned* out) {
-  __shared__ unsigned stage[64];
+__global__ void reverse_by_grid_kernel(unsigned* stage, unsigned* out) {
   const auto grid = cg::this_grid();
-  stage[threadIdx.x] = threadIdx.x;
+  const auto me = static_cast<unsigned>(grid.thread_rank());
+  stage[me] = me;
   grid.sync();
-  out[grid.thread_rank()] = stage[63 - threadIdx.x];
+  out[me] = stage[static_cast<unsigned>(grid.size()) - 1 - me];
 }
 
 template <class Body>
@@ -92,8 +92,11 @@ void reduce_in_tiles(unsigned size, TileReductions* out, const int* in) {
   with_size(size, [&]<unsigned n>() { launch(reduce_kernel<n>, 1, 64, 0, nullptr, out, in); });
 }
 void reverse_by_block(unsigned* out) { launch(reverse_by_block_kernel, 1, 64, 0, nullptr, out); }
-void reverse_by_grid(unsigned* out, dim3 grid) {
-  launch(reverse_by_grid_kernel, grid, 64, 0, nullptr, out);
+void reverse_by_grid(unsigned* stage, unsigned* out, dim3 grid) {
+  launch(reverse_by_grid_kernel, grid, 64, 0, nullptr, stage, out);
+}
+void reverse_by_meeting_grid(unsigned* stage, unsigned* out, dim3 grid) {
+  launch_cooperative(reverse_by_grid_kernel, grid, 64, 0, nullptr, stage, out);
 }
 
 }  // namespace gpubench::kernels

@@ -23,9 +23,12 @@ struct TileReductions {
 };
 void reduce_in_tiles(unsigned size, TileReductions* out, const int* in);  // one block of 64
 
-// Reversed through shared memory, with a barrier of the block or of the grid between.
-void reverse_by_block(unsigned* out);            // one block of 64
-void reverse_by_grid(unsigned* out, dim3 grid);  // blocks of 64
+// Reversed with a barrier between.
+void reverse_by_block(unsigned* out);  // one block of 64, through shared memory
+// All threads of a grid of blocks of 64, through global memory; by a launch that is not
+// cooperative, and by one that is.
+void reverse_by_grid(unsigned* stage, unsigned* out, dim3 grid);
+void reverse_by_meeting_grid(unsigned* stage, unsigned* out, dim3 grid);
 extern const int grid_barrier_line;
 
 }  // namespace gpubench::kernels

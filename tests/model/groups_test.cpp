@@ -87,17 +87,38 @@ TEST_F(GroupsTest, ABlocksBarrier) {
   for (unsigned i = 0; i < threads; ++i) EXPECT_EQ(results[i], threads - 1 - i);
 }
 
-TEST_F(GroupsTest, AGridsBarrierIsThatOfItsOnlyBlockOrAnError) {
-  unsigned* out = make<unsigned>(2 * threads);
-  const Counts counts = counts_of([&] { kernels::reverse_by_grid(out, 1); });
-  EXPECT_EQ(counts.barriers, 2);
-  EXPECT_EQ(download(out, threads)[0], threads - 1);
-  const std::string fault = fault_of([&] { kernels::reverse_by_grid(out, 2); });
+TEST_F(GroupsTest, AGridMeetsInACooperativeLaunch) {
+  for (const dim3 grid : {dim3(1), dim3(5), dim3(3, 2, 2)}) {
+    const unsigned blocks = grid.x * grid.y * grid.z, all = blocks * threads;
+    unsigned *stage = make<unsigned>(all), *out = make<unsigned>(all);
+    const Counts counts = counts_of([&] { kernels::reverse_by_meeting_grid(stage, out, grid); });
+    EXPECT_EQ(counts.cluster_barriers, 2.0 * blocks);  // a warp each
+    EXPECT_EQ(counts.barriers, 4.0 * blocks);          // the block meets before as well
+    const auto results = download(out, all);
+    for (unsigned i = 0; i < all; ++i) EXPECT_EQ(results[i], all - 1 - i);
+  }
+}
+
+TEST_F(GroupsTest, AGridDoesNotMeetInAnyOtherLaunch) {
+  unsigned *stage = make<unsigned>(threads), *out = make<unsigned>(threads);
+  const std::string fault = fault_of([&] { kernels::reverse_by_grid(stage, out, 1); });
   EXPECT_NE(fault.find("this_grid().sync()"), std::string::npos) << fault;
-  EXPECT_NE(fault.find("2 blocks"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("not cooperative"), std::string::npos) << fault;
   EXPECT_NE(fault.find("groups_kernels.cpp:" + std::to_string(kernels::grid_barrier_line)),
             std::string::npos)
       << fault;
+}
+
+TEST_F(GroupsTest, AGridThatIsNotResidentAtOnceIsRefused) {
+  constexpr unsigned blocks = 1 << 16;
+  unsigned* out = make<unsigned>(blocks * threads);
+  cudaError_t code = cudaSuccess;
+  try {
+    kernels::reverse_by_meeting_grid(out, out, blocks);
+  } catch (const CudaError& error) {
+    code = error.code();
+  }
+  EXPECT_EQ(code, cudaErrorCooperativeLaunchTooLarge);
 }
 
 }  // namespace

@@ -149,15 +149,14 @@ void* BlockRunner::shared_of(const void* mine, unsigned rank, const void* code) 
 }
 
 void BlockRunner::grid_barrier(const void* code) {
-  const dim3 grid = block_.launch().grid;
-  const std::uint64_t blocks = static_cast<std::uint64_t>(grid.x) * grid.y * grid.z;
-  if (blocks != 1) {
+  if (!block_.launch().cooperative) {
     const HostCode host;
-    block_.fault("grid-wide barrier (this_grid().sync()) in a grid of " + std::to_string(blocks) +
-                     " blocks, which the emulator runs one at a time,",
+    block_.fault("grid-wide barrier (this_grid().sync()) in a launch that is not cooperative",
                  code);
   }
+  // The block meets, one of its threads waits for the other blocks, and the block meets again.
   block_barrier(code);
+  cluster_barrier(code);
 }
 
 void BlockRunner::no_clock(const void* code) {

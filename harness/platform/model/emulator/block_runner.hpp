@@ -127,6 +127,7 @@ class BlockRunner {
   unsigned cluster_blocks() const { return block_.launch().cluster; }
   void* shared_of(const void* mine, unsigned rank, const void* code);
   void grid_barrier(const void* code);
+  bool is_cooperative() const { return block_.launch().cooperative; }
   [[noreturn]] void no_clock(const void* code);
   // Of code that nobody trusts (guard.hpp): the state of the current lane, what else it may read,
   // and the end of it.

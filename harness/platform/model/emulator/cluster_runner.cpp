@@ -20,7 +20,7 @@ void ClusterRunner::begin(const KernelLaunch& launch, dim3 first, bool traced) {
   std::vector<Block*> together;
   std::vector<BulkCopies*> copies;
   for (unsigned rank = 0; rank < size_; ++rank) {
-    const dim3 index(first.x + rank, first.y, first.z);
+    const dim3 index = block_after(first, rank, launch.grid);
     blocks_[rank]->begin(launch, index, traced, {&cluster_, rank});
     together.push_back(&blocks_[rank]->block());
     copies.push_back(&blocks_[rank]->bulk_copies());

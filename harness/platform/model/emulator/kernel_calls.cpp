@@ -55,6 +55,7 @@ void cluster_barrier() noexcept { running_block->cluster_barrier(__builtin_retur
 void* shared_of(const void* mine, unsigned rank) noexcept {
   return running_block->shared_of(mine, rank, __builtin_return_address(0));
 }
+bool is_cooperative() noexcept { return running_block->is_cooperative(); }
 void grid_barrier() noexcept { running_block->grid_barrier(__builtin_return_address(0)); }
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                       int width) noexcept {

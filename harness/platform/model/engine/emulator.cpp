@@ -88,6 +88,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   append(launch.grid);
   append(launch.block);
   append(launch.cluster);
+  append(launch.cooperative);
   append(launch.shared_bytes);
   for (const std::uint64_t word : launch.argument_words) {
     const Allocation* const allocation = allocation_at(memory_, word);
@@ -103,7 +104,20 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   return key;
 }
 
-Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault& fault) {
+// A cooperative grid of few threads runs all at once, as one cluster would. Of a larger one, blocks
+// run by themselves: at a barrier of the grid each goes on, and what it reads of others is unknown.
+KernelLaunch Emulator::as_it_runs(const KernelLaunch& launch) {
+  constexpr std::uint64_t most_threads = 1 << 14;
+  const std::uint64_t blocks = linear(launch.grid);
+  KernelLaunch running = launch;
+  if (launch.cooperative && blocks * linear(launch.block) <= most_threads) {
+    running.cluster = static_cast<unsigned>(blocks);
+  }
+  return running;
+}
+
+Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& fault) {
+  const KernelLaunch launch = as_it_runs(asked);
   const std::uint64_t grid_blocks = linear(launch.grid), clusters = grid_blocks / launch.cluster;
   const std::uint64_t last = clusters - 1;
   const std::vector<std::uint64_t> compared = sample_.to_compare(launch);
@@ -143,6 +157,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& launch, LaunchFault&
     run.run(clusters_without(clusters, std::move(done)), Watch::nothing);
     measured.whole = true;
   }
+  if (launch.cooperative && launch.cluster < grid_blocks) measured.whole = false;
   measured.profile = run.profile();
   measured.touches = run.touches();
   if (auto explanation = run.explanation()) explanations_.push_back(std::move(*explanation));

@@ -100,7 +100,8 @@ class Emulator final : public KernelExecutor {
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
   // Before a launch of which every block runs: asks for what its arguments hold.
   void ask_for_arguments(const KernelLaunch& launch) const;
-  Measured run_blocks(const KernelLaunch& launch, LaunchFault& fault);
+  Measured run_blocks(const KernelLaunch& asked, LaunchFault& fault);
+  static KernelLaunch as_it_runs(const KernelLaunch& launch);
   Held held(const FootprintSums& f) const;
   std::string forbidden_access(const KernelProfile& profile) const;
   // The prediction for a launch with these footprints, before it uses them.

@@ -129,8 +129,9 @@ double LaunchRun::traced_blocks() const {
 
 LaunchFault LaunchRun::fault() const {
   if (!fault_.text.empty()) return fault_;
-  // A kernel with atomics may order its blocks by them.
-  if (map_.race() && counts().at(Space::global, Access::atomic).requests == 0) {
+  // A kernel with atomics may order its blocks by them, a cooperative one by barriers of the grid.
+  if (map_.race() && !launch_.cooperative &&
+      counts().at(Space::global, Access::atomic).requests == 0) {
     return {describe_race(*map_.race(), launch_, workers_[0]->engine())};
   }
   return {};
@@ -143,7 +144,8 @@ KernelProfile LaunchRun::profile() {
   profile.blocks = static_cast<double>(linear(launch_.grid));
   profile.grid = {double(launch_.grid.x), double(launch_.grid.y), double(launch_.grid.z)};
   profile.threads_per_block = static_cast<unsigned>(linear(launch_.block));
-  profile.cluster = launch_.cluster;
+  profile.cluster = launch_.cooperative ? 1 : launch_.cluster;
+  profile.cooperative = launch_.cooperative;
   profile.shared_bytes = launch_.shared_bytes;
   profile.tensor_columns = tensor_columns_;
   profile.traced_blocks = traced_blocks();

@@ -5,8 +5,9 @@
 #include "harness/platform/model/include/device_language.h"
 
 namespace gpubench::model {
-// A fault unless the grid is one block: the emulator runs one at a time.
+// A fault unless the launch is cooperative.
 void grid_barrier() noexcept;
+bool is_cooperative() noexcept;
 }  // namespace gpubench::model
 
 namespace cooperative_groups {
@@ -44,7 +45,7 @@ class grid_group {
   static __forceinline__ unsigned long long thread_rank() {
     return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
   }
-  static __forceinline__ bool is_valid() { return num_blocks() == 1; }
+  static __forceinline__ bool is_valid() { return gpubench::model::is_cooperative(); }
   static __forceinline__ void sync() { gpubench::model::grid_barrier(); }
 };
 __forceinline__ grid_group this_grid() { return {}; }

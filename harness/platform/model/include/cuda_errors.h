@@ -45,6 +45,7 @@
   X(cudaErrorNotPermitted, 800, "operation not permitted")                                         \
   X(cudaErrorNotSupported, 801, "operation not supported")                                         \
   X(cudaErrorSystemNotReady, 802, "system not yet initialized")                                    \
+  X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")              \
   X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")    \
   X(cudaErrorStreamCaptureInvalidated, 901,                                                        \
     "operation failed due to a previous error during capture")                                     \

@@ -270,6 +270,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T functio
 }
 
 enum cudaLaunchAttributeID {
+  cudaLaunchAttributeCooperative = 2,
   cudaLaunchAttributeClusterDimension = 4,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
 };
@@ -278,6 +279,7 @@ union cudaLaunchAttributeValue {
     unsigned int x, y, z;
   } clusterDim;
   int programmaticStreamSerializationAllowed;
+  int cooperative;
 };
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;

@@ -21,12 +21,19 @@ struct KernelLaunch {
   dim3 block;
   unsigned cluster = 1;          // blocks that run together, side by side along x
   std::size_t shared_bytes = 0;  // dynamic
+  bool cooperative = false;      // all blocks are resident at once, and may wait for each other
   bool programmatic = false;     // may begin before the kernel before it ends
   void (*invoke)(const void* arguments) = nullptr;  // runs the kernel body for the current lane
   std::shared_ptr<const void> arguments;            // a tuple of the kernel's own parameter types
   // Their values, each in whole words that hold nothing else; inside `arguments`.
   std::span<const std::uint64_t> argument_words{};
 };
+
+// The index of the block `rank` places behind `first`, by rows of the grid.
+inline dim3 block_after(dim3 first, unsigned rank, dim3 grid) {
+  const unsigned x = first.x + rank, y = first.y + x / grid.x;
+  return {x % grid.x, y % grid.y, first.z + y / grid.y};
+}
 
 struct KernelOutcome {
   double seconds = 0;  // modelled duration on the device, first instruction to last

@@ -76,14 +76,27 @@ Space space_of(const Builder& b) {
   }
   return Space::generic;
 }
-Op& add_access(Builder& b, Handler run, const Operand& address, Extra& extra) {
-  Op& op = b.add(run);
+namespace {
+Op& with_address(Builder& b, Op& op, const Operand& address, Extra& extra) {
   op.defines_itself = true;
   op.extra = &extra;
   const Register a = b.address(address, extra.space, op.offset);
   extra.address_bytes = a.bytes;
   Builder::set_a(op, a);
   return op;
+}
+}  // namespace
+
+Op& add_access(Builder& b, Handler run, const Operand& address, Extra& extra) {
+  return with_address(b, b.add(run), address, extra);
+}
+Op& add_waiting_access(Builder& b, Waiter wait, const Operand& address, Extra& extra) {
+  return with_address(b, b.add_waiting(wait), address, extra);
+}
+
+bool is_grid_barrier(const Addresses& addresses, Mask mask) {
+  const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+  return first >> 56 == grid_window >> 56;
 }
 
 }  // namespace gpubench::model::ptx

@@ -29,6 +29,10 @@ std::optional<model::Space> counted_space(Space space);
 Space space_of(const Builder& b);
 // An operation on the address in brackets, in the space that `extra` says.
 Op& add_access(Builder& b, Handler run, const Operand& address, Extra& extra);
+// The same of one that may have to wait.
+Op& add_waiting_access(Builder& b, Waiter wait, const Operand& address, Extra& extra);
+// Whether the lanes mean the word at which the blocks of a cooperative grid meet.
+bool is_grid_barrier(const Addresses& addresses, Mask mask);
 
 // Calls `visit(space, lanes, addresses in it)` for each space that generic addresses name.
 template <class Visit>

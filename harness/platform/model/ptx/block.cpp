@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/platform/model/ptx/cluster.hpp"
+#include "harness/platform/model/ptx/windows.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -103,6 +104,10 @@ std::uint64_t special_value(Special what, unsigned thread, dim3 index, const Ker
       return index.x % launch.cluster;
     case Special::cluster_nctarank:
       return launch.cluster;
+    case Special::envreg1:
+      return launch.cooperative ? grid_window >> 32 : 0;
+    case Special::envreg2:
+      return launch.cooperative ? grid_window & 0xffffffffu : 0;
   }
   return 0;
 }

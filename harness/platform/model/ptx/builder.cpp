@@ -51,6 +51,8 @@ constexpr SpecialName specials[] = {
     {"%lanemask_eq", Special::lanemask_eq},
     {"%cluster_ctarank", Special::cluster_ctarank},
     {"%cluster_nctarank", Special::cluster_nctarank},
+    {"%envreg1", Special::envreg1},
+    {"%envreg2", Special::envreg2},
 };
 
 // What symbols an operand names.

@@ -35,13 +35,15 @@ void Cluster::begin_launch() {
 std::vector<BlockResult> Cluster::run(const Program& program, const KernelLaunch& launch,
                                       dim3 first, bool traced) {
   size_ = launch.cluster;
-  arrived_ = phase_ = 0;
+  arrived_ = phase_ = grid_word_ = 0;
+  const std::uint64_t grid_blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  has_whole_grid_ = size_ == grid_blocks;
   while (blocks_.size() < size_) {
     blocks_.push_back(std::make_unique<Block>(*this, memory_, mapped_, conduct_));
   }
   const auto blocks = std::span(blocks_).first(size_);
   for (unsigned rank = 0; rank < size_; ++rank) {
-    blocks[rank]->begin(program, launch, {first.x + rank, first.y, first.z}, traced);
+    blocks[rank]->begin(program, launch, block_after(first, rank, launch.grid), traced);
   }
   const auto is_live = [](const auto& block) { return block->live_threads() > 0; };
   const auto failed = [](const auto& block) { return !block->result.fault.empty(); };
@@ -86,6 +88,22 @@ bool Cluster::wait(Warp& warp, Mask mask) {
   ++warp.block.result.barriers;
   ++warp.block.result.cluster_barriers;
   return true;
+}
+
+namespace {
+constexpr std::uint32_t phase_bit = 0x80000000u;
+}
+
+std::uint32_t Cluster::add_to_grid(Warp& warp, std::uint32_t added) {
+  warp.grid_phase = grid_word_;
+  grid_word_ = has_whole_grid_ ? grid_word_ + added : grid_word_ ^ phase_bit;
+  return warp.grid_phase;
+}
+
+std::optional<std::uint32_t> Cluster::grid_word(Warp& warp) const {
+  if (((grid_word_ ^ warp.grid_phase) & phase_bit) == 0) return std::nullopt;
+  warp.block.result.cluster_barriers += warp.block.warps().size();
+  return grid_word_;
 }
 
 void Cluster::release() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/platform/model/ptx/block.hpp"
@@ -30,6 +31,11 @@ class Cluster {
   void arrive(Warp& warp, Mask mask);
   bool wait(Warp& warp, Mask mask);
   bool have_met() const { return phase_ > 0; }
+  // The word at which a cooperative grid's blocks meet. Each adds to it, and then reads it until
+  // its highest bit has changed, as the sum of what all add makes it do. A block that runs without
+  // the others goes on at once.
+  std::uint32_t add_to_grid(Warp& warp, std::uint32_t added);
+  std::optional<std::uint32_t> grid_word(Warp& warp) const;  // once it may be read
 
  private:
   bool advance();  // a turn for each block; whether any could do something
@@ -42,6 +48,8 @@ class Cluster {
   unsigned size_ = 1;                           // of this one
   unsigned arrived_ = 0;                        // threads, in this phase
   std::uint32_t phase_ = 0;
+  std::uint32_t grid_word_ = 0;
+  bool has_whole_grid_ = false;
 };
 
 }  // namespace gpubench::model::ptx

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 
 namespace gpubench::model::ptx {
@@ -73,6 +74,16 @@ void atomic(Warp& w, const Op& op, Mask mask) {
   if (d != nullptr) w.defined(op.dn) |= mask;
 }
 
+// An addition that others may wait for.
+void add_and_release(Warp& w, const Op& op, Mask mask) {
+  if (!is_grid_barrier(addresses_of(w, op, mask), mask)) return atomic<std::uint32_t>(w, op, mask);
+  w.require(op.bn, mask, "an atomic's operand");
+  auto* const d = w.row<std::uint32_t>(op.d);
+  const auto* const b = w.row<std::uint32_t>(op.b);
+  for_lanes(mask, [&](unsigned i) { d[i] = w.block.cluster.add_to_grid(w, b[i]); });
+  w.defined(op.dn) |= mask;
+}
+
 struct ChangeName {
   std::string_view name;
   Change change;
@@ -98,6 +109,9 @@ void build_atomic(Builder& b, bool returns) {
       if (c.name == part) change = &c;
     }
   }
+  const bool released = returns && type == Type::u32 && b.instruction().has("release") &&
+                        change != nullptr && change->change == Change::add;
+  if (released) run = &add_and_release;
   const bool of_float = is_float(type) && change != nullptr && change->change != Change::add &&
                         change->change != Change::exch;
   if (run == nullptr || change == nullptr || of_float || parts.size() > 6) b.unknown();

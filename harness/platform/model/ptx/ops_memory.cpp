@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 
 namespace gpubench::model::ptx {
@@ -96,6 +97,20 @@ void access(Warp& w, const Op& op, Mask mask) {
   }
 }
 
+// A load that may wait for what other blocks do.
+bool load_acquired(Warp& w, const Op& op, Mask mask) {
+  if (!is_grid_barrier(addresses_of(w, op, mask), mask)) {
+    access<false>(w, op, mask);
+    return true;
+  }
+  const auto word = w.block.cluster.grid_word(w);
+  if (!word) return false;
+  const Register& to = op.extra->destinations.front();
+  for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(to.offset)[i] = *word; });
+  w.define(to, mask);
+  return true;
+}
+
 unsigned vector_length(const Builder& b) {
   return b.instruction().has("v2") ? 2 : b.instruction().has("v4") ? 4 : 1;
 }
@@ -122,7 +137,11 @@ void load(Builder& b) {
   extra.destinations = b.vector_of(b.operand(0), width, true);
   if (extra.destinations.size() != vector_length(b)) b.refuse("has another number of registers");
   extra.bytes = width * vector_length(b);
-  add_access(b, &access<false>, b.operand(1), extra);
+  if (b.instruction().has("acquire") && extra.type == Type::u32 && vector_length(b) == 1) {
+    add_waiting_access(b, &load_acquired, b.operand(1), extra);
+  } else {
+    add_access(b, &access<false>, b.operand(1), extra);
+  }
 }
 void store(Builder& b) {
   check_parts(b);

@@ -108,6 +108,8 @@ enum class Special : std::uint8_t {
   lanemask_eq,
   cluster_ctarank,
   cluster_nctarank,
+  envreg1,
+  envreg2,
 };
 struct SpecialRegister {
   Special what;

@@ -116,6 +116,7 @@ class Warp {
   std::vector<WarpRequest> requests;
   std::uint32_t interval = 0;       // barriers of all threads that it has passed
   std::uint32_t cluster_phase = 0;  // of the cluster's barrier that it has come to, or 0
+  std::uint32_t grid_phase = 0;     // the word of the grid's barrier when it came to that
   TallyByLanes tallies{};
   std::uint64_t fma_steps = 0;
   std::array<LoadChain, lanes> load_chains;

@@ -49,12 +49,14 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
                    const std::uint64_t* argument_words, std::size_t argument_word_count) {
   return call("cudaLaunchKernelEx", [&](Runtime& r) {
     if (config == nullptr) return cudaErrorInvalidValue;
-    bool programmatic = false;
+    bool programmatic = false, cooperative = false;
     unsigned cluster = 1;
     for (unsigned i = 0; i < config->numAttrs; ++i) {
       const cudaLaunchAttribute& attribute = config->attrs[i];
       if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) {
         programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
+      } else if (attribute.id == cudaLaunchAttributeCooperative) {
+        cooperative = attribute.val.cooperative != 0;
       } else if (attribute.id == cudaLaunchAttributeClusterDimension) {
         const auto& size = attribute.val.clusterDim;
         cluster = size.x;
@@ -63,12 +65,14 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const void* function,
         return cudaErrorInvalidValue;
       }
     }
+    if (cooperative && cluster > 1) return cudaErrorNotSupported;  // by the model
     return r.launch({.function = function,
                      .name = readable_name(function),
                      .grid = config->gridDim,
                      .block = config->blockDim,
                      .cluster = cluster,
                      .shared_bytes = config->dynamicSmemBytes,
+                     .cooperative = cooperative,
                      .programmatic = programmatic,
                      .invoke = invoke,
                      .arguments = std::move(arguments),

@@ -68,6 +68,11 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
     }
   }
 
+  const double blocks = static_cast<double>(grid.x) * grid.y * grid.z;
+  if (launch.cooperative && blocks > resident * device_["sm_count"]) {
+    return cudaErrorCooperativeLaunchTooLarge;
+  }
+
   // Before compute capability 9.0 there is no such figure.
   if (launch.programmatic && !device_.find("launch_programmatic_seconds")) {
     return cudaErrorNotSupported;

@@ -40,6 +40,7 @@ struct KernelProfile {
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
   unsigned cluster = 1;          // blocks that run together
+  bool cooperative = false;      // all blocks may meet
   std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
   unsigned registers = 0;        // a thread; 0: not known, and then no limit
   unsigned tensor_columns = 0;   // of tensor memory, a block
