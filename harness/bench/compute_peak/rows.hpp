@@ -81,8 +81,8 @@ void mma_row(Bench& bench) {
 template <class Type>
 void scaled_mma_row(Bench& bench) {
   if (const std::string why = gpubench::why_no_block_scaled_mma(); !why.empty()) bench.skip(why);
-  run_tensor(bench, scaled_mma<Type>,
-             scaled_flops_a_warp<Type> * matrix_threads / warp, ExpectedScaledSums<Type>{});
+  run_tensor(bench, scaled_mma<Type>, scaled_flops_a_warp<Type> * matrix_threads / warp,
+             ExpectedScaledSums<Type>{});
 }
 
 template <class Type>
