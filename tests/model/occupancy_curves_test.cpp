@@ -14,18 +14,18 @@
 namespace gpubench::model {
 namespace {
 
-constexpr double words = 1 << 27, word_bytes = 8;
+constexpr double copied_words = 1 << 27, word_bytes = 8;
 
 // One word of each array a thread, `an_sm` blocks of `block` threads on an SM at once.
 double modelled_bandwidth(const DeviceSpec& device, unsigned block, unsigned an_sm, unsigned reads,
                           unsigned writes) {
   KernelProfile profile;
-  profile.blocks = profile.traced_blocks = words / block;
+  profile.blocks = profile.traced_blocks = copied_words / block;
   profile.threads_per_block = block;
   profile.shared_bytes = static_cast<std::size_t>(device["shared_bytes_per_sm"] / an_sm -
                                                   device["shared_reserved_bytes_per_block"]);
   const double warps = profile.blocks * std::ceil(block / 32.0);
-  const auto sectors = static_cast<std::uint64_t>(words * word_bytes / sector_bytes);
+  const auto sectors = static_cast<std::uint64_t>(copied_words * word_bytes / sector_bytes);
   for (unsigned array = 0; array < reads + writes; ++array) {
     FootprintSums sums;
     sums.extent = sectors;
@@ -40,12 +40,12 @@ double modelled_bandwidth(const DeviceSpec& device, unsigned block, unsigned an_
     AccessCounts& of =
         profile.counts.at(Space::global, array < reads ? Access::load : Access::store);
     const auto s = static_cast<double>(sectors);
-    of += {warps, words, words * word_bytes, s, s / 4, 0, 0};
+    of += {warps, copied_words, copied_words * word_bytes, s, s / 4, 0, 0};
   }
   profile.waits.load_groups = reads > 0 ? profile.blocks : 0;
   const Prediction prediction = predict(profile, device, [](const FootprintSums&) { return 0.0; });
   EXPECT_EQ(prediction.occupancy.blocks_per_sm, an_sm);
-  return words * word_bytes * (reads + writes) / prediction.seconds;
+  return copied_words * word_bytes * (reads + writes) / prediction.seconds;
 }
 
 TEST(OccupancyCurves, EveryPointIsWithinAQuarter) {
