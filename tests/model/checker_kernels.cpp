@@ -224,9 +224,10 @@ void launch_either(unsigned* words, bool fixed) {
   launch(fixed ? whole : broken, 1, 64, 256, nullptr, words);
 }
 
+// The blocks at both ends have the same work: where they differ, others are run to see how.
 __global__ void leave_in_shared_kernel(unsigned* out) {
   __shared__ unsigned left;
-  if (blockIdx.x == 0 || blockIdx.x == gridDim.x - 1) left = 3;
+  if (blockIdx.x % (gridDim.x - 1) == 0) left = 3;
   out[blockIdx.x] = left;
   left = blockIdx.x;
 }
