@@ -18,7 +18,8 @@
 //           KiB to all blocks; in `separate`, all of it to itself. Their bytes are those that land
 //           in shared memory.
 // Confirm   ncu --metrics smsp__inst_executed_op_generic_ld.sum (a load from another block is a
-//           generic one), lts__t_sectors_op_read.sum (it bypasses L2, and a multicast reads once)
+//           generic one), lts__t_sectors_op_read.sum (those loads bypass L2; a multicast reads a
+//           sector once)
 #include "kernels/clusters.cuh"
 
 #include <functional>
@@ -185,8 +186,8 @@ GPU_BENCHMARK(clusters, read_l2)->In(Suite::full);
 
 // --- one tile for all ---
 
-// The copy engine reads a byte of L2 once, and shared memory takes it in each block, beside what is
-// read of it there.
+// L2 reads each byte once per copy, however many blocks get it. Shared memory takes it in every
+// block, and also serves the lanes, which read a 24th of each tile.
 Law law_of_tiles(double blocks_a_read) {
   constexpr double moved = 1 + 1.0 / tile_parts;
   return gpubench::law_of_lowest({{"l2", blocks_a_read}, {"shared", 1 / moved}});

@@ -1,10 +1,11 @@
 // compute_peak: how close do kernels come to the peak compute rate?
 //
-// Expected  Except for mma.sync, at least 98 % of the peak, which is operations per clock and SM x
-//           SMs x the observed clock. The kernels wait for nothing but arithmetic, and a loop of
-//           hundreds of multiply-adds has only three other instructions. The data sheet's peak may
-//           differ, because it may assume another clock. On Hopper, mma.sync reaches about two
-//           thirds of wgmma's rate; on data-centre Blackwell, a third of tcgen05's (assumed).
+// Expected  At least 98 % of the peak, which is operations per clock and SM x SMs x the observed
+//           clock, except by mma.sync on Hopper and data-centre Blackwell: there it reaches about
+//           two thirds of wgmma's rate, and a quarter of tcgen05's (as on a B300). The kernels wait
+//           for nothing but arithmetic, and a loop of hundreds of multiply-adds has only three
+//           other instructions. The data sheet's peak may differ, because it may assume another
+//           clock.
 // Units     dtype is the type of the factors: mxfp8 and nvfp4 have a scale for each 32 and 16
 //           elements along k. Sums are fp32, except int32 for int8 and fp64 for fp64. A
 //           multiply-add is two operations, except in int32 (IMAD), where it is one. `fma` runs 128

@@ -10,8 +10,8 @@
 //           per 128 weights have 1/3.88 of the bytes of 16, and take 1/2.9 of the time with the
 //           launch. The suite's own kernels (`gemv`) have no Tensor Cores. With four bits, they
 //           stop growing at about 4 tokens, where L1 is the limit; with bf16, they still grow at 8.
-//           The experts of a mixture are one layer each. `separate` products take as long as their
-//           launches are issued or as they are multiplied, whichever is longer. `batched` is one
+//           The experts of a mixture are one layer each. `separate` products cost the spacing of
+//           their launches on top of reading their weights. `batched` is one
 //           launch of the library, which pads each expert to the fullest one: free while memory
 //           sets the pace. `one_launch` is the suite's own kernel, which pads to four tokens and
 //           has no Tensor Cores.

@@ -238,8 +238,14 @@ void grid_sync(Bench& bench) {
       per_sm * static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
   const auto words = bench.output<unsigned>(blocks), ends = bench.output<unsigned>(blocks);
   bench.verify(words, ExpectedWord{2 * rounds});
-  // What a block reads of the next one, in a grid of which the model runs all blocks together.
-  bench.check([=](bool) {
+  // What a block reads of the next one: in this grid, and in one whose blocks the model, too, runs
+  // all together.
+  bench.check([=](bool only_written) {
+    if (!only_written) {
+      const std::string wrong = gpubench::check_elements(
+          ends.data(), blocks, ExpectedMeeting{2 * rounds, blocks}, 0, 0, false);
+      if (!wrong.empty()) return wrong;
+    }
     constexpr unsigned few = 8;
     const gpubench::DeviceBuffer<unsigned> own_words(few), own_ends(few);
     gpubench::launch_cooperative(meet, few, meeting_threads, 0, nullptr, rounds, own_words.data(),
@@ -260,11 +266,12 @@ void grid_sync(Bench& bench) {
   bench.run(met(2 * rounds));
   bench.counter("latency_seconds", (bench.seconds() - bench.time(met(rounds))) / rounds);
   // The other way to have all blocks meet.
-  const Body once = met(1), twice = [once](cudaStream_t s) {
-    once(s);
-    once(s);
+  const auto launches = [=](unsigned count) -> Body {
+    return [=](cudaStream_t s) {
+      for (unsigned i = 0; i < count; ++i) launch(empty, blocks, meeting_threads, 0, s, nullptr);
+    };
   };
-  bench.counter("second_launch_seconds", bench.time(twice) - bench.time(once));
+  bench.counter("second_launch_seconds", bench.time(launches(2)) - bench.time(launches(1)));
 }
 GPU_BENCHMARK(launch_overhead, grid_sync)
     ->ArgName("blocks [per SM]")

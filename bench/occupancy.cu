@@ -12,8 +12,9 @@
 //           the work of one, 17 for that of 16. The achieved occupancy, a mean over the kernel's
 //           time, falls with it; the theoretical one does not.
 // Units     warps [resident per SM], unroll [loads in flight per thread], ilp [independent chains
-//           per thread], block [threads], waves [of blocks that fit at once]. Bytes and FLOPs are
-//           the same in every row but those of `waves`, which have one block per SM.
+//           per thread], block [threads], waves [of blocks that fit at once]. All rows of a kernel
+//           have the same bytes or FLOPs, except those of `waves`, whose work grows with its
+//           blocks; an SM holds one of them at a time.
 // Confirm   ncu --metrics sm__warps_active.avg.per_cycle_active; for achieved_occupancy,
 //           sm__warps_active.avg.pct_of_peak_sustained_elapsed
 #include "kernels/occupancy.cuh"

@@ -8,12 +8,17 @@
 //           begin off 16 bytes, padding therefore saves more than it costs (compare penalty with
 //           pad_cost): use 50304 instead of 50257. At the edges of a matrix, predicated loads leave
 //           lanes idle, and zeros are multiplied with or without padding. `input_gradient` has its
-//           weights transposed, so the rows of both operands are odd.
+//           weights transposed, so the rows of both operands are odd. Copying such rows to wider
+//           ones first
+//           (`pad_and_multiply`) pays even if it is done every time. Few rows (`small_m`) wait for
+//           the weights, so padding m gains nothing.
 // Units     m, n, k [elements]: D[m][n] = sum of A[m][k] * B[n][k], the layout of activations and
 //           weights. align [bytes at which matrix rows begin]. `penalty` is the row's time, divided
 //           by the time of the same multiplication padded to multiples of 64, minus 1. `pad_cost`
 //           is the extra work of that padding, as a fraction. For the suite's own kernels,
-//           wasted_fraction is the share of multiplications that involve padding.
+//           wasted_fraction is the share of multiplications that involve padding. pads [which
+//           operands are copied]. speedup_over_unaligned is the time without the copy, divided by
+//           the time with it.
 // Confirm   `unit` and `tile` are what the library reports, `kernels` what it launched (align1,
 //           ...); ncu --metrics smsp__inst_executed_pipe_tensor.sum, and active threads per load of
 //           `edges`
@@ -164,7 +169,8 @@ void pad_and_multiply(Bench& bench) {
              odd = gpubench::gemm_of(bench, shape);
   const Padded<Generator<element>> of_a{{1}, edge, k, k}, of_b{{2}, edge, k, ldb};
   const auto a = bench.input<element>(edge * k, of_a), b = bench.input<element>(edge * ldb, of_b);
-  const auto wide_a = bench.output<element>(edge * ld), wide_b = bench.output<element>(edge * ld);
+  const auto wide_a = bench.output<element>(edge * ld),
+             wide_b = bench.output<element>(both ? edge * ld : 0);
   const auto d = bench.output<element>(edge * edge);
   note(bench, even.choice());
   bench.verify(wide_a, Padded<Generator<element>>{{1}, edge, k, ld});
@@ -267,7 +273,7 @@ GPU_BENCHMARK_AS(tile_alignment, unaligned, by_dtype<unaligned, of_narrow>)
     ->Axis("dtype", {"bf16"})
     ->ArgName("k [elements]", {1024, 16384})
     ->In(Suite::full)
-    ->Each({2047, 4095, 8190, 8191});
+    ->Each({2047, 4095, 8191, 16383});
 GPU_BENCHMARK_AS(tile_alignment, waves, by_dtype<waves>)
     ->Apply(rows, "m [elements]", {2048, 2304}, gpubench::dense_range(256, 4352, 256))
     ->Takes("m", {1024, 16384});

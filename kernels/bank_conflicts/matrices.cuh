@@ -46,7 +46,7 @@ __global__ void read_matrices(const uint4* in, unsigned* sums) {
       unsigned got[4];
       ldmatrix(got, &tile[Rows::at(row, piece)]);
 #pragma unroll
-      for (unsigned m = 0; m < 4; ++m) sum += got[m] * (round + 1);
+      for (unsigned m = 0; m < 4; ++m) sum += got[m] * (32 * round + 4 * piece + m + 1);
     }
   }
   sums[blockIdx.x * std::size_t{threads} + threadIdx.x] = sum;
@@ -64,7 +64,7 @@ struct ExpectedMatrices {
       for (unsigned piece = 0; piece < pieces; ++piece) {
         for (unsigned m = 0; m < 4; ++m) {  // a lane gets a word of row lane / 4 of each
           const unsigned row = round % 2 * warp + 8 * m + lane / 4;
-          sum += in((row * pieces + piece) * 4 + lane % 4) * (round + 1);
+          sum += in((row * pieces + piece) * 4 + lane % 4) * (32 * round + 4 * piece + m + 1);
         }
       }
     }

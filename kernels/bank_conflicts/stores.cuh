@@ -21,14 +21,16 @@ __global__ void write(float* last, unsigned stride) {
   Vector* const mine = &tile[threadIdx.x / warp][threadIdx.x % warp * stride];
   Vector value;
   auto* const word = reinterpret_cast<float*>(&value);
+  auto first = static_cast<float>(threadIdx.x);
 #pragma unroll 8
   for (unsigned i = 0; i < times; ++i) {
 #pragma unroll
-    for (unsigned w = 0; w < words; ++w) word[w] = static_cast<float>(threadIdx.x + w + i);
+    for (unsigned w = 0; w < words; ++w) word[w] = first + static_cast<float>(w);
     *mine = value;
     __syncwarp();
+    first += 1;
   }
-  value = *mine;
+  value = tile[threadIdx.x / warp][(threadIdx.x % warp ^ 1) * stride];  // a neighbour's
   float sum = 0;
 #pragma unroll
   for (unsigned w = 0; w < words; ++w) sum += word[w];
@@ -46,7 +48,8 @@ inline constexpr unsigned additions = 512;  // of a thread
 #pragma unroll 8
   for (unsigned i = 0; i < additions; ++i) atomicAdd(to, threadIdx.x + i);
   __syncthreads();
-  totals[blockIdx.x * std::size_t{threads} + threadIdx.x] = *to;
+  totals[blockIdx.x * std::size_t{threads} + threadIdx.x] =
+      tile[(threadIdx.x % warp ^ 1) * stride];  // a neighbour's
 }
 
 // --- what they must compute ---
@@ -56,7 +59,7 @@ struct ExpectedLast {
   __host__ __device__ float operator()(std::size_t i) const {
     float sum = 0;
     for (unsigned w = 0; w < words; ++w) {
-      sum += static_cast<float>(i % writers + w + bytes_a_thread / sizeof(float) / words - 1);
+      sum += static_cast<float>((i ^ 1) % writers + w + bytes_a_thread / sizeof(float) / words - 1);
     }
     return sum;
   }
@@ -67,7 +70,7 @@ struct ExpectedTotals {
   __host__ __device__ unsigned operator()(std::size_t i) const {
     unsigned total = 0;
     for (unsigned t = 0; t < threads; ++t) {
-      if (stride != 0 && t % warp != i % warp) continue;
+      if (stride != 0 && t % warp != (i ^ 1) % warp) continue;
       total += additions * t + additions * (additions - 1) / 2;
     }
     return total;

@@ -106,12 +106,23 @@ __device__ inline ScaledOperands<Type> scaled_operands(unsigned g, unsigned t) {
   return held;
 }
 
+// Where a step's scales begin among a vector's: b takes those that a has in the next step, so that
+// no order of them would do for both.
+template <class Type>
+__host__ __device__ constexpr unsigned first_of_a(unsigned step) {
+  return step % scaled_steps<Type> * blocks<Type>;
+}
+template <class Type>
+__host__ __device__ constexpr unsigned first_of_b(unsigned step) {
+  return first_of_a<Type>(step + 1);
+}
+
 // The product of chain `s` in a step: whose lane's scales, and which of its bytes.
 template <class Type, unsigned s, unsigned step>
 __device__ inline void add_scaled(float (&d)[4], const ScaledOperands<Type>& of) {
-  constexpr unsigned first = step % scaled_steps<Type> * blocks<Type>;
-  Type::template mma<first % 4, first / 4, first % 4, s % 2 * 2 + first / 4>(
-      d, of.a, of.b[s], of.scales_of_a, of.scales_of_b[s / 2]);
+  constexpr unsigned a = first_of_a<Type>(step), b = first_of_b<Type>(step);
+  Type::template mma<a % 4, a / 4, b % 4, s % 2 * 2 + b / 4>(d, of.a, of.b[s], of.scales_of_a,
+                                                             of.scales_of_b[s / 2]);
 }
 // (A function of its own: nvcc expands no pack in a lambda.)
 template <class Type, unsigned... i>
@@ -143,9 +154,10 @@ __host__ __device__ inline int scaled_product(unsigned row, unsigned column) {
   int product = 0;
   for (unsigned step = 0; step < scaled_steps<Type>; ++step) {
     for (unsigned k = 0; k < Type::depth; ++k) {
-      const unsigned place = step * blocks<Type> + k / Type::together;
-      product += halves(row, k) * halves(column, k) * scale_halves<Type>(row, place) *
-                 scale_halves<Type>(column, place);
+      const unsigned block = k / Type::together;
+      product += halves(row, k) * halves(column, k) *
+                 scale_halves<Type>(row, first_of_a<Type>(step) + block) *
+                 scale_halves<Type>(column, first_of_b<Type>(step) + block);
     }
   }
   return product;

@@ -99,11 +99,11 @@ __device__ inline void multiply_scaled(const ScaledShared& from, unsigned d, Mba
   for (unsigned round = 0; round < scaled_tcgen05_rounds; round += 16) {
 #pragma unroll
     for (unsigned unrolled = 0; unrolled < 16; ++unrolled) {
-      const unsigned first = unrolled % scaled_steps<Type> * blocks<Type>;
+      const unsigned of_a = first_of_a<Type>(unrolled), of_b = first_of_b<Type>(unrolled);
       const std::uint32_t product = gpubench::tcgen05_scaled_instruction(
-          type, tcgen05_rows, scaled_columns, first % 4, first % 4);
-      tcgen05_mma_scaled<type>(d, a, b, product, d + scales_of_a + first / 4 * copied_columns,
-                               d + scales_of_b + first / 4 * 2 * copied_columns,
+          type, tcgen05_rows, scaled_columns, of_a % 4, of_b % 4);
+      tcgen05_mma_scaled<type>(d, a, b, product, d + scales_of_a + of_a / 4 * copied_columns,
+                               d + scales_of_b + of_b / 4 * 2 * copied_columns,
                                round + unrolled > 0);
     }
   }

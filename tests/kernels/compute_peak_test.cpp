@@ -23,7 +23,7 @@ TEST_F(ComputePeakKernels, ChainsOfBfloat16) {
   chains_of<Bf16x2>();
 }
 
-// Of products in quarters; the terms of a product may be added in any order.
+// Products are in quarters; the terms of a product may be added in any order.
 TEST(ComputePeak, SumsOfFp8FitTheirAccumulator) {
   constexpr int limit = 1 << fp8_sum_bits;
   const auto largest = [](unsigned rows, unsigned chains, unsigned columns, unsigned rounds) {
@@ -46,7 +46,7 @@ TEST(ComputePeak, SumsOfFp8FitTheirAccumulator) {
   EXPECT_GE(largest(64, 1, wgmma_columns, wgmma_rounds<Fp16>), limit) << "the reason for fewer";
 }
 
-// Of products in sixteenths, or, where all scales are powers of two, in quarters.
+// The largest sum, in sixteenths or, where all scales are powers of two, in quarters.
 template <class Type>
 int largest_scaled_sum() {
   int most = 0;

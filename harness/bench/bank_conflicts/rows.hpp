@@ -12,7 +12,8 @@ namespace bank_conflicts::rows {
 inline constexpr unsigned blocks = 16384, sums = 1 << 18, edge = 8192;  // of the matrix
 inline constexpr unsigned writing_blocks = 65536, adding_blocks = 8192;
 
-// Of a request that takes so many wavefronts: see read_cycles().
+// The cycles of a request of `degree` wavefronts: no fewer than the load/store units need for one
+// (see read_cycles()).
 inline double cycles(const Bench& bench, unsigned degree) {
   return std::max<double>(degree,
                           1 / bench.device().find("global_requests_per_clock_per_sm").value_or(1));
@@ -22,7 +23,7 @@ template <class Vector>
 void read_by(Bench& bench, Pattern pattern) {
   constexpr unsigned words = sizeof(Vector) / sizeof(float);
   const unsigned degree = wavefronts(sizeof(Vector), pattern.stride, warp / pattern.sharing);
-  const double units = 1 / bench.device().find("global_requests_per_clock_per_sm").value_or(1);
+  const double units = cycles(bench, 0);
   const auto in = bench.input<float>(std::size_t{tile_elements} * words);
   const auto out = bench.output<float>(std::size_t{blocks} * threads);
   bench.verify(out, ExpectedRead{in.values(), words, pattern});
@@ -109,7 +110,6 @@ inline void atomic(Bench& bench) {
 
 template <class Rows>
 void matrices_of(Bench& bench) {
-  bench.needs_capability(8, "ldmatrix");
   constexpr unsigned degree = matrix_wavefronts<Rows>();
   const auto in = bench.input<unsigned>(matrix_rows * banks);
   const auto out = bench.output<unsigned>(std::size_t{adding_blocks} * threads);

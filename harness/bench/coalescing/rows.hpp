@@ -13,7 +13,7 @@ namespace coalescing::rows {
 
 inline constexpr std::size_t n = std::size_t{1} << 25;  // useful words
 inline constexpr unsigned blocks = n / words_a_block;
-// Of kernels that write, and of those that read whole records: longer, so that little of the time
+// Words of kernels that write or read whole records: more, so that little of the time
 // is the launch.
 inline constexpr std::size_t many = 4 * n;
 
@@ -27,7 +27,7 @@ inline Law strided_law(const Bench& bench, double stride) {
 // than the roof has, loads wait for a memory that is nearly busy: another 6 %.
 inline constexpr double tolerance = 0.2;
 
-// Of `words` in memory, `kernel` sums up those that `chosen` names, with so many sectors per
+// `kernel` sums up those of `words` in memory that `chosen` names, with so many sectors per
 // request (0: nobody can say).
 template <class Chosen, class... P, class... A>
 void read(Bench& bench, std::size_t words, Chosen chosen, const Law& law, double of_a_request,

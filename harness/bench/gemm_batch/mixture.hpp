@@ -37,7 +37,7 @@ struct Experts {
   gpubench::GemmShape shape(unsigned tokens) const {
     return gpubench::GemmShape::dense(gpubench::GemmType::bf16, tokens, layer.n, layer.k);
   }
-  // Of experts with as many tokens each.
+  // A batch of experts with equally many tokens.
   gpubench::GemmBatch batch() const {
     const std::size_t tokens = split.m;
     return {split.experts, tokens * layer.k, weights(), tokens * layer.n};
@@ -80,7 +80,7 @@ class Mixture {
     return {tokens, layer_bytes(layer, bytes, tokens), layer_flops(layer, tokens), unit};
   }
 
-  // Of rows of X that are multiplied, the share that are no tokens. `multiplied`: rows.
+  // The share of the `multiplied` rows of X that are no tokens.
   double padding_fraction(double multiplied) const { return 1 - split_.tokens() / multiplied; }
 
   // Has what `Products` leaves checked. The model has only priced it: there, another one multiplies

@@ -21,9 +21,8 @@ struct Amount {
   double share = 1, l1_bytes = 0, launches = 1;
 };
 
-// The law: one launch, and the longest of the others, as if these overlapped. The first launch is
-// waited for; the others are issued beside the work, so that N of them take (N - 1) times the
-// spacing of launches or the work, whichever is longer.
+// The law: the launches, and the longest of the others, as if these overlapped. Kernels of a stream
+// follow each other at the spacing of empty ones, beside what they do (launch_overhead).
 inline gpubench::Work work_of(const gpubench::Bench& bench, const Amount& amount,
                               double tolerance) {
   gpubench::Work work{.flops = amount.flops,
@@ -37,7 +36,7 @@ inline gpubench::Work work_of(const gpubench::Bench& bench, const Amount& amount
     const double multiplying = amount.flops / (amount.share * roofs.at(amount.unit));
     const double passing = amount.l1_bytes > 0 ? amount.l1_bytes / roofs.at("l1") : 0;
     const double issuing = (amount.launches - 1) * spacing;
-    return amount.tokens / (launch + std::max({moving, multiplying, passing, issuing}));
+    return amount.tokens / (launch + issuing + std::max({moving, multiplying, passing}));
   };
   return work;
 }
