@@ -39,6 +39,8 @@ __global__ void read_matrices(const uint4* in, unsigned* sums) {
   }
   __syncthreads();
   unsigned sum = 0;
+  // Not unrolled: the compiler would load what two rounds have in common once for all.
+#pragma unroll 1
   for (unsigned round = 0; round < matrix_loads / pieces; ++round) {
     const unsigned row = round % 2 * warp + threadIdx.x % warp;
 #pragma unroll

@@ -99,17 +99,19 @@ def test_one_launch_saves_those_of_the_other_experts(
     assert time["one_launch"] < time["batched"] < 1.5 * time["one_launch"]
 
 
-# Launches are issued beside the work: 128 products, each with a second launch that adds up its
-# parts, take longer to issue than their weights to read.
-def test_separate_products_are_as_fast_as_launches_follow_each_other(
+# 128 products, each with a second launch that adds up its parts: their spacing is four times what
+# their weights take.
+def test_separate_products_cost_the_spacing_of_their_launches(
     rows: dict[str, dict], figures: dict[str, float]
 ) -> None:
-    law = figures["kernel_floor_seconds"] + (2 * 128 - 1) * figures["launch_stream_seconds"]
+    launches = figures["kernel_floor_seconds"] + (2 * 128 - 1) * figures["launch_stream_seconds"]
     separate = of_experts(rows, "separate")
     weights = 128 * 768 * 2048 * 2
     dram = figures["dram_bytes_per_second"] * figures["dram_read_efficiency"]
-    assert law > 4 * weights / dram
-    assert 128 * 4 / separate["law"] == pytest.approx(law, rel=1e-9)
+    assert launches > 4 * weights / dram
+    law = 128 * 4 / separate["law"]
+    # Besides the weights, X and Y are read and written.
+    assert law == pytest.approx(launches + weights / dram, rel=0.01)
     assert law < seconds(separate) < 2 * law
 
 
