@@ -67,6 +67,7 @@ FACTORS = {
     "dsm_latency_cycles": 1.11,
     "dsm_bytes_per_clock_per_sm": 0.84,
     "dsm_crowded_bytes_per_clock_per_sm": 1.12,
+    "cluster_barrier_cycles": 1.13,
     "l2_bytes_per_second": 1.09,
     "l2_latency_cycles": 0.89,
     "dram_latency_cycles": 1.2,

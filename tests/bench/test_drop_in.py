@@ -55,8 +55,8 @@ def build_new_file(build: Path, name: str) -> None:
 
 
 def test_a_copied_pair_needs_no_other_edit(tree: Path, tmp_path: Path) -> None:
-    for file in (tree / "bench/coalescing.cu", tree / "kernels/coalescing.cuh"):
-        text = file.read_text().replace("coalescing", "gathering")
+    for file in (tree / "bench/embedding.cu", tree / "kernels/embedding.cuh"):
+        text = file.read_text().replace("embedding", "gathering")
         file.with_stem("gathering").write_text(text)
     build = tmp_path / "build"
     succeeded(*configure(tree, build))
@@ -66,7 +66,7 @@ def test_a_copied_pair_needs_no_other_edit(tree: Path, tmp_path: Path) -> None:
         return run("--benchmark_list_tests", "--suite=full", build=where).stdout.split()
 
     before = names(BUILD)
-    copied = [n.replace("coalescing", "gathering") for n in before if n.startswith("coalescing/")]
+    copied = [n.replace("embedding", "gathering") for n in before if n.startswith("embedding/")]
     assert sorted(names(build)) == sorted(before + copied)
 
     out = tmp_path / "run.json"

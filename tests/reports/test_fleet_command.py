@@ -35,7 +35,7 @@ def test_a_folder_of_result_files(tmp_path: Path, capsys):
     inventory = f"--inventory={tmp_path / 'racks.csv'}"
     code, out, _ = ran(capsys, str(sweep), inventory, "-o", str(tmp_path / "fleet.html"))
     assert code == 1
-    assert "slow GPU n1/gpu3 (rack r1, slot 4): +9.9% time in " in out
+    assert "slow GPU n1/gpu3 (rack r1, slot 4): +10.0% time in " in out
     assert "no result: n2: is in the inventory and has no result" in out
     assert (tmp_path / "fleet.html").exists()
     code, out, _ = ran(capsys, str(sweep), inventory, "--json")
