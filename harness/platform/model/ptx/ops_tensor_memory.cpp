@@ -84,13 +84,19 @@ const Kind& described(std::string_view name, std::uint32_t bits) {
   throw Fault{"tcgen05.mma of types that its " + std::string(name) + " does not have here", 0};
 }
 
-void multiply(Warp& w, const Op& op, Mask mask) {
+// What a product has with scales and without: who asks, for which sums, and the descriptor.
+struct Asked {
+  unsigned lane;
+  std::uint32_t d, bits;
+  unsigned rows, columns;
+  bool adds;
+};
+Asked asked_of(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const unsigned lane = only_lane(mask);
   const auto d = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
                                             static_cast<std::uint64_t>(e.barrier_offset));
   const auto bits = static_cast<std::uint32_t>(value_of(w, e.sources[3], lane));
-  const Kind& kind = described(kinds[e.rows].name, bits);
   const unsigned rows = (bits >> 24 & 31) * 16, columns = (bits >> 17 & 63) * 8;
   if (rows != TensorUnit::rows || columns == 0 || columns % 16 != 0 || columns > 256) {
     throw Fault{"tcgen05.mma of " + std::to_string(rows) + " x " + std::to_string(columns) +
@@ -101,13 +107,24 @@ void multiply(Warp& w, const Op& op, Mask mask) {
   w.require(e.more[0].number, mask, "an operand of tcgen05");
   const bool adds =
       op.offset != 0 ? (w.predicate(e.more[0].offset) & mask) != 0 : w.value(e.more[0], lane) != 0;
-  w.block.tensors.multiply(w.number * lanes + lane,
-                           {kind.type, kind.sum_type, d, value_of(w, e.sources[1], lane),
-                            value_of(w, e.sources[2], lane), columns, adds});
-  BlockResult& result = w.block.result;
+  return {lane, d, bits, rows, columns, adds};
+}
+
+void count_product(BlockResult& result, const Asked& asked, Tensor tensor, unsigned depth) {
   ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
-  result.warpgroup_flops[static_cast<std::size_t>(kind.tensor)] +=
-      std::uint64_t{2} * rows * columns * (32 / bytes_of(kind.type));
+  result.warpgroup_flops[static_cast<std::size_t>(tensor)] +=
+      std::uint64_t{2} * asked.rows * asked.columns * depth;
+}
+
+void multiply(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const Asked asked = asked_of(w, op, mask);
+  const Kind& kind = described(kinds[e.rows].name, asked.bits);
+  w.block.tensors.multiply(
+      w.number * lanes + asked.lane,
+      {kind.type, kind.sum_type, asked.d, value_of(w, e.sources[1], asked.lane),
+       value_of(w, e.sources[2], asked.lane), asked.columns, asked.adds});
+  count_product(w.block.result, asked, kind.tensor, 32 / bytes_of(kind.type));
 }
 
 // The instruction descriptor of kinds with block scales.
@@ -132,14 +149,11 @@ std::uint32_t scales_at(Warp& w, const Register& r, unsigned lane, unsigned coun
 
 void multiply_scaled(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
-  const unsigned lane = only_lane(mask);
-  const auto d = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane));
-  const auto bits = static_cast<std::uint32_t>(value_of(w, e.sources[3], lane));
+  const Asked asked = asked_of(w, op, mask);
   const auto field = [&](unsigned low, unsigned width) {
-    return bits >> low & ((1u << width) - 1);
+    return asked.bits >> low & ((1u << width) - 1);
   };
   const ScaledKind& kind = scaled_kinds[e.rows];
-  const unsigned rows = field(24, 5) * 16, columns = field(17, 6) * 8;
   if (field(0, 4) != 0 || field(6, 1) != 0 || field(13, 4) != 0 || field(31, 1) != 0) {
     throw Fault{"tcgen05.mma that is sparse, negates, transposes or is longer along k", 0};
   }
@@ -150,30 +164,18 @@ void multiply_scaled(Warp& w, const Op& op, Mask mask) {
   if (kind.bits == 4 && (field(4, 2) != 0 || field(29, 2) != 0)) {
     throw Fault{"tcgen05.mma by four scales that do not begin with the first byte", 0};
   }
-  if (rows != TensorUnit::rows || columns == 0 || columns % 16 != 0 || columns > 256) {
-    throw Fault{"tcgen05.mma of " + std::to_string(rows) + " x " + std::to_string(columns) +
-                    " sums, which the model does not know",
-                0};
-  }
-  if (d >> 16 != 0) throw Fault{"tcgen05.mma to a lane that is not the first", 0};
-  w.require(e.more[0].number, mask, "an operand of tcgen05");
-  const bool adds =
-      op.offset != 0 ? (w.predicate(e.more[0].offset) & mask) != 0 : w.value(e.more[0], lane) != 0;
-  TensorUnit::Product product{.d = d,
-                              .a = value_of(w, e.sources[1], lane),
-                              .b = value_of(w, e.sources[2], lane),
-                              .columns = columns,
-                              .adds = adds};
+  TensorUnit::Product product{.d = asked.d,
+                              .a = value_of(w, e.sources[1], asked.lane),
+                              .b = value_of(w, e.sources[2], asked.lane),
+                              .columns = asked.columns,
+                              .adds = asked.adds};
   product.scaled_bits = kind.bits;
-  product.scales_a = scales_at(w, e.sources[4], lane, rows);
-  product.scales_b = scales_at(w, e.sources[5], lane, columns);
+  product.scales_a = scales_at(w, e.sources[4], asked.lane, asked.rows);
+  product.scales_b = scales_at(w, e.sources[5], asked.lane, asked.columns);
   product.byte_a = field(29, 2);
   product.byte_b = field(4, 2);
-  w.block.tensors.multiply(w.number * lanes + lane, product);
-  BlockResult& result = w.block.result;
-  ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
-  result.warpgroup_flops[static_cast<std::size_t>(kind.tensor)] +=
-      std::uint64_t{2} * rows * columns * (256 / kind.bits);
+  w.block.tensors.multiply(w.number * lanes + asked.lane, product);
+  count_product(w.block.result, asked, kind.tensor, 256 / kind.bits);
 }
 
 void copy(Warp& w, const Op& op, Mask mask) {
