@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "harness/system/error.hpp"
+#include "harness/system/interrupt.hpp"
 
 namespace gpubench {
 namespace {
@@ -27,15 +30,22 @@ int open_stream(const struct stat& file) {
   return -1;
 }
 
-// A named pipe opens only once somebody reads it, which may never happen: says what it waits for.
+// A named pipe opens only once somebody reads it, which may never happen: says what it waits for,
+// until a signal asks for the end.
 int open_in_place(const fs::path& path, mode_t mode) {
   constexpr int flags = O_WRONLY | O_CLOEXEC;
   if (!S_ISFIFO(mode)) return open(path.c_str(), flags);
-  const int pipe = open(path.c_str(), flags | O_NONBLOCK);
+  const auto open_pipe = [&] { return open(path.c_str(), flags | O_NONBLOCK); };
+  int pipe = open_pipe();
+  if (pipe < 0 && errno == ENXIO) {
+    std::cerr << "gpubench: waiting until somebody reads the pipe '" << path.string() << "'\n";
+    while (pipe < 0 && errno == ENXIO && !interrupted()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      pipe = open_pipe();
+    }
+  }
   if (pipe >= 0) fcntl(pipe, F_SETFL, O_WRONLY);
-  if (pipe >= 0 || errno != ENXIO) return pipe;
-  std::cerr << "gpubench: waiting until somebody reads the pipe '" << path.string() << "'\n";
-  return open(path.c_str(), flags);
+  return pipe;
 }
 
 void write_in_place(const fs::path& path, const std::string& text) {

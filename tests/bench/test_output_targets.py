@@ -12,6 +12,8 @@ import shutil
 import stat
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,22 +51,40 @@ def test_a_pipe_gets_the_file(tmp_path: Path, flag: str) -> None:
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
-def test_a_pipe_that_nobody_reads_is_waited_for_aloud(tmp_path: Path, flag: str) -> None:
-    pipe = tmp_path / "pipe"
+@contextmanager
+def waiting_for_a_reader(pipe: Path, flag: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that says that it waits for somebody who reads the pipe."""
     os.mkfifo(pipe)
     command = [str(BUILD / "gpubench"), MODEL, ROW, f"{flag}={pipe}"]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stderr is not None
-        ready, _, _ = select.select([process.stderr], [], [], 60)
-        said = process.stderr.readline() if ready else ""
-        if said != f"gpubench: waiting until somebody reads the pipe '{pipe}'\n":
+        try:
+            assert process.stderr is not None
+            ready, _, _ = select.select([process.stderr], [], [], 60)
+            said = process.stderr.readline() if ready else ""
+            assert said == f"gpubench: waiting until somebody reads the pipe '{pipe}'\n"
+            yield process
+        finally:
             process.kill()  # it may wait for ever
-            pytest.fail(said)
+
+
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_a_pipe_that_nobody_reads_is_waited_for_aloud(tmp_path: Path, flag: str) -> None:
+    pipe = tmp_path / "pipe"
+    with waiting_for_a_reader(pipe, flag) as process:
         assert isinstance(json.loads(pipe.read_text()), dict)
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_a_signal_ends_the_wait_for_a_reader(tmp_path: Path, flag: str) -> None:
+    pipe = tmp_path / "pipe"
+    with waiting_for_a_reader(pipe, flag) as process:
+        process.terminate()
+        assert process.wait(timeout=60) == 1
+        assert process.stderr is not None
+        assert process.stderr.read().startswith(f"gpubench: cannot write '{pipe}': ")
 
 
 def test_a_link_to_standard_output_stays_one(tmp_path: Path) -> None:

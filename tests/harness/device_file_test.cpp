@@ -54,6 +54,8 @@ TEST_F(UserFile, MustCarryItsOwnName) {
 TEST_F(UserFile, MustExist) {
   EXPECT_EQ(error_of([] { device_spec("nowhere/my-gpu.json"); }),
             "nowhere/my-gpu.json: no such file");
+  const std::string too_long = std::string(5000, 'a') + ".json";
+  EXPECT_EQ(error_of([&] { DeviceSpec::load(too_long); }), too_long + ": no such file");
   const auto path = write("a.json", "");
   EXPECT_EQ(error_of([&] { DeviceSpec::load(path.parent_path()); }),
             path.parent_path().string() + ": not a file");
