@@ -118,7 +118,9 @@ def value_of(row: dict[str, Any], key: str) -> float:
 
 def number_of(value: object) -> float:
     """A number of physical size, of what a file may hold under any key; NaN for anything else."""
-    return float(value) if isinstance(value, int | float) and abs(value) < 1e30 else math.nan
+    if not isinstance(value, int | float):
+        return math.nan
+    return float(value) if value == 0 or 1e-30 < abs(value) < 1e30 else math.nan
 
 
 def ratio(a: float, b: float) -> float:
