@@ -49,6 +49,7 @@ struct Kernel {
   std::map<Site, std::uint64_t> times;
   std::map<std::string, std::set<std::string>> studied;
   std::size_t events = 0;
+  const void* function = nullptr;  // the first of this name
 };
 
 std::uint64_t program_begin() {
@@ -74,6 +75,9 @@ class SiteRecorder final : public KernelExecutor {
     Kernel& kernel = kernels_[launch.name];
     launched_.insert(&kernel);
     if (kernel.events > most_events) return {1e-6, {}};
+    // A static kernel of a header has a copy in each file that includes it: one is counted.
+    if (kernel.function == nullptr) kernel.function = launch.function;
+    const bool counts = kernel.function == launch.function;
     const dim3 last(launch.grid.x - launch.cluster, launch.grid.y - 1, launch.grid.z - 1);
     for (const dim3 block : {dim3(0, 0, 0), last}) {
       const BlockResult result = launch.cluster > 1 ? cluster_.run(launch, block, true).front()
@@ -83,6 +87,7 @@ class SiteRecorder final : public KernelExecutor {
         faulted_ = true;
         break;
       }
+      if (!counts) continue;
       if (launch.cluster == 1) {
         count(runner_, result.lanes, kernel);
         continue;
