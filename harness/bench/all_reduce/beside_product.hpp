@@ -8,12 +8,17 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/bench/all_reduce/ranked_collective.hpp"
 #include "harness/bench/gemm_row.hpp"
 #include "harness/cuda/event.hpp"
 #include "harness/cuda/stream.hpp"
+#include "harness/platform/nccl_channels.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "kernels/common/tiles.cuh"
 
 namespace all_reduce {
 
@@ -89,8 +94,10 @@ class ProductsAndAllReduce {
       product_.queue(i, stream);
       ready_[at(i)].record(stream);
       ready_[at(i)].hold(wire(i));
-      if (i == 0) began_.record(stream);
-      if (i == 0) sends_.record(wire(0));
+      if (i == 0) {
+        began_.record(stream);
+        sends_.record(wire(0));
+      }
       if (products > 0) product_.queue(i, stream);
     });
     if (sent) collective_.queue(0, count_, wire);
@@ -99,8 +106,10 @@ class ProductsAndAllReduce {
     }
     ranks_.each([&](int i) {
       const cudaStream_t stream = ranks_.stream(i, s);
-      if (i == 0) ended_.record(stream);
-      if (i == 0) sent_.record(wire(0));
+      if (i == 0) {
+        ended_.record(stream);
+        sent_.record(wire(0));
+      }
       ready_[at(i)].record(wire(i));
       ready_[at(i)].hold(stream);
     });
@@ -118,16 +127,11 @@ class ProductsAndAllReduce {
       of_products.push_back(gpubench::seconds_between(began_, ended_));
       of_all_reduce.push_back(gpubench::seconds_between(sends_, sent_));
     }
-    return {median(of_products), median(of_all_reduce)};
+    return {gpubench::median(of_products), gpubench::median(of_all_reduce)};
   }
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  static double median(std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-  }
 
   const GpuRanks& ranks_;
   const RankedProduct& product_;
@@ -138,20 +142,19 @@ class ProductsAndAllReduce {
   gpubench::Event began_, ended_, sends_, sent_;
 };
 
-// SMs that NCCL takes on a node of 8, a channel each: 16 where the switch adds, else 24 ("24 coll
-// channels, 16 nvls channels" in its log on an H100).
 inline double channels(const Bench& bench) {
-  return bench.device().find("nvlink_sharp_bytes_per_second") ? 16 : 24;
+  return bench.device().find("nvlink_sharp_bytes_per_second") ? gpubench::nccl_nvls_channels
+                                                              : gpubench::nccl_ring_channels;
 }
 
-// By what factor a product takes more waves of tiles where these SMs are taken; 1 where nobody says
-// how D is cut.
+// Waves of tiles without NCCL's SMs, relative to all SMs; 1 if the tile is not known.
 inline double more_waves(const Bench& bench, const gpubench::GemmShape& shape,
                          const gpubench::GemmChoice& choice) {
   const auto sms = bench.device().find("sm_count");
   if (choice.tile_m == 0 || !sms) return 1;
-  const double blocks = std::ceil(static_cast<double>(shape.m) / choice.tile_m) *
-                        std::ceil(static_cast<double>(shape.n) / choice.tile_n) * choice.split_k;
+  const double blocks = tiles::count(static_cast<double>(shape.m), static_cast<double>(shape.n),
+                                     choice.tile_m, choice.tile_n) *
+                        choice.split_k;
   return std::ceil(blocks / (*sms - channels(bench))) / std::ceil(blocks / *sms);
 }
 

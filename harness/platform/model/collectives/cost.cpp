@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "harness/platform/nccl_channels.hpp"
+
 namespace gpubench::model {
 namespace {
 
@@ -57,11 +59,8 @@ double reached(double bytes) {
   return std::clamp(1 - lost_per_halving * std::log2(all_of_it_from / bytes), least_of_it, 1.0);
 }
 
-// Channels that NCCL has on 8 GPUs of an NVLink node ("24 coll channels, 16 nvls channels, 32 p2p
-// channels": its log on an H100, aws-samples/awsome-distributed-training, nccl-tests), and how many
-// of them it uses: one less as long as a thread of 512 has less than 64 bytes (src/enqueue.cc,
+// NCCL uses a channel less as long as a thread of 512 has less than 64 bytes (src/enqueue.cc,
 // getChannnelThreadInfo; src/include/comm.h).
-constexpr double ring_channels = 24, nvls_channels = 16, point_to_point_channels = 32;
 constexpr double bytes_a_channel = 512 * 64;
 // What passes through a GPU's memory for each byte on its link: it is written there, read again,
 // and added to data of the user's (a maintainer in NVIDIA/nccl issue 1428: twice to three times).
@@ -145,9 +144,9 @@ CollectiveCost exchange(const Group& g, double nvlink, double network) {
 // What else the chosen algorithm takes of each GPU.
 CollectiveCost with_claims(CollectiveCost cost, const Group& g) {
   const bool is_nvls = cost.algorithm == "NVLS";
-  const double most = g.what == Collective::all_to_all ? point_to_point_channels
-                      : is_nvls                        ? nvls_channels
-                                                       : ring_channels;
+  const double most = g.what == Collective::all_to_all ? nccl_point_to_point_channels
+                      : is_nvls                        ? nccl_nvls_channels
+                                                       : nccl_ring_channels;
   cost.channels = std::clamp(std::floor(g.bytes / bytes_a_channel), 1.0, most);
   const double on_link = is_nvls                            ? (g.ranks + 1) / g.ranks
                          : g.what == Collective::all_to_all ? (g.ranks - 1) / g.ranks
