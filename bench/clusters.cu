@@ -28,6 +28,7 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/chase.hpp"
+#include "harness/bench/latency.hpp"
 #include "harness/bench/multicast.hpp"
 #include "harness/cuda/graph.hpp"
 #include "harness/cuda/stream.hpp"
@@ -68,24 +69,17 @@ constexpr std::size_t l2_chase_bytes = 2 << 20, l2_read_bytes = 8 << 20;  // mor
 constexpr unsigned blocks_an_sm = 64;  // so that there are whole clusters of any size
 constexpr unsigned tiled_blocks_an_sm = 16;
 
-// The latency of one load is the difference between a chase twice as long and one this long.
-void run_chase(Bench& bench, const std::function<gpubench::Body(unsigned)>& chased) {
-  bench.run(chased(2 * steps_timed));
-  memory_hierarchy::record_latency(
-      bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
-}
-
 void chase_shared(Bench& bench) {
   const unsigned blocks = cluster_of(bench);
   const auto kernel = blocks > 1 ? chase<true> : chase<false>;
   need_cluster(bench, kernel, chase_threads, ring_bytes);
   // Another block's depends on which two: 181 to 213 cycles on an H800, 201 to 224 on a B300.
   const char* const figure = blocks > 1 ? "dsm_latency_cycles" : "shared_latency_cycles";
-  memory_hierarchy::judge_by_latency(bench, 2 * steps_timed, bench.device().find(figure),
-                                     blocks > 1 ? 0.25 : 0.05);
+  gpubench::judge_by_latency(bench, 2 * steps_timed, bench.device().find(figure),
+                             blocks > 1 ? 0.25 : 0.05);
   const auto end = bench.output<unsigned>(1);
   bench.verify(end, memory_hierarchy::Always{end_of_chase(2 * steps_timed, blocks)});
-  run_chase(bench, [&](unsigned steps) -> gpubench::Body {
+  gpubench::run_steps(bench, steps_timed, [&](unsigned steps) -> gpubench::Body {
     return [=](cudaStream_t s) {
       launch_cluster(kernel, blocks, blocks, chase_threads, ring_bytes, s, steps, end.data());
     };
@@ -99,14 +93,13 @@ GPU_BENCHMARK_AS(clusters, chase, chase_shared)
 
 void chase_l2(Bench& bench) {
   bench.needs_capability(9, "a cluster of blocks");
-  memory_hierarchy::judge_by_latency(bench, 2 * steps_timed,
-                                     bench.device().find("l2_latency_cycles"));
+  gpubench::judge_by_latency(bench, 2 * steps_timed, bench.device().find("l2_latency_cycles"));
   memory_hierarchy::RingBuffer ring(l2_chase_bytes);
   ring.shape(l2_chase_bytes / memory_hierarchy::line);
   const auto end = bench.output<std::uint64_t>(1);
   bench.verify(
       end, memory_hierarchy::Always{reinterpret_cast<std::uint64_t>(ring.after(2 * steps_timed))});
-  run_chase(bench, [&](unsigned steps) -> gpubench::Body {
+  gpubench::run_steps(bench, steps_timed, [&](unsigned steps) -> gpubench::Body {
     return [&, steps](cudaStream_t s) {
       ring.queue(s, steps, reinterpret_cast<const memory_hierarchy::Link**>(end.data()));
     };
@@ -116,23 +109,19 @@ GPU_BENCHMARK(clusters, chase_l2)->In(Suite::full);
 
 constexpr unsigned rounds_timed = 512;
 
-// What a barrier takes is the difference between twice as many and so many.
 void barrier_row(Bench& bench) {
   const unsigned blocks = cluster_of(bench);
   need_cluster(bench, clusters::barrier, barrier_threads, sizeof(unsigned));
-  memory_hierarchy::judge_by_latency(bench, 2 * rounds_timed,
-                                     bench.device().find("cluster_barrier_cycles"), 0.1);
+  gpubench::judge_by_latency(bench, 2 * rounds_timed, bench.device().find("cluster_barrier_cycles"),
+                             0.1);
   const auto ends = bench.output<unsigned>(blocks);
   bench.verify(ends, ExpectedBarrier{2 * rounds_timed, blocks});
-  const auto met = [&](unsigned rounds) -> gpubench::Body {
+  gpubench::run_steps(bench, rounds_timed, [&](unsigned rounds) -> gpubench::Body {
     return [=](cudaStream_t s) {
       launch_cluster(clusters::barrier, blocks, blocks, barrier_threads, sizeof(unsigned), s,
                      rounds, ends.data());
     };
-  };
-  bench.run(met(2 * rounds_timed));
-  memory_hierarchy::record_latency(
-      bench, (bench.seconds() - bench.time(met(rounds_timed))) / rounds_timed);
+  });
 }
 GPU_BENCHMARK_AS(clusters, barrier, barrier_row)
     ->ArgName("cluster [blocks]")
@@ -187,7 +176,7 @@ GPU_BENCHMARK(clusters, read_l2)->In(Suite::full);
 // --- one tile for all ---
 
 // L2 reads each byte once per copy, however many blocks get it. Shared memory takes it in every
-// block, and also serves the lanes, which read a 24th of each tile.
+// block, and also serves the lanes, which read one part of each tile.
 Law law_of_tiles(double blocks_a_read) {
   constexpr double moved = 1 + 1.0 / tile_parts;
   return gpubench::law_of_lowest({{"l2", blocks_a_read}, {"shared", 1 / moved}});
@@ -198,11 +187,7 @@ void bring_tiles(Bench& bench) {
   const unsigned cluster = cluster_of(bench);
   const auto kernel = bring<multicast>;
   bench.needs_capability(9, "a cluster of blocks");
-  const int most = gpubench::device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  if (static_cast<std::size_t>(most) < tile_shared_bytes) {
-    bench.skip("its tiles need " + std::to_string(tile_shared_bytes) +
-               " bytes of shared memory, this device has " + std::to_string(most));
-  }
+  bench.needs_shared_bytes(tile_shared_bytes, "its tiles");
   need_cluster(bench, kernel, tile_threads, tile_shared_bytes);
   if (multicast) {
     if (const std::string why = gpubench::why_no_multicast(); !why.empty()) bench.skip(why);

@@ -5,9 +5,9 @@
 //           end, whichever is slower. In a graph it is about a third of that. Programmatic
 //           dependent launch, which lets the next kernel begin early, halves the graph's spacing
 //           again. In a stream it brings nothing if the host is the slower part. A kernel that is
-//           19 times as long as its launch loses 5 % to it. If all blocks are resident at once,
-//           they can meet without a second launch (`grid_sync`): in two thirds of a microsecond.
-//           The first launch of a kernel loads its code, and costs as much as a hundred others.
+//           19 times as long as its launch loses 5 % to it. If all blocks are resident at once, a
+//           barrier of the grid (`grid_sync`, about 0.7 us) replaces a second launch. The first
+//           launch of a kernel loads its code, and costs as much as a hundred others.
 // Units     launches [in a row], us [of arithmetic in each of 64 kernels], size [bytes of
 //           arguments, besides an 8-byte pointer: 4088 fills CUDA's old limit, 32756 the limit
 //           since 12.1]. Items are launches. No row uses the start gate, because the host is part
@@ -19,10 +19,12 @@
 #include <vector>
 
 #include "harness/bench/bench.hpp"
+#include "harness/bench/latency.hpp"
 #include "harness/cuda/event.hpp"
 #include "harness/cuda/graph.hpp"
 #include "harness/cuda/residency.hpp"
 #include "harness/cuda/stream.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/common/paced_work.cuh"
 #include "kernels/launch_overhead.cuh"
 
@@ -51,12 +53,6 @@ gpubench::Law launches_over(double launches, double seconds) {
   return [=](const gpubench::Roofs&) { return launches / seconds; };
 }
 
-double median_of(std::vector<double> seconds) {
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
-}
-
 // What lies between two events that wait behind other work, so that the host's pace does not show.
 template <class Between>
 double behind_other_work(Bench& bench, const Between& between) {
@@ -77,7 +73,7 @@ double behind_other_work(Bench& bench, const Between& between) {
     stream.synchronize();
     seconds.push_back(gpubench::seconds_between(before, after));
   }
-  return median_of(std::move(seconds));
+  return gpubench::median(seconds);
 }
 
 // `queue(stream, launches, count)` queues a row of empty kernels that count themselves.
@@ -226,13 +222,12 @@ GPU_BENCHMARK(launch_overhead, arguments)
     ->Rest(Suite::full)
     ->Each({64, 256, 1024, 4088});
 
-// What a barrier of the grid takes is the difference between twice as many and so many.
 void grid_sync(Bench& bench) {
   constexpr unsigned rounds = 256;
   const auto per_sm = bench.arg<unsigned>("blocks");
   const auto resident = gpubench::residency(meet, meeting_threads, 0).blocks;
   if (per_sm > resident) {
-    bench.skip(std::to_string(resident) + " blocks are resident on an SM here");
+    bench.skip("an SM holds only " + std::to_string(resident) + " of these blocks");
   }
   const auto blocks =
       per_sm * static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
@@ -254,17 +249,13 @@ void grid_sync(Bench& bench) {
     return gpubench::check_elements(own_ends.data(), few, ExpectedMeeting{rounds, few}, 0, 0,
                                     false);
   });
-  bench.work({.items = 2 * rounds,
-              .headline = gpubench::Headline{"latency_seconds", "s", true},
-              .bound = "latency"});
-  const auto met = [&](unsigned times) -> Body {
+  gpubench::judge_by_latency(bench, 2 * rounds, {});
+  gpubench::run_steps(bench, rounds, [&](unsigned times) -> Body {
     return [=](cudaStream_t s) {
       gpubench::launch_cooperative(meet, blocks, meeting_threads, 0, s, times, words.data(),
                                    ends.data());
     };
-  };
-  bench.run(met(2 * rounds));
-  bench.counter("latency_seconds", (bench.seconds() - bench.time(met(rounds))) / rounds);
+  });
   // The other way to have all blocks meet.
   const auto launches = [=](unsigned count) -> Body {
     return [=](cudaStream_t s) {
@@ -307,9 +298,9 @@ void first_launch(Bench& bench) {
   bench.run([&](cudaStream_t s) {
     for (const auto kernel : fresh_ones) launch(kernel, 1, threads, 0, s, out.data());
   });
-  bench.counter("first_launch_seconds", median_of(times.first));
+  bench.counter("first_launch_seconds", gpubench::median(times.first));
   bench.counter("first_of_all_seconds", times.first.front());
-  bench.counter("later_launch_seconds", median_of(times.again));
+  bench.counter("later_launch_seconds", gpubench::median(times.again));
   const char* loading = std::getenv("CUDA_MODULE_LOADING");
   bench.note("module_loading", loading != nullptr ? loading : "default");
 }

@@ -20,6 +20,7 @@
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/chase.hpp"
+#include "harness/bench/latency.hpp"
 #include "harness/bench/observed_peak.hpp"
 #include "harness/statistics/plateaus.hpp"
 
@@ -102,10 +103,11 @@ void chase(Bench& bench) {
   RingBuffer ring(size);
   ring.shape(size / line);
   const std::string level = level_of(bench.device(), static_cast<double>(size));
-  judge_by_latency(bench, 2 * steps_timed,
-                   level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
+  gpubench::judge_by_latency(
+      bench, 2 * steps_timed,
+      level.empty() ? std::nullopt : bench.device().find(level + "_latency_cycles"));
   run_chase(bench, ring);
-  record_latency(bench, ring.latency(bench, steps_timed, 0.2));
+  gpubench::record_latency(bench, ring.latency(bench, steps_timed, 0.2));
 }
 GPU_BENCHMARK(memory_hierarchy, chase)
     ->ArgName("size [bytes]", {KiB, 16 * GiB, KiB})
@@ -119,7 +121,7 @@ GPU_BENCHMARK(memory_hierarchy, chase)
 void steps(Bench& bench) {
   const auto most = bench.arg<double>("size");
   RingBuffer ring(static_cast<std::size_t>(most));
-  judge_by_latency(bench, 2 * steps_timed, {});
+  gpubench::judge_by_latency(bench, 2 * steps_timed, {});
   ring.shape(static_cast<std::size_t>(most) / line);
   run_chase(bench, ring);
   const auto latency_at = [&](double size) {
@@ -130,7 +132,7 @@ void steps(Bench& bench) {
   for (double size = 4 * KiB; size <= most; size *= std::sqrt(2.0)) {
     curve.push_back({size, latency_at(size)});
   }
-  record_latency(bench, curve.back().value);
+  gpubench::record_latency(bench, curve.back().value);
   const auto found = gpubench::steps(curve);
   const char* const edges[] = {"found_l1_bytes", "found_l2_bytes", "found_tlb_bytes"};
   for (std::size_t i = 0; i < std::min(found.size(), std::size(edges)); ++i) {
@@ -230,14 +232,12 @@ void shared(Bench& bench) {
 GPU_BENCHMARK(memory_hierarchy, shared)->ForRoofs();
 
 void shared_latency(Bench& bench) {
-  judge_by_latency(bench, 2 * steps_timed, bench.device().find("shared_latency_cycles"));
+  gpubench::judge_by_latency(bench, 2 * steps_timed, bench.device().find("shared_latency_cycles"));
   const auto end = bench.output<word>(1);
   bench.verify(end, Always{2 * steps_timed * shared_step % (4 * shared_words)});
-  const auto chased = [&](unsigned steps) {
+  gpubench::run_steps(bench, steps_timed, [&](unsigned steps) {
     return [&, steps](cudaStream_t s) { launch(shared_chase, 1, warp, 0, s, steps, end.data()); };
-  };
-  bench.run(chased(2 * steps_timed));
-  record_latency(bench, (bench.seconds() - bench.time(chased(steps_timed))) / steps_timed);
+  });
 }
 GPU_BENCHMARK(memory_hierarchy, shared_latency);
 

@@ -1,17 +1,15 @@
-// Rows that tell the latency of a load, by a chase of links that each load brings.
+// Pointer chases: each load brings the link to the next.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "harness/bench/bench.hpp"
-#include "harness/bench/observed_peak.hpp"
 #include "kernels/memory_hierarchy.cuh"
 
 namespace memory_hierarchy {
 
-// A buffer that holds a ring, as many lines of it as somebody wants at a time.
+// Holds a ring of any number of lines, up to its size.
 class RingBuffer {
  public:
   explicit RingBuffer(std::size_t bytes)
@@ -50,23 +48,5 @@ class RingBuffer {
   gpubench::DeviceBuffer<std::uint64_t> never_;
   std::size_t lines_ = 0, step_ = 0;
 };
-
-// A row of so many loads, whose law is the latency of one, if it is known, at the device's clock.
-inline void judge_by_latency(gpubench::Bench& bench, double loads, std::optional<double> cycles,
-                             double tolerance = 0.05) {
-  gpubench::Law law;
-  const auto clock = bench.device().find("sm_clock_hz");
-  if (cycles && clock) law = gpubench::law_at(*cycles / *clock);
-  bench.work({.items = loads,
-              .law = law,
-              .law_tolerance = tolerance,
-              .headline = gpubench::Headline{"latency_seconds", "s", true},
-              .bound = "latency"});
-}
-
-inline void record_latency(gpubench::Bench& bench, double seconds) {
-  bench.counter("latency_seconds", seconds);
-  bench.counter("latency_cycles", seconds * gpubench::clock_of(bench));
-}
 
 }  // namespace memory_hierarchy

@@ -8,7 +8,7 @@
 
 namespace gpubench {
 
-// The device's own where nobody has seen it [Hz].
+// The clock at which the row ran; the device file's if that was not observed [Hz].
 inline double clock_of(const Bench& bench) {
   const auto seen = bench.row().counters.find("sm_clock_hz");
   return seen != bench.row().counters.end() ? seen->second : bench.device()["sm_clock_hz"];
