@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from .conftest import BUILD, ROOT, RowsOfConcept, rows_of, run
+from .conftest import BUILD, RowsOfConcept, figures, rows_of, run
 
 MIB = 1 << 20
 WHOLE = "all_reduce/all_reduce/dtype:fp32/place:out"
@@ -115,8 +115,7 @@ def test_small_rows_have_results_and_large_ones_a_price(more: dict[str, dict]) -
 
 def test_no_wire_carries_more_than_it_can(rows: dict[str, dict]) -> None:
     """Own kernels have no switch that adds: their bus bandwidth stays below the link."""
-    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
-    link = device["nvlink_bytes_per_second"]["value"]
+    link = figures("h200-sxm")["nvlink_bytes_per_second"]
     for row in rows.values():
         if row["kernel"] in ("two_step", "all_gather", "reduce_scatter", "broadcast"):
             assert row["bus_bytes_per_second"] <= 1.005 * link, row["name"]
@@ -152,8 +151,7 @@ def test_a_product_and_an_all_reduce_slow_each_other(beside: dict[int, dict]) ->
 
 
 def test_sms_taken_from_one_wave_of_tiles_cost_a_second_one(beside: dict[int, dict]) -> None:
-    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
-    left = device["sm_count"]["value"] - 16  # NVLS has 16 channels
+    left = figures("h200-sxm")["sm_count"] - 16  # NVLS has 16 channels
     for m in (512, 8192):
         rows, columns = (int(n) for n in beside[m]["tile"].split("x"))
         tiles = math.ceil(m / rows) * math.ceil(8192 / columns)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
 N, K = 14336, 4096
@@ -18,10 +16,9 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     return rows_of_concept("gemm_batch")
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
+@pytest.fixture(scope="module", name="figures")
+def figures_of_device() -> dict[str, float]:
+    return figures(DEVICE)
 
 
 @pytest.fixture(scope="module")

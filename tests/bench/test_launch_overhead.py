@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import ROOT, RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
 
@@ -17,10 +17,9 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     return rows_of_concept("launch_overhead")
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
+@pytest.fixture(scope="module", name="figures")
+def figures_of_device() -> dict[str, float]:
+    return figures(DEVICE)
 
 
 def row(rows: dict[str, dict], kernel: str, by: str, launches: int) -> dict:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 U = {"fp64": 2**-53, "fp32": 2**-24, "tf32": 2**-11, "fp16": 2**-11, "bf16": 2**-8, "e4m3": 2**-4}
 OF_PRODUCT = math.sqrt(2 / 7)  # of u: two operands uniform in [-1, 1), rounded to nearest
@@ -71,8 +70,8 @@ def test_half_the_bits_are_twice_the_rate(rows: dict[str, dict]) -> None:
     assert rate["bf16"] == rate["fp16"]
     assert rate["int8"] == pytest.approx(2 * rate["bf16"], rel=0.05)
     # The best multiplications in fp8 were measured, and reach less of their roof.
-    figures = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
-    reached = figures["gemm_fp8_efficiency"]["value"] / figures["gemm_efficiency"]["value"]
+    figure = figures("h200-sxm")
+    reached = figure["gemm_fp8_efficiency"] / figure["gemm_efficiency"]
     assert rate["fp8"] == pytest.approx(2 * reached * rate["bf16"], rel=0.05)
     assert gemm(rows, "int8")["arithmetic_unit"] == "OP/s"
 

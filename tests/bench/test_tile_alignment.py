@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
 BASE = 4032
@@ -25,10 +24,9 @@ def full() -> dict[str, dict]:
     )
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
+@pytest.fixture(scope="module", name="figures")
+def figures_of_device() -> dict[str, float]:
+    return figures(DEVICE)
 
 
 def rate(row: dict) -> float:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 
 import numpy as np
 import pytest
 
-from .conftest import ROOT, RowsOfConcept, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 DEVICE = "h200-sxm"
 MIB = 1 << 20
@@ -20,10 +19,9 @@ def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     return rows_of_concept("transfer")
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, float]:
-    file = json.loads((ROOT / f"harness/devices/{DEVICE}.json").read_text())
-    return {name: figure["value"] for name, figure in file["figures"].items()}
+@pytest.fixture(scope="module", name="figures")
+def figures_of_device() -> dict[str, float]:
+    return figures(DEVICE)
 
 
 def copies(rows: dict[str, dict], memory: str, direction: str, size: int = 16 * MIB) -> dict:

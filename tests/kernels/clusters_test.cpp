@@ -31,10 +31,7 @@ TEST_F(ClustersKernels, EveryBlockReadsTheNextOnesMemory) {
 }
 
 TEST_F(ClustersKernels, ATileComesToAllBlocksWhoeverReadsIt) {
-  const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  if (static_cast<std::size_t>(most) < tile_shared_bytes) {
-    GTEST_SKIP() << "too little shared memory";
-  }
+  if (!has_shared_bytes(tile_shared_bytes)) GTEST_SKIP() << "too little shared memory";
   for (const auto& [cluster, tiles] : {std::pair{1u, 5u}, {2u, 40u}, {4u, 5u}, {8u, 7u}}) {
     bring_in<false>(cluster, 2, tiles);
     if (why_no_multicast().empty()) bring_in<true>(cluster, 2, tiles);
