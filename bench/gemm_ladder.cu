@@ -140,14 +140,8 @@ void double_buffered(Bench& bench) {
 }
 
 void mma_sync(Bench& bench) {
-  if (bench.device().compute_capability() < std::pair{8, 0}) {
-    bench.skip("mma.sync of bf16 needs compute capability 8.0");
-  }
-  const int most = gpubench::device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  if (static_cast<unsigned>(most) < mma_sync_parts::shared_bytes) {
-    bench.skip("its stages need " + std::to_string(mma_sync_parts::shared_bytes) +
-               " bytes of shared memory, this device has " + std::to_string(most));
-  }
+  bench.needs_capability(8, "mma.sync of bf16");
+  bench.needs_shared_bytes(mma_sync_parts::shared_bytes, "its stages");
   const auto queue = [](cudaStream_t s, const element* a, const element* b, element* d,
                         unsigned n) {
     const unsigned tiles = n / mma_sync_tiles.block_m * (n / mma_sync_tiles.block_n);

@@ -79,7 +79,7 @@ class Loop {
   gpubench::Output<float> out_;
 };
 
-// Beside the same loop without reads, which takes `never` [s].
+// Compares the row with the same loop without reads, which takes `never` [s].
 void compare_with_never(Bench& bench, double never, unsigned reads) {
   const double lost = 1 - never / bench.seconds();
   bench.counter("lost_fraction", lost);
@@ -202,7 +202,7 @@ GPU_BENCHMARK(host_sync, read_late)
     ->Each({5, 20, 100, 500});
 
 // Each step's word by a copy to pinned memory and the event behind it, for which the host spins,
-// polls and offers its processor to others in between, or sleeps.
+// polls and yields, or sleeps.
 void wait(Bench& bench) {
   const std::string& by = bench.axis("by");
   const bool polls = by == "yield", sleeps = by == "block";
@@ -221,7 +221,7 @@ void wait(Bench& bench) {
     law = gpubench::law_at(steps / loop_seconds(loop.layer_seconds(), lead_of(bench.device()),
                                                 steps, idle_seconds(trip, true, polls)));
   } else if (bench.modelled()) {
-    bench.skip("the device file does not say what a wait costs that sleeps");
+    bench.skip("the device file has no sync_block_host_seconds");
   }
   bench.work({.items = steps, .law = law, .law_tolerance = polls ? 0.08 : 0.05});
   const Event copied(cudaEventDisableTiming | (sleeps ? cudaEventBlockingSync : 0));

@@ -6,8 +6,8 @@
 //           takes 2 times as long (RMSNorm: 1.5). `passes` is one kernel that reads the row again;
 //           `online` saves one of its passes. Repeated passes cost time only if the rows that an SM
 //           works on outgrow its L1, and their full price only beyond L2: 3 + 1 and 2 + 1 passes.
-//           `narrow` takes 128 threads for every row, as some frameworks do, and outgrows them
-//           sooner. The law covers matrix rows that fill at most half of L1.
+//           `narrow`, 128 threads for any row, outgrows them sooner. The law covers rows that fill
+//           at most half of L1 and, with one kernel per pass, matrices of at least twice L2's size.
 // Units     columns [numbers in a matrix row; 2^26 in all]. Useful bytes count a read and a write.
 // Confirm   ncu --metrics dram__bytes.sum,lts__t_sector_op_read_hit_rate.pct
 #include "harness/bench/bench.hpp"
@@ -62,12 +62,12 @@ void rows_of(Bench& bench) {
   auto* const kernel = packs <= few_packs * shape.lanes ? kernel_of<T, Norm, few_packs>(by)
                                                         : kernel_of<T, Norm, most_packs>(by);
   const auto resident = gpubench::residency(kernel, block.x * block.y, 0).blocks;
-  const std::size_t again = by == "passes" || by == "online" ? resident * shape.rows_a_block : 0;
+  const bool rereads = by == "passes" || by == "online";
+  const std::size_t at_work = rereads ? resident * shape.rows_a_block * columns * sizeof(T) : 0;
   constexpr double matrix = n * sizeof(T);
   const Way way = by == "kernels" ? in_kernels<Norm> : in_one_kernel;
-  const Law law = by == "narrow" ? Law{} : law_of(bench, way, matrix, again * columns * sizeof(T));
   bench.work({.useful_bytes = 2 * matrix,
-              .law = law,
+              .law = by == "narrow" ? Law{} : law_of(bench, way, matrix, at_work),
               .law_tolerance = by == "registers" && resident == 1 ? 0.5 : 0.4});  // no overlap
   bench.run([&](cudaStream_t s) {
     const auto queue = [&](auto* function, auto... arguments) {

@@ -8,8 +8,8 @@
 //           wait only a few cycles: 16 chains per SM reach the peak of an H200, and four warps (6 %
 //           occupancy) are enough if each has four chains. Block size hardly matters. Fewer
 //           registers per thread raise the occupancy, until values spill and every access to them
-//           goes to memory. A block more than fits in whole waves costs a whole wave: two waves for
-//           the work of one, 17 for that of 16. The achieved occupancy, a mean over the kernel's
+//           goes to memory. One block too many costs a whole wave: 2 waves for the work of 1, 17
+//           for that of 16. The achieved occupancy, a mean over the kernel's
 //           time, falls with it; the theoretical one does not.
 // Units     warps [resident per SM], unroll [loads in flight per thread], ilp [independent chains
 //           per thread], block [threads], waves [of blocks that fit at once]. All rows of a kernel

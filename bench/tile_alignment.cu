@@ -41,27 +41,15 @@ using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Generator;
 
-// What is needed of what the library's tiles multiply, at this share of the unit's peak.
-Law law_of_tiles(const Bench& bench, const Gemm& gemm, const std::optional<double>& share) {
-  const GemmShape& shape = gemm.shape();
-  const auto sms = bench.device().find("sm_count");
-  if (gemm.choice().tile_m == 0 || !sms || !share) return {};
-  return law_of_roof(
-      gemm_roof(shape.type, bench.device()),
-      *share * tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
-                                   gemm.choice().tile_m, gemm.choice().tile_n, *sms));
-}
-
 // Narrow loads feed the Tensor Cores no faster than this, whatever the tile.
 Law law_of_narrow_loads(const Bench& bench, const Gemm& gemm) {
-  const auto best = bench.device().find("gemm_efficiency"),
-             narrow = bench.device().find("gemm_unaligned_efficiency");
-  return best && narrow ? law_of_tiles(bench, gemm, *best * *narrow) : Law();
+  const auto narrow = bench.device().find("gemm_unaligned_efficiency");
+  return narrow ? law_of_tiles(bench, gemm, *narrow) : Law();
 }
 
 // Memory brings the operands once, or the tiles take longer.
 Law law_of_few_rows(const Bench& bench, const Gemm& gemm) {
-  const Law tiles = law_of_tiles(bench, gemm, bench.device().find("gemm_efficiency"));
+  const Law tiles = law_of_tiles(bench, gemm);
   if (!tiles) return {};
   return [=, intensity = gemm.shape().flops() / gemm.shape().bytes()](const Roofs& roofs) {
     return std::min(intensity * roofs.at("dram"), tiles(roofs));
@@ -85,14 +73,15 @@ void row_of(Bench& bench, const GemmShape& shape, const Promise& promise) {
   const auto b = bench.input<In>(std::max(shape.n * shape.ldb, padded.n * padded.ldb));
   const auto d = bench.output<Out>(std::max(shape.m * shape.ldd, padded.m * padded.ldd));
   note(bench, gemm.choice());
-  if (&promise == &of_library && !rows_are_aligned(shape)) {
+  const Law law = promise.law(bench, gemm);
+  if (!law && !rows_are_aligned(shape)) {
     bench.note("demonstrates", "rows that do not begin at 16 bytes");
   }
   verify_product(bench, shape, a, b, d);
   bench.work({.moved_bytes = shape.bytes(),
               .flops = shape.flops(),
               .integers = shape.type == GemmType::int8,
-              .law = promise.law(bench, gemm),
+              .law = law,
               .law_tolerance = promise.tolerance});
   const auto multiply = [&](cudaStream_t s) { gemm.queue(s, a.data(), b.data(), d.data()); };
   bench.run(multiply);
@@ -181,7 +170,7 @@ void pad_and_multiply(Bench& bench) {
   });
   const double copied = (both ? 2 : 1) * static_cast<double>(edge * (k + ld) * sizeof(element));
   Law law;
-  if (const Law tiles = law_of_tiles(bench, even, bench.device().find("gemm_efficiency"))) {
+  if (const Law tiles = law_of_tiles(bench, even)) {
     law = [=, useful = shape.flops(), multiplied = even.shape().flops()](const Roofs& roofs) {
       return useful / (copied / roofs.at("dram") + multiplied / tiles(roofs));
     };
@@ -208,9 +197,7 @@ GPU_BENCHMARK(tile_alignment, pad_and_multiply)
 
 // An own kernel on matrices of 4096 x k and 1000 x k.
 void edges(Bench& bench) {
-  if (bench.device().compute_capability() < std::pair{8, 0}) {
-    bench.skip("mma.sync of bf16 needs compute capability 8.0");
-  }
+  bench.needs_capability(8, "mma.sync of bf16");
   const bool pads = bench.axis("edges") == "padded";
   const std::size_t m = 4096, n = 1000, k = size_of(bench, "k");
   const std::size_t rows = pads ? rounded_up(n, tile) : n, ld = pads ? rounded_up(k, depth) : k;

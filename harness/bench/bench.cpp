@@ -113,6 +113,13 @@ void Bench::needs_capability(int major, const std::string& what) const {
        std::to_string(has) + "." + std::to_string(minor));
 }
 
+void Bench::needs_shared_bytes(std::size_t bytes, const std::string& what) const {
+  const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  if (bytes <= static_cast<std::size_t>(most)) return;
+  skip(what + " need " + std::to_string(bytes) + " bytes of shared memory, this device has " +
+       std::to_string(most));
+}
+
 void Bench::note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required) {
   if (error == cudaErrorNotSupported) {
     if (!required) return;

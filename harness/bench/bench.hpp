@@ -288,6 +288,8 @@ class Bench {
   [[noreturn]] void skip(const std::string& reason) const;
   // Skips the row on devices before this compute capability.
   void needs_capability(int major, const std::string& what) const;
+  // Skips the row where a block may not have so many bytes of shared memory.
+  void needs_shared_bytes(std::size_t bytes, const std::string& what) const;
 
   // Runs the body once, checks its results, then times it.
   void run(const Body& body);

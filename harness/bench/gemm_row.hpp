@@ -233,20 +233,27 @@ inline bool rows_are_aligned(const GemmShape& s) {
   return (in(s.k) | in(s.lda) | in(s.ldb) | s.n * out | s.ldd * out) % 16 == 0;
 }
 
-// What is needed of what the library's tiles multiply, at its best rate. Only where rows are
-// aligned, and for tiles large enough that L2 keeps up with them.
-inline Law law_of_library(const Bench& bench, const Gemm& gemm) {
+// The peak times what the library's best products reach of it, times the useful part of this one's
+// tiles, times `share`.
+inline Law law_of_tiles(const Bench& bench, const Gemm& gemm, double share = 1) {
   const GemmShape& shape = gemm.shape();
   const GemmChoice& choice = gemm.choice();
   const DeviceSpec& device = bench.device();
   const auto sms = device.find("sm_count"), best = device.find(gemm_efficiency(shape.type, device));
+  if (choice.tile_m == 0 || !sms || !best) return {};
+  const double useful =
+      tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n), choice.tile_m,
+                          choice.tile_n, *sms);
+  return law_of_roof(gemm_roof(shape.type, device), share * *best * useful);
+}
+// Only where rows are aligned, and for tiles large enough that L2 keeps up with them.
+inline Law law_of_library(const Bench& bench, const Gemm& gemm) {
+  const GemmShape& shape = gemm.shape();
+  const GemmChoice& choice = gemm.choice();
   if (shape.type == GemmType::fp32 || !rows_are_aligned(shape) ||
-      choice.tile_m * choice.tile_n < 128 * 128 || !sms || !best)
+      choice.tile_m * choice.tile_n < 128 * 128)
     return {};
-  const double share =
-      *best * tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
-                                  choice.tile_m, choice.tile_n, *sms);
-  return law_of_roof(gemm_roof(shape.type, device), share);
+  return law_of_tiles(bench, gemm);
 }
 
 // What the library decided, as keys of the row.

@@ -1,10 +1,9 @@
 // One tile for all blocks of a cluster: `bring` has every block read it, or each block a piece of
 // it that the copy engine hands to all.
 //
-// Clusters go through tiles of `in`, two under way: while one is read, and until the cluster has
-// met and asked for another, the next one comes. Tiles are large, or it would be there before. All
-// lanes read one vector of a tile, in another part of it in each round: what is timed is how tiles
-// come.
+// Clusters go through tiles of `in`, two in flight: one is read while the next arrives. Tiles are
+// so large that their arrival sets the pace: each lane reads one vector of a tile, in another part
+// of it each time.
 #pragma once
 
 #include <cuda_runtime.h>

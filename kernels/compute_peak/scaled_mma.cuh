@@ -34,8 +34,8 @@ struct Nvfp4 {  // E2M1: a sign, two bits of exponent with a bias of 1, one of m
   }
 };
 
-// A row of a, or a column of b, has eight scales: as many as two lanes hold of it, for the blocks
-// of so many steps.
+// Each row of a and column of b has eight scales, held by two lanes: enough for `scaled_steps`
+// steps.
 inline constexpr unsigned scales_a_vector = 8;
 template <class Type>
 inline constexpr unsigned blocks = Type::depth / Type::together;

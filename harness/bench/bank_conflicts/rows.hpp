@@ -12,18 +12,20 @@ namespace bank_conflicts::rows {
 inline constexpr unsigned blocks = 16384, sums = 1 << 18, edge = 8192;  // of the matrix
 inline constexpr unsigned writing_blocks = 65536, adding_blocks = 8192;
 
-// The cycles of a request of `degree` wavefronts: no fewer than the load/store units need for one
-// (see read_cycles()).
+// The cycles that the load/store units need for a request (see read_cycles()).
+inline double units_cycles(const Bench& bench) {
+  return 1 / bench.device().find("global_requests_per_clock_per_sm").value_or(1);
+}
+// The cycles of a request of `degree` wavefronts.
 inline double cycles(const Bench& bench, unsigned degree) {
-  return std::max<double>(degree,
-                          1 / bench.device().find("global_requests_per_clock_per_sm").value_or(1));
+  return std::max<double>(degree, units_cycles(bench));
 }
 
 template <class Vector>
 void read_by(Bench& bench, Pattern pattern) {
   constexpr unsigned words = sizeof(Vector) / sizeof(float);
   const unsigned degree = wavefronts(sizeof(Vector), pattern.stride, warp / pattern.sharing);
-  const double units = cycles(bench, 0);
+  const double units = units_cycles(bench);
   const auto in = bench.input<float>(std::size_t{tile_elements} * words);
   const auto out = bench.output<float>(std::size_t{blocks} * threads);
   bench.verify(out, ExpectedRead{in.values(), words, pattern});

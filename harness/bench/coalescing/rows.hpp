@@ -13,8 +13,8 @@ namespace coalescing::rows {
 
 inline constexpr std::size_t n = std::size_t{1} << 25;  // useful words
 inline constexpr unsigned blocks = n / words_a_block;
-// Words of kernels that write or read whole records: more, so that little of the time
-// is the launch.
+// Kernels that write shifted words, or read whole records, get more, so that the launch is little
+// of their time.
 inline constexpr std::size_t many = 4 * n;
 
 inline Law strided_law(const Bench& bench, double stride) {
@@ -65,7 +65,7 @@ inline void strided_write(Bench& bench) {
 
 inline void misaligned_read(Bench& bench) {
   const auto offset = bench.arg<unsigned>("offset");
-  read(bench, n + 32, Shifted{offset}, law_of_roof("dram"), sectors(1, offset % 8),
+  read(bench, n + 32, Shifted{offset}, law_of_roof("dram"), sectors(1, offset),
        coalescing::misaligned_read, offset);
 }
 // `kernel` writes all words from `offset` on.
@@ -85,7 +85,7 @@ void write(Bench& bench, unsigned offset, double of_a_request, void (*kernel)(P.
 
 inline void misaligned_write(Bench& bench) {
   const auto offset = bench.arg<unsigned>("offset");
-  write(bench, offset, sectors(1, offset % 8), coalescing::misaligned_write, offset);
+  write(bench, offset, sectors(1, offset), coalescing::misaligned_write, offset);
 }
 
 template <class Layout>
@@ -94,7 +94,7 @@ void records(Bench& bench) {
   const bool strides = std::is_same_v<Layout, ArrayOfStructs>;
   read(bench, n * fields, Field<Layout>{fields, field, n},
        strides ? strided_law(bench, fields) : law_of_roof("dram"),
-       strides ? sectors(fields, field % 8) : sectors(1), read_field<Layout>, fields, field, n);
+       strides ? sectors(fields, field) : sectors(1), read_field<Layout>, fields, field, n);
 }
 
 inline void vector_read(Bench& bench) {

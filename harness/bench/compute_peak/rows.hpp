@@ -1,5 +1,4 @@
-// The rows of compute_peak: their kernels, what these are checked against, and the rate that they
-// shall reach.
+// The rows of compute_peak: kernel, check and expected rate of each.
 #pragma once
 
 #include <cstddef>
@@ -67,8 +66,8 @@ void run_tensor(Bench& bench, void (*kernel)(double*), double flops_a_block, Exp
 
 template <class Type>
 void mma_row(Bench& bench) {
-  const auto [major, minor] = bench.device().compute_capability();
-  if (major < 8) bench.skip("mma.sync of these shapes needs compute capability 8.0");
+  bench.needs_capability(8, "mma.sync of these shapes");
+  const int major = bench.device().compute_capability().first;
   if (std::is_same_v<Type, Fp8> && (major == 9 || major == 10)) {
     bench.skip("the compiler turns mma.sync's fp8 into conversions and products of halves here");
   }

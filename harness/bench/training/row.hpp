@@ -260,7 +260,7 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
           narrow = *narrow, launch = *launch, floor = *floor](const Roofs& roofs) {
     const auto rate = [&](const Cost& cost) {
       const double reached = cost.in_fp8 ? best_fp8 : best;
-      return roofs.at(cost.in_fp8 ? fp8_roof : roof) * (cost.odd_operands ? narrow : reached);
+      return roofs.at(cost.in_fp8 ? fp8_roof : roof) * reached * (cost.odd_operands ? narrow : 1);
     };
     const double step = seconds_of(costs, rate, roofs.at("dram"), floor, launch) + idle + sending;
     return flops / (loading > 0 ? std::max(step, loading) + step / Loop<T>::steps : step);
