@@ -200,15 +200,18 @@ def test_a_file_without_steps_says_so(write, capsys):
 
 
 @pytest.mark.parametrize("lost", ["step_seconds", "compute_seconds"])
-def test_a_step_without_seconds_is_none(write, lost):
+def test_a_step_without_seconds_is_not_a_step(write, lost):
     """It says nothing of its wall, and its neighbour loses nothing by it."""
     rows = [step(**SIX["compute"]) | {lost: 0}, step("fused", **SIX["starved"])]
     (found,) = diagnosed(write, *rows)
     assert (found.row, found.wall) == (rows[1]["name"], "starved")
 
 
-def test_a_width_in_words_is_compared_with_none(write):
-    row = step(**SIX["starved"])
-    row["arguments"] = {"with": "fused", "hidden": "wide"}
-    (found,) = diagnosed(write, row)
-    assert found.wall == "starved"
+@pytest.mark.parametrize("widths", [("wide", "narrow"), (2048, 2048.5)])
+def test_only_equal_widths_are_compared(write, widths):
+    rows = [step(compute=4.0), step("fused", compute=2.0)]
+    for row, width in zip(rows, widths, strict=True):
+        row["arguments"]["hidden"] = width
+    assert all(math.isnan(found.gain) for found in diagnosed(write, *rows))
+    (gain,) = gains([read(write(make_document(rows)))]).values()
+    assert math.isnan(gain[0])

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> None:
             raise ReportError(result.path, f"is a second file of {result.context.device}")
         machines[result.context.device] = machine_of(result)
     if options.published:
-        _compare(options, results, machines)
+        _compare(options, machines)
     forecasts = _forecasts(options, results, machines)
     if options.out:
         from gpubench_reports.charts import job_chart
@@ -152,9 +152,7 @@ def _print(options: argparse.Namespace, forecasts: "Sequence[Forecast]") -> None
         print_forecasts(forecasts)
 
 
-def _compare(
-    options: argparse.Namespace, results: "Sequence[ResultFile]", machines: "dict[str, Machine]"
-) -> None:
+def _compare(options: argparse.Namespace, machines: "dict[str, Machine]") -> None:
     from gpubench_reports.common.files import write_atomically
     from gpubench_reports.common.json_text import json_text
     from gpubench_reports.jobs.comparison import compare_trainings

@@ -44,7 +44,9 @@ def _quota(folder: Path) -> float:
         quota, period = (float(word) for word in text.split())
     except ValueError:  # no file, or "max"
         return math.inf
-    return math.ceil(quota / period) if quota > 0 and period > 0 else math.inf
+    if not (0 < quota < math.inf and period > 0):
+        return math.inf
+    return math.ceil(min(quota / period, 1e6))  # more than any machine has
 
 
 def _text(path: Path) -> str:

@@ -5,6 +5,7 @@ The rules are those of one device's diagnosis (rules/diagnosis). What each row d
 the modelled run of the same device; where there is none, no cause is named.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,16 +62,15 @@ def cause_of(device: str, own: Times, peers: Times, state: dict[str, object]) ->
 def _as_result(modelled: ResultFile, times: Times, state: dict[str, object]) -> ResultFile:
     """A result file with the rows of a modelled run, and these times."""
     number = {name: at for at, name in enumerate(times.names)}
-    rows = modelled.ok[modelled.ok["name"].isin(number)]
-    at = rows["name"].map(number).to_numpy()
-    rows = rows.assign(
-        seconds=times.seconds[at],
-        **{column: values[at] for column, values in _state(times).items()},
-        ci_low_seconds=np.nan,
-        ci_high_seconds=np.nan,
-    )
+    records = [
+        row
+        | {"seconds": times.seconds[at], "ci_low_seconds": math.nan, "ci_high_seconds": math.nan}
+        | {column: values[at] for column, values in _state(times).items()}
+        for row in modelled.timed
+        if (at := number.get(row["name"])) is not None and times.seconds[at] > 0
+    ]
     context = replace(modelled.context, device_kind="cuda", device_state=state)
-    return ResultFile(modelled.path, context, rows[rows["seconds"] > 0].to_dict("records"))
+    return ResultFile(modelled.path, context, records)
 
 
 def _state(times: Times) -> dict[str, np.ndarray]:

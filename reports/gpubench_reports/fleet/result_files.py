@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gpubench_reports.common.dates import order_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, require_folder
 from gpubench_reports.common.plain_text import clean
@@ -80,8 +81,10 @@ def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]
         if not any(_is_copy(process, other) for _, other in others):
             others.append((machine, process))
     found: dict[str, list[ProcessFile]] = {}
-    latest = {key: max(own, key=lambda run: run[1].context.date) for key, own in of_gpu.items()}
-    for key in sorted(of_gpu, key=lambda key: latest[key][1].context.date, reverse=True):
+    latest = {
+        key: max(own, key=lambda run: order_of(run[1].context.date)) for key, own in of_gpu.items()
+    }
+    for key in sorted(of_gpu, key=lambda key: order_of(latest[key][1].context.date), reverse=True):
         machine, process = latest[key]
         uuid = _uuid(process)
         if uuid and machine in found:  # it was there before another GPU took its place
@@ -177,7 +180,7 @@ def _table(
 
 
 def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
-    latest = max(runs, key=lambda run: run.context.date)
+    latest = max(runs, key=lambda run: order_of(run.context.date))
     node, gpu = node_and_gpu(machine)
     state = latest.context.device_state
     failed = sorted(

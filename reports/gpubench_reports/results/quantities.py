@@ -15,7 +15,7 @@ class Quantity:
 
 TIME = Quantity("seconds", "time", "s", False)
 _KNOWN = (
-    Quantity("latency_seconds", "latency of a load", "s", False),
+    Quantity("latency_seconds", "latency", "s", False),
     Quantity("load_cycles", "SM clocks per load", "clocks", False),
     Quantity("tokens_per_second", "tokens per second", "/s", True),
     Quantity("items_per_second", "items per second", "/s", True),

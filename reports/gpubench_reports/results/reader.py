@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 class ResultFile:
     """One result file.
 
-    `records` has one entry per benchmark name, in file order, with the keys name, concept, kernel,
-    arguments (dict), status ("ok", "skipped", "failed"), reason, roof (of the label, by
-    its name), WORDS, seconds (median), COUNTERS,
-    terms (the prediction's, by name [s]) and raw (the row as it stands in the file). Repetitions
-    of one name are one row: the repetition whose time is the (lower) median, with the envelope of
-    the repetitions' confidence intervals.
+    `records` has one entry per benchmark name, in file order, with the keys of rows.COLUMNS.
+    `arguments`, `terms` (the prediction's, by name [s]) and `raw` (the row as it stands in the
+    file) are dictionaries; `status` is "ok", "skipped" or "failed". Repetitions of one name are
+    one row: the repetition whose time is the (lower) median, with the envelope of the repetitions'
+    confidence intervals. Records and tables are shared: copy them before you change them.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""One row of a result file as a flat record, and all of them as a table."""
+"""The rows of a result file as flat records, one per name."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ from gpubench_reports.results.checking import (
 )
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
 
-# Numbers a row may carry, in SI base units; NaN in the table means that the row did not have it.
+# Numbers a row may carry, in SI base units; NaN in a record means that the row did not have it.
 COUNTERS = (
     "useful_bytes_per_second",
     "moved_bytes_per_second",

@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,6 +17,8 @@ PARTS = ("compute", "bandwidth", "overhead", "communication", "starved")
 _BASELINE = "nothing"
 _WORTH_IT = 1.01  # times as fast
 _CLOSE = 0.05  # to a limit, relative to it
+
+Setting = tuple[str, float | str]  # the switch, and the width of the model
 
 
 @dataclass(frozen=True)
@@ -54,37 +56,35 @@ def rules() -> dict[str, Any]:
 
 
 def diagnose_steps(result: ResultFile) -> list[Diagnosis]:
-    """Of every training step in the file, in its order."""
+    """Diagnoses every training step of the file, in its order."""
     steps = _steps(result)
-    modelled = result.context.modelled
-    return [_diagnosis(name, row, steps, modelled) for name, row in steps.items()]
+    seconds, modelled = _seconds_of(steps), result.context.modelled
+    return [_diagnosis(name, row, seconds, modelled) for name, row in steps.items()]
 
 
-def wall_of(raw: dict[str, Any]) -> str:
-    """The name of the wall that holds up the step of a row; empty for a row that is none."""
+def wall_of(raw: Mapping[str, Any]) -> str:
+    """The name of the wall that holds up the step of a row; empty if the row is not a step."""
     return str(_wall(raw)["name"]) if is_step(raw) else ""
 
 
-def is_step(raw: dict[str, Any]) -> bool:
+def is_step(raw: Mapping[str, Any]) -> bool:
     """Whether a row says how long a step takes, and its products."""
     return _part(raw, "step_seconds") > 0 and _part(raw, "compute_seconds") > 0
 
 
-def gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[float]]:
+def gains(results: Sequence[ResultFile]) -> dict[Setting, list[float]]:
     """By switch and width of the model: how many times as fast as without it a step is, in each of
     the files; NaN where a file has not both rows."""
-    found: dict[tuple[str, int], list[float]] = {}
-    all_steps = [_steps(result) for result in results]
-    for steps in all_steps:
-        for row in steps.values():
-            found.setdefault(_setting(row), [])
-    found = {key: found[key] for key in found if key[0] != _BASELINE}
-    for (switch, hidden), column in found.items():
-        column += [
-            _seconds(steps, _BASELINE, hidden) / _seconds(steps, switch, hidden)
-            for steps in all_steps
+    of_files = [_seconds_of(_steps(result)) for result in results]
+    settings = {setting: None for seconds in of_files for setting in seconds}
+    return {
+        (switch, hidden): [
+            ratio(seconds.get((_BASELINE, hidden), math.nan), seconds.get((switch, hidden), 0))
+            for seconds in of_files
         ]
-    return found
+        for switch, hidden in settings
+        if switch != _BASELINE
+    }
 
 
 def _steps(result: ResultFile) -> dict[str, dict[str, Any]]:
@@ -95,31 +95,32 @@ def _steps(result: ResultFile) -> dict[str, dict[str, Any]]:
     }
 
 
-def _setting(row: dict[str, Any]) -> tuple[str, int]:
-    hidden = number_of(row["arguments"].get("hidden"))
-    return str(row["arguments"].get("with", "")), 0 if math.isnan(hidden) else int(hidden)
+def _setting(row: dict[str, Any]) -> Setting:
+    return str(row["arguments"].get("with", "")), row["arguments"].get("hidden", "")
 
 
-def _seconds(steps: dict[str, dict[str, Any]], switch: str, hidden: int) -> float:
+def _seconds_of(steps: dict[str, dict[str, Any]]) -> dict[Setting, float]:
+    """The first of the rows with equal settings counts."""
+    found: dict[Setting, float] = {}
     for row in steps.values():
-        if _setting(row) == (switch, hidden):
-            return number_of(row["raw"]["step_seconds"])
-    return math.nan
+        found.setdefault(_setting(row), number_of(row["raw"]["step_seconds"]))
+    return found
 
 
-def _part(raw: dict[str, Any], key: str) -> float:
-    """Of a step; a part of no seconds is absent."""
+def _part(raw: Mapping[str, Any], key: str) -> float:
+    """Seconds of a part of the step; 0 if it is absent."""
     return max(number_of(raw.get(key)), 0.0) if key in raw else 0.0
 
 
 def _diagnosis(
-    name: str, row: dict[str, Any], steps: dict[str, dict[str, Any]], modelled: bool
+    name: str, row: dict[str, Any], seconds: dict[Setting, float], modelled: bool
 ) -> Diagnosis:
     raw = row["raw"]
     step = _part(raw, "step_seconds")
     wall = _wall(raw)
     held = _part(raw, wall["seconds"])
-    switch, gain = _best_switch(wall, row, steps)
+    at_most = ratio(step, step - held) if wall["can_go"] else math.nan
+    switch, gain = _best_switch(wall, row, seconds)
     return Diagnosis(
         row=name,
         seconds=step,
@@ -134,8 +135,8 @@ def _diagnosis(
         means=wall["means"],
         change=wall["change"],
         switch=switch,
-        gain=gain,
-        at_most=step / (step - held) if wall["can_go"] and held < step else math.nan,
+        gain=gain if wall["switches"] else at_most,
+        at_most=at_most,
     )
 
 
@@ -164,7 +165,7 @@ def _is_stable(row: dict[str, Any], modelled: bool) -> Answer:
     return Answer(question, width <= limit, evidence)
 
 
-def _answers(raw: dict[str, Any]) -> tuple[Answer, Answer, Answer]:
+def _answers(raw: Mapping[str, Any]) -> tuple[Answer, Answer, Answer]:
     limits = rules()["limits"]
     compute, other = _part(raw, "compute_seconds"), _part(raw, "bandwidth_seconds")
     idle = _part(raw, "gpu_idle_fraction")
@@ -196,7 +197,7 @@ def _close(value: float, limit: float) -> str:
     return "; close" if abs(value / limit - 1) < _CLOSE else ""
 
 
-def _wall(raw: dict[str, Any]) -> dict[str, Any]:
+def _wall(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The first question that is answered by no names it; if none is, products take the time."""
     walls: dict[str, dict[str, Any]] = {wall["name"]: wall for wall in rules()["walls"]}
     busy, in_products, near_roof = _answers(raw)
@@ -216,13 +217,13 @@ def _next_wall(raw: dict[str, Any], wall: str) -> str:
 
 
 def _best_switch(
-    wall: dict[str, Any], row: dict[str, Any], steps: dict[str, dict[str, Any]]
+    wall: dict[str, Any], row: dict[str, Any], seconds: dict[Setting, float]
 ) -> tuple[str, float]:
     switch, hidden = _setting(row)
     own = _part(row["raw"], "step_seconds")
-    if wall["name"] == "starved":
-        return "", ratio(own, own - _part(row["raw"], wall["seconds"]))
-    known = {other: own / _seconds(steps, other, hidden) for other in wall["switches"]}
+    known = {
+        other: ratio(own, seconds.get((other, hidden), math.nan)) for other in wall["switches"]
+    }
     better = {other: gain for other, gain in known.items() if gain > _WORTH_IT and other != switch}
     best = max(better, key=lambda other: better[other], default="")
     return best, better.get(best, math.nan)

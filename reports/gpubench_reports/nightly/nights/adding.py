@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.names import folder_name, machine_folder
 from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
-from gpubench_reports.nightly.store.store import Night, Store, checksum, moment_of, now
+from gpubench_reports.nightly.store.store import Night, Store, checksum, now
 
 
 def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Night:

@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.nightly.judging.judge import suspicious
@@ -267,9 +268,10 @@ class NightRun:
 
     def _is_ours(self, plan: dict[str, Any]) -> bool:
         try:
-            age = datetime.now(UTC) - datetime.fromisoformat(plan["began"])
+            began = moment_of(plan["began"])
             return (
-                abs(age) < timedelta(hours=self.settings.resume_hours)
+                began is not None
+                and abs(datetime.now(UTC) - began) < timedelta(hours=self.settings.resume_hours)
                 and plan["program"] == self._identity()
                 and bool(plan["units"])
             )

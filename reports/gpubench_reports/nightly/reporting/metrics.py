@@ -3,12 +3,13 @@ reads, or what a Pushgateway is sent."""
 
 from urllib.parse import quote
 
+from gpubench_reports.common.dates import moment_of
 from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.reporting.posting import send
 from gpubench_reports.nightly.reporting.queries import NIGHTS
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
-from gpubench_reports.nightly.store.store import Store, moment_of
+from gpubench_reports.nightly.store.store import Store
 
 # The column of a row's latest night, and what it is.
 _OF_ROWS = {

@@ -49,16 +49,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def moment_of(date: str) -> datetime | None:
-    """A date of a file, in UTC whatever zone wrote it; one that names no zone is UTC already. None
-    for a text that is no date."""
-    try:
-        found = datetime.fromisoformat(date)
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # the latter beyond the years 1 and 9999
-        return None
-
-
 def publish(path: Path, content: bytes) -> None:
     """Writes a new file: whole, on the disk, and never over another one.
 

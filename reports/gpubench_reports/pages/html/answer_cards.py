@@ -4,6 +4,7 @@ import math
 import shlex
 from collections import Counter
 
+from gpubench_reports.common.dates import order_of
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
 from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, walls_of
@@ -153,7 +154,7 @@ def _changed_card(change: Change) -> Markup:
     said = [*comparison.warnings, "; ".join(other_versions(comparison.a, comparison.b))]
     unlike = [tag("p", words, class_="small") for words in said if words]
     words, name = counted(comparison)
-    is_later = comparison.a.context.date > comparison.b.context.date
+    is_later = order_of(comparison.a.context.date) > order_of(comparison.b.context.date)
     return card(
         f"What is different from {clean(comparison.a.path.name)}, which is the later run?"
         if is_later

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpubench_reports.common.units import si
+from gpubench_reports.common.units import argument_text, si
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.pieces import row_name
 from gpubench_reports.pages.terminal.steps import (
@@ -75,7 +75,7 @@ def _parts(found: Diagnosis) -> Markup:
 def _what_if(result: ResultFile) -> list[Markup]:
     known = known_gains([result])
     lines = [
-        tag("tr", *(tag("td", cell) for cell in (switch, hidden, times(gain))))
+        tag("tr", *(tag("td", cell) for cell in (switch, argument_text(hidden), times(gain))))
         for (switch, hidden), (gain,) in known.items()
     ]
     if not lines:

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.common.units import si
+from gpubench_reports.common.units import argument_text, si
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, run_text, table_of
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.steps import Diagnosis, diagnose_steps, gains
+from gpubench_reports.rules.steps import Diagnosis, Setting, diagnose_steps, gains
 
 YES_OR_NO = {True: "yes", False: "no", None: "-"}
 PARTS_IN_WORDS = {
@@ -36,13 +36,13 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     if not known:
         return
     columns = [("what if", [switch for switch, _ in known])]
-    columns.append(("hidden", [str(hidden) for _, hidden in known]))
+    columns.append(("hidden", [argument_text(hidden) for _, hidden in known]))
     for number, one in enumerate(results):
         columns.append((one.context.device, [times(column[number]) for column in known.values()]))
     console.print(table_of(columns))
 
 
-def known_gains(results: Sequence[ResultFile]) -> dict[tuple[str, int], list[float]]:
+def known_gains(results: Sequence[ResultFile]) -> dict[Setting, list[float]]:
     """The switches of which at least one file says what they gain."""
     found = gains(results)
     return {key: column for key, column in found.items() if not all(map(math.isnan, column))}

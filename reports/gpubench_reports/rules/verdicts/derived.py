@@ -60,7 +60,7 @@ def _of_figures(row: Row, dram: float) -> dict[str, float]:
 
 def _of_raw(raw: Mapping[str, Any]) -> dict[str, float]:
     waves, step = number_of(raw.get("waves")), number_of(raw.get("step_seconds"))
-    wall = wall_of(dict(raw))
+    wall = wall_of(raw)
     return {
         "wave_share": ratio(waves, math.ceil(waves)) if waves > 0 else math.nan,
         "slowdown": 1 + number_of(raw.get("penalty")),

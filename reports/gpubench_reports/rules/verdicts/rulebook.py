@@ -124,7 +124,7 @@ def number_of(value: object) -> float:
 
 
 def ratio(a: float, b: float) -> float:
-    """a / b; NaN where b is 0, less, or not known."""
+    """a / b; NaN unless b is positive."""
     return a / b if b > 0 else math.nan
 
 
