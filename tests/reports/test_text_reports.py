@@ -120,7 +120,7 @@ def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
         make_row("a/d", label="latency"),
     ]
     result, verdicts = _judged(load(rows))
-    kernels, rest = paragraphs.sentences_of(result.rows, verdicts)
+    kernels, rest = paragraphs.sentences_of(result.records, verdicts)
     assert len(kernels) == 1  # of the two that a figure compares
     assert rest[1:] == [
         "All 3 graded rows are as expected: 2 at 95-100 % of the predicted limit and 1 at 80 % "
@@ -135,9 +135,9 @@ def test_no_kernel_is_dropped_and_a_paragraph_counts_those_it_leaves_out(load):
         bandwidth_row(f"a/kernel{k}/n:{n}", DRAM / n, DRAM / n) for k in range(6) for n in (1, 2)
     ]
     result, verdicts = _judged(load(rows))
-    kernels, _ = paragraphs.sentences_of(result.rows, verdicts)
+    kernels, _ = paragraphs.sentences_of(result.records, verdicts)
     assert [text.partition(":")[0] for text in kernels] == [f"kernel{k}" for k in range(6)]
-    assert "And 2 more sweeps." in paragraphs.of_concept(result.rows, verdicts)
+    assert "And 2 more sweeps." in paragraphs.of_concept(result.records, verdicts)
 
 
 def _judged(result):

@@ -13,6 +13,7 @@ from gpubench_reports.pages.answers import all_as_expected
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
 from gpubench_reports.results.headlines import headline_text
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.rows import by_concept
 from gpubench_reports.rules.claims import Finding
 from gpubench_reports.rules.goals import Outcome
 from gpubench_reports.rules.verdicts.health import health
@@ -34,7 +35,7 @@ def to_markdown(
     state = health(result)
     word = {True: "healthy", False: "**not healthy**", None: "health not observed"}[state.well]
     lines += [
-        f"{len(result.ok)} of {len(result.rows)} rows {context.verb}; {word}: "
+        f"{len(result.timed)} of {len(result.records)} rows {context.verb}; {word}: "
         f"{escape('; '.join(state.sentences) or 'nothing is known')}.",
         "",
     ]
@@ -46,8 +47,7 @@ def to_markdown(
         lines += _comparison(comparison)
     lines += _roofs(result)
     lines += ["### Concepts", ""]
-    for concept in dict.fromkeys(result.rows["concept"]):
-        rows = result.rows[result.rows["concept"] == concept]
+    for concept, rows in by_concept(result.records).items():
         lines += [f"- **{escape(concept)}**: {escape(paragraphs.of_concept(rows, verdicts))}"]
     return "\n".join(lines) + "\n"
 
@@ -108,9 +108,9 @@ def _code(name: str) -> str:
 
 
 def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
-    failed = result.rows[result.rows["status"] == "failed"]
+    failed = [row for row in result.records if row["status"] == "failed"]
     lines = []
-    for row in failed[:_MOST].to_dict("records"):
+    for row in failed[:_MOST]:
         lines.append(f"- {_code(row['name'])} **failed**: {escape(row['reason'])}")
     off = [v for v in verdicts.values() if v.grade not in FINE]
     off.sort(key=lambda verdict: verdict.urgency)
@@ -126,7 +126,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     if not nearest:
         return ["No row was graded.", "", *shown]
     (found,) = nearest
-    row = result.ok[result.ok["name"] == found.name].iloc[0]
+    row = next(row for row in result.timed if row["name"] == found.name)
     graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
     place = f"{_code(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
     fine = all_as_expected(graded, "other graded" if meant else "graded")

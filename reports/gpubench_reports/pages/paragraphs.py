@@ -1,21 +1,25 @@
 """The words beside a chart, from the rows that it shows."""
 
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-
-import pandas as pd
+from typing import Any
 
 from gpubench_reports.common.units import argument_text, plural
 from gpubench_reports.pages.answers import all_as_expected
 from gpubench_reports.results.context import Context
-from gpubench_reports.results.headlines import headline_text, quantity_of
-from gpubench_reports.results.sweeps import alike, axes
+from gpubench_reports.results.headlines import headline_text, quantity_of_records
+from gpubench_reports.results.sweeps import alike_records, axes_of
+from gpubench_reports.rules.verdicts.rulebook import ratio
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, FINE, MEANT, UNGRADED, Verdict
 
 _MOST_KERNELS = 4  # in a text of one paragraph
 _MUCH = 1.2  # times: a range worth the one line that a section opens with
+
+
+Records = Sequence[Mapping[str, Any]]
 
 
 @cache
@@ -39,7 +43,7 @@ def caution(context: Context) -> str:
     return _texts()["caution"]["model"] if context.modelled else ""
 
 
-def of_concept(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
+def of_concept(rows: Records, verdicts: Mapping[str, Verdict]) -> str:
     """What one concept's `rows` (all of it, as the reader gives them) show, as one paragraph."""
     kernels, rest = sentences_of(rows, verdicts)
     more = len(kernels) - _MOST_KERNELS
@@ -48,16 +52,15 @@ def of_concept(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
     return " ".join([*kernels, *rest])
 
 
-def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
+def in_a_line(rows: Records, verdicts: Mapping[str, Verdict]) -> str:
     """What was found of one concept, in a line: the range of its first kernel whose rows differ by
     much, and how many rows are not as expected."""
-    ok = rows[rows["status"] == "ok"]
-    if ok.empty:
+    ok = [row for row in rows if row["status"] == "ok"]
+    if not ok:
         return sentences_of(rows, verdicts)[1][0]
-    groups = [group for group in alike(ok) if len(group) > 1]
-    ranges = [group["value"].max() / group["value"].min() for group in groups]
-    told = [g for g, times in zip(groups, ranges, strict=True) if times > _MUCH] or groups
-    judged = [verdicts[name] for name in ok["name"] if name in verdicts]
+    groups = [group for group in alike_records(ok) if len(group) > 1]
+    told = [group for group in groups if not _times(group) <= _MUCH] or groups
+    judged = [verdicts[row["name"]] for row in ok if row["name"] in verdicts]
     graded = [verdict for verdict in judged if verdict.grade != UNGRADED]
     off = [verdict for verdict in graded if verdict.grade not in FINE]
     said = [_range(group) for group in told[:1]]
@@ -71,38 +74,51 @@ def in_a_line(rows: pd.DataFrame, verdicts: Mapping[str, Verdict]) -> str:
     return " ".join(said) or _bounds(judged) or "Nothing to compare it with."
 
 
-def sentences_of(
-    rows: pd.DataFrame, verdicts: Mapping[str, Verdict]
-) -> tuple[list[str], list[str]]:
+def sentences_of(rows: Records, verdicts: Mapping[str, Verdict]) -> tuple[list[str], list[str]]:
     """What one concept's `rows` (all of it, as the reader gives them) show: a sentence for each
     kernel that sweeps something, and sentences about all of it."""
-    ok = rows[rows["status"] == "ok"]
+    ok = [row for row in rows if row["status"] == "ok"]
     kernels: list[str] = []
     rest: list[str] = []
-    if not ok.empty:
-        kernels = [_range(group) for group in alike(ok)]
-        judged = [verdicts[name] for name in ok["name"] if name in verdicts]
+    if ok:
+        kernels = [_range(group) for group in alike_records(ok)]
+        judged = [verdicts[row["name"]] for row in ok if row["name"] in verdicts]
         rest += [_bounds(judged), *_grades(judged)]
-    for status, word in (("skipped", "skipped"), ("failed", "failed")):
-        lost = rows[rows["status"] == status]
-        if not lost.empty:
-            reasons = "; ".join(dict.fromkeys(lost["reason"]))
-            rest.append(f"{plural(len(lost), 'row')} {word}: {reasons[:200]}.")
+    for status in ("skipped", "failed"):
+        lost = [row["reason"] for row in rows if row["status"] == status]
+        if lost:
+            reasons = "; ".join(dict.fromkeys(lost))
+            rest.append(f"{plural(len(lost), 'row')} {status}: {reasons[:200]}.")
     return [text for text in kernels if text], [text for text in rest if text]
 
 
-def _range(group: pd.DataFrame) -> str:
+def _ends(group: Records) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The rows with the least and the most."""
+    return min(group, key=_value), max(group, key=_value)
+
+
+def _value(row: Mapping[str, Any]) -> float:
+    return float(row["value"])
+
+
+def _times(group: Records) -> float:
+    """How many times the least the most is; NaN if the least is 0."""
+    least, most = _ends(group)
+    return ratio(most["value"], least["value"])
+
+
+def _range(group: Records) -> str:
     """From which row to which the figure of alike rows goes: "strided: useful bandwidth 1.03 TB/s
     (stride 32) to 32.9 TB/s (stride 1), a factor of 32."."""
     if len(group) < 2:
         return ""
-    quantity = quantity_of(group)
-    least, most = group.loc[group["value"].idxmin()], group.loc[group["value"].idxmax()]
-    times = most["value"] / least["value"]
-    kernel = group["kernel"].iloc[0]
-    swept = [name for name, values in axes(group).items() if len(values) > 1]
+    quantity = quantity_of_records(group)
+    (least, most), times = _ends(group), _times(group)
+    kernel = group[0]["kernel"]
+    axes = axes_of([row["arguments"] for row in group])
+    swept = [name for name, values in axes.items() if len(values) > 1]
 
-    def place(row: pd.Series) -> str:
+    def place(row: Mapping[str, Any]) -> str:
         return ", ".join(f"{name} {argument_text(row['arguments'][name])}" for name in swept)
 
     if times < 1.02:
@@ -117,13 +133,13 @@ def _range(group: pd.DataFrame) -> str:
 
 
 def _bounds(judged: list[Verdict]) -> str:
-    bounds = pd.Series([v.bound for v in judged if v.bound], dtype=object).value_counts()
-    if bounds.empty:
+    bounds = Counter(v.bound for v in judged if v.bound).most_common()
+    if not bounds:
         return ""
     if len(bounds) == 1:
         every = "Every row is" if len(judged) > 1 else "It is"
-        return f"{every} bound by {bounds.index[0]}."
-    parts = [f"{bound} ({plural(n, 'row')})" for bound, n in bounds.items()]
+        return f"{every} bound by {bounds[0][0]}."
+    parts = [f"{bound} ({plural(n, 'row')})" for bound, n in bounds]
     return f"Bound by {_listed(parts)}."
 
 

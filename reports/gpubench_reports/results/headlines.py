@@ -1,7 +1,7 @@
 """The figures that rows are judged by, and what they are called."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +15,16 @@ from gpubench_reports.results.quantities import BY_COLUMN, REQUEST_QUANTITIES, T
 def quantity_of(rows: pd.DataFrame) -> Quantity:
     """What alike rows are judged by: as they state it, and under its title where it has one. The
     unit is that of most of them: of rows of several types some count FLOPs, some whole numbers."""
-    column, better = rows["headline"].iloc[0], rows["better"].iloc[0]
-    ((unit, _),) = Counter(rows["unit"]).most_common(1)
+    return _quantity(rows["headline"].iloc[0], rows["better"].iloc[0], rows["unit"])
+
+
+def quantity_of_records(rows: Sequence[Mapping[str, Any]]) -> Quantity:
+    """The same for alike records."""
+    return _quantity(rows[0]["headline"], rows[0]["better"], [row["unit"] for row in rows])
+
+
+def _quantity(column: str, better: str, units: Iterable[str]) -> Quantity:
+    ((unit, _),) = Counter(units).most_common(1)
     named = BY_COLUMN.get(column) or replace(TIME, column=column, title=column.replace("_", " "))
     return replace(named, unit=unit, more_is_better=better == "higher")
 

@@ -1,6 +1,7 @@
 """The rows of a result file as flat records, one per name."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from gpubench_reports.common.plain_text import clean
@@ -104,6 +105,14 @@ def split_name(name: str) -> tuple[str, str, dict[str, float | str]]:
         except ValueError:
             arguments[key] = text
     return concept, kernel, arguments
+
+
+def by_concept(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The records of each concept, in order of appearance."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        found.setdefault(record["concept"], []).append(record)
+    return found
 
 
 def row_of(check: Checker, index: int, row: Any, context: Context) -> dict[str, Any]:

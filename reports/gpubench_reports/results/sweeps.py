@@ -3,8 +3,9 @@
 Nothing here knows a concept's name: a benchmark dropped in under a new name is charted as it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -67,8 +68,12 @@ def distinct(values: Iterable[Argument]) -> list[Argument]:
 
 def axes(rows: pd.DataFrame) -> dict[str, list[Argument]]:
     """The axes of rows that all have the same argument names: name -> distinct values."""
-    names = rows["arguments"].iloc[0].keys()
-    return {name: distinct(row[name] for row in rows["arguments"]) for name in names}
+    return axes_of(list(rows["arguments"]))
+
+
+def axes_of(arguments: Sequence[Mapping[str, Argument]]) -> dict[str, list[Argument]]:
+    """The same from the rows' arguments alone."""
+    return {name: distinct(one[name] for one in arguments) for name in arguments[0]}
 
 
 def x_axis(swept: dict[str, list[Argument]]) -> str:
@@ -80,13 +85,22 @@ def x_axis(swept: dict[str, list[Argument]]) -> str:
 
 def alike(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """Splits rows by kernel, headline and set of argument names, in order of appearance."""
-    keys = [
-        (kernel, headline, tuple(sorted(arguments)))
-        for kernel, headline, arguments in zip(
-            rows["kernel"], rows["headline"], rows["arguments"], strict=True
-        )
-    ]
+    columns = zip(rows["kernel"], rows["headline"], rows["arguments"], strict=True)
+    keys = [_family(*row) for row in columns]
     return [rows[[key == other for other in keys]] for key in dict.fromkeys(keys)]
+
+
+def alike_records(rows: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The same for records."""
+    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        key = _family(row["kernel"], row["headline"], row["arguments"])
+        found.setdefault(key, []).append(row)
+    return list(found.values())
+
+
+def _family(kernel: str, headline: str, arguments: Iterable[str]) -> tuple[str, ...]:
+    return kernel, headline, *sorted(arguments)
 
 
 def panels(rows: pd.DataFrame) -> list[Panel]:

@@ -101,7 +101,7 @@ def _section(facts: Facts, concept: str, stem: str, charts: Sequence[Chart]) -> 
     """The concept's question, what was found in a line, its charts, how to read them, and what
     each kernel reached."""
     result = facts.result
-    rows = result.rows[result.rows["concept"] == concept]
+    rows = [row for row in result.records if row["concept"] == concept]
     question = result.context.concepts.get(concept)
     parts = [
         tag("p", question[:1].upper() + question[1:], class_="question") if question else None,
@@ -109,7 +109,11 @@ def _section(facts: Facts, concept: str, stem: str, charts: Sequence[Chart]) -> 
         *[figure_of(chart, _caption(concept, chart)) for chart in charts],
     ]
     if not charts:
-        why = "no row has a time" if (rows["status"] != "ok").all() else "it has too many rows"
+        why = (
+            "no row has a time"
+            if all(row["status"] != "ok" for row in rows)
+            else "it has too many rows"
+        )
         parts.append(tag("p", f"No chart: {why}.", class_="small"))
     parts += [
         tag("details", tag("summary", title), words, open=title == _HOW_TO_READ)

@@ -1,5 +1,6 @@
 """What a file says about the state of its device."""
 
+import math
 from dataclasses import dataclass
 
 from gpubench_reports.common.units import plural, si
@@ -21,43 +22,42 @@ class Health:
 def health(result: ResultFile) -> Health:
     """Clock, throttling, temperature, convergence and failures of a file, and the one fault that
     would explain its rows."""
-    rows, ok = result.rows, result.ok
-    limits = rules()["limits"]
+    ok, limits = result.timed, rules()["limits"]
     said, bad = [], False
     fault = next(iter(diagnose(result)), None)
     if fault:
         bad = True
-    failed = int((rows["status"] == "failed").sum())
+    failed = sum(row["status"] == "failed" for row in result.records)
     if failed:
         said.append(f"{plural(failed, 'row')} gave wrong results or could not run")
         bad = True
-    shaky = int((ok["converged"] == 0).sum())
+    shaky = sum(row["converged"] == 0 for row in ok)
     if shaky:
         said.append(f"{plural(shaky, 'row')} did not converge")
         bad = bad or shaky > limits["shaky"] * len(ok)
     if result.context.modelled:
         said.append("nothing was measured: a modelled device is never hot or throttled")
         return Health(False if bad else None, said)
-    throttled = int((ok["throttled"] > 0).sum())
-    if throttled:
-        said.append(f"the clock was throttled in {plural(throttled, 'row')}")
+    throttled, clock, warm, power = (
+        [row[key] for row in ok if not math.isnan(row[key])]
+        for key in ("throttled", "sm_clock_hz", "temperature_c", "power_w")
+    )
+    if slow := sum(value > 0 for value in throttled):
+        said.append(f"the clock was throttled in {plural(slow, 'row')}")
         bad = True
-    elif ok["throttled"].notna().any():
+    elif throttled:
         said.append("no row was throttled")
-    clock = ok["sm_clock_hz"].dropna()
-    if not clock.empty:
-        ends = dict.fromkeys((si(clock.min(), "Hz"), si(clock.max(), "Hz")))
+    if clock:
+        ends = dict.fromkeys((si(min(clock), "Hz"), si(max(clock), "Hz")))
         said.append(f"SM clock {' to '.join(ends)}")
-    warm = ok["temperature_c"].dropna()
-    if not warm.empty:
-        said.append(f"up to {warm.max():.0f} °C")
-        if warm.max() >= limits["hot_celsius"]:
+    if warm:
+        said.append(f"up to {max(warm):.0f} °C")
+        if max(warm) >= limits["hot_celsius"]:
             said[-1] += ", which is at its limit"
             bad = True
-    power = ok["power_w"].dropna()
-    if not power.empty:
-        said.append(f"up to {power.max():.0f} W")
-    observed = not (clock.empty and warm.empty and ok["throttled"].isna().all())
+    if power:
+        said.append(f"up to {max(power):.0f} W")
+    observed = bool(clock or warm or throttled)
     if not observed:
         said.append("clock, temperature and throttling were not recorded")
     return Health(False if bad else True if observed else None, said, fault)
