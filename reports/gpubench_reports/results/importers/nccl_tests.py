@@ -41,7 +41,7 @@ def read(path: Path) -> Imported:
     ranks = set()
     for line in bare:
         if match := re.match(r"\s*#\s+Rank\s+(\d+)\s.*device\s+\d+\s+\[[^]]*\]\s+(.*)", line):
-            ranks.add(int(match.group(1)))
+            ranks.add(match.group(1))
             found.title = clean(match.group(2).strip())
         elif match := re.match(r"\s*# nccl-tests version (\S+)", line):
             found.program = f"nccl-tests {clean(match.group(1))}"
