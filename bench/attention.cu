@@ -283,7 +283,7 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
 
 // Each of the three steps takes its arithmetic, or its bytes: of the scores, each writes or reads
 // all, and softmax both; of causal ones it need not read the half that it overwrites with zeros.
-// (Of no more scores than twice what L2 holds much stays there from step to step: no law.)
+// (No law for scores of at most twice what L2 holds: much stays there from step to step.)
 gpubench::Law standard_law(const Bench& bench, const Problem& p, double softmax_bytes) {
   const auto best = bench.device().find("gemm_efficiency"),
              floor = bench.device().find("kernel_floor_seconds"),

@@ -25,7 +25,7 @@ using namespace fusion;
 template <class T>
 constexpr Tolerance tolerance = sizeof(T) == 2 ? Tolerance{0x1p-8, 0x1p-6} : Tolerance{1e-6, 1e-6};
 
-// Of rows in which bytes, not launches, take the time.
+// For rows in which bytes, not launches, take the time.
 Law law_of(const Bench& bench, bool chained, double size) {
   const auto floor = bench.device().find("kernel_floor_seconds");
   const auto l2_bytes = bench.device().find("l2_bytes");

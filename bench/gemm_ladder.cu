@@ -65,7 +65,7 @@ Law law_of(const Bench& bench, const Tiles& tiles, const Step& step) {
   };
 }
 
-// Of the Tensor Cores' roof the instruction's share, or what L2 has for the tiles.
+// The instruction's share of the Tensor Cores' roof, or what L2 has for the tiles.
 Law tensor_law_of(const Bench& bench, const Tiles& tiles, double of_roof) {
   const auto sms = bench.device().find("sm_count");
   if (!sms) return {};

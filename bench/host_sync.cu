@@ -34,7 +34,7 @@ RoundTrip round_trip(const gpubench::DeviceSpec& device) {
           device["launch_latency_seconds"], device["launch_host_seconds"]};
 }
 
-// Of what an empty kernel takes between two events, the part beside the next one of its stream.
+// The part of an empty kernel between two events that overlaps the next one in its stream.
 double lead_of(const gpubench::DeviceSpec& device) {
   return std::max(device["kernel_floor_seconds"] - device["launch_stream_seconds"], 0.0);
 }
@@ -44,7 +44,7 @@ class Loop {
  public:
   explicit Loop(Bench& bench)
       : pace_(paced_work::pace_of(bench.device())),
-        // Of what a kernel takes between events, the lead passes beside the one before.
+        // A kernel's lead, part of its time between events, overlaps the one before.
         blocks_(pace_.blocks(1e-6 * bench.arg<double>("us") + lead_of(bench.device()), rounds)),
         in_(bench.input<float>(std::size_t{blocks_} * paced_work::threads)),
         out_(bench.output<float>(in_.size())) {

@@ -32,7 +32,7 @@ namespace attention {
 static_assert(sizeof(element) == element_bytes);
 inline constexpr unsigned most_threads = normalization::most_threads;
 // A block's queries, of which each of its four warps has 32: so a fragment of keys that a warp has
-// read is multiplied twice. Of keys there are two tiles, one of K and one of V: while one is
+// read is multiplied twice. Keys have two tiles, one of K and one of V: while one is
 // multiplied the other is on its way.
 inline constexpr unsigned warp_queries = 32, keys = 64;
 inline constexpr unsigned parts = warp_queries / 16, columns = keys / 8;
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(threads, 2)
   }
 }
 
-// Of the scores of whole groups, the share that is computed. A group's warps, of 32 queries, stop
+// The share of whole groups' scores that is computed. A group's warps, of 32 queries, stop
 // at their own diagonal: at g tiles of two, and 1, 1, 2 and 2 more.
 inline double computed_share(std::size_t seq, bool causal) {
   return causal ? 0.5 + 0.25 / groups_of(seq) : 1;

@@ -173,7 +173,7 @@ struct ExpectedRead {
   }
 };
 
-// Of transpose_by_tile<Layout, turned>.
+// What transpose_by_tile<Layout, turned> writes.
 template <bool turned, class Source>
 auto expected_through_tile(Source in, unsigned rows, unsigned columns) {
   if constexpr (turned) {

@@ -79,7 +79,7 @@ inline double loop_seconds(const Stages& s, unsigned count) {
                    first + count * s.link + s.kernel, first + s.link + count * s.kernel});
 }
 
-// Of a kernel of blocks that are fewer than fill the SMs, each warp waits for its own chains.
+// In a kernel of fewer blocks than fill the SMs, each warp waits for its own chains.
 inline double chain_seconds(double rounds, double latency_cycles, double clock) {
   constexpr double chained = paced_work::fmas_a_round / 2.0;
   return rounds * chained * latency_cycles / clock;

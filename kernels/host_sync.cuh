@@ -53,7 +53,7 @@ constexpr double idle_seconds(const RoundTrip& t, bool copies, bool polls) {
   return (copies ? t.copy : 0) + (polls ? t.call / 2 : t.wake) + t.launch;
 }
 
-// The whole loop, from the event before the first launch. Of a layer `lead_seconds` pass beside the
+// The whole loop, from the event before the first launch. A layer's `lead_seconds` overlap the
 // next one, if nobody waits in between.
 constexpr double loop_seconds(double layer_seconds, double lead_seconds, double reads,
                               double idle) {

@@ -112,7 +112,7 @@ struct Costs {
   double in_stream, in_graph;
   double graph_launch;
 
-  // From the start of a kernel with so much work [s] to the next one's. Of the floor a part passes
+  // From the start of a kernel with so much work [s] to the next one's. Part of the floor passes
   // while the next one is being launched; the host may be slower than both.
   constexpr double spacing(By by, double work) const {
     const double empty = by == By::graph ? in_graph : in_stream;
@@ -120,7 +120,7 @@ struct Costs {
     const double next = floor + work - lead > empty ? floor + work - lead : empty;
     return by == By::stream && call > next ? call : next;
   }
-  // Of `launches` in a row, between the event before, whose time is written while the first is
+  // For `launches` in a row, between the event before, whose time is written while the first is
   // being issued, and the event after, which is recorded by one more call: it comes no earlier than
   // the host is through with that.
   constexpr double row(By by, double launches, double work) const {

@@ -302,7 +302,7 @@ struct Rows {
   }
 };
 
-// Of a row without a shift.
+// What a row without a shift comes to.
 struct Reference {
   double maximum = -4, exponentials = 0, mean = 0, mean_square = 0;
   explicit Reference(const Rows& rows) {

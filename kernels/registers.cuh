@@ -101,7 +101,7 @@ struct ExpectedTile {
 
 // --- what theory says it costs ---
 
-// Of a warp, in a step: FLOPs; loads from shared memory, a wavefront each; all instructions.
+// Per warp and step: FLOPs; loads from shared memory, a wavefront each; all instructions.
 inline constexpr double wavefront_bytes = 128;
 constexpr double flops_a_step(double edge) { return 2 * warp * edge * edge; }
 constexpr double loads_a_step(double edge) { return 2 * edge; }

@@ -30,7 +30,7 @@ __device__ inline unsigned step(unsigned pair) {
   return *reinterpret_cast<const unsigned*>(&next);
 }
 
-// Of a vector, one FMA on each of the first `chosen` elements.
+// One FMA on each of the first `chosen` elements of a vector.
 template <class Vector>
 __device__ inline void step_some(Vector& v, unsigned chosen) {
   if (chosen > 0) v.x = step(v.x);

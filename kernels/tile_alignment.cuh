@@ -18,7 +18,7 @@ namespace tile_alignment {
 
 using element = __nv_bfloat16;
 inline constexpr unsigned tile = 64, depth = 32, threads = 128;
-// Of shared memory: eight more elements per row, so that a warp's fragment comes from 32 banks.
+// In shared memory, eight more elements per row, so that a warp's fragment comes from 32 banks.
 inline constexpr unsigned shared_row = depth + 8;
 
 template <unsigned width>

@@ -25,7 +25,7 @@ struct Shape {
   std::size_t product_weights() const { return table() + layers * layer_weights(); }
   std::size_t weights() const { return product_weights() + table(); }
 
-  // Of the whole model, forward and backward: six per weight and token, and the two products of
+  // For the whole model, forward and backward: six per weight and token, and the two products of
   // attention, of whole rows of scores (Chowdhery et al., "PaLM", arXiv 2204.02311, appendix B).
   double flops() const {
     const double attention = 12.0 * layers * hidden * seq;

@@ -35,7 +35,7 @@ __global__ void untiled(const Word* in, Word* out, unsigned rows, unsigned colum
   }
 }
 
-// Of untiled: a block for each part of a line.
+// The grid of untiled: a block for each part of a line.
 constexpr dim3 untiled_grid(bool reads_column, unsigned rows, unsigned columns) {
   const unsigned line = reads_column ? rows : columns;
   return {static_cast<unsigned>((line + words_a_block - 1) / words_a_block),

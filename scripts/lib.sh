@@ -14,7 +14,7 @@ die() {
   exit 1
 }
 
-# Of a script whose exit code 1 means something else: a mistake on its command line.
+# For a script whose exit code 1 means something else: a mistake on its command line.
 mistake() {
   say "$*"
   exit 2
@@ -117,7 +117,7 @@ ensure_configured() { # PRESET BUILD_DIR
   configure "$@" || die "CMake stopped; its output is above"
 }
 
-# Of a checkout that is mounted read-only, say: what is there serves, if it is all there.
+# For a checkout that is mounted read-only, say: what is there serves, if it is all there.
 take_what_is_built() { # BUILD_DIR TARGET...
   local build="$1" target
   shift

@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "results/modelled"
 DIGITS = 5
-# Of the machine that ran the model, or of no use without a measurement.
+# About the machine that ran the model, or of no use without a measurement.
 LEFT_OUT_OF_CONTEXT = (
     "caches",
     "cpu_scaling_enabled",

@@ -88,7 +88,7 @@ class Registration {
   Registration* Functions(const std::string& axis,
                           const std::vector<std::pair<std::string, BenchFunction>>& functions);
 
-  // Of an axis of words, as they were at the beginning.
+  // The values of an axis of words, as they were at the beginning.
   std::vector<std::string> axis_values(const std::string& name) const;
   // Every combination.
   std::vector<Instance> instances() const;

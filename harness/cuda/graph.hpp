@@ -53,7 +53,7 @@ class Graph {
 
  private:
   friend class ExecutableGraph;
-  // Of all graphs launched so far, by this thread, the operations beyond the launches themselves.
+  // The operations of all graphs launched so far by this thread, beyond the launches themselves.
   inline static thread_local std::size_t in_launched_graphs_ = 0;
 
   cudaGraph_t graph_ = nullptr;

@@ -30,7 +30,7 @@ class ThreadSpans {
   void add_thread(std::size_t thread, const char* name, double begin, double end) {
     add(thread_track + std::to_string(thread + 1), name, begin, end);
   }
-  // Of the thread that drives the GPU.
+  // On the thread that drives the GPU.
   void add_host(const char* name, double begin, double end) { add(host_track, name, begin, end); }
   // Those kept since begin(), in seconds since `zero` of the host's clock; no more are kept.
   std::vector<TracedOperation> end(double zero) {

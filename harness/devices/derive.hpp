@@ -24,8 +24,8 @@ struct GpuAttributes {
 
 // Every figure is `derived`: from an attribute, from tables by compute capability (operations a
 // clock and SM), or as on the closest architecture that has a device file (latencies, efficiencies,
-// launch times), and its source says which. Of kind "gpu", which the model can run, for Turing and
-// newer; of kind "roof" for older GPUs and for drivers that leave an attribute out.
+// launch times), and its source says which. Kind "gpu", which the model can run, for Turing and
+// newer; kind "roof" for older GPUs and for drivers that leave an attribute out.
 DeviceSpec derived_device(const GpuAttributes& gpu);
 
 }  // namespace gpubench

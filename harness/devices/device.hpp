@@ -90,10 +90,10 @@ class DeviceSpec {
   // The figures NAME_flops_per_second that are stated at another clock than `sm_clock_hz`.
   const std::map<std::string, PeakClock>& peak_clocks() const& { return peak_clocks_; }
 
-  // In the order of roof_names(). Roofs whose figures this device lacks are left out. Of a device
+  // In the order of roof_names(). Roofs whose figures this device lacks are left out. On a device
   // of kind "gpu" they are figures a clock and SM, times sm_count, times sm_clock_hz, and the data
   // sheet may state a lower peak: the H100's has its Tensor Core peaks at 1.83 GHz, below the
-  // maximum boost that `sm_clock_hz` is. Of a device of kind "roof" they are what the maker states.
+  // maximum boost that `sm_clock_hz` is. On a device of kind "roof" they are what the maker states.
   std::vector<Roof> data_sheet_roofs() const;
 
   // What device memory reaches of its data sheet at best, reading, writing or both [B/s]; nothing

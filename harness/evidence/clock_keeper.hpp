@@ -15,9 +15,9 @@ class ClockKeeper {
   // `known_hz`: what earlier rows have reached; 0 for none.
   explicit ClockKeeper(double known_hz) : reference_hz_(known_hz) {}
 
-  // Of the warm-up: a reading under load. Whether the clock may still rise.
+  // Takes a reading under load, during the warm-up.
   void warm(double seconds, double hz);
-  // False where nobody can say.
+  // Whether the clock may still rise; false where nobody can say.
   bool still_rises(double window_seconds, double limit_seconds) const;
   // Whether it is below where this warm-up has been: held back, and load makes it worse.
   bool has_fallen() const;
@@ -28,8 +28,8 @@ class ClockKeeper {
     waking,  // below it and rising: more load helps
     held,    // below it: rest helps
   };
-  // Of samples that ran at `hz` on average; absent: nobody knows, and nothing is to be said
-  // against.
+  // Judges samples that ran at `hz` on average; absent: nobody knows, so nothing is said
+  // against them.
   Verdict judge(std::optional<double> hz);
   // The device does not get back to it: from now on what it does is what is measured.
   void give_in() { given_in_ = true; }

@@ -25,7 +25,7 @@ struct CallbackData {
 using Subscriber = struct OpaqueCuptiSubscriber*;
 using Callback = void (*)(void* user, int domain, std::uint32_t id, const void* data);
 
-// Of the one call of launched_kernels() that is under way. A callback that could not be taken back
+// Set by the one call of launched_kernels() under way. A callback that could not be taken back
 // must find nothing to write to.
 std::vector<std::string>* noted = nullptr;
 

@@ -31,7 +31,7 @@ class Nvml {
 
   std::optional<double> sm_clock_hz(NvmlDevice device) const;
   std::optional<double> max_sm_clock_hz(NvmlDevice device) const;
-  // Of the whole board. From Ampere on, GA100 excepted, the driver's average over the last second:
+  // The whole board's. From Ampere on, GA100 excepted, the driver's average over the last second:
   // a short row reads mostly what went before it.
   std::optional<double> power_w(NvmlDevice device) const;
   // Since the driver was loaded [J], of the whole board; Volta and newer. It steps: nobody

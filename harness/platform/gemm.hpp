@@ -144,8 +144,8 @@ struct GemmBatch {
   std::size_t a = 0, b = 0, d = 0;  // elements from one multiplication to the next
 };
 
-// Addresses on the device. Of types with scales one byte per block of scaled elements, as
-// scale_offset() has them; of those with one scale a float (nullptr: 1).
+// Addresses on the device: for types with scales, one byte per block of scaled elements, as
+// scale_offset() has them; for those with one scale, a float (nullptr: 1).
 struct GemmScales {
   const void *a = nullptr, *b = nullptr;
 };

@@ -11,7 +11,7 @@ namespace gpubench {
 
 class HostThreads {
  public:
-  // Of none: each job is done by the caller, when it waits for it.
+  // With 0 threads, the caller does each job when it waits for it.
   explicit HostThreads(unsigned threads);
   ~HostThreads();
   HostThreads(const HostThreads&) = delete;

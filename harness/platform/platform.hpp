@@ -50,7 +50,7 @@ struct Observation {
   std::string assuming;  // what occupancy takes for granted; empty: nothing
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   std::vector<std::pair<std::string, double>> instructions;  // of warps, by class, of all kernels
-  // Of all its kernels' accesses: sectors over the fewest that hold as many bytes, wavefronts over
+  // All its kernels' accesses: sectors over the fewest that hold as many bytes, wavefronts over
   // what they take without a conflict, and words of global memory that a thread loads.
   std::optional<double> global_excess, shared_excess, loaded_words;
   bool whole = true;    // false: only a sample of the blocks was executed

@@ -67,7 +67,7 @@ bool is_unproven(const std::string& name, const std::vector<StatedRoof>& roofs, 
   return is_stated;
 }
 
-// Of the rows of a name the one in the middle by time, or one that was not measured.
+// The row of each name in the middle by time, or one that was not measured.
 std::vector<const Row*> one_of_each_name(const std::vector<Row>& rows) {
   std::vector<std::vector<const Row*>> groups;
   std::map<std::string, std::size_t> places;

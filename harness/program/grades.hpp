@@ -12,7 +12,7 @@
 
 namespace gpubench {
 
-// Of a row that is judged by these roofs.
+// The grade of a row that is judged by these roofs.
 Graded grade_of(const Row& row, const std::vector<StatedRoof>& roofs, DeviceKind kind);
 
 // How many rows have which grade, which one is the worst, and how to get the report: the last

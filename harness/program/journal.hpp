@@ -63,7 +63,7 @@ class Journal {
   // The result file holds all that there is in it.
   void close() { append({{"closed", true}}); }
   void remove();
-  // Of a copy of this process that writes no rows: should it live a moment longer than those who
+  // For a copy of this process that writes no rows: should it live a moment longer than those who
   // do, their file is not to look locked.
   void leave();
 

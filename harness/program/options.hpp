@@ -45,7 +45,7 @@ struct Options {
   std::string resumed;  // `out`, to go on with the run that has left its journal; "" for a new run
   // That a row may take [s]; 0: as long as it likes. Absent: by the kind of device.
   std::optional<double> row_limit;
-  // Of the host's memory that the process may take while a row runs [bytes]; 0: as much as there
+  // Host memory that the process may take while a row runs [bytes]; 0: as much as there
   // is. Absent: most of what is free.
   std::optional<double> row_memory;
   std::optional<Isolation> isolation;  // absent: as fits the run

@@ -106,7 +106,7 @@ void check_is_no_companion(const std::string& out) {
                    "' is for what lies beside another result file");
 }
 
-// Of several processes the first speaks and writes.
+// The first of several processes speaks and writes.
 void prepare_output(const Options& options) {
   if (ProcessGroup::all().index() != 0) {
     if (std::freopen("/dev/null", "w", stdout) == nullptr) {

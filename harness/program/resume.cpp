@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Of the context, in the order in which a difference is best named.
+// Keys of the context, in the order in which a difference is best named.
 constexpr const char* of_context[] = {"device",       "device_title",
                                       "device_kind",  "conditions",
                                       "engine",       "gpubench_version",

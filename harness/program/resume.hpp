@@ -28,7 +28,7 @@ std::string where_rows_are_kept(const Journal& journal, const std::string& resul
 
 nlohmann::ordered_json kept_row_json(const Row& row, const Platform& platform,
                                      double elapsed_seconds);
-// Of a row that has ended its process: another one writes it.
+// For a row that has ended its process: another one writes it.
 nlohmann::ordered_json lost_row_json(const Row& row, double elapsed_seconds);
 bool is_lost_row(const nlohmann::ordered_json& line);
 

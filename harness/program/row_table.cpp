@@ -101,7 +101,7 @@ const char* colour_of(Grade grade) {
   return faint;
 }
 
-// Of text in UTF-8: setw counts bytes.
+// Counts characters of UTF-8: setw counts bytes.
 std::string padding(const std::string& text, std::size_t width) {
   const auto shown = static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));

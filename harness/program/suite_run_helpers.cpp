@@ -11,14 +11,14 @@
 namespace gpubench {
 namespace {
 
-// Of the host's memory, for a process that runs rows: few need more, and those are run again
+// Host memory for a process that runs rows: few need more, and those are run again
 // alone.
 constexpr double usual_bytes_of_rows = 2e9;
 
-// Of several processes of a run, the one that writes is not to be ended before it has.
+// How long others wait, so that the process that writes is not ended before it has.
 constexpr double patience_of_others_seconds = 30;
 
-// Of a helper, which ends itself beyond the limit, unless it is stopped.
+// How long a helper is waited for past the limit, where it ends itself unless it is stopped.
 constexpr double patience_with_helpers_seconds = 10;
 
 unsigned most_helpers(std::size_t rows) {

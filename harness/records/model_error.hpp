@@ -6,7 +6,7 @@
 
 namespace gpubench {
 
-// Of the rows of one kernel of a concept: the standard deviation of the logarithm of the measured
+// For the rows of one kernel of a concept: the standard deviation of the logarithm of the measured
 // over the modelled time, by the class that the row belongs to.
 double model_sigma(const std::string& topic, const std::string& kernel);
 // Whether the table has a figure for this concept, and not only for all others.

@@ -75,7 +75,7 @@ void Grouping::clear() {
 double Grouping::resolution() const {
   if (group_ <= 1) return tick_;
   // Runs that are longer by less than a tick cannot be told from the others, and are in the mean.
-  // Of an exponential tail they bring one to two and a half times what the next tick shows of it.
+  // With an exponential tail they bring 1 to 2.5 times what the next tick shows of it.
   constexpr double hidden = 2;
   const double shown = static_cast<double>(just_beyond_) / static_cast<double>(runs_);
   return tick_ / static_cast<double>(group_) + hidden * shown * tick_;

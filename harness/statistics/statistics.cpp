@@ -113,7 +113,7 @@ std::optional<Interval> serial_median_interval(std::span<const double> samples) 
     squares += (below[s] - 0.5) * (below[s] - 0.5);
     if (s > 0) neighbours += (below[s] - 0.5) * (below[s - 1] - 0.5);
   }
-  // Of so few, it comes out low by about one over their number (Marriott and Pope, "Bias in the
+  // With so few, it comes out low by about one over their number (Marriott and Pope, "Bias in the
   // estimation of autocorrelations", Biometrika 41, 1954).
   const double alike =
       squares > 0 ? std::clamp(neighbours / squares + 1.0 / kStretches, 0.0, 0.9) : 0;

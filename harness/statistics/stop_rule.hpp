@@ -33,7 +33,7 @@ struct StopSettings {
 // What the samples alone do not say.
 struct Measured {
   double device_seconds = 0;
-  // Of a sample, either way: the events' tick, over as many runs as it is spread over.
+  // A sample's, either way: the events' tick, over as many runs as it is spread over.
   double resolution_seconds = 0;
 };
 

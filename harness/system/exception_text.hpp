@@ -6,7 +6,7 @@
 
 namespace gpubench {
 
-// Of an own concept's exception what() may be null, of which no text can be made.
+// what() of an own concept's exception may be null, of which no text can be made.
 inline std::string text_of(const std::exception& error) {
   const char* const text = error.what();
   return text == nullptr ? "an exception that says nothing" : text;

@@ -23,7 +23,7 @@ void note(int signal) {
   if (caught == 0) caught = signal;
 }
 
-// Of the requests that came directly, and of those passed on: when the first came; 0: none has.
+// When the first request came directly, and when the first was passed on; 0: none has.
 volatile double first_at[2] = {0, 0};
 
 void note_or_end(int signal, siginfo_t* info, void*) {

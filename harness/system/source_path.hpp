@@ -6,7 +6,7 @@
 
 namespace gpubench {
 
-// "harness/cuda/check.cpp" of what __FILE__ is there. Of a file outside the tree "bench/NAME.cu",
+// "harness/cuda/check.cpp" of what __FILE__ is there. Outside the tree, "bench/NAME.cu",
 // if it lies in such a folder, or else its name.
 std::string source_path(std::string_view file);
 

@@ -1,5 +1,5 @@
 # Writes OUTPUT, which says what was built from which commit; touches it only when that changed.
-# Of an archive that `git archive` made, git has written the commit here (.gitattributes).
+# In an archive that `git archive` made, git has written the commit here (.gitattributes).
 set(commit "$Format:%H$")
 set(changes "")
 if(commit MATCHES Format)

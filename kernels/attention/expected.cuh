@@ -59,9 +59,9 @@ struct Shape {
 
   // Both multiplications; of causal attention the half that counts.
   double flops() const { return 4 * heads * seq * seq * head_dim / (causal ? 2 : 1); }
-  // Of Q, K, V and the result.
+  // Q, K, V and the result.
   double operand_bytes() const { return (2 + 2 / group) * heads * seq * head_dim * element_bytes; }
-  // Of the matrix of scores that the standard way has in memory.
+  // The matrix of scores that the standard way has in memory.
   double score_bytes() const { return heads * seq * seq * element_bytes; }
 };
 

@@ -44,7 +44,7 @@ struct Pace {
   double block_rounds_per_second;  // rounds of a whole block that one SM completes
   double floor_seconds;            // of a kernel that has next to nothing to do
 
-  // Of a kernel of `blocks` blocks: the SM that has the most of them decides.
+  // Time of a kernel of `blocks` blocks: the SM that has the most of them decides.
   double seconds(double blocks, double rounds) const {
     return floor_seconds + std::ceil(blocks / sms) * rounds / block_rounds_per_second;
   }

@@ -112,7 +112,7 @@ struct Layer {
   unsigned n, k;
 };
 
-// Of an element.
+// Per element.
 struct Bytes {
   double weight, activation, result;
 };

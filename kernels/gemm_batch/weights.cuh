@@ -20,7 +20,7 @@ struct Bf16Weights {
   static constexpr unsigned activations = 1;  // times 16 bytes that they are multiplied by
   static constexpr double weight_bytes = 2;
   static constexpr const char* unit = "fp32";  // that multiplies
-  // Of the unit's operations, those that the product needs.
+  // The share of the unit's operations that the product needs.
   static constexpr double useful_share(double) { return 1; }
 
   const element* weights;

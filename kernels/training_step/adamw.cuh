@@ -7,7 +7,7 @@
 
 namespace training_step {
 
-// Of both moments' factors the powers by the steps so far: in memory, so that a graph can be
+// Powers of both moments' factors by the steps so far: in memory, so that a graph can be
 // replayed.
 template <class Number>
 struct Powers {
@@ -36,7 +36,7 @@ __global__ void adamw_begin(Powers<Number>* powers) {
   powers->second *= AdamW<Number>::second;
 }
 
-// Of n weights: `share` of what the gradients are the sums of is their mean.
+// Updates n weights. The gradients are sums; `share` of one is its mean.
 template <class Number, class Gradient>
 struct Update {
   const Gradient* gradient;

@@ -1,7 +1,7 @@
 // Lab 08: two programs for the host that do not make the device wait.
 //
 // given.cuh has train_step() and transform(): each queues a kernel and returns. Memory on the host
-// is pinned. You need not wait for the end: the checker does, and counts the time up to there. Of
+// is pinned. You need not wait for the end: the checker does, and counts the time up to there. From
 // CUDA you may call cudaMemcpy, cudaMemcpyAsync, cudaMemsetAsync, cudaStreamSynchronize,
 // cudaDeviceSynchronize, and cudaEventCreateWithFlags, cudaEventDestroy, cudaEventRecord,
 // cudaEventQuery, cudaEventSynchronize, cudaStreamWaitEvent.

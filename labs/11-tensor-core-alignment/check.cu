@@ -35,7 +35,7 @@ unsigned tiles(unsigned n) { return (n + lab::side - 1) / lab::side; }
 
 unsigned padded_row(unsigned k) { return static_cast<unsigned>(rounded_up(k, lab::row_multiple)); }
 
-// Of k products, each below 1, in an order of the hardware's own.
+// For k products, each below 1, in an order of the hardware's own.
 gpubench::Tolerance tolerance(unsigned k) { return {.absolute = 1e-6 * k}; }
 
 // `solve` queues the multiplication in a stream.
@@ -81,7 +81,7 @@ void multiply_padded(Bench& bench, const Shape& shape) {
   });
 }
 
-// Of a, which has m rows of k.
+// Pads a, which has m rows of k.
 void pad(Bench& bench, const Shape& shape) {
   const auto [m, n, k] = shape;
   const unsigned rows = tiles(m) * lab::side, stride = padded_row(k);

@@ -2,7 +2,7 @@
 //
 // given.cuh has the GPUs, and copy(), add() and backward(), which queue their work and return. GPU
 // i may only copy to or from its two neighbours in the ring, i - 1 and i + 1. Nothing has to be
-// waited for on the host: the checker does, and counts the time up to there. Of CUDA you may call
+// waited for on the host: the checker does, and counts the time up to there. From CUDA you may call
 // cudaEventRecord and cudaStreamWaitEvent, cudaStreamSynchronize, cudaEventSynchronize and
 // cudaDeviceSynchronize.
 #pragma once

@@ -3,8 +3,8 @@
 // them. Then make each step fast. What it computes has to stay the same.
 //
 // given.cuh has what the steps queue. You need not wait for the end: the checker does, and counts
-// the time up to there. Of CUDA you may call cudaMemcpy, cudaMemcpyAsync, cudaStreamSynchronize and
-// cudaDeviceSynchronize. Memory on the host is pinned.
+// the time up to there. From CUDA you may call cudaMemcpy, cudaMemcpyAsync, cudaStreamSynchronize
+// and cudaDeviceSynchronize. Memory on the host is pinned.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -89,7 +89,7 @@ def _readable(lab: Lab, words: list[str]) -> tuple[Path, ...]:
     root = lab.folder.parents[1]
     files = [lab.folder / name for name in ("interface.cuh", "given.cuh", "unit.cu")]
     headers = [Path(words[i + 1]).parent for i, word in enumerate(words) if word == "-include"]
-    # Of the checkout, or of the installed gpubench that the labs are built with.
+    # The checkout's, or those of the installed gpubench that the labs are built with.
     shared = [
         folder / name for folder in _include_folders(words) for name in ("harness", "kernels")
     ]
@@ -110,7 +110,7 @@ def _compiled(
     words[words.index("-o") + 1] = str(output)
     words.append(f'-DLAB_SOLUTION="{solution}"')
     box = Box((*_readable(lab, words), solution.parent), (into,))
-    # Of the commands that ninja runs, the paths are relative to the build folder.
+    # Paths in the commands that ninja runs are relative to the build folder.
     words = [str(build / word) if (build / word).is_file() else word for word in words]
     done = run(words, into, Limits(seconds=60, memory_bytes=2 << 30), box=box)
     if done.why:

@@ -23,7 +23,7 @@ _DONE = 100 - 1e-9  # points
 
 @dataclass
 class Progress:
-    """Of one lab."""
+    """Progress on one lab."""
 
     failures: int = 0  # different solutions that did not get all points
     solution: str = ""  # fingerprint of the last one

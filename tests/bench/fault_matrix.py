@@ -135,7 +135,7 @@ def signals(folder: Path) -> Iterator[Line]:
 
 
 def sites() -> Iterator[Line]:
-    """Of each function of the interface: from how many places it is called, and what became of the
+    """For each function of the interface, how many places call it, and what became of the
     rows when the call from there failed."""
     command = [str(BUILD / "gpubench-call-faults"), SWEPT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

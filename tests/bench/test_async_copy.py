@@ -27,7 +27,7 @@ def rows() -> dict[str, dict]:
 
 
 def waiting_seconds(tile: int, ahead: int) -> tuple[float, float]:
-    """Of an SM with `ahead` tiles under way while one is computed, where the memory is not busy;
+    """For an SM with `ahead` tiles in flight while one is computed, where memory is not busy;
     and how much of that grows with the memory's queue, if the latency were one of its length."""
     tiles = BLOCK_BYTES / tile
     loads = tiles / max(ahead, 1)  # in latencies, of a block

@@ -87,7 +87,7 @@ def in_turn(found: dict, l1: float, shared: float) -> float:
 
 
 def tiled_seconds(found: dict) -> float:
-    """Of two blocks of an SM each is at all units in turn, and uses what the other one leaves."""
+    """Each of an SM's two blocks is at all units in turn, and uses what the other one leaves."""
     seq, head_dim = found["arguments"]["seq"], found["arguments"]["head_dim"]
     blocks, warps, moved = TOKENS * HIDDEN // head_dim // 128, 4, found["bytes"]
     products = 4 * TOKENS * HIDDEN * seq / (REACH * TENSOR)
@@ -128,7 +128,7 @@ def test_tiles_gain_what_the_bytes_of_the_scores_cost(rows: dict[str, dict]) -> 
 
 
 def test_warpgroups_take_turns_at_products_and_softmax(rows: dict[str, dict]) -> None:
-    """Of two warpgroups each multiplies, then takes its softmax, while the other one multiplies."""
+    """Each of two warpgroups multiplies, then takes its softmax while the other one multiplies."""
     for seq in (2048, 4096):
         found = row(rows, "wgmma", seq)
         assert found["label"] == "tensor"

@@ -27,7 +27,7 @@ from gpubench_reports.rules.verdicts.verdict import (
 from .conftest import BUILD, ROOT
 
 MODEL = "--device=model:h200-sxm"
-# Of every grade but one.
+# Rows of every grade but one.
 SOME = "--benchmark_filter=^tile_alignment/odd_k|^coalescing/(misaligned_read|gather)"
 COLUMNS = ("time", "figure", "of roof", "of law", "grade", "bound by")
 ONE = "--benchmark_filter=^bank_conflicts/strided/bytes:4/stride:[12]$"

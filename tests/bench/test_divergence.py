@@ -55,7 +55,7 @@ def test_sorted_by_warp_nothing_is_lost(rows: dict[str, dict]) -> None:
 
 
 def waiting_seconds(ratio: int) -> float:
-    """Of the fullest SM, whose blocks each last as long as a warp with the work of `ratio`."""
+    """Time of the fullest SM, whose blocks each last as long as a warp with the work of `ratio`."""
     turns = math.ceil(THREADS / 256 / 132) / RESIDENT
     return (turns * STEPS * ratio * FMA_LATENCY + (turns - 1) * TURNAROUND) / CLOCK
 

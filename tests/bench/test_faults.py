@@ -16,7 +16,7 @@ from .conftest import BUILD, run
 from .faulty import DEVICE, PROGRAM, rows_in, run_faulty
 from .test_survival import MODEL, content, valid
 
-# Of what a row of concept `faulty` must fail: the kind, and words of its message or diagnosis.
+# How a row of concept `faulty` must fail: the kind, and words of its message or diagnosis.
 DEVICE_FAULTS = {
     "out_of_bounds": ("illegal_access", "out of bounds: 4-byte store at byte 8192", "faulty.cuh:"),
     "null_pointer": ("illegal_access", "4-byte store at host address", "faulty.cuh:"),

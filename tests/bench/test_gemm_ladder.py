@@ -62,7 +62,7 @@ def test_intensity_grows_with_the_tile(fp32: dict[str, dict]) -> None:
     for rung, m, n in (("shared_tile", 32, 32), ("register_1d", 64, 32), ("register_2d", 128, 128)):
         assert fp32[rung]["tile_intensity"] == pytest.approx(m * n / 2 / (m + n))
     assert fp32["naive"]["tile_intensity"] == pytest.approx(2 / 8)
-    # Of all matrices once: they fit into L2.
+    # All matrices count once: they fit into L2.
     assert fp32["vectorised"]["arithmetic_intensity"] == pytest.approx(2 * 2048 / 3 / 4, rel=0.05)
 
 
@@ -83,7 +83,7 @@ class Block(NamedTuple):
 
     def cycles_a_tile(self) -> float:
         interval = self.in_turn / self.barriers
-        # Of a scheduler's warps, those that are no longer where a barrier let them all go.
+        # A scheduler's warps that are no longer where a barrier let them all go.
         apart = 1 + (self.warps / SCHEDULERS - 1) * interval / (interval + IN_STEP)
         alone = taking_turns(self.in_turn, self.longest, apart)
         alone += self.barriers * (BARRIER + SHARED_LATENCY) + self.waits
@@ -91,7 +91,7 @@ class Block(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """Of a warp, for a k: multiply-adds, other instructions, and wavefronts of shared memory."""
+    """Per warp and k: multiply-adds, other instructions, and wavefronts of shared memory."""
 
     tile: tuple[int, int, int]
     warps: int
@@ -179,7 +179,7 @@ def test_what_binds_moves_inwards(fp32: dict[str, dict]) -> None:
 
 
 def test_neighbours_share_sectors(fp32: dict[str, dict]) -> None:
-    # Of A and B: 32 and 1 a request; then 1 and 4.
+    # A and B take 32 and 1 per request; then 1 and 4.
     assert fp32["naive"]["sectors_per_request"] == pytest.approx(16.5, rel=1e-3)
     assert fp32["coalesced"]["sectors_per_request"] == pytest.approx(2.5, rel=1e-3)
 
@@ -210,7 +210,7 @@ def test_in_bf16_the_instruction_and_then_l2_bind(bf16: dict[str, dict]) -> None
     assert seconds["wgmma_tma"] == pytest.approx(
         flops / bf16["wgmma_tma"]["law"] + stored, rel=0.01
     )
-    # A warp waits for its products, for L1, and for the first of four fragments. Of a tile of 64 k:
+    # A warp waits for its products, for L1, and for the first of four fragments. Per tile of 64 k:
     tensor = 2 * 128 * 256 * 64 / (4096 * MMA_SYNC)
     fragments = 8 * 4 * (64 + 64) * 16 * 2 / 128
     copied = (128 + 256) * 64 * 2 / 128

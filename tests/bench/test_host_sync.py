@@ -29,7 +29,7 @@ def idle(rows: dict[str, dict], by: str, us: int = 20, every: int = 1) -> float:
 
 
 def lead_of(figures: dict[str, float]) -> float:
-    """Of a kernel between two events, what passes beside the next one, if there is one."""
+    """The part of a kernel between two events that overlaps the next one, if there is one."""
     return max(figures["kernel_floor_seconds"] - figures["launch_stream_seconds"], 0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import ROOT, rows_of, seconds_of_a_busy_memory
 
-# Of the h200-sxm's device file, in seconds.
+# From the h200-sxm's device file, in seconds.
 DRAM_LATENCY, TURNAROUND, QUEUE = (cycles / 1.98e9 for cycles in (689, 464, 225))
 SMS, MOST_WARPS = 132, 64
 LOADS_A_THREAD = 64
@@ -78,7 +78,7 @@ def test_the_compute_bound_kernel_is_fast_at_low_occupancy(rows: dict[str, dict]
     peak = chains[64, 8]["flops_per_second"]
     busy = chains[4, 4]
     assert busy["occupancy"] == pytest.approx(1 / 16)
-    # Of one block at a time, each time the next has to be started.
+    # With one block at a time, the next has to be started each time.
     steps = 8192 / 1.98e9
     assert busy["flops_per_second"] == pytest.approx(peak * steps / (steps + TURNAROUND), rel=0.02)
     assert chains[4, 1]["flops_per_second"] == pytest.approx(peak / 4, rel=0.05)

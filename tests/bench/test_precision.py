@@ -35,7 +35,7 @@ def gemm(rows: dict[str, dict], dtype: str, n: int = 8192, contents: str = "unif
 
 
 def test_each_error_is_that_of_its_law(full: dict[str, dict]) -> None:
-    # Of 64 to 4096 elements; outliers add to the scatter. Some sums of bf16 need no rounding, which
+    # 64 to 4096 elements; outliers add to the scatter. Some sums of bf16 need no rounding, which
     # bf16x6 loses the most by.
     for name, row in full.items():
         if "error_law" in row:

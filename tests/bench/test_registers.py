@@ -25,7 +25,7 @@ def rows() -> dict[str, dict]:
 
 
 def shared_bytes(edge: int) -> int:
-    """Of a block: two panels of 16 steps, for 8 tiles side by side."""
+    """Shared memory per block: two panels of 16 steps, for 8 tiles side by side."""
     return 2 * 16 * 8 * edge * 4
 
 
@@ -37,7 +37,7 @@ def beyond_l1(row: dict, threads: int, shared: int) -> float:
 
 
 def cycles_a_step(row: dict) -> dict[str, float]:
-    """Of one warp on its SM, by what it needs."""
+    """Cycles of one warp on its SM, by what it needs."""
     edge, words = row["arguments"]["edge"], row["local_bytes"] / 4
     loads, fmas, moved = 2 * edge, edge**2, 2 * words
     return {

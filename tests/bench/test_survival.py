@@ -32,7 +32,7 @@ ENDING = (
     signal.SIGINT,
     signal.SIGPIPE,
 )
-# Of the context: what no two runs have in common.
+# What no two runs' contexts have in common.
 OF_THIS_RUN = ("date", "load_avg", "run_seconds", "resumed", "mhz_per_cpu")
 
 

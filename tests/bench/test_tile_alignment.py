@@ -43,7 +43,7 @@ def seconds_of_tiles(row: dict, m: int, n: int, k: int, figures: dict[str, float
 
 
 def seconds_of_dram(words: int, figures: dict[str, float]) -> float:
-    """Of so many words of 16 bits."""
+    """Time to move so many words of 16 bits."""
     return 2 * words / (figures["dram_bytes_per_second"] * figures["dram_mixed_efficiency"])
 
 
@@ -132,7 +132,7 @@ def test_a_wave_begun_is_a_wave_paid(full: dict[str, dict], figures: dict[str, f
         if tile_m * tile_n >= 128 * 128:
             seen.add(waves)
             assert row["law"] == pytest.approx(peak * figures["gemm_efficiency"] * share)
-            # Of two tiles of an SM, one is loaded or stored while the other is multiplied: half of
+            # One of an SM's two tiles is loaded or stored while the other is multiplied: half of
             # the traffic comes beside the products. The rest is waiting for a wave's first loads.
             seconds = (
                 seconds_of_tiles(row, m, n, 4096, figures)

@@ -51,7 +51,7 @@ def step(rows: dict[str, dict], hidden: int, switch: str = "nothing") -> dict:
 
 
 def change(rows: dict[str, dict], hidden: int, switch: str, wall: str) -> float:
-    """Of a wall's seconds, in steps of the baseline."""
+    """How a wall's seconds change, in steps of the baseline."""
     base = step(rows, hidden)
     key = f"{wall}_seconds"
     # A wall of zero seconds is absent.

@@ -25,7 +25,7 @@ from checker import cli as lab
 
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 PRESETS = json.loads((ROOT / "CMakePresets.json").read_text())
-# Of these only their existence is checked, by those who use them.
+# Only the existence of these is checked, by those who use them.
 OTHERS = {"cat", "ctest", "export", "git", "pip", "python", "python3", "tar", "xargs"}
 OTHERS |= {"rattler-build", "spack"}
 IMAGE = "packaging/containers/Containerfile"

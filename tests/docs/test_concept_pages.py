@@ -114,7 +114,7 @@ def test_it_runs_as_a_program():
 
 
 def test_every_key_of_a_row_is_in_the_result_format(tmp_path: Path):
-    """Of the suite as the pictures' file has it, and of a run of today."""
+    """The keys of the suite as the pictures' file has it, and of a run of today."""
     out = tmp_path / "run.json"
     chosen = "--benchmark_filter=^(coalescing/strided|occupancy/copy|fusion/add)"
     done = gpubench(

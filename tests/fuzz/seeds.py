@@ -139,7 +139,7 @@ def profile() -> bytes:
     return profiles()[0]
 
 
-# Of a long table, the lines that say something new.
+# The lines of a long table that say something new.
 _LINES = {"babelstream.csv": (0, 1, 3, 4, 8), "gpu-stream.txt": (0, 1)}
 
 

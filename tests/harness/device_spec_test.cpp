@@ -184,7 +184,7 @@ TEST(Roofs, AreTrustedAsTheirWeakestFigure) {
     return std::string("absent");
   };
   json device = good_device();
-  // Of the H200: FLOP per clock by the data sheet, SMs and clock published.
+  // The H200's: FLOP per clock by the data sheet, SMs and clock published.
   EXPECT_EQ(provenance_of(device, "fp32"), "published");
   device["figures"]["sm_clock_hz"]["from"] = "assumed";
   EXPECT_EQ(provenance_of(device, "fp32"), "assumed");

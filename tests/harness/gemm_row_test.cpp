@@ -59,7 +59,7 @@ double product_of(const Unit& unit, const std::vector<std::int64_t>& products) {
   return static_cast<double>(sum) * of_products;
 }
 
-// Of row `i` of A and row `j` of B.
+// Products of row `i` of A and row `j` of B.
 template <class In>
 std::vector<std::int64_t> products_of(std::size_t k, std::size_t i, std::size_t j) {
   const Generator<In> a{1}, b{2};

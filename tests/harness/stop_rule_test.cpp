@@ -12,7 +12,7 @@ const StopSettings stop_settings{
     .relative_half_width = 0.005, .min_samples = 10, .max_samples = 1000, .budget_seconds = 2};
 constexpr double in_time = 0.1;
 
-// Of 10 samples, the interval of the median goes from the second smallest to the second largest.
+// The interval of the median of 10 samples goes from the second smallest to the second largest.
 std::vector<double> ten_samples(double second, double ninth) {
   return {100, ninth, 100, 100, 50, 100, 200, 100, second, 100};
 }

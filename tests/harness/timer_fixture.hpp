@@ -64,7 +64,7 @@ class TimerTest : public testing::Test {
     return *std::max_element(timing.seconds.begin(), timing.seconds.end());
   }
 
-  // Of all gates the most that waited behind one.
+  // The most that waited behind any one gate.
   static std::size_t most_behind_a_gate() {
     std::size_t most = 0, waiting = 0;
     for (const model::Record& record : model::current_runtime()->records()) {

@@ -19,7 +19,7 @@ TEST_F(AttentionCounts, CausalBlocksSkipWhatTheyDoNotSee) {
     run_tiled<64>(1, 512, causal);
     return counts().at(model::WarpOperation::matrices);
   };
-  // Of 4 x 8 tiles of 128 queries by 64 keys, 8 on the diagonal, of whose 32 x 64 parts, four a
+  // 4 x 8 tiles of 128 queries by 64 keys: 8 on the diagonal, of whose 32 x 64 parts, four a
   // tile, 2 or 4 are needed, and 12 below it.
   const double share = (12 + 4 + 4 * 0.5) / 32;
   EXPECT_DOUBLE_EQ(multiplications(true) / multiplications(false), share);

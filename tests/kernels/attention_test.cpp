@@ -101,7 +101,7 @@ TEST_F(AttentionTest, TiledAtRaggedShapes) {
 }
 
 // One tile of keys; as many as stages hold; and so many that stages go round, in causal blocks from
-// their first group of queries to their second. Of three groups, the one in the middle is alone.
+// their first group of queries to their second. In three groups, the one in the middle is alone.
 TEST_F(AttentionTest, ByWgmmaAndTma) {
   if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   for (const bool causal : {false, true}) {

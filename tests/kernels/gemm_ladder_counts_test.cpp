@@ -36,7 +36,7 @@ TEST_F(GemmLadderCounts, LoadsForAMultiplyAdd) {
   expect(3.0 / 8, 9.0 / 8);
   EXPECT_DOUBLE_EQ(per_fma(counts().packed_wavefronts), 4.0 / 8);
   expect_product(register_2d, tiles_of_128, tile_threads, 128, 128, 64);
-  // Of B, eight lanes side by side read 16 bytes each at a distance of 32: two passes.
+  // From B, eight lanes side by side read 16 bytes each at a distance of 32: two passes.
   expect(10.0 / 64, (8 + 2 * 4 * 2) / 64.0);
   EXPECT_DOUBLE_EQ(per_fma(counts().packed_wavefronts), 0);
   for (const auto kernel : {vectorised, double_buffered}) {

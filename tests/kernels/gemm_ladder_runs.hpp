@@ -14,7 +14,7 @@ class GemmLadderRuns : public KernelTest {
   using element = gemm_ladder::element;
   using Tiles = gemm_ladder::Tiles;
 
-  // Of the rungs in fp32. `goes_down`: blocks lie along columns first.
+  // For the rungs in fp32. `goes_down`: blocks lie along columns first.
   template <class... P>
   void expect_product(void (*kernel)(P...), const Tiles& tiles, dim3 block, unsigned m, unsigned n,
                       unsigned k, bool goes_down = false) {
@@ -34,7 +34,7 @@ class GemmLadderRuns : public KernelTest {
     const auto [relative, absolute] = gemm_tolerance<float>(shape);
     expect_elements(d, want, relative, absolute);
   }
-  // Of those in bf16, which `queue` launches.
+  // For those in bf16, which `queue` launches.
   template <class Queue>
   void expect_bf16_product(const Queue& queue, unsigned m, unsigned n, unsigned k) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);

@@ -16,7 +16,7 @@ class MemoryHierarchyCounts : public MemoryHierarchyRuns {
 };
 
 TEST_F(MemoryHierarchyCounts, LargerSetsAreFetchedMoreOften) {
-  // Of a sample of the blocks, as rows are; in equal steps it would meet the same few of 206
+  // From a sample of the blocks, as rows are; in equal steps it would meet the same few of 206
   // pieces.
   model::Emulator sampling(device, memory, {.threads = 2});
   model::install_runtime(std::make_unique<model::Runtime>(device, memory, sampling));

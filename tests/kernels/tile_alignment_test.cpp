@@ -25,7 +25,7 @@ TEST_F(TileAlignmentTest, PredicatedAtRaggedShapes) {
   for (const unsigned k : {8u, 24u, 32u, 40u, 136u}) expect_predicated<8>(65, 127, k);
 }
 
-// Of `padded` columns the first `columns` are those of `dense`; the others are zero.
+// The first `columns` of `padded` columns are those of `dense`; the others are zero.
 template <class Dense>
 struct PaddedProduct {
   Dense dense;

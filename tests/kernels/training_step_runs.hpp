@@ -24,7 +24,7 @@ class TrainingStepRuns : public KernelTest {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     return step.activations().loss.download().front();
   }
-  // Of products' weights, then of the embedding's table.
+  // First the products' weights, then the embedding's table.
   std::vector<double> gradients_of(Exact& step) {
     loss_of(step);
     std::vector<double> all = step.weights().gradient.download();

@@ -31,7 +31,7 @@ def test_the_handout_has_no_answers_and_knows_right_from_wrong(tmp_path: Path) -
 
 
 def entries(text: str) -> list[str]:
-    """Of a numbered list, each entry as one line, without its number."""
+    """Each entry of a numbered list as one line, without its number."""
     parts = re.split(r"(?m)^\d+\. ", text)[1:]
     return [" ".join(part.split()) for part in parts]
 

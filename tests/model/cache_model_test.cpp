@@ -212,7 +212,7 @@ TEST_F(ServedReads, WhatAnotherWarpHasJustAskedForComesWhenThatComes) {
   EXPECT_NEAR(waiting(), 4 * once, 0.01 * once);
 }
 
-// Of several warps, the order changes from one time to the next, and as much as fits stays.
+// With several warps, the order changes from one time to the next, and as much as fits stays.
 TEST_F(ServedReads, OneWarpAloneLosesWhatItReadsInTheSameOrder) {
   constexpr std::uint64_t lines = 1024, times = 10;
   const auto lost = [&](double l1_bytes, double warps, std::uint64_t reads_a_line = 1) {

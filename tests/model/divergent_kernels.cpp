@@ -1,4 +1,4 @@
-// Of emulator_kernels.hpp: those whose lanes go different ways.
+// Those of emulator_kernels.hpp whose lanes go different ways.
 #include "harness/cuda/launch.hpp"
 #include "tests/model/emulator_kernels.hpp"
 

@@ -206,7 +206,7 @@ TEST_F(EmulatorTest, BlockReduction) {
   // 3000 = 2 * 1280 + 440: block 0 has three full rounds, block 1 184 elements of the third.
   EXPECT_EQ(download(out, blocks), (std::vector<float>{768, 696, 512, 512, 512}));
   EXPECT_EQ(counts.barriers, blocks * 8 * 8);
-  // Of eight warps, 4, 2, 1 and then one with 16, 8, 4, 2, 1 lanes take part in each halving.
+  // With eight warps, 4, 2, 1 and then one with 16, 8, 4, 2, 1 lanes take part in each halving.
   const AccessCounts& loads = counts.at(Space::shared, Access::load);
   EXPECT_EQ(loads.requests, blocks * (2 * (4 + 2 + 1 + 5) + 1));
   EXPECT_EQ(loads.lanes, blocks * (2 * 255 + 1));

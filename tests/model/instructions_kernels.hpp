@@ -3,7 +3,7 @@
 
 namespace gpubench::kernels {
 
-// Of one block. Lanes below `split` take tanhf, the others rsqrtf and one more sqrtf.
+// Runs one block. Lanes below `split` take tanhf, the others rsqrtf and one more sqrtf.
 void branch_to_special(float* out, const float* in, unsigned split, unsigned threads);
 // Lane i takes __expf i % 4 times.
 void special_by_trips(float* out, const float* in);

@@ -221,7 +221,7 @@ TEST_F(TimeModelTest, SpilledRegistersAreLinesOfL1) {
   profile.local_bytes = 16;
   expect_bound(profile, "l1", cycles(an_sm / spec["global_requests_per_clock_per_sm"]));
   EXPECT_EQ(cold(profile).traffic.l2_sectors, 0);
-  // Of 2048 threads with twice the cache's bytes between them, half come from L2.
+  // When 2048 threads have twice the cache's bytes between them, half come from L2.
   profile.local_bytes = static_cast<std::size_t>(2 * spec["l1_bytes_per_sm"] / 2048);
   EXPECT_NEAR(cold(profile).traffic.l2_sectors, words * 4 / 2, 1e-6 * words);
 }

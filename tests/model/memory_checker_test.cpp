@@ -45,7 +45,7 @@ TEST_F(MemoryCheckerTest, EveryMistakeIsNamedAndItsTwinIsClean) {
     EXPECT_EQ(fault.find('\n'), std::string::npos);
     EXPECT_NE(fault.find(mistake.says), std::string::npos) << fault;
     EXPECT_NE(fault.find("of block (0,0,0) at "), std::string::npos) << fault;
-    // Of a race each side has its own line.
+    // Each side of a race has its own line.
     std::vector<int> lines{mistake.first};
     if (mistake.second != 0) lines.push_back(mistake.second);
     std::sort(lines.begin(), lines.end());

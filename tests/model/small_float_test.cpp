@@ -39,7 +39,7 @@ bool less(Exact a, Exact b) {
 }
 
 // a + b, in which a part far too small to matter is replaced by a bit that says that it is there.
-// Of integers of 26 bits: what is replaced lies 2^-74 and more below the lowest bit of the other.
+// For integers of 26 bits, what is replaced lies 2^-74 and more below the lowest bit of the other.
 Exact sum(Exact a, Exact b) {
   if (a.integer == 0 || b.integer == 0) return a.integer == 0 ? b : a;
   if (a.exponent < b.exponent) std::swap(a, b);

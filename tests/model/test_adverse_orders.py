@@ -21,7 +21,7 @@ TELLING = ("async_copy*", "atomics*", "reduction*")
 
 
 def fixtures(concepts: tuple[str, ...]) -> set[str]:
-    """Of the tests of these concepts' kernels, results and counts."""
+    """Those that test these concepts' kernels, results and counts."""
     folder = ROOT / "tests" / "kernels"
     files = [file for concept in concepts for file in folder.glob(f"{concept}_test.cpp")]
     return {name for file in files for name in re.findall(r"TEST_F\((\w+)", file.read_text())}

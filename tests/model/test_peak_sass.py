@@ -114,7 +114,7 @@ def test_a_round_of_mma_is_nothing_else(compiled, dtype: str) -> None:
         # Blackwell's data-centre parts have other ways to some of them.
         if kernel != f"mma<{dtype}>" or 100 <= int(architecture) < 120:
             continue
-        # Of double precision the smaller shape, eight of it, where there is no other.
+        # Double precision takes eight of the smaller shape where there is no other.
         eight_fold = dtype == "TensorFp64" and int(architecture) < 90
         loop = max(loops(body), key=lambda loop: loop.total())
         waits = loop.total() - loop["NOP"]

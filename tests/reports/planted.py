@@ -149,7 +149,7 @@ FAULTS: dict[str, Fault] = {
 
 
 def chance(seed: int, *names: str) -> random.Random:
-    """Of one thing by its names: other rows come and go without changing it."""
+    """A generator for one thing, by its names: other rows come and go without changing it."""
     return random.Random("/".join((str(seed), *names)))
 
 

@@ -149,7 +149,7 @@ def test_rows_that_say_nothing_are_left_out(folder):
     _, (found,) = goals.hold(folder.path, goals.goals_of(GOALS)[:1])
     assert (found.verdict, found.figure) == ("met", 4.35e12)
     assert found.words == f"{COPY}; 3 runs; 2 left out, the first because {COPY} did not converge"
-    # Of one run the other rows count.
+    # The other rows of the same run still count.
     unsure = make_row("stream/copy/n:1", useful_bytes_per_second=4.9e12, converged=0.0)
     for number in (1, 2, 3, 4, 5):
         folder.file(f"suite-{number}.json", unsure, copy_row(4.35e12))

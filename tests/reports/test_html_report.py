@@ -212,7 +212,7 @@ def test_a_point_is_a_link_to_its_row_and_says_its_figure(pages):
     points = [a for a in parsed.of("a") if a.get("class") == "point"]
     assert {"#" + row for row in rows} == {point["href"] for point in points}
     assert "<title>coalescing/strided_read/stride:2: 2.13 TB/s</title>" in pages["cuda"]
-    # Of each chart one is reached by the Tab key, the others from there by arrows.
+    # The Tab key reaches one point per chart, arrows the others from there.
     figures = (part.partition("</figure>")[0] for part in pages["cuda"].split("<figure"))
     charts = [figure for figure in figures if 'class="point"' in figure]
     assert charts

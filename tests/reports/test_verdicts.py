@@ -89,7 +89,7 @@ def test_without_a_law_the_prediction_counts_then_the_roof(load):
     assert one(load, only_roof).grade == EXPECTED
     # On the model the prediction is the result: it proves nothing.
     assert one(load, slow, device_kind="model").yardstick == "its dram roof"
-    # Of a concept that the model predicts badly, as much is no finding.
+    # Where the model predicts a concept badly, as much is no finding.
     unsure = make_row("host_sync/b", 1.7e-3, model_seconds=1e-3, roof_fraction=0.9)
     assert one(load, unsure).grade == EXPECTED
     assert one(load, make_row("a/b")).grade == UNGRADED
@@ -298,7 +298,7 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
                         "quantity": rate,
                         "fitted": False,
                     },
-                    # Of more than the row.
+                    # A figure of more than this row.
                     {**point, "value": 9e12, "besides": [{"row": "a/c", "times": 1}]},
                 ],
             }

@@ -13,7 +13,7 @@ from gpubench_reports.commands.command_line import main
 
 from .conftest import ROOT
 
-# Of the distribution's package libbenchmark-tools.
+# From the distribution's package libbenchmark-tools.
 COMPARE = Path("/usr/share/benchmark/compare.py")
 SLOWER = "stream/copy/dtype:fp32/bytes:16/unroll:4"
 FAILED = "stream/copy/dtype:fp32/bytes:4/unroll:1"

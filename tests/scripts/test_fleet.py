@@ -29,7 +29,7 @@ if [[ -e "$(dirname -- "$0")/broken" && "$machine" == */gpu2 ]]; then
 fi
 printf '%s|' "$machine" "$CUDA_VISIBLE_DEVICES" "${OMPI_COMM_WORLD_SIZE:-alone}" "$@" >"$out"
 """
-# Of two nodes with two GPUs each: runs what follows its options with each process's number.
+# Two nodes with two GPUs each: runs what follows its options with each process's number.
 SRUN = """#!/bin/bash
 printf '%s\\n' "$@" >>"$0.words"
 while [[ "$1" == -* ]]; do shift; done

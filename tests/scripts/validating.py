@@ -140,7 +140,7 @@ def validate(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def verdicts(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """Of the summary at the end, what came of each step."""
+    """What came of each step, by the summary at the end."""
     lines = done.stdout.partition("== summary")[2].splitlines()[1:]
     return {line[9:33].strip(): (line[:8].strip(), line[34:]) for line in lines if line}
 

@@ -108,7 +108,7 @@ def violations(root: Path) -> list[str]:
                 theirs = [folder_of(header)]
             else:
                 theirs = bare_name_folders(root, header) or [own]
-            # Of a word that each platform has, one answer is enough for the other's readers.
+            # A header that each platform has may be read wherever one of the two may.
             reachable = [t for t in theirs if t in rank and rank[t] <= rank[own]]
             if not reachable:
                 wrong.append(f'{path}:{line} includes "{header}", which stands above {own}')

@@ -168,7 +168,7 @@ struct Activations {
   std::vector<DeviceBuffer<T>> between;  // the input of each layer, and what the last one makes
   DeviceBuffer<T> last_norm, logits;
   DeviceBuffer<Number> losses, loss;
-  // Of no account outside a layer: rows of tokens and of heads, and gradients.
+  // Needed only within a layer: rows of tokens and of heads, and gradients.
   DeviceBuffer<T> rows, heads, d, d_branch, d_wide, d_heads, d_scores, again;
 };
 

@@ -28,7 +28,7 @@ class Step {
   using Number = Wide<T>;
   using Kind = Product::Kind;
 
-  // Of `s.batch` sequences at a time, `switches.parts` times.
+  // Takes `s.batch` sequences at a time, `switches.parts` times.
   Step(const Shape& s, const Switches& switches, Products products)
       : s_(s),
         places_{s},

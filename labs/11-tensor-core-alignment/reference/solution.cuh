@@ -43,7 +43,7 @@ static __device__ void store(const float (&sums)[2][4], float* d, unsigned m, un
   }
 }
 
-// Of a tile what one thread brings: column threadIdx.x % 32 of every fourth row.
+// What one thread brings of a tile: column threadIdx.x % 32 of every fourth row.
 using Staged = __nv_bfloat16[8];
 
 static __device__ void load_elements(Staged& to, const __nv_bfloat16* from, unsigned first_row,

@@ -54,7 +54,7 @@ Row = tuple[str, list[list[int] | None]]
 
 
 def _lines(access: Access) -> list[Row]:
-    """Of global memory: the 128-byte lines that the request touches, word by word."""
+    """The 128-byte lines of global memory that the request touches, word by word."""
     lanes_of_word: dict[int, list[int]] = defaultdict(list)
     for lane, offset in sorted(access.lanes.items()):
         for word in range(offset // WORD, (offset + access.bytes - 1) // WORD + 1):

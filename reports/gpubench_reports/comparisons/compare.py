@@ -99,8 +99,8 @@ def _reach(
 
 
 def changed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of a comparison's rows those that are faster or slower, those that changed most first; of
-    rows without an interval those that are so by more than _WORTH_A_LINE."""
+    """The faster and slower rows of a comparison, those that changed most first. Rows without an
+    interval count if they changed by more than _WORTH_A_LINE."""
     size = rows["ratio"].apply(math.log).abs()
     unknown = (rows["verdict"] == "unknown") & (size > _WORTH_A_LINE)
     found = rows["verdict"].isin(["faster", "slower"]) | unknown

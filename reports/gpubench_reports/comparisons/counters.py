@@ -20,7 +20,7 @@ from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import Checker, is_in_range, numbers_of, shown, words_of
 from gpubench_reports.results.reader import ResultFile
 
-# Of each figure of a launch the metrics whose sum it is. Metrics of instrumented instructions
+# For each figure of a launch, the metrics whose sum it is. Metrics of instrumented instructions
 # (smsp__sass_...) where there is a choice: what else goes through a unit is not among them.
 METRICS: dict[str, tuple[str, ...]] = {
     "blocks": ("launch__grid_size",),
@@ -62,7 +62,7 @@ _BLOCK_LIMITS = tuple(
 )
 _OCCUPANCY = "sm__maximum_warps_per_active_cycle_pct"
 _DURATION, _CYCLES = "gpu__time_duration.sum", "sm__cycles_elapsed.max"
-# Of the compiled kernel or the launch: absent means not known. All others are counts: absent is 0.
+# From the compiled kernel or the launch: absent means unknown. All others are counts: absent is 0.
 _NOT_COUNTS = {
     "blocks",
     "threads_per_block",
@@ -76,7 +76,7 @@ _NOT_COUNTS = {
 # What a timed row may differ from the profiler's duration, and the time from which it counts [s].
 TIME_TOLERANCE, LEAST_SECONDS = 0.02, {"hot": 50e-6, "cold": 500e-6}
 
-# Of one row: far beyond any suite's, and few enough to compare one by one.
+# Limit per row: far beyond any suite's, and few enough to compare one by one.
 MOST_LAUNCHES = 100_000
 
 _SAMPLED_TOLERANCE, _EXACT_TOLERANCE = 0.01, 1e-6

@@ -28,7 +28,7 @@ class Range:
 def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
     """The ranges in `places` (files, or folders searched through) for the device of `result`.
 
-    Of several measured files the range runs from their least to their greatest figure. The file
+    With several measured files a range runs from their least to their greatest figure. The file
     itself, modelled files, other devices and other modes do not count. Raises ReportError for a
     file that was named and cannot be read; what merely lies in a folder is passed over.
     """

@@ -22,7 +22,7 @@ _HOTTER = 8.0  # degrees above its peers
 
 @dataclass(frozen=True)
 class Times:
-    """Of some rows, by name: the time, and the GPU's state meanwhile. NaN where nobody knows."""
+    """Times of some rows, by name, and the GPU's state meanwhile. NaN where nobody knows."""
 
     names: list[str]
     seconds: np.ndarray

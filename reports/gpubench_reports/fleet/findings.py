@@ -221,7 +221,7 @@ def _places_and_gpus(fleet: Fleet, own: Peers, alpha: float) -> Iterator[Finding
 
 @dataclass(frozen=True)
 class _Slow:
-    """Of a GPU, a place or a firmware: by how much its rows are slow, which groups, how surely."""
+    """By how much the rows of a GPU, place or firmware are slow, which groups, and how surely."""
 
     excess: np.ndarray
     groups: np.ndarray

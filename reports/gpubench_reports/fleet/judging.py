@@ -95,7 +95,7 @@ def p_of_groups(
 
 
 def scale_of(excess: np.ndarray) -> tuple[np.ndarray, float]:
-    """Of each row the scale of its excess, and the degrees of freedom of excess over scale."""
+    """The scale of each row's excess, and the degrees of freedom of excess over scale."""
     units = len(excess)
     own = median_of(np.abs(excess - median_of(excess))) * MAD_TO_SIGMA
     noisy = np.nan_to_num(own) > _LEAST_SIGMA  # the scale of other rows is not their own
@@ -131,7 +131,7 @@ def _p_values(excess: np.ndarray, sigma: np.ndarray, freedom: float) -> np.ndarr
 
 
 def _of_group(p: np.ndarray, excess: np.ndarray, runs: np.ndarray) -> np.ndarray:
-    """Of each unit, the p-value of a group of rows: that so many of them are slow as must agree."""
+    """Each unit's p-value for a group of rows: that as many of them are slow as must agree."""
     present = np.isfinite(excess).sum(axis=1)
     ordered = np.sort(p, axis=1)
     needed = np.where(runs > 1, 1, AGREE)
@@ -142,7 +142,7 @@ def _of_group(p: np.ndarray, excess: np.ndarray, runs: np.ndarray) -> np.ndarray
 
 
 def _of_middle(excess: np.ndarray) -> np.ndarray:
-    """Of each unit, the p-value of the median of these rows; 1 where fewer than AGREE rows could
+    """Each unit's p-value for the median of these rows; 1 where fewer than AGREE rows could
     decide it."""
     if excess.shape[1] < _DECIDED_BY_AGREE:
         return np.ones(len(excess))

@@ -1,7 +1,7 @@
 """Parquet: reads a fleet from it with DuckDB, local or in an object store, and writes one.
 
-The columns are those of `gpubench-nightly export parquet`: one line per machine, row and night. Of
-each machine its latest night counts. A fleet's own files also have vbios, uuid and runs.
+The columns are those of `gpubench-nightly export parquet`: one line per machine, row and night. For
+each machine, its latest night counts. A fleet's own files also have vbios, uuid and runs.
 """
 
 from pathlib import Path

@@ -100,7 +100,7 @@ def _maps(verdict: Verdict, peers: Peers) -> Markup:
 
 
 def _middle(excess: np.ndarray) -> np.ndarray:
-    """Of each GPU the median slowdown over some rows."""
+    """Each GPU's median slowdown over some rows."""
     middle: np.ndarray = np.expm1(median_of(excess.T))
     return middle
 

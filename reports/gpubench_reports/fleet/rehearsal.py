@@ -21,7 +21,7 @@ _BANDS = ((1.0, 1.05), (1.05, 1.10), (1.10, 2.0))  # sizes of what is planted
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one fleet. `found` is by the factors that were planted."""
+    """What was found in one fleet. `found` is by the factors that were planted."""
 
     found: dict[float, bool]
     racks: int  # found, of those planted

@@ -50,12 +50,12 @@ class Job:
 
     @property
     def microbatches(self) -> int:
-        """Of each pipeline, in one step."""
+        """Microbatches of each pipeline in one step."""
         return self.batch // (self.data * self.microbatch)
 
     @property
     def tokens(self) -> int:
-        """Of one step, on all GPUs."""
+        """Tokens per step, on all GPUs."""
         return self.batch * self.sequence
 
     @property
@@ -75,12 +75,12 @@ class Job:
 
     @property
     def stage_layers(self) -> int:
-        """Of the fullest pipeline stage."""
+        """Layers of the fullest pipeline stage."""
         return -(-self.model.layers // self.pipeline)
 
     @property
     def stage_parameters(self) -> float:
-        """Of the fullest stage, on one of its GPUs: the last also has the output layer."""
+        """Parameters on one GPU of the fullest stage: the last also has the output layer."""
         model = self.model
         table = model.hidden * model.vocabulary
         rest = (

@@ -60,7 +60,7 @@ def plans(machine: Machine, models: Models, gpus: Sequence[int], batch: int) -> 
 
 
 def best_plan(machine: Machine, job: Job) -> Plan:
-    """Of the ways to split `job`, which has a model, GPUs and a batch."""
+    """The best way to split `job`, which has a model, GPUs and a batch."""
     node = machine.collectives.node
     if job.gpus > 1 and not machine.collectives.inside:
         return Plan(job.model, job.gpus, why="no all_reduce rows")

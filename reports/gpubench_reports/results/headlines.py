@@ -35,7 +35,7 @@ def headline_text(row: Mapping[str, Any]) -> str:
 
 
 def with_request_cost(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of `rows`, those whose law says what a request costs, judged by that: `law_value` is
+    """Those of `rows` whose law says what a request costs, judged by that: `law_value` is
     `law_per_request`. Counts have no interval."""
     columns = [quantity.column for quantity in REQUEST_QUANTITIES]
     counts = rows[columns].to_numpy(float)

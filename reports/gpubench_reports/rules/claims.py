@@ -130,7 +130,7 @@ class Finding:
 
     @property
     def why_untested(self) -> str:
-        """Of a claim that was not tested: why, and the figures that are shown all the same."""
+        """Why the claim was not tested, and the figures that are shown all the same."""
         shown = [f"{one.text} {one.where}" for one in self.tried]
         lead = "shown, modelled" if self.is_modelled else "shown"
         return self.conditions + (f" ({lead}: {', '.join(shown)})" if shown else "")

@@ -149,7 +149,7 @@ class Folder:
 
     @property
     def context(self) -> Context:
-        """Of the first suite."""
+        """The context of the first suite."""
         return self.suites[0].context
 
     @cached_property

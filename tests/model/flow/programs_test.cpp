@@ -39,7 +39,7 @@ std::string differences(const Counts& got, const Counts& expected) {
 
 class FlowTest : public EmulatorTest {
  protected:
-  // Of the programs that are `meant`, those that come to something else than their trees say, and
+  // The programs among those `meant` that come to something else than their trees say, and
   // what.
   template <class Meant>
   std::string wrong(Meant&& meant) {
@@ -73,7 +73,7 @@ TEST_F(FlowTest, RandomControlFlowCountsAsItsTreeSays) {
 }
 
 #ifdef FLOW_PTX
-// Of PTX the engine knows branches and their post-dominators. What only ptxas decides, where lanes
+// The engine knows PTX's branches and their post-dominators. What only ptxas decides, where lanes
 // meet earlier and which tails are merged, was read in its code
 // (harness/platform/model/emulator/README.md).
 TEST_F(FlowTest, NvccsCodeOfThemCountsTheSame) {

@@ -13,7 +13,7 @@
 //
 // Every lane holds four bytes of scales for each of a and b. A product takes a's from two lanes of
 // each four that share g: t = 2 * thread_a has row g's and the next lane has row g + 8's; and b's
-// column g from lane t = thread_b. Of mxfp8 the scale is byte `byte_a` or `byte_b` of those; of
+// column g from lane t = thread_b. For mxfp8 the scale is their byte `byte_a` or `byte_b`; for
 // nvfp4 the four scales of a row are the four bytes. (PTX ISA, "Block Scaling for mma.sync",
 // "Matrix Fragments for mma.m16n8k64".)
 #pragma once

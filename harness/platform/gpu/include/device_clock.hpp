@@ -6,8 +6,8 @@
 #include <cuda_runtime.h>
 
 __device__ inline long long sm_cycles() { return clock64(); }
-// Eight bytes of global memory: through every cache, and from L2, anew every time. (Of a pointer
-// that comes from memory the compiler does not know that it is one to global memory, and it takes a
+// Eight bytes of global memory: through every cache, and from L2, anew every time. (A pointer
+// that comes from memory is not known to point to global memory, and the compiler takes a
 // load for another one of the same address.)
 template <class T>
 __device__ T* load_pointer(T* const* address) {

@@ -4,7 +4,7 @@
 // harness/platform/model/include/tcgen05.hpp.)
 //
 // Tensor memory is 512 columns of 128 lanes of 32 bits. An address has the lane in its upper half
-// and the column in the lower one. Of a product of 128 rows, row i is lane i, and column j the
+// and the column in the lower one. In a product of 128 rows, row i is lane i, and column j the
 // j-th. Warp w of a block reads lanes 32 (w % 4) to 32 (w % 4) + 31 alone.
 //
 // The life of a product: one warp calls tcgen05_alloc(), and the block meets. Threads that store

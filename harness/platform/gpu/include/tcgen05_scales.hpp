@@ -2,8 +2,8 @@
 // (The model's answer to the same names: harness/platform/model/include/tcgen05_scales.hpp.)
 //
 // Scales lie in tensor memory too, four bytes to a column. Those of rows 32 j to 32 j + 31 of a are
-// column j from where they begin, row 32 j + i in lane i; of b's columns likewise. Of mxfp8 a
-// product takes one byte of each column, which its instruction descriptor names; of nvfp4 all four,
+// column j from where they begin, row 32 j + i in lane i; of b's columns likewise. For mxfp8 a
+// product takes one byte per column, which its instruction descriptor names; for nvfp4 all four,
 // each for 16 elements along k. Every quarter of the lanes holds the same. (PTX ISA, "Block
 // Scaling" of tcgen05.mma, "tcgen05.cp".)
 #pragma once

@@ -69,7 +69,7 @@ __device__ inline void mma_m16n8k16_bf16(float (&d)[products][4], const unsigned
 }
 
 // ldmatrix: fragments of 16-bit elements from shared memory, four matrices of eight rows of 16
-// bytes. `row` is where a row begins: lane i's is row i % 8 of matrix i / 8. Of each matrix a lane
+// bytes. `row` is where a row begins: lane i's is row i % 8 of matrix i / 8. Per matrix, a lane
 // gets a register, two neighbours of row g at columns 2 t and 2 t + 1; transposed, two of column g
 // at rows 2 t and 2 t + 1 (PTX ISA, "ldmatrix").
 __device__ inline void ldmatrix(unsigned* to, const void* row) {
@@ -113,7 +113,7 @@ __device__ inline void mma_m16n8k16_fp64(double (&d)[4], const double (&a)[8], c
 }
 
 // wgmma: four warps together, d += a * b for tiles a of 64 rows and b of 128 columns in shared
-// memory, and as many elements between them as 32 bytes hold. sm_90a alone; a trap elsewhere. Of
+// memory, and as many elements between them as 32 bytes hold. sm_90a alone; a trap elsewhere. In
 // d, warp w of the four holds the rows from 16 w on; a lane's d[i] is at row g + 8 (i / 2 % 2) of
 // those and column 8 (i / 4) + 2 t + i % 2 (PTX ISA, "Register Fragments and Shared Memory Matrix
 // Layouts" of wgmma.mma_async.m64nNk16).

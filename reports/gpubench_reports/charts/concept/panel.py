@@ -160,7 +160,7 @@ def _draw_expected(
 
 
 def covered_by(panel: Panel, scale: Scale) -> list[np.ndarray]:
-    """Of each series, how many of those drawn after it lie on each of its points."""
+    """For each series, how many of those drawn after it lie on each of its points."""
     known = [dict(zip(s.x, s.rows["value"].to_numpy(float), strict=True)) for s in panel.series]
     if not panel.numeric:  # side by side
         return [np.zeros(len(own)) for own in known]

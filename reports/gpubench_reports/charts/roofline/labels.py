@@ -13,7 +13,7 @@ from gpubench_reports.charts.roofline.lines import RIDGE
 from gpubench_reports.charts.roofline.sweeps import Sweep
 from gpubench_reports.common.units import argument_text
 
-# Of more than this many, only the ends and knees of sweeps are labelled: others have no room.
+# Beyond this many, only the ends and knees of sweeps are labelled: others have no room.
 _MOST_LABELLED = 200
 # Points closer than this [points of print] share one label with all their numbers.
 _ON_TOP = 4.5

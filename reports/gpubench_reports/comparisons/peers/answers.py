@@ -44,7 +44,7 @@ class PeerComparison:
 
 
 def compare(folder: Path) -> list[PeerComparison]:
-    """Of the runs in `folder` every program's answers beside ours. Raises ReportError: none."""
+    """Every program's answers in `folder` beside ours. Raises ReportError if it holds no runs."""
     require_folder(folder)
     took = read_seconds(folder)
     if not took:

@@ -31,7 +31,7 @@ def program_arguments(parser: argparse.ArgumentParser, default: Path | None) -> 
 
 
 def _folder(text: str) -> Path:
-    """Of a store. An empty name would be the working directory."""
+    """The folder of a store. An empty name would be the working directory."""
     if not text:
         raise argparse.ArgumentTypeError("names no folder")
     return Path(text)

@@ -80,7 +80,7 @@ def conclude(
 ) -> int:
     """Judges what is new, writes what is derived, and prints the machine's standing.
 
-    Of the files in quarantine those are named that are not in `aside`: that were not there before.
+    Names the files in quarantine that are not in `aside`: those that were not there before.
     """
     from gpubench_reports.nightly.judging.judge import judge_new
     from gpubench_reports.nightly.judging.status import status

@@ -1,6 +1,6 @@
 """The pull-request gate: is program B slower than program A?
 
-Fresh processes of the two alternate, A B A B, so that a machine that drifts does it to both. Of
+Fresh processes of the two alternate, A B A B, so that a machine that drifts does it to both. For
 each row: the ratio of the medians of the processes' medians with a bootstrap interval, and the
 Mann-Whitney test of those medians. Over all rows the tests are corrected by
 Benjamini and Hochberg's procedure. A row is slower if the corrected p-value, the interval and the
@@ -94,7 +94,7 @@ def _cell(text: str) -> str:
 
 
 def least_processes(rows: int, rate: float) -> int:
-    """Of each program, so that one slower row among `rows` can be told from chance at all.
+    """The fewest processes of each program that can tell one slower row of `rows` from chance.
 
     The smallest p-value that the Mann-Whitney test has for n against n is 2 / C(2n, n): every
     process of the one before every process of the other. The correction multiplies it by `rows`.

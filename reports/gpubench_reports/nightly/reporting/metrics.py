@@ -29,7 +29,7 @@ _OF_MACHINES = {
 
 
 def metrics(store: Store, index: Index, settings: Settings, machine: str = "") -> str:
-    """Of one machine, or of all."""
+    """The metrics of one machine, or of all."""
     found = [one for one in status(store, index, settings) if machine in ("", one.machine)]
     columns, rows = index.table(
         f"with nights as ({NIGHTS}) select machine, device, mode, name, date, seconds, clock_hz,"

@@ -22,6 +22,6 @@ def standing_message(store: Store, found: Sequence[MachineStatus], settings: Set
 
 
 def no_night_message(where: str, problem: str, code: int) -> Message:
-    """Of a night that was not measured, or not judged: `where` names the machine or the store."""
+    """Says that a night was not measured, or not judged; `where` names the machine or store."""
     document = {"schema": SCHEMA, "exit_code": code, "machines": [], "problem": problem}
     return Message(f"gpubench: no night on {where}", (problem,), document)

@@ -4,7 +4,7 @@ E-divisive: D. S. Matteson and N. A. James, "A nonparametric approach for multip
 analysis of multivariate data", arXiv 1306.4933; with a t-test for significance: M. Fleming et al.,
 "Hunter: Using Change Point Detection to Hunt for Performance Regressions", ICPE '23.
 
-Of Otava only this analysis is used, which needs NumPy and SciPy. Its own list of dependencies also
+Otava is used for this analysis only, which needs NumPy and SciPy. Its own list of dependencies also
 has clients of databases and chat services, and an older NumPy: requirements-nightly.txt therefore
 leaves that list aside, and a test holds this analysis to known answers.
 """

@@ -229,7 +229,7 @@ def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:
 
 
 def _medians_before(values: np.ndarray) -> np.ndarray:
-    """Of each value but the first, the median of up to three before it."""
+    """For each value but the first, the median of up to three before it."""
     result = np.empty_like(values)
     a, b, c = values[:-3], values[1:-2], values[2:-1]
     result[3:] = np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))

@@ -363,7 +363,7 @@ def _fingerprint(night: Night) -> str:
 
 
 def _size(entry: os.DirEntry[str]) -> int:
-    """Of a file [bytes]; of a link that leads nowhere that of the link."""
+    """Size of a file [bytes]; if it is a link that leads nowhere, that of the link."""
     try:
         return entry.stat().st_size
     except OSError:

@@ -368,7 +368,7 @@ class Store:
             except OSError:
                 raise ReportError(folder, "another night is being measured here") from None
             for leftover in (*folder.glob(".new-*"), *folder.glob("*/.part-*")):
-                # Of a process that was killed; one that copies a night in is not that old.
+                # Left by a killed process; a night that is still being copied in is not that old.
                 if abs(time.time() - leftover.stat().st_mtime) > 3600:
                     shutil.rmtree(leftover, ignore_errors=True)
                     leftover.unlink(missing_ok=True)

@@ -105,7 +105,7 @@ def trials_of(series: int) -> int:
 
 
 def _first_nights(found: list[list[Alert]], start: int) -> np.ndarray:
-    """Of each series, on which night from `start` on (1 is the first) it was first called slower.
+    """On which night from `start` on (1 is the first) each series was first called slower.
 
     Infinite where it never was.
     """
@@ -118,7 +118,7 @@ def _first_nights(found: list[list[Alert]], start: int) -> np.ndarray:
 
 
 def _gate(noise: Noise, settings: Settings, seed: int, trials: int, step: float) -> float:
-    """Of `trials` suites of 200 rows, the share whose changed row is found.
+    """The share of `trials` suites of 200 rows whose changed row is found.
 
     One row is slower by `step`; with a step of 1 it is the share in which any row is called slower.
     """

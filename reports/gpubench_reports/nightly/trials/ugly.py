@@ -33,7 +33,7 @@ _SEED = 7_000_003
 
 @dataclass(frozen=True)
 class KindOutcome:
-    """Of one kind of noise; what nothing could be said of is NaN."""
+    """What came of one kind of noise; NaN where nothing could be said."""
 
     false_alerts: float  # a night, over 200 series
     found: dict[float, float]  # by the step's size, the share within a week

@@ -30,7 +30,7 @@ LETTERS = {style.darker(colour): f"--letter-{n}" for n, colour in enumerate(styl
 LINES = {colour: f"--series-{n}" for n, colour in enumerate(style.COLOURS)}
 
 
-# Of a row by its name: its number in the table, and what is said of it without a script.
+# By a row's name: its number in the table, and what is said of it without a script.
 Links = Mapping[str, tuple[int, str]]
 _REACH = 6  # of a point [points of print]: as far from it the mouse is on it
 _OF_CONCEPT = "concept "  # how ids begin of what a concept's rows are drawn with

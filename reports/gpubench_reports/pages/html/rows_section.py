@@ -33,7 +33,7 @@ def listed_rows(facts: Facts) -> pd.DataFrame:
 
 
 def links_to(rows: pd.DataFrame) -> dict[str, tuple[int, str]]:
-    """Of every listed row with a time: its number in the table, and its name and figure."""
+    """The number in the table, name and figure of every listed row with a time, by its name."""
     return {
         record["name"]: (index, f"{record['name']}: {headline_text(record)}")
         for index, record in enumerate(rows[["name", "status", "value", "unit"]].to_dict("records"))

@@ -26,7 +26,7 @@ _COARSE = np.geomspace(1.03, 40, 24)  # factors that are tried, and then around 
 _FINE = np.geomspace(0.88, 1.14, 9)
 _FREEDOM = 4.0  # of the errors' t distribution: a row may be far off
 _BIAS = 0.08  # all modelled rows may be off together, by the logarithm
-# Of a concept's error, what the rows of a kernel share, and what each has of its own.
+# The parts of a concept's error that the rows of a kernel share, and that each has of its own.
 _SHARED, _OWN = 0.8, 0.6
 _CLEAR = 9.0  # what a fault must gain over none, as a logarithm of odds, unless faults.toml says
 _WITH_EVIDENCE = 3.0  # the same where the file has evidence for it
@@ -102,7 +102,7 @@ class _Kernels:
         return _SHARED * self.medians(self.sigma)
 
     def medians(self, values: np.ndarray) -> np.ndarray:
-        """Of each kernel: `values` are (..., kernel, row of it), the result (..., kernel)."""
+        """Medians per kernel: `values` are (..., kernel, row of it), the result (..., kernel)."""
         ordered = np.sort(np.where(self.there, values, np.inf), axis=-1)
         lines = np.arange(len(self.counts))
         low, high = (self.counts - 1) // 2, self.counts // 2
@@ -270,5 +270,5 @@ def _evidence(fault: dict[str, Any], key: str, result: ResultFile, clock: float)
 
 
 def names() -> Iterable[str]:
-    """Of all faults, as faults.toml lists them."""
+    """Names of all faults, as faults.toml lists them."""
     return [fault["name"] for fault in _faults()["faults"]]

@@ -80,7 +80,7 @@ BY_NAME: dict[str, Callable[[ResultFile, float], str]] = {
 
 
 def device_figure(result: ResultFile, figure: str) -> float:
-    """Of the device's file; NaN where there is none, or the figure is not in it."""
+    """A figure of the device's file; NaN where there is no file, or it lacks the figure."""
     if result.context.device not in shipped_devices():
         return math.nan
     value = read_device(result.context.device).value(figure)

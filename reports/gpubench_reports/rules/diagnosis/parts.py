@@ -36,7 +36,7 @@ _OF_ITS_TIME = 0.7
 
 @dataclass(frozen=True)
 class Shares:
-    """Of n rows: how much of the time each part takes (n x PARTS, in the row's own seconds), and
+    """How much of n rows' time each part takes (n x PARTS, in the row's own seconds), and
     which rows are programs, whose parts take turns. Those of a kernel work at once, so that the
     slowest of them counts; a launch comes on top."""
 
@@ -65,7 +65,7 @@ def factors_of(parts: dict[str, float]) -> np.ndarray:
 
 
 def shares(rows: pd.DataFrame) -> Shares:
-    """Of rows as ResultFile.ok has them, with the column `expected`, seconds."""
+    """The shares of rows as ResultFile.ok has them, with the column `expected`, seconds."""
     table = np.zeros((len(rows), len(PARTS)))
     turns = np.zeros(len(rows), dtype=bool)
     for i, row in enumerate(rows.to_dict("records")):
@@ -133,7 +133,7 @@ def _of_program(row: dict[str, Any]) -> dict[str, float]:
 
 
 def _of_loader(row: dict[str, Any]) -> dict[str, float]:
-    """Of a loop whose slowest part decides; the first item goes through all of them."""
+    """The parts of a loop whose slowest decides; the first item goes through all of them."""
     if row["label"] == "link":
         return {"pageable": 0.9, "host": 0.1}
     return {"work": 1.0} if row["label"] == "host" else {"fp32": 0.9, "work": 0.1}
