@@ -27,7 +27,7 @@ struct Step {
   double fmas, others, wavefronts, l2_bytes;
 };
 
-// Of a rung with tiles in shared memory. `loads`, `wavefronts`: of a k; `at_once` [elements]: how
+// A rung with tiles in shared memory. `loads`, `wavefronts`: per k; `at_once` [elements]: how
 // many of a tile a lane brings at a time, on average.
 constexpr Step staged_step(const Tiles& tiles, double fmas, double loads, double wavefronts,
                            double at_once) {

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(along_rows ? 1024 : 256)
   d[std::size_t{row} * n + column] = sum;
 }
 inline constexpr Tiles naive_tiles{warp, 8, 1, 256, true};
-// Of 32 rows of D, a warp each: all of them read the same line of B at about the same time.
+// 32 rows of D, a warp each: all of them read the same line of B at about the same time.
 inline constexpr Tiles coalesced_tiles{warp, warp, 1, warp* warp, true};
 
 // --- an element per thread, from tiles in shared memory ---

@@ -9,7 +9,7 @@
 
 namespace gpubench::model {
 
-// Of the live allocations from this identity on: those of their pages that exist.
+// Keeps the existing pages of the live allocations from this identity on.
 void keep_memory(std::ostream& to, const DeviceMemory& memory, std::uint64_t first_identity);
 // Into as many allocations of the same sizes. std::runtime_error where they differ.
 void take_memory(std::istream& from, DeviceMemory& memory, std::uint64_t first_identity);

@@ -171,7 +171,7 @@ RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 
 
 def compiled_for(cubin: Path, build: Path, seen: dict[str, Seen]) -> dict[str, Compiled]:
-    """Of one cubin, the kernels that the emulator saw too, by name."""
+    """The kernels of one cubin that the emulator saw too, by name."""
     usage = RESOURCES.findall(output_of(tool("cuobjdump"), "-res-usage", cubin))
     mangled = "".join(f"{name}\n" for name, *_ in usage)
     names = output_of(build / "gpubench-sites", "--names", text=mangled).splitlines()

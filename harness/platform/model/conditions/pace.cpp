@@ -52,7 +52,7 @@ double Pace::noise(double start) {
   return noise_with(drift_, random_) * process_;
 }
 
-// Of one run, while the slow part is `drift` sigmas off.
+// The noise of one run, while the slow part is `drift` sigmas off.
 double Pace::noise_with(double drift, std::mt19937_64& random) const {
   const NoiseConditions& noise = conditions_.noise;
   double logarithm = noise.drift_sigma * drift;

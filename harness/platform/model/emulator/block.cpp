@@ -185,7 +185,7 @@ void Block::check_builtin(EventKind kind, const void* code) {
   fault("store to threadIdx, blockIdx, blockDim or gridDim", code);
 }
 
-// Of code that nobody trusts: whether it stores to what is neither its own nor the device's.
+// Whether code that nobody trusts stores to what is neither its own nor the device's.
 bool Block::is_forbidden_store(std::uint64_t at, unsigned bytes, EventKind kind) {
   if (kind == EventKind::load || !holds_guarded_code()) return false;
   const auto stack = reinterpret_cast<std::uint64_t>(lanes_.current_lane().stack);

@@ -25,7 +25,7 @@ struct BlockResult {
       warp_operations{};                                      // by WarpOperation, a warp each
   std::array<std::uint64_t, tensor_types> tensor_flops{};     // by Tensor, a warp each
   std::array<std::uint64_t, tensor_types> warpgroup_flops{};  // likewise, by wgmma and tcgen05
-  // Of traced blocks: of `matrix_load`, those ahead of the product that uses them.
+  // In traced blocks: of `matrix_load`, those ahead of the product that uses them.
   std::uint64_t fragments_ahead = 0;
   // Likewise: of `warpgroup_flops`, those that warps waited for and computed nothing meanwhile; and
   // how many warps did.

@@ -50,7 +50,7 @@ class BlockRunner {
   Block& block() { return block_; }
   // A lane's trace of the last traced run; lanes in the order of their linear thread index.
   const std::vector<LaneTrace>& traces() const { return block_.recorder().traces(); }
-  // Of the same lanes.
+  // For the same lanes.
   const FmaChain& chain(std::size_t lane) const { return block_.recorder().chain(lane); }
   const LoadChain& load_chain(std::size_t lane) const { return block_.recorder().load_chain(lane); }
   const CopyWaits& copy_waits(std::size_t lane) const { return block_.recorder().copy_waits(lane); }
@@ -129,7 +129,7 @@ class BlockRunner {
   void grid_barrier(const void* code);
   bool is_cooperative() const { return block_.launch().cooperative; }
   [[noreturn]] void no_clock(const void* code);
-  // Of code that nobody trusts (guard.hpp): the state of the current lane, what else it may read,
+  // For code that nobody trusts (guard.hpp): the state of the current lane, what else it may read,
   // and the end of it.
   GuardState* guard() { return reinterpret_cast<GuardState*>(block_.lanes().current_lane().stack); }
   bool is_programs(std::uint64_t address) const { return block_.shared().is_programs(address); }

@@ -51,7 +51,7 @@ class ClusterMemory {
   // A copy that block `by` has asked for lands in the memory of block `of`, whose threads wait for
   // it there.
   std::string note_copy(unsigned by, unsigned of, std::uint64_t address, unsigned bytes);
-  // Of the time between two barriers; never twice the same.
+  // Names the time between two barriers; never twice the same.
   std::uint32_t phase() const { return phase_; }
   // The cluster has come to its barrier, or to its end.
   std::string meet();

@@ -51,7 +51,7 @@ template <SmallFloat format>
   count_arithmetic(unit, code);
 }
 
-// Of two numbers the one that comes first by `before`.
+// The one of two numbers that comes first by `before`.
 template <class Before>
 double first_of(double a, double b, bool keep_nan, Before&& before) {
   if (std::isnan(a)) return keep_nan ? a : b;

@@ -54,7 +54,7 @@ struct FootprintSums {
   std::uint64_t read_fetches_by_block = 0;
   std::uint64_t write_requests = 0;
   std::uint64_t write_distinct = 0;
-  // Of those, the ones that L2 need not fetch to complete: all 32 bytes were written, or a block
+  // The ones that L2 need not fetch to complete: all 32 bytes were written, or a block
   // read of them.
   std::uint64_t write_complete = 0;
   std::uint64_t extent = 0;        // sectors from the first touched to the last
@@ -125,7 +125,7 @@ class Footprint {
 
   std::uint64_t identity() const { return sums_.identity; }
   std::size_t allocation_bytes() const { return sums_.allocation_bytes; }
-  // Of a sector, from the allocation's begin.
+  // A sector's, from the allocation's begin.
   std::size_t offset_of(std::uint64_t sector) const { return sector * sector_bytes - begin_; }
   bool holds(std::uint64_t address) const { return address - begin_ < sums_.allocation_bytes; }
   // `sector`: the address divided by 32. `distance`: sectors that this block has read since it last
@@ -133,11 +133,11 @@ class Footprint {
   void read(std::uint64_t sector, std::uint64_t distance);
   // The same of `count` sectors that this block has read before.
   void read_again(std::uint64_t count, std::uint64_t distance);
-  // Of a block that has read nothing of this fetch before.
+  // By a block that has read nothing of this fetch before.
   void read_fetch() { read_fetches_by_block_.fetch_add(1, std::memory_order_relaxed); }
   unsigned fetch_sectors() const { return fetch_sectors_; }
   void read_with_another(std::uint64_t repeats) { read_with_another_.fetch_add(repeats); }
-  // Of a request that named something new to its block: how many sectors were not.
+  // How many sectors of a request that named something new to its block were not new.
   void read_beside_new(std::uint64_t repeats) { read_beside_new_.fetch_add(repeats); }
   // Once a block that read from here: from its first sector to its last.
   void end_block(std::uint64_t extent) { read_extents_.fetch_add(extent); }

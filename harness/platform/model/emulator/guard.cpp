@@ -14,7 +14,7 @@
 namespace gpubench::model {
 namespace {
 
-// Of the host's main thread, on which a program's own code runs.
+// For the host's main thread, on which a program's own code runs.
 GuardState host_guard;
 HostMemory host_memory{};
 

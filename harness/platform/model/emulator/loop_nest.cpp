@@ -112,7 +112,7 @@ class Search {
   std::vector<Component> components(const Region& region) const;
   std::vector<Node> inner_of_same_head(const Component& loop, const Set& lead_on, Node again) const;
   WaysOut ways_out(const Component& loop, const Region& around) const;
-  // Of the blocks behind a loop: those from which one comes straight to a block, or out of the
+  // Those blocks behind a loop from which one comes straight to a block, or out of the
   // region, and the function's last.
   std::vector<Node> leading_to(Node block, const std::vector<Node>& after) const;
   std::vector<Node> leading_out(const std::vector<Node>& after, const Set& inside) const;

@@ -63,7 +63,7 @@ struct Pieces {
   std::span<const std::byte*const> a, b;
   unsigned columns;
   bool b_is_transposed;
-  // Of mxfp8 and nvfp4, the scales of a row's blocks along k, row by row, and of b's columns.
+  // For mxfp8 and nvfp4, the scales of a row's blocks along k, row by row, and of b's columns.
   std::span<const double> scales_a{}, scales_b{};
 };
 

@@ -66,7 +66,7 @@ class SharedMemory {
 
  private:
   void find_variables();
-  // Of a program with code that nobody trusts, only that code's variables are for it to use.
+  // In a program with code that nobody trusts, only that code's variables are for it to use.
   bool is_own(std::uint64_t offset) const { return offset >= own_begin_ && offset < own_end_; }
 
   // What each word of the thread's variables is: all of it one's that kernels may use, a built-in

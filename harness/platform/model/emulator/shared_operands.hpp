@@ -10,7 +10,7 @@
 
 namespace gpubench::model {
 
-// `rows` rows from `first` on, of `row_pieces` times 16 bytes each. Of a transposed matrix a row is
+// `rows` rows from `first` on, of `row_pieces` times 16 bytes each. In a transposed matrix a row is
 // what it has at one k.
 struct SharedRows {
   SharedMatrix matrix;

@@ -10,7 +10,7 @@ namespace gpubench::model {
 // call's return address), or the symbol where no line is known. Slow: for messages only.
 std::string source_location(const void* return_address);
 
-// Of addresses in [begin, end), which are no code of the program's, `place` tells the line. For
+// `place` tells the line of addresses in [begin, end), which are no code of the program's. For
 // ever.
 void add_places(const void* begin, const void* end, std::function<std::string(const void*)> place);
 

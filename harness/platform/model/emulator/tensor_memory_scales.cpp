@@ -38,7 +38,7 @@ void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* 
   }
 }
 
-// Of so many rows or columns: none of a type that has none.
+// The scales of `count` rows or columns: none for a type that has none.
 std::vector<double> TensorMemory::scales(Tensor type, unsigned address, unsigned byte,
                                          unsigned count, const void* code) {
   const unsigned together = scaled_together(type);

@@ -10,7 +10,7 @@
 
 namespace gpubench::model {
 
-// Of one worker. Bytes that lie far apart are kept as far as `most_ranges`: what is kept was
+// One worker's. Bytes that lie far apart are kept as far as `most_ranges`: what is kept was
 // touched for certain.
 class TouchedBytes {
  public:
@@ -20,7 +20,7 @@ class TouchedBytes {
   void note_atomic(const Footprint* of) { part(of).atomic = true; }
   void note_store(const Footprint* of) { part(of).stored = true; }
 
-  // Of several workers together.
+  // What several workers touched, together.
   static Touches sum(const std::vector<const TouchedBytes*>& workers);
 
  private:

@@ -48,7 +48,7 @@ class WarpZipper {
     zip_groups(warp, sink, arithmetic);
   }
 
-  // Of lanes of which none diverged: the n-th event of one is the n-th of all.
+  // For lanes of which none diverged: the n-th event of one is the n-th of all.
   template <class Sink, class Arithmetic>
   static void zip_together(std::span<const LaneTrace> warp, Sink&& sink, Arithmetic&& arithmetic) {
     std::size_t access = 0;
@@ -74,7 +74,7 @@ class WarpZipper {
   }
 
  private:
-  // Of the groups that split() has found.
+  // For the groups that split() has found.
   template <class Sink, class Arithmetic>
   void zip_groups(std::span<const LaneTrace> warp, Sink& sink, Arithmetic& arithmetic) {
     requests_.clear();

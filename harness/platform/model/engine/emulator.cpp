@@ -104,7 +104,7 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   return key;
 }
 
-// A cooperative grid of few threads runs all at once, as one cluster would. Of a larger one, blocks
+// A cooperative grid of few threads runs all at once, as one cluster would. In a larger one, blocks
 // run by themselves: at a barrier of the grid each goes on, and what it reads of others is unknown.
 KernelLaunch Emulator::as_it_runs(const KernelLaunch& launch) {
   constexpr std::uint64_t most_threads = 1 << 14;

@@ -43,7 +43,7 @@ class Worker {
   std::vector<ExplainedAccess> explain();
 
   BlockEngine& engine() { return *engine_; }
-  // Of the blocks of this kernel that were counted.
+  // From the blocks of this kernel that were counted.
   const Counts& counts() const { return counts_; }
   const Waiting& waits() const { return waits_; }
   const TouchedBytes& touched() const { return touched_; }
@@ -66,7 +66,7 @@ class Worker {
     bool waiting_remote = false;  // likewise, of shared memory of other blocks
     FeedingLoads feeding;
   };
-  // Of one allocation's sectors, those between which the block's reads lie.
+  // Those of one allocation's sectors between which the block's reads lie.
   struct Range {
     Footprint* of;
     std::uint64_t first, last;

@@ -33,7 +33,7 @@ struct GemmCost {
   std::string roof;   // of the unit that multiplies
 };
 
-// The cheapest of the library's tiles, for `batch` multiplications at once. Of an empty shape: the
+// The cheapest of the library's tiles, for `batch` multiplications at once. Empty shapes: the
 // launch alone. UsageError when the device's file lacks a figure: one without such Tensor Cores,
 // say.
 GemmCost gemm_cost(const GemmShape& shape, const DeviceSpec& device, std::size_t batch = 1);

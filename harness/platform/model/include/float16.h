@@ -31,7 +31,7 @@ struct Arithmetic16 {
   // Sequences of instructions on the hardware, not counted.
   static Word divide(Lanes lanes, Word a, Word b) noexcept;
   static Word square_root(Lanes lanes, Word a) noexcept;
-  // Of a number and a NaN: the number, or NaN if `keep_nan`. -0 is less than +0.
+  // For a number and a NaN: the number, or NaN if `keep_nan`. -0 is less than +0.
   static Word smaller(Lanes lanes, Word a, Word b, bool keep_nan) noexcept;
   static Word larger(Lanes lanes, Word a, Word b, bool keep_nan) noexcept;
 };
@@ -195,7 +195,7 @@ struct alignas(4) Pair16 {
   GPUBENCH_ASSIGN(*)
   GPUBENCH_ASSIGN(/)
 #undef GPUBENCH_ASSIGN
-// Of both: 1 or 0 each; whether both hold.
+// For both numbers: 1 or 0 each; whether both hold.
 #define GPUBENCH_COMPARE(name, both, operation)                          \
   friend __forceinline__ Pair16 name(Pair16 a, Pair16 b) {               \
     return {Number(a.x operation b.x), Number(a.y operation b.y)};       \

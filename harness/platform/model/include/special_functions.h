@@ -7,7 +7,7 @@
 // is no call, and double precision.
 #pragma once
 
-// Of the C library, counted on their way to it.
+// The C library's, counted on their way to it.
 #define GPUBENCH_SPECIAL_OF_LIBM(X) \
   X(atanf, 1)                       \
   X(cbrtf, 2)                       \

@@ -7,8 +7,8 @@
 namespace gpubench::model {
 
 // What the elements of a and b are. Those of c and d are float, of int8 std::int32_t, of fp64
-// double; fp8 is E4M3. Of mxfp8 (E4M3) each 32 elements along k have a scale, a power of two
-// (UE8M0); of nvfp4 (E2M1) each 16, an E4M3 without a sign.
+// double; fp8 is E4M3. In mxfp8 (E4M3) each 32 elements along k have a scale, a power of two
+// (UE8M0); in nvfp4 (E2M1) each 16, an E4M3 without a sign.
 enum class Tensor : std::uint8_t { fp16, bf16, tf32, fp8, int8, fp64, mxfp8, nvfp4 };
 inline constexpr unsigned tensor_types = 8;
 
@@ -64,7 +64,7 @@ __host__ __device__ constexpr unsigned tile_offset(unsigned row, unsigned k) {
 }
 
 // ldmatrix: what four matrices of eight rows of 16 bytes hold, in the order of b16 fragments. `row`
-// is where a row begins in shared memory: lane i's is row i % 8 of matrix i / 8. Of each matrix a
+// is where a row begins in shared memory: lane i's is row i % 8 of matrix i / 8. Per matrix, a
 // lane gets 4 bytes, at row lane / 4; transposed, its 16-bit elements at column lane / 4.
 void load_matrices(unsigned* to, const void* row, bool transposed) noexcept;
 

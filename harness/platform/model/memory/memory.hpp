@@ -81,7 +81,7 @@ class DeviceMemory {
         static_cast<std::size_t>(static_cast<const std::byte*>(address) - a.begin) / page_bytes;
     return (a.present[page / 64].load(std::memory_order_acquire) >> (page % 64) & 1) != 0;
   }
-  // Of the pages that do not.
+  // Bytes of the pages that do not.
   static std::size_t absent_bytes(const Allocation& a);
   // Makes the pages of [address, address + bytes) hold their contents. The range must lie in `a`.
   // Safe from several threads.

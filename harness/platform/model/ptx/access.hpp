@@ -12,10 +12,10 @@
 
 namespace gpubench::model::ptx {
 
-// Of the operation's register a and its offset. A fault where a lane of the mask has none.
+// From the operation's register a and its offset. A fault where a lane of the mask has none.
 Addresses addresses_of(Warp& w, const Op& op, Mask mask);
 
-// Of a traced block: what global and shared memory see of an access; `host`: lanes that name the
+// In a traced block: what global and shared memory see of an access; `host`: lanes that name the
 // host's memory.
 void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
                  const Addresses& addresses, Mask host);

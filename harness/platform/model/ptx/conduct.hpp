@@ -13,7 +13,7 @@ struct Conduct {
   bool random_order = false;     // of warps, and of a split warp's parts
   std::size_t shared_shift = 0;  // [bytes] where static shared memory begins, a multiple of 128
   std::uint64_t seed = 1;
-  // Of one block, in operations of a warp: who needs more is taken to run for ever.
+  // Limit per block, in operations of a warp: who needs more is taken to run for ever.
   std::uint64_t most_operations = std::uint64_t{1} << 34;
 };
 

@@ -33,7 +33,7 @@ class BlockMemory {
 
   void begin(const Program& program, const KernelLaunch& launch, unsigned warps);
 
-  // Of addresses in one space other than generic. Throws Fault. `host`: the lanes that found the
+  // For addresses in one space other than generic. Throws Fault. `host`: the lanes that found the
   // host's memory.
   View view(Space space, Mask mask, const Addresses& addresses, unsigned bytes, bool writes,
             unsigned warp, Mask* host = nullptr);

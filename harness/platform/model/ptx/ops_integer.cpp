@@ -191,8 +191,8 @@ struct Brev {
     return reversed;
   }
 };
-// Of each of the four result bytes its selector's number of eight bytes; its highest bit means
-// eight times that byte's sign.
+// Each of the four result bytes is the one of eight that its selector names; the selector's
+// highest bit means eight times that byte's sign.
 struct Prmt {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
     const std::uint64_t both = std::uint64_t{b} << 32 | a;

@@ -39,7 +39,7 @@ class TensorUnit {
     std::uint64_t a = 0, b = 0;  // descriptors
     unsigned columns = 0;
     bool adds = false;
-    // Of factors with block scales: the bits of one (0: they have none), where the scales of a and
+    // For factors with block scales: the bits of one (0: they have none), where the scales of a and
     // b are, and in which bytes they begin.
     unsigned scaled_bits = 0;
     std::uint32_t scales_a = 0, scales_b = 0;

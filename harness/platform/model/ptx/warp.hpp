@@ -112,7 +112,7 @@ class Warp {
   Mask exists = 0, live = 0;
   Mask running = 0;  // the lanes of the fragment at work
   std::vector<Fragment> fragments;
-  // Of a traced block.
+  // In a traced block only.
   std::vector<WarpRequest> requests;
   std::uint32_t interval = 0;       // barriers of all threads that it has passed
   std::uint32_t cluster_phase = 0;  // of the cluster's barrier that it has come to, or 0

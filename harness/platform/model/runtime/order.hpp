@@ -87,7 +87,7 @@ class Order {
     int stream = 0;
     Touches touches;
   };
-  // Of a chain that nobody waits for, the newest are compared with.
+  // In a chain that nobody waits for, only the newest are compared with.
   static constexpr std::size_t most_done = 1024;
 
   void know(Chain chain, std::uint64_t number);

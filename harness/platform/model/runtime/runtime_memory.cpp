@@ -179,7 +179,7 @@ cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t str
   if (const cudaError_t error = enqueue(*queue, std::move(work)); error != cudaSuccess) {
     return error;
   }
-  // Of device memory the host waits for neither kind.
+  // For device memory the host waits for neither kind.
   return on_device || asynchronous ? cudaSuccess : wait_for({queue->last});
 }
 

@@ -79,7 +79,7 @@ struct Caches {
   bool in_order = false;  // one warp alone reads on each SM
   double l2_new = 0;      // sectors that a wave brings into L2 while a block reads one
 
-  // Of what a block reads again itself, what L1 has no longer, and what neither has.
+  // How much of what a block reads again itself L1 has no longer, and how much neither has.
   double leaving_l1(const Reuse& reuse) const {
     if (in_order)
       return reuse.count * lost_in_order(std::min(reuse.mean() * stretch, at_once) / l1);
@@ -168,7 +168,7 @@ double waiting_beyond_l1(const FootprintSums& f, const LeavingL1& leaving) {
          (beside_new > 0 ? beside_new * (leaving.first / by_block - leaving.again / repeated) : 0);
 }
 
-// Of what blocks of a wave read after one another, the share that they wait for together, until it
+// The share of what blocks of a wave read after one another that they wait for together, until it
 // has come from another partition. Later ones find the copy that their own one keeps.
 double crossing_share(const FootprintSums& f, double partitions) {
   constexpr double at_once = warp_lanes;  // sectors of a warp: a request of all lanes
@@ -189,7 +189,7 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double by_waves = std::max(p.of_grid, waves * read_by_wave(f, p.of_block, grid));
   const double meanwhile =
       caches.of_block > 0 ? mean_skew(f) * grid.warps * caches.of_wave / caches.of_block : 0;
-  // Of what they read again each by itself, likewise.
+  // Likewise for what they read again each by itself.
   const double asked_once = read_by_wave(f, p.of_block, grid) / (p.of_block * grid.wave());
   const double beside =
       (std::max(0.0, leaving.first - by_waves) + leaving.again * std::max(0.0, 1 - asked_once)) *

@@ -4,7 +4,7 @@
 // Both caches are taken to replace at random, which is what makes their edges soft: a line that is
 // swept over again after N others is still there with the probability h = exp(-(N/C)(1 - h)), where
 // C is the capacity and 1 - h of the N are misses that each evict one line out of C; of lines that
-// are picked at random it is C/N. Of lines that are popular, those leave first that were not asked
+// are picked at random it is C/N. Among popular lines, those leave first that were not asked
 // for the longest (population.hpp). What one warp alone reads again, as a chase through pointers
 // does, is taken to come in the same order each time, and is lost from L1 from a little before it
 // is full until a little after. L2 may consist of partitions: an SM asks its own, which keeps

@@ -79,7 +79,7 @@ BlockWaits waits_of_block(const KernelOnDevice& kernel, const Traffic& traffic);
 // Until blocks have given way to the next ones, in cycles of each turn: the first one's start and
 // the last one's end are in the launch.
 double turnaround_cycles(const KernelOnDevice& kernel);
-// Of a load, in cycles, a mean.
+// The mean latency of a load, in cycles.
 double load_latency(const Traffic& traffic, const DeviceSpec& device);
 
 struct LatencyTerm {

@@ -88,7 +88,7 @@ std::optional<ZipfDraws> ZipfDraws::of(double blocks, double of_block, double di
   const auto alone = [&](double first) {
     return with(first, blocks, distinct, single).met_by(1);  // the less, the more alike all are
   };
-  // What is popular is met again more often than twice. (Of two blocks nothing is: there each law
+  // What is popular is met again more often than twice. (For two blocks nothing is: there each law
   // explains as much as any other.)
   if (draws - blocks * alone(nearly_alike) < beyond_chance * (draws - distinct))
     return std::nullopt;

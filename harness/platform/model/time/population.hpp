@@ -29,14 +29,14 @@ double estimated_population(double draws, double distinct);
 // Sectors that blocks draw by Zipf's law.
 class ZipfDraws {
  public:
-  // Of the distinct sectors that `blocks` blocks met, `single` were met by one of them only, and
+  // `blocks` blocks met `distinct` sectors, `single` of which were met by one of them only, and
   // one block meets `of_block` on average. nullopt: they are as good as equally likely, or
   // of two blocks, which do not tell.
   static std::optional<ZipfDraws> of(double blocks, double of_block, double distinct,
                                      double single);
 
   double met_by(double blocks) const;
-  // Of what one more block reads, what none of `blocks` blocks has read.
+  // How much one more block reads that none of `blocks` blocks has read.
   double new_after(double blocks) const;
   // The blocks that meet so many together; infinite where there are no more.
   double blocks_that_meet(double distinct) const;

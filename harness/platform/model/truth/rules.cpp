@@ -44,7 +44,7 @@ class Bystander {
   double now_ = 1e-3, worked_ = 0, clock_hz_ = 0;
 };
 
-// Of values as they come.
+// Moments of values as they come.
 struct Moments {
   double count = 0, mean = 0, squares = 0;
   void add(double x) {
