@@ -10,12 +10,12 @@
 //           additions (NVLS), each GPU's link carries (n + 1)/n of the size in each direction
 //           instead of 2(n-1)/n, so busbw may exceed the link's bandwidth: by 12 to 27 % in
 //           published runs on 8 GPUs. If buckets overlap with a backward pass, only the last bucket
-//           adds time. Beside matrix products, both get slower (`beside_product`): NCCL takes 16 to
-//           24 SMs, which costs a product whose tiles just fill all SMs a second wave, up to twice
-//           the time; the all-reduce waits until a wave of tiles ends; and both use memory. If each
-//           rank reads all that the others have (`one_shot`), there is no second step to wait for:
-//           this is faster for small vectors, and carries n / 2 times the bytes of an all-reduce in
-//           two steps. `line` measures alpha and beta.
+//           adds time. An all-reduce and a product that run together slow each other
+//           (`beside_product`): NCCL takes 16 to 24 SMs, so a product whose tiles just fill all SMs
+//           needs a second wave, up to twice the time; the all-reduce waits until a wave of tiles
+//           ends; and both use memory. If each rank reads all that the others have (`one_shot`),
+//           there is no second step to wait for: this is faster for small vectors, and carries n /
+//           2 times the bytes of an all-reduce in two steps. `line` measures alpha and beta.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. In `beside_product`, m
 //           tokens pass through a layer of 8192 x 8192 in bf16, again and again, beside an
 //           all-reduce of 1 GiB. Inputs are small integers, so that their sums are exact in any
