@@ -172,3 +172,15 @@ def test_the_program_takes_what_was_written(perturbed: Path, tmp_path: Path) -> 
     [spacing] = [line["spacing_seconds"] for line in json.loads(again.read_text())["benchmarks"]]
     stream = figures_of(ROOT / f"harness/devices/{BASE}.json")["launch_stream_seconds"]["value"]
     assert spacing == pytest.approx(stream * FACTORS["launch_stream_seconds"], rel=1e-3)
+
+
+def test_the_page_tells_these_figures(perturbed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    assert main(["calibrate", str(perturbed), "--from-model", "--base", BASE, "-o", str(out)]) == 0
+    original = figures_of(ROOT / f"harness/devices/{BASE}.json")
+    columns = original, figures_of(perturbed.parent / "perturbed.json"), figures_of(out)
+    page = (ROOT / "docs/calibrate.md").read_text()
+    told = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|", page, re.MULTILINE)
+    assert len(told) > 10
+    for figure, *cells in told:
+        assert cells == [f"{column[figure]['value']:.4g}" for column in columns], figure
