@@ -62,7 +62,8 @@ void tiles(Bench& bench, unsigned ahead, void (*kernel)(P...), A... further) {
   bench.verify(sums, ExpectedSums<decltype(in.values())>{in.values(), vectors});
   bench.work({.useful_bytes = static_cast<double>(bytes),
               .law = little(bench, vectors, ahead),
-              .law_tolerance = 0.3});
+              // Without a tile under way, it depends on how far the SMs go in step.
+              .law_tolerance = ahead == 0 ? 0.35 : 0.3});
   bench.run([&](cudaStream_t s) {
     launch(kernel, blocks, threads, shared, s, reinterpret_cast<const float4*>(in.data()),
            sums.data(), further...);

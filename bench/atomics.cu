@@ -49,7 +49,8 @@ void count_by(Bench& bench) {
     return gpubench::check_elements(of_few.data(), bins, expected(few), 0, 0, false);
   });
   gpubench::Law law;
-  if (privatised) law = [](const Roofs& roofs) { return roofs.at("dram"); };
+  const double floor = bench.device().find("kernel_floor_seconds").value_or(0);
+  if (privatised) law = gpubench::law_after_start(law_of_roof("dram"), n * sizeof(unsigned), floor);
   bench.work({.useful_bytes = n * sizeof(unsigned), .law = law, .law_tolerance = 0.25});
   bench.run([&](cudaStream_t s) { count(s, stay, counts, n); });
 }

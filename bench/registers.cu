@@ -42,13 +42,15 @@ Law tile_law(const Bench& bench, double edge, double spilled, double resident, d
   const double from_l1 = moved > 0 ? words * flops / moved : issued;
   const double by_clock = *sms * *clock * std::min(issued, from_l1);
   const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
+  const double by_requests = *sms * *clock * *requests * flops / loads_a_step(edge);
   const double frames = resident * spilled * 4;
   const double left = *l1_size - shared;
   const double beyond = frames > left ? 1 - left / frames : 0;
   return [=](const Roofs& roofs) {
     const double from_l2 =
         beyond > 0 ? roofs.at("l2") * flops / (moved * wavefront_bytes * beyond) : by_clock;
-    return std::min({roofs.at("fp32"), roofs.at("shared") * from_shared, by_clock, from_l2});
+    return std::min(
+        {roofs.at("fp32"), roofs.at("shared") * from_shared, by_requests, by_clock, from_l2});
   };
 }
 

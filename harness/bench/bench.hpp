@@ -80,6 +80,12 @@ inline Law law_at(double value) {
 // The same where the device has the figure; no law where it has not.
 inline Law law_at(const std::optional<double>& value) { return value ? law_at(*value) : Law(); }
 
+// The law of `work` in a kernel so short that its start shows: `law` is what it reaches meanwhile.
+inline Law law_after_start(const Law& law, double work, double floor_seconds) {
+  if (!law) return {};
+  return [=](const Roofs& roofs) { return work / (work / law(roofs) + floor_seconds); };
+}
+
 // Calls `what` with the one of `values` that equals `value`, as a constant of the compiler:
 // with_constant<1, 2, 4>(bench.arg("edge"), [&](auto edge) { row<edge>(bench); });
 template <auto... values, class What>

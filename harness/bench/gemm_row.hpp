@@ -234,17 +234,19 @@ inline bool rows_are_aligned(const GemmShape& s) {
 }
 
 // The peak times what the library's best products reach of it, times the useful part of this one's
-// tiles, times `share`.
+// tiles, times `share`, after a kernel's start.
 inline Law law_of_tiles(const Bench& bench, const Gemm& gemm, double share = 1) {
   const GemmShape& shape = gemm.shape();
   const GemmChoice& choice = gemm.choice();
   const DeviceSpec& device = bench.device();
-  const auto sms = device.find("sm_count"), best = device.find(gemm_efficiency(shape.type, device));
-  if (choice.tile_m == 0 || !sms || !best) return {};
+  const auto sms = device.find("sm_count"), floor = device.find("kernel_floor_seconds"),
+             best = device.find(gemm_efficiency(shape.type, device));
+  if (choice.tile_m == 0 || !sms || !floor || !best) return {};
   const double useful =
       tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n), choice.tile_m,
                           choice.tile_n, *sms);
-  return law_of_roof(gemm_roof(shape.type, device), share * *best * useful);
+  return law_after_start(law_of_roof(gemm_roof(shape.type, device), share * *best * useful),
+                         shape.flops(), *floor);
 }
 // Only where rows are aligned, and for tiles large enough that L2 keeps up with them.
 inline Law law_of_library(const Bench& bench, const Gemm& gemm) {
