@@ -28,9 +28,8 @@ void count_by(Bench& bench) {
   const auto bins = bench.arg<unsigned>("bins");
   const auto keys = bench.input<unsigned>(n);
   const auto counts = bench.output<unsigned>(bins);
-  const auto stay =
-      static_cast<unsigned>(gpubench::residency(histogram<privatised>, threads, 0).blocks *
-                            gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+  const unsigned stay =
+      gpubench::residency(histogram<privatised>, threads, 0).blocks * gpubench::sm_count();
   const auto count = [=](cudaStream_t s, unsigned blocks, unsigned* to, std::size_t how_many) {
     CUDA_CHECK(cudaMemsetAsync(to, 0, bins * sizeof(unsigned), s));
     launch(histogram<privatised>, blocks, threads, 0, s, keys.data(), to, bins, how_many);

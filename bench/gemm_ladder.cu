@@ -162,8 +162,7 @@ void tma_rung(Bench& bench, const Tiles& tiles, std::size_t shared_bytes, void (
     const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, tiles.block_m);
     const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, tiles.block_n);
     const unsigned all = n / tiles.block_m * (n / tiles.block_n);
-    const auto sms =
-        static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+    const unsigned sms = gpubench::sm_count();
     const unsigned of_a_block = (all + sms - 1) / sms;  // as many blocks as that takes, no more
     launch(kernel, (all + of_a_block - 1) / of_a_block, tiles.threads, shared_bytes, s, of_a, of_b,
            d, n, n, n);

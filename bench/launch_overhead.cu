@@ -229,8 +229,7 @@ void grid_sync(Bench& bench) {
   if (per_sm > resident) {
     bench.skip("an SM holds only " + std::to_string(resident) + " of these blocks");
   }
-  const auto blocks =
-      per_sm * static_cast<unsigned>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+  const unsigned blocks = per_sm * gpubench::sm_count();
   const auto words = bench.output<unsigned>(blocks), ends = bench.output<unsigned>(blocks);
   bench.verify(words, ExpectedWord{2 * rounds});
   // What a block reads of the next one: in this grid, and in one whose blocks the model, too, runs

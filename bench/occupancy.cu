@@ -159,9 +159,7 @@ void waves(Bench& bench) {
   const std::size_t shared = gpubench::shared_bytes_for(1);
   const Residency found = gpubench::residency(wave, wave_threads, shared);
   note(bench, found);
-  const auto at_once =
-      std::size_t{found.blocks} *
-      static_cast<std::size_t>(gpubench::device_attribute(cudaDevAttrMultiProcessorCount));
+  const std::size_t at_once = std::size_t{found.blocks} * gpubench::sm_count();
   const std::size_t blocks =
       bench.arg<std::size_t>("waves") * at_once + bench.arg<std::size_t>("extra");
   const auto out = bench.output<float>(blocks * wave_threads);

@@ -126,7 +126,7 @@ void staying(Bench& bench, const std::string& by) {
   const auto resident = by == "grid_sync"
                             ? gpubench::residency(grid_sync, threads, grid_sync_shared_bytes)
                             : gpubench::residency(grid_stride, threads, 0);
-  const auto most = resident.blocks * gpubench::device_attribute(cudaDevAttrMultiProcessorCount);
+  const unsigned most = resident.blocks * gpubench::sm_count();
   const auto blocks = [=](std::size_t words) {
     constexpr std::size_t a_block = threads * words_a_round;
     return static_cast<unsigned>(std::min<std::size_t>(most, (words + a_block - 1) / a_block));

@@ -18,6 +18,11 @@ inline int device_attribute(cudaDeviceAttr name) {
   return value;
 }
 
+// SMs of the current device.
+inline unsigned sm_count() {
+  return static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
+}
+
 struct Residency {
   unsigned blocks = 0;   // an SM, by the runtime's own calculator
   double occupancy = 0;  // their warps, over the most that fit

@@ -64,9 +64,8 @@ inline unsigned splits_here(const Sequences& of) {
   gpubench::with_constant<1u, 2u>(parts_of(of.group()), [&](auto parts) {
     resident = gpubench::residency(attend<parts, Contiguous>, threads, shared_bytes(parts)).blocks;
   });
-  const int sms = gpubench::device_attribute(cudaDevAttrMultiProcessorCount);
   return splits_of(of.context, of.group(), of.batch * of.kv_heads,
-                   std::max(resident, 1u) * static_cast<unsigned>(sms));
+                   std::max(resident, 1u) * gpubench::sm_count());
 }
 
 // --- the check ---
