@@ -72,12 +72,6 @@ class BulkCopies {
     std::uint64_t away = 0;
     Mbarrier* barrier = nullptr;
   };
-  // A copy by another block, until some thread of this one has waited for it.
-  struct Foreign {
-    const Mbarrier* barrier = nullptr;
-    std::uint32_t phase = 0;
-    const void* code = nullptr;
-  };
 
   // --- in multicast.cpp ---
   std::vector<Landing> landings_of(std::uint64_t to, std::size_t bytes, void* barrier,
@@ -107,7 +101,7 @@ class BulkCopies {
   std::vector<Piece> late_pieces_;  // of the copy that is being made
   std::vector<LateCopy> late_copies_;
   std::vector<BulkCopies*> cluster_;
-  std::vector<Foreign> by_others_;
+  std::vector<AsyncCopy> by_others_;  // copies by other blocks
 };
 
 }  // namespace gpubench::model

@@ -1,6 +1,5 @@
 #include "harness/platform/model/emulator/copy_log.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace gpubench::model {
@@ -43,10 +42,9 @@ bool CopyLog::may_use(std::uint64_t address, unsigned bytes, unsigned lane) cons
 void CopyLog::settle_seen() {
   std::erase_if(unsettled_, [&](std::uint32_t i) {
     const AsyncCopy& copy = copies_[i];
-    const bool is_seen = std::any_of(copy.barrier->seen.begin(), copy.barrier->seen.end(),
-                                     [&](std::uint32_t phases) { return phases > copy.group; });
-    if (is_seen) checker_.settle(shared_.offset_of(copy.to), copy.bytes);
-    return is_seen;
+    if (!copy.is_seen()) return false;
+    checker_.settle(shared_.offset_of(copy.to), copy.bytes);
+    return true;
   });
 }
 

@@ -1,6 +1,7 @@
 // The asynchronous copies into shared memory of a traced block, and who may use what they bring.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,6 +45,11 @@ struct AsyncCopy {
   static constexpr std::uint32_t reading = ~std::uint32_t{0};
   bool is_seen_by(unsigned lane_) const {
     return barrier != nullptr && barrier->seen[lane_] > group;
+  }
+  // Whether some lane has seen the end of its phase: of a bulk copy.
+  bool is_seen() const {
+    return std::ranges::any_of(barrier->seen,
+                               [this](std::uint32_t phases) { return phases > group; });
   }
 };
 

@@ -81,22 +81,20 @@ void BulkCopies::arrive_from(unsigned rank, const Landing& landing, std::uint64_
     const std::string mistake =
         block_.cluster().memory->note_copy(rank, there.block_.cluster().rank, lands_at, bytes);
     if (!mistake.empty()) block_.fault(mistake, code);
-    there.block_.copies().add({.to = lands_at,
-                               .bytes = bytes,
-                               .lane = 0,
-                               .code = code,
-                               .barrier = &barrier,
-                               .group = barrier.phase});
-    there.by_others_.push_back({&barrier, barrier.phase, code});
+    there.by_others_.push_back({.to = lands_at,
+                                .bytes = bytes,
+                                .lane = 0,
+                                .code = code,
+                                .barrier = &barrier,
+                                .group = barrier.phase});
+    there.block_.copies().add(there.by_others_.back());
   }
   there.set_out(barrier, bytes);
 }
 
 std::string BulkCopies::leftover() const {
-  for (const Foreign& copy : by_others_) {
-    bool is_seen = false;
-    for (const std::uint32_t phases : copy.barrier->seen) is_seen |= phases > copy.phase;
-    if (is_seen) continue;
+  for (const AsyncCopy& copy : by_others_) {
+    if (copy.is_seen()) continue;
     return "block " + words(block_.index()) +
            " may have ended before what another block copies into its shared memory at " +
            source_location(copy.code) + " has landed: no thread of it waits for that";
