@@ -3,6 +3,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
+#include "cluster.hpp"
 #include "harness/cuda/launch.hpp"
 
 namespace gpubench::kernels {
@@ -71,6 +72,22 @@ __global__ void reverse_by_grid_kernel(unsigned* stage, unsigned* out) {
   out[me] = stage[static_cast<unsigned>(grid.size()) - 1 - me];
 }
 
+__global__ void meet_by_block_and_grid_kernel(unsigned* out) {
+  cluster_sync();
+  if (blockIdx.x == 0) cluster_sync();
+  cg::this_grid().sync();
+  if (threadIdx.x > 0) return;
+  out[2 * blockIdx.x] = cluster_rank();
+  out[2 * blockIdx.x + 1] = cluster_blocks();
+}
+
+__global__ void keep_in_static_shared_kernel(unsigned* out) {
+  __shared__ unsigned kept;
+  if (threadIdx.x == 0) kept = blockIdx.x;
+  cg::this_grid().sync();
+  if (threadIdx.x == 0) out[blockIdx.x] = kept;
+}
+
 template <class Body>
 void with_size(unsigned size, Body&& body) {
   if (size == 4) body.template operator()<4>();
@@ -97,6 +114,12 @@ void reverse_by_grid(unsigned* stage, unsigned* out, dim3 grid) {
 }
 void reverse_by_meeting_grid(unsigned* stage, unsigned* out, dim3 grid) {
   launch_cooperative(reverse_by_grid_kernel, grid, 64, 0, nullptr, stage, out);
+}
+void meet_by_block_and_grid(unsigned* out, unsigned blocks) {
+  launch_cooperative(meet_by_block_and_grid_kernel, blocks, 64, 0, nullptr, out);
+}
+void keep_in_static_shared(unsigned* out, unsigned blocks) {
+  launch_cooperative(keep_in_static_shared_kernel, blocks, 64, 0, nullptr, out);
 }
 
 }  // namespace gpubench::kernels

@@ -31,4 +31,11 @@ void reverse_by_grid(unsigned* stage, unsigned* out, dim3 grid);
 void reverse_by_meeting_grid(unsigned* stage, unsigned* out, dim3 grid);
 extern const int grid_barrier_line;
 
+// By cooperative launches of blocks of 64. Each block meets as the cluster that it is by itself,
+// the first one alone twice, and then the grid; out[2 * block], out[2 * block + 1]: its rank in the
+// cluster, and how many blocks that has.
+void meet_by_block_and_grid(unsigned* out, unsigned blocks);
+// Each block keeps a number in a static shared variable.
+void keep_in_static_shared(unsigned* out, unsigned blocks);
+
 }  // namespace gpubench::kernels

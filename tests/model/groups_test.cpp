@@ -99,6 +99,28 @@ TEST_F(GroupsTest, AGridMeetsInACooperativeLaunch) {
   }
 }
 
+// However many run side by side, they are no cluster.
+TEST_F(GroupsTest, ABlockOfACooperativeGridIsAClusterByItself) {
+  constexpr unsigned warps = 2;
+  for (const unsigned blocks : {1u, 5u, 40u}) {
+    unsigned* const out = make<unsigned>(2 * blocks);
+    const Counts counts = counts_of([&] { kernels::meet_by_block_and_grid(out, blocks); });
+    EXPECT_EQ(emulator.runs().back().profile.cluster, 1);
+    EXPECT_EQ(counts.cluster_barriers, warps * blocks);  // the grid's alone
+    EXPECT_EQ(counts.barriers, warps * (3 * blocks + 1));
+    const auto seen = download(out, 2 * blocks);
+    for (unsigned i = 0; i < 2 * blocks; ++i) EXPECT_EQ(seen[i], i % 2);
+  }
+}
+
+TEST_F(GroupsTest, StaticSharedMemoryInACooperativeGridIsRefused) {
+  unsigned* const out = make<unsigned>(2);
+  const std::string fault = fault_of([&] { kernels::keep_in_static_shared(out, 2); });
+  EXPECT_NE(fault.find("only one for all blocks of a cooperative grid, accessed"),
+            std::string::npos)
+      << fault;
+}
+
 TEST_F(GroupsTest, AGridDoesNotMeetInAnyOtherLaunch) {
   unsigned *stage = make<unsigned>(threads), *out = make<unsigned>(threads);
   const std::string fault = fault_of([&] { kernels::reverse_by_grid(stage, out, 1); });

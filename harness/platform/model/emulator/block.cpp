@@ -200,13 +200,13 @@ void Block::check_own_of_cluster(std::uint64_t address, unsigned bytes, EventKin
                                  const void* code) {
   const HostCode host;
   if (!shared_.is_dynamic(address)) {
-    fault(
-        "static shared variable, of which the model has only one for all blocks of a cluster, "
-        "accessed",
-        code);
+    fault(std::string(
+              "static shared variable, of which the model has only one for all blocks of a ") +
+              (launch_->cooperative ? "cooperative grid" : "cluster") + ", accessed",
+          code);
   }
   const std::string mistake = cluster_.memory->note_own(
-      cluster_.rank, address - shared_.dynamic_begin(), bytes, as_plain(kind));
+      cluster_.number, address - shared_.dynamic_begin(), bytes, as_plain(kind));
   if (!mistake.empty()) fault(mistake, code);
 }
 
@@ -215,12 +215,12 @@ bool Block::is_remote_access(const void* address, unsigned bytes, EventKind kind
   const auto at = reinterpret_cast<std::uint64_t>(address);
   ClusterMemory& cluster = *cluster_.memory;
   const std::optional<unsigned> owner = cluster.owner_of(at);
-  if (!owner || *owner == cluster_.rank) return false;
+  if (!owner || *owner == cluster_.number) return false;
   const std::string misplaced = cluster.mistake(*owner, at, bytes, kind);
   if (!misplaced.empty()) fault_of_access(misplaced, code);
   LaneTrace* const trace = recorder_.trace();
   if (trace == nullptr) return true;
-  const std::string mistake = cluster.note_remote(cluster_.rank, *owner, at, bytes, kind, code);
+  const std::string mistake = cluster.note_remote(cluster_.number, *owner, at, bytes, kind, code);
   if (!mistake.empty()) fault(mistake, code);
   trace->events.push(make_event(code, kind, bytes));
   trace->addresses.push(at);

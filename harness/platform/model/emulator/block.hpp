@@ -47,6 +47,7 @@ class Block {
   const KernelLaunch& launch() const { return *launch_; }
   uint3 index() const { return index_; }
   const ClusterMemory::Place& cluster() const { return cluster_; }
+  unsigned rank() const { return index_.x % launch_->cluster; }  // in its cluster
   const Ordering& ordering() const { return ordering_; }
   BlockResult& result() { return result_; }
   bool is_traced() const { return recorder_.is_on(); }

@@ -128,6 +128,12 @@ void BlockRunner::block_barrier(const void* code) {
 }
 
 void BlockRunner::cluster_barrier(const void* code) {
+  // A block of a cooperative grid is a cluster by itself: it waits for none of the others.
+  if (block_.launch().cooperative) return block_barrier(code);
+  wait_for_blocks(code);
+}
+
+void BlockRunner::wait_for_blocks(const void* code) {
   block_.lanes().wait(LaneState::at_cluster, code);
   if (auto* trace = block_.trace()) trace->events.push(make_event(code, EventKind::collective, 1));
 }
@@ -145,7 +151,7 @@ void* BlockRunner::shared_of(const void* mine, unsigned rank, const void* code) 
   }
   ClusterMemory* const cluster = block_.cluster().memory;
   return reinterpret_cast<void*>(
-      cluster == nullptr ? at : at - block_.shared().dynamic_begin() + cluster->begin_of(rank));
+      rank == cluster_rank() ? at : at - block_.shared().dynamic_begin() + cluster->begin_of(rank));
 }
 
 void BlockRunner::grid_barrier(const void* code) {
@@ -156,7 +162,7 @@ void BlockRunner::grid_barrier(const void* code) {
   }
   // The block meets, one of its threads waits for the other blocks, and the block meets again.
   block_barrier(code);
-  cluster_barrier(code);
+  wait_for_blocks(code);
 }
 
 void BlockRunner::no_clock(const void* code) {

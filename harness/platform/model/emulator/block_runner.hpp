@@ -39,11 +39,11 @@ class BlockRunner {
   // Must be called from the thread that the runner was last attached to. OutOfHostMemory: what it
   // touches does not fit.
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
-  // The same in turns with other blocks of its cluster.
+  // The same in turns with the other blocks that run together.
   void begin(const KernelLaunch& launch, dim3 index, bool traced, ClusterMemory::Place place);
   bool is_running() const;  // has lanes left, and no fault
   bool advance();           // as far as it comes alone; whether it could do anything
-  // All blocks of the cluster wait for one another, or have ended: lets the lanes go on.
+  // All blocks that run together wait for one another, or have ended: lets the lanes go on.
   bool release_cluster() { return release(block_.lanes().release_cluster(), true); }
   void end_in_deadlock() { block_.end_in_deadlock(); }
   BlockResult end();
@@ -123,7 +123,7 @@ class BlockRunner {
                     const void* code);
   void block_barrier(const void* code);
   void cluster_barrier(const void* code);
-  unsigned cluster_rank() const { return block_.cluster().rank; }
+  unsigned cluster_rank() const { return block_.rank(); }
   unsigned cluster_blocks() const { return block_.launch().cluster; }
   void* shared_of(const void* mine, unsigned rank, const void* code);
   void grid_barrier(const void* code);
@@ -152,6 +152,7 @@ class BlockRunner {
  private:
   static void run_lanes();
   void run_lane();
+  void wait_for_blocks(const void* code);  // all that run together
   // So many warps have been let go from the block's barrier, or the cluster's; whether any was.
   bool release(unsigned warps, bool of_cluster);
 

@@ -21,9 +21,9 @@ std::string access(unsigned bytes, EventKind kind) {
 void ClusterMemory::begin(std::vector<Block*> blocks) {
   blocks_ = std::move(blocks);
   words_.resize(blocks_.size());
-  for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
-    const std::size_t words = blocks_[rank]->shared().dynamic_bytes() / word_bytes + 1;
-    if (words_[rank].size() < words) words_[rank].resize(words);
+  for (std::size_t number = 0; number < blocks_.size(); ++number) {
+    const std::size_t words = blocks_[number]->shared().dynamic_bytes() / word_bytes + 1;
+    if (words_[number].size() < words) words_[number].resize(words);
   }
   visits_.assign(blocks_.size(), {});
   ++phase_;
@@ -31,25 +31,25 @@ void ClusterMemory::begin(std::vector<Block*> blocks) {
 }
 
 std::optional<unsigned> ClusterMemory::owner_of(std::uint64_t address) const {
-  for (unsigned rank = 0; rank < blocks(); ++rank) {
-    if (blocks_[rank]->shared().is_dynamic(address)) return rank;
+  for (unsigned number = 0; number < blocks(); ++number) {
+    if (blocks_[number]->shared().is_dynamic(address)) return number;
   }
   constexpr std::uint64_t shortly = 4096;
-  for (unsigned rank = 0; rank < blocks(); ++rank) {
-    const SharedMemory& shared = blocks_[rank]->shared();
+  for (unsigned number = 0; number < blocks(); ++number) {
+    const SharedMemory& shared = blocks_[number]->shared();
     const std::uint64_t beyond = address - shared.dynamic_begin();
-    if (shared.dynamic_bytes() > 0 && beyond < 2 * shared.dynamic_bytes() + shortly) return rank;
+    if (shared.dynamic_bytes() > 0 && beyond < 2 * shared.dynamic_bytes() + shortly) return number;
   }
   return std::nullopt;
 }
 
-std::uint64_t ClusterMemory::begin_of(unsigned rank) const {
-  return blocks_[rank]->shared().dynamic_begin();
+std::uint64_t ClusterMemory::begin_of(unsigned number) const {
+  return blocks_[number]->shared().dynamic_begin();
 }
 
-std::pair<std::string, std::uint64_t> ClusterMemory::home(unsigned rank) const {
-  return {"dynamic shared memory of block " + words(blocks_[rank]->index()),
-          blocks_[rank]->shared().dynamic_begin()};
+std::pair<std::string, std::uint64_t> ClusterMemory::home(unsigned number) const {
+  return {"dynamic shared memory of block " + words(blocks_[number]->index()),
+          blocks_[number]->shared().dynamic_begin()};
 }
 
 std::string ClusterMemory::place(unsigned of, std::uint64_t offset, unsigned bytes) const {
@@ -72,21 +72,21 @@ std::string ClusterMemory::mistake(unsigned of, std::uint64_t address, unsigned 
 std::string ClusterMemory::race(unsigned by, unsigned of, std::uint64_t offset, unsigned bytes,
                                 EventKind kind) {
   const std::size_t own = number_of(kind);
-  const auto others = static_cast<std::uint16_t>(~(1u << by));
   for (std::uint64_t i = offset / word_bytes; i * word_bytes < offset + bytes; ++i) {
     Word& word = words_[of][i];
     constexpr EventKind names[] = {EventKind::load, EventKind::store, EventKind::atomic};
     for (std::size_t other = 0; other < kinds; ++other) {
       // Two loads are in order however they come, and so are two atomics.
       if (other == own && kind != EventKind::store) continue;
-      if (word[other].phase != phase_ || (word[other].blocks & others) == 0) continue;
+      if (!have_others(word[other], by)) continue;
       return "race: " + access(bytes, kind) + " at " + place(of, offset, bytes) + ", and a " +
              name_of(names[other]) +
              " there by another block of the cluster, with no cluster "
              "barrier between them,";
     }
-    if (word[own].phase != phase_) word[own] = {phase_, 0};
-    word[own].blocks = static_cast<std::uint16_t>(word[own].blocks | 1u << by);
+    const bool is_first = word[own].phase != phase_;
+    if (is_first) word[own] = {phase_, static_cast<std::uint16_t>(by)};
+    word[own].several |= word[own].block != by;
   }
   return "";
 }
@@ -117,12 +117,12 @@ std::string ClusterMemory::note_copy(unsigned by, unsigned of, std::uint64_t add
   for (std::uint64_t i = offset / word_bytes; i * word_bytes < offset + bytes; ++i) {
     Word& word = words_[of][i];
     for (std::size_t kind = 0; kind < kinds; ++kind) {
-      if (word[kind].phase != phase_ || (word[kind].blocks & ~(1u << by)) == 0) continue;
+      if (!have_others(word[kind], by)) continue;
       return "race: bulk copy to " + place(of, offset, bytes) + ", and a " + name_of(names[kind]) +
              " there by another block of the cluster, with no cluster barrier between them,";
     }
     // From here on it is as if the block had asked for it itself.
-    word[number_of(EventKind::store)] = {phase_, static_cast<std::uint16_t>(1u << of)};
+    word[number_of(EventKind::store)] = {phase_, static_cast<std::uint16_t>(of)};
   }
   if (!blocks_[of]->recorder().checker().begin_copy_by_another(
           blocks_[of]->shared().offset_of(address), bytes)) {
@@ -132,18 +132,18 @@ std::string ClusterMemory::note_copy(unsigned by, unsigned of, std::uint64_t add
   return "";
 }
 
-std::string ClusterMemory::leaves_early(unsigned rank) const {
-  const Visit& visit = visits_[rank];
-  return "block " + words(blocks_[rank]->index()) + " may have ended before the " +
+std::string ClusterMemory::leaves_early(unsigned number) const {
+  const Visit& visit = visits_[number];
+  return "block " + words(blocks_[number]->index()) + " may have ended before the " +
          access(visit.bytes, visit.kind) + " to its shared memory by thread " +
          words(visit.thread) + " of block " + words(visit.block) + " at " +
          source_location(visit.code) + ": no cluster barrier follows";
 }
 
 std::string ClusterMemory::meet() {
-  for (unsigned rank = 0; rank < blocks(); ++rank) {
-    const bool has_ended = !blocks_[rank]->lanes().has_live_lanes();
-    if (has_ended && visits_[rank].phase == phase_) return leaves_early(rank);
+  for (unsigned number = 0; number < blocks(); ++number) {
+    const bool has_ended = !blocks_[number]->lanes().has_live_lanes();
+    if (has_ended && visits_[number].phase == phase_) return leaves_early(number);
   }
   ++phase_;
   have_met_ = true;
@@ -151,8 +151,8 @@ std::string ClusterMemory::meet() {
 }
 
 std::string ClusterMemory::end() const {
-  for (unsigned rank = 0; rank < blocks(); ++rank) {
-    if (visits_[rank].phase == phase_) return leaves_early(rank);
+  for (unsigned number = 0; number < blocks(); ++number) {
+    if (visits_[number].phase == phase_) return leaves_early(number);
   }
   return "";
 }

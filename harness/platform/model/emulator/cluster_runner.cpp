@@ -11,7 +11,7 @@ void ClusterRunner::attach() {
 }
 
 void ClusterRunner::begin(const KernelLaunch& launch, dim3 first, bool traced) {
-  size_ = launch.cluster;
+  size_ = launch.together;
   traced_ = traced;
   while (blocks_.size() < size_) {
     blocks_.push_back(std::make_unique<BlockRunner>(memory_, is_mapped_host_, ordering_));
@@ -19,11 +19,11 @@ void ClusterRunner::begin(const KernelLaunch& launch, dim3 first, bool traced) {
   }
   std::vector<Block*> together;
   std::vector<BulkCopies*> copies;
-  for (unsigned rank = 0; rank < size_; ++rank) {
-    const dim3 index = block_after(first, rank, launch.grid);
-    blocks_[rank]->begin(launch, index, traced, {&cluster_, rank});
-    together.push_back(&blocks_[rank]->block());
-    copies.push_back(&blocks_[rank]->bulk_copies());
+  for (unsigned number = 0; number < size_; ++number) {
+    const dim3 index = block_after(first, number, launch.grid);
+    blocks_[number]->begin(launch, index, traced, {&cluster_, number});
+    together.push_back(&blocks_[number]->block());
+    copies.push_back(&blocks_[number]->bulk_copies());
   }
   for (BulkCopies* const each : copies) each->join(copies);
   cluster_.begin(std::move(together));
@@ -67,7 +67,7 @@ std::vector<BlockResult> ClusterRunner::run(const KernelLaunch& launch, dim3 fir
   begin(launch, first, traced);
   const std::string wrong = run_to_end();
   std::vector<BlockResult> results;
-  for (unsigned rank = 0; rank < size_; ++rank) results.push_back(blocks_[rank]->end());
+  for (unsigned number = 0; number < size_; ++number) results.push_back(blocks_[number]->end());
   const auto failed = std::ranges::find_if(results, [](const auto& r) { return !r.fault.empty(); });
   if (failed != results.end()) {
     std::swap(results.front().fault, failed->fault);

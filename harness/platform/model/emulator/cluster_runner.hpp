@@ -1,4 +1,5 @@
-// Runs the blocks of a cluster in turns, each as far as it comes without the others.
+// Runs blocks in turns, those of a cluster or of a small cooperative grid: each as far as it comes
+// without the others.
 #pragma once
 
 #include <memory>
@@ -19,10 +20,10 @@ class ClusterRunner {
 
   // To be called on the thread that will run blocks.
   void attach();
-  // Runs the launch's blocks from `first` on, as many as are a cluster, to their end, and returns
-  // their results by rank. The fault of one is the first one's.
+  // Runs the launch's blocks from `first` on, as many as are to run together, to their end, and
+  // returns their results in order. The fault of one is the first one's.
   std::vector<BlockResult> run(const KernelLaunch& launch, dim3 first, bool traced);
-  const BlockRunner& block(unsigned rank) const { return *blocks_[rank]; }
+  const BlockRunner& block(unsigned number) const { return *blocks_[number]; }
 
  private:
   void begin(const KernelLaunch& launch, dim3 first, bool traced);
@@ -33,8 +34,8 @@ class ClusterRunner {
   DeviceMemory& memory_;
   const MappedHost& is_mapped_host_;
   const Ordering ordering_;
-  std::vector<std::unique_ptr<BlockRunner>> blocks_;  // as many as the largest cluster has had
-  unsigned size_ = 0;                                 // of this one
+  std::vector<std::unique_ptr<BlockRunner>> blocks_;  // as many as have ever run together
+  unsigned size_ = 0;                                 // that run now
   bool traced_ = false;
   ClusterMemory cluster_;
 };

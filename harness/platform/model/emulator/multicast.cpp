@@ -19,7 +19,7 @@ std::vector<BulkCopies::Landing> BulkCopies::landings_of(std::uint64_t to, std::
   if (*ranks >> blocks != 0) {
     block_.fault("bulk copy to blocks beyond the cluster's " + std::to_string(blocks), code);
   }
-  const unsigned own = block_.cluster().rank;
+  const unsigned own = block_.rank();
   std::vector<Landing> landings;
   for (unsigned rank = 0; rank < blocks; ++rank) {
     if ((*ranks >> rank & 1) == 0) continue;
@@ -66,7 +66,7 @@ void BulkCopies::arrive(const std::vector<Landing>& landings, std::uint64_t to, 
     if (landing.in == this) {
       arrive_here(*landing.barrier, to, bytes, code);
     } else {
-      arrive_from(block_.cluster().rank, landing, to, bytes, code);
+      arrive_from(block_.rank(), landing, to, bytes, code);
     }
   }
 }
@@ -79,7 +79,7 @@ void BulkCopies::arrive_from(unsigned rank, const Landing& landing, std::uint64_
   if (block_.trace() != nullptr) {
     const std::uint64_t lands_at = to + landing.away;
     const std::string mistake =
-        block_.cluster().memory->note_copy(rank, there.block_.cluster().rank, lands_at, bytes);
+        block_.cluster().memory->note_copy(rank, there.block_.rank(), lands_at, bytes);
     if (!mistake.empty()) block_.fault(mistake, code);
     there.by_others_.push_back({.to = lands_at,
                                 .bytes = bytes,

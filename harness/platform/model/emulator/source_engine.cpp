@@ -5,7 +5,7 @@
 namespace gpubench::model {
 
 BlockResult SourceEngine::run(const KernelLaunch& launch, dim3 index, bool traced) {
-  if (launch.cluster > 1) {
+  if (launch.together > 1) {
     results_ = cluster_.run(launch, index, traced);
     traced_ = traced;
     return turn_to(0);

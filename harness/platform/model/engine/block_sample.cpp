@@ -102,7 +102,7 @@ std::vector<std::uint64_t> BlockSample::choose(std::uint64_t grid_blocks, std::s
 std::vector<std::uint64_t> BlockSample::to_probe(const KernelLaunch& launch,
                                                  const BlockWork& work) const {
   constexpr std::uint64_t first_turn = 4;  // and the first block of the second one
-  if (!chose_freely_ || launch.cluster > 1 || work.size() > first_turn || work.size() < 2)
+  if (!chose_freely_ || launch.together > 1 || work.size() > first_turn || work.size() < 2)
     return {};
   if (linear(launch.grid) < 2 * first_turn) return {};
   if (is_as_much(work.begin()->second, work.rbegin()->second)) return {};
@@ -115,7 +115,7 @@ std::vector<std::uint64_t> BlockSample::to_probe(const KernelLaunch& launch,
 
 std::vector<std::uint64_t> BlockSample::to_balance(const KernelLaunch& launch, BlockWork work,
                                                    const std::vector<std::uint64_t>& counted) {
-  if (!chose_freely_ || launch.cluster > 1 || work.empty()) return {};
+  if (!chose_freely_ || launch.together > 1 || work.empty()) return {};
   const std::uint64_t blocks = linear(launch.grid), turn = turn_of(work);
   if (turn == 1) return {};
   std::vector<std::size_t> seen(turn), ran(turn);

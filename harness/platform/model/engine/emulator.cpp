@@ -104,21 +104,22 @@ std::string Emulator::shape_of(const KernelLaunch& launch,
   return key;
 }
 
-// A cooperative grid of few threads runs all at once, as one cluster would. In a larger one, blocks
+// A cooperative grid of few threads runs all at once, as a cluster does. Of a larger one, blocks
 // run by themselves: at a barrier of the grid each goes on, and what it reads of others is unknown.
 KernelLaunch Emulator::as_it_runs(const KernelLaunch& launch) {
   constexpr std::uint64_t most_threads = 1 << 14;
   const std::uint64_t blocks = linear(launch.grid);
   KernelLaunch running = launch;
+  running.together = launch.cluster;
   if (launch.cooperative && blocks * linear(launch.block) <= most_threads) {
-    running.cluster = static_cast<unsigned>(blocks);
+    running.together = static_cast<unsigned>(blocks);
   }
   return running;
 }
 
 Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& fault) {
   const KernelLaunch launch = as_it_runs(asked);
-  const std::uint64_t grid_blocks = linear(launch.grid), clusters = grid_blocks / launch.cluster;
+  const std::uint64_t grid_blocks = linear(launch.grid), clusters = grid_blocks / launch.together;
   const std::uint64_t last = clusters - 1;
   const std::vector<std::uint64_t> compared = sample_.to_compare(launch);
   LaunchRun run(launch, device_, memory_, settings_.ordering, workers_, compared,
@@ -129,7 +130,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
   const std::size_t affordable =
       std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
   const std::vector<std::uint64_t> chosen =
-      clusters_of(sample_.choose(grid_blocks, affordable), launch.cluster, {last});
+      clusters_of(sample_.choose(grid_blocks, affordable), launch.together, {last});
   if (clusters > 1) {  // no block finds an earlier one's values in its static shared memory
     const std::vector<std::size_t> variables = workers_[0]->engine().written_variables();
     for (const auto& worker : workers_) worker->engine().poison(variables);
@@ -146,7 +147,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
     done.insert(done.end(), more.begin(), more.end());
   }
   // Those compared that were not chosen: they run, and are not counted.
-  const std::vector<std::uint64_t> beside = clusters_of(compared, launch.cluster, done);
+  const std::vector<std::uint64_t> beside = clusters_of(compared, launch.together, done);
   run.run(beside, Watch::reads);
   Measured measured;
   measured.whole = done.size() == clusters;
@@ -157,7 +158,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
     run.run(clusters_without(clusters, std::move(done)), Watch::nothing);
     measured.whole = true;
   }
-  if (launch.cooperative && launch.cluster < grid_blocks) measured.whole = false;
+  if (launch.cooperative && launch.together < grid_blocks) measured.whole = false;
   measured.profile = run.profile();
   measured.touches = run.touches();
   if (auto explanation = run.explanation()) explanations_.push_back(std::move(*explanation));

@@ -64,7 +64,7 @@ bool LaunchRun::run_one(Worker& worker, std::uint64_t cluster, Watch watch) {
 }
 
 bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch) {
-  const std::uint64_t first = cluster * launch_.cluster;
+  const std::uint64_t first = cluster * launch_.together;
   const BlockResult result = worker.run(launch_, first, watch != Watch::nothing);
   if (!result.fault.empty()) {
     const std::lock_guard lock(mutex_);
@@ -76,8 +76,8 @@ bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch)
     work_[cluster] = worker.cost(result);
   }
   keep(worker, first, result, watch);
-  for (unsigned rank = 1; rank < launch_.cluster; ++rank) {
-    keep(worker, first + rank, worker.turn_to(rank), watch);
+  for (unsigned number = 1; number < launch_.together; ++number) {
+    keep(worker, first + number, worker.turn_to(number), watch);
   }
   return true;
 }
@@ -144,7 +144,7 @@ KernelProfile LaunchRun::profile() {
   profile.blocks = static_cast<double>(linear(launch_.grid));
   profile.grid = {double(launch_.grid.x), double(launch_.grid.y), double(launch_.grid.z)};
   profile.threads_per_block = static_cast<unsigned>(linear(launch_.block));
-  profile.cluster = launch_.cooperative ? 1 : launch_.cluster;
+  profile.cluster = launch_.cluster;
   profile.cooperative = launch_.cooperative;
   profile.shared_bytes = launch_.shared_bytes;
   profile.tensor_columns = tensor_columns_;

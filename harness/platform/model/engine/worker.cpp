@@ -80,7 +80,7 @@ void Worker::begin_kernel() {
 BlockResult Worker::run(const KernelLaunch& launch, std::uint64_t block, bool traced) {
   BlockResult result = engine_->run(launch, block_at(block, launch.grid), traced);
   lanes_ = result.lanes;
-  cluster_ = launch.cluster;
+  together_ = launch.together;
   return result;
 }
 
@@ -129,11 +129,11 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
     block_sectors_.begin_warp(static_cast<unsigned>(first / warp_lanes));
     slowest.keep_longer(count_warp(first, map));
   }
-  // The blocks of a cluster meet at its end: all last as long as the slowest.
-  slowest_of_cluster_.keep_longer(slowest);
-  if (block % cluster_ + 1 == cluster_) {
-    for (unsigned rank = 0; rank < cluster_; ++rank) waits_ += slowest_of_cluster_;
-    slowest_of_cluster_ = {};
+  // Blocks that run side by side meet at their end: all last as long as the slowest.
+  slowest_together_.keep_longer(slowest);
+  if (block % together_ + 1 == together_) {
+    for (unsigned rank = 0; rank < together_; ++rank) waits_ += slowest_together_;
+    slowest_together_ = {};
   }
   has_written_ = writes() > writes_before;
   for (const BlockSector& mine : block_sectors_.touched()) {
@@ -152,7 +152,7 @@ void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap&
 Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   Counted counted;
   const auto request_of = [&](const WarpRequest& request) {
-    if (cluster_ > 1) return count_by_space(request, map, counted);
+    if (together_ > 1) return count_by_space(request, map, counted);
     count_request(request, map, counted);
   };
   const auto add = [&](Arithmetic unit, unsigned operations, std::uint32_t active) {

@@ -27,7 +27,7 @@ class Worker {
   void begin_kernel();
   // Runs a block; if `traced`, what follows may be asked of it.
   BlockResult run(const KernelLaunch& launch, std::uint64_t block, bool traced);
-  // The same about another block of its cluster, which has run with it.
+  // The same about another block, which has run side by side with it.
   BlockResult turn_to(unsigned rank) { return engine_->turn_to(rank); }
   // The sectors of global memory that the block reads, by the warp that reads them first, in its
   // order.
@@ -94,8 +94,8 @@ class Worker {
   std::array<Footprint*, 4> footprints_{};  // the last that were found
   unsigned next_footprint_ = 0;
   std::size_t lanes_ = 0;
-  unsigned cluster_ = 1;        // blocks of one
-  Waiting slowest_of_cluster_;  // the longest waits of its blocks so far
+  unsigned together_ = 1;     // blocks that run side by side
+  Waiting slowest_together_;  // the longest waits of these so far
   Counts counts_;
   Waiting waits_;
   std::uint64_t traced_blocks_ = 0;

@@ -19,7 +19,10 @@ struct KernelLaunch {
   int device = 0;
   dim3 grid;
   dim3 block;
-  unsigned cluster = 1;          // blocks that run together, side by side along x
+  unsigned cluster = 1;  // blocks of a cluster, neighbours along x
+  // Blocks that are run side by side: a cluster's, or all of a small cooperative grid. Whoever runs
+  // the launch decides.
+  unsigned together = 1;
   std::size_t shared_bytes = 0;  // dynamic
   bool cooperative = false;      // all blocks are resident at once, and may wait for each other
   bool programmatic = false;     // may begin before the kernel before it ends

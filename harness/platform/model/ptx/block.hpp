@@ -23,8 +23,13 @@ class Cluster;
 
 class Block {
  public:
-  Block(Cluster& of, DeviceMemory& device, const MappedHost& is_mapped_host, const Conduct& how)
-      : cluster(of), memory(device, is_mapped_host), conduct(how), dice(how.seed) {}
+  Block(Cluster& of, unsigned its_ordinal, DeviceMemory& device, const MappedHost& is_mapped_host,
+        const Conduct& how)
+      : cluster(of),
+        ordinal(its_ordinal),
+        memory(device, is_mapped_host),
+        conduct(how),
+        dice(how.seed) {}
 
   // The next block is another launch's than the last: nothing of that one holds any more.
   void begin_launch() { is_new_launch_ = true; }
@@ -40,6 +45,7 @@ class Block {
 
   // --- for operations ---
   Cluster& cluster;
+  const unsigned ordinal;  // among the blocks that run together
   unsigned rank() const { return index_.x % launch_->cluster; }
   // Memory for the lanes of the mask, checked; that of another block of the cluster too.
   View view(Space space, Mask mask, const Addresses& addresses, unsigned bytes, bool writes,

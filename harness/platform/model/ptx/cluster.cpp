@@ -17,7 +17,7 @@ View Block::view(Space space, Mask mask, const Addresses& addresses, unsigned by
   const auto first = static_cast<std::size_t>(std::countr_zero(mask));
   const std::uint64_t begin = addresses[first] / window_bytes * window_bytes;
   Block& other = cluster.block(static_cast<unsigned>(begin / window_bytes));
-  if (!cluster.have_met()) {
+  if (!cluster.has_met(*this)) {
     throw Fault{"access to the shared memory of a block that need not have begun", mask};
   }
   if (other.live_ == 0) throw Fault{"access to the shared memory of a block that has ended", mask};
@@ -34,16 +34,18 @@ void Cluster::begin_launch() {
 
 std::vector<BlockResult> Cluster::run(const Program& program, const KernelLaunch& launch,
                                       dim3 first, bool traced) {
-  size_ = launch.cluster;
-  arrived_ = phase_ = grid_word_ = 0;
+  size_ = launch.together;
+  grid_word_ = 0;
+  meetings_.assign(size_ / launch.cluster, {});
   const std::uint64_t grid_blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   has_whole_grid_ = size_ == grid_blocks;
   while (blocks_.size() < size_) {
-    blocks_.push_back(std::make_unique<Block>(*this, memory_, mapped_, conduct_));
+    blocks_.push_back(std::make_unique<Block>(*this, static_cast<unsigned>(blocks_.size()), memory_,
+                                              mapped_, conduct_));
   }
   const auto blocks = std::span(blocks_).first(size_);
-  for (unsigned rank = 0; rank < size_; ++rank) {
-    blocks[rank]->begin(program, launch, block_after(first, rank, launch.grid), traced);
+  for (const auto& block : blocks) {
+    block->begin(program, launch, block_after(first, block->ordinal, launch.grid), traced);
   }
   const auto is_live = [](const auto& block) { return block->live_threads() > 0; };
   const auto failed = [](const auto& block) { return !block->result.fault.empty(); };
@@ -74,19 +76,21 @@ bool Cluster::advance() {
 void Cluster::arrive(Warp& warp, Mask mask) {
   if (mask != warp.live) throw Fault{"a cluster's barrier that only some lanes come to", mask};
   if (warp.cluster_phase != 0) throw Fault{"a second arrival at a cluster's barrier", mask};
-  warp.cluster_phase = phase_ + 1;
-  arrived_ += static_cast<unsigned>(std::popcount(mask));
-  release();
+  Meeting& meeting = meeting_of(warp.block);
+  warp.cluster_phase = meeting.phase + 1;
+  meeting.arrived += static_cast<unsigned>(std::popcount(mask));
+  release(warp.block);
 }
 
 bool Cluster::wait(Warp& warp, Mask mask) {
   if (warp.cluster_phase == 0) throw Fault{"a wait for a cluster's barrier without arrival", mask};
-  release();
-  if (phase_ < warp.cluster_phase) return false;
+  release(warp.block);
+  if (meeting_of(warp.block).phase < warp.cluster_phase) return false;
   warp.cluster_phase = 0;
   ++warp.interval;
   ++warp.block.result.barriers;
-  ++warp.block.result.cluster_barriers;
+  // In a cooperative launch, those counted are the grid's.
+  if (!warp.block.launch().cooperative) ++warp.block.result.cluster_barriers;
   return true;
 }
 
@@ -106,12 +110,14 @@ std::optional<std::uint32_t> Cluster::grid_word(Warp& warp) const {
   return grid_word_;
 }
 
-void Cluster::release() {
+void Cluster::release(const Block& of) {
+  const std::size_t blocks = of.launch().cluster, first = cluster_of(of) * blocks;
   unsigned live = 0;
-  for (const auto& block : std::span(blocks_).first(size_)) live += block->live_threads();
-  if (arrived_ < live) return;
-  ++phase_;
-  arrived_ = 0;
+  for (const auto& block : std::span(blocks_).subspan(first, blocks)) live += block->live_threads();
+  Meeting& meeting = meeting_of(of);
+  if (meeting.arrived < live) return;
+  ++meeting.phase;
+  meeting.arrived = 0;
 }
 
 }  // namespace gpubench::model::ptx

@@ -100,14 +100,17 @@ void copy_to(Warp& w, std::uint32_t ranks, const std::vector<AsyncUnit::Piece>& 
     if (!right) throw Fault{std::string("bulk copy to ") + wrong, 0};
   };
   Cluster& cluster = w.block.cluster;
+  const unsigned blocks = w.block.launch().cluster;
   check(ranks != 0, "no block");
-  check(ranks >> cluster.blocks() == 0, "blocks beyond the cluster");
-  for (unsigned rank = 0; rank < cluster.blocks(); ++rank) {
+  check(ranks >> blocks == 0, "blocks beyond the cluster");
+  for (unsigned rank = 0; rank < blocks; ++rank) {
     if ((ranks >> rank & 1) == 0) continue;
-    if (rank != w.block.rank()) {
-      check(cluster.have_met(), "a block that need not have begun");
-      check(cluster.block(rank).live_threads() > 0, "a block that has ended");
+    if (rank == w.block.rank()) {
+      w.block.async.copy_bulk(pieces, barrier, bytes);
+      continue;
     }
+    check(cluster.has_met(w.block), "a block that need not have begun");
+    check(cluster.block(rank).live_threads() > 0, "a block that has ended");
     cluster.block(rank).async.copy_bulk(pieces, barrier, bytes);
   }
 }

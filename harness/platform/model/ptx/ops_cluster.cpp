@@ -20,7 +20,7 @@ void map_address(Warp& w, const Op& op, Mask mask) {
     if ((a[i] & ~(window_bytes - 1)) != shared_window) {
       throw Fault{"an address that is not in the block's own shared memory", me};
     }
-    if (b[i] >= w.block.cluster.blocks()) throw Fault{"a rank beyond the cluster", me};
+    if (b[i] >= w.block.launch().cluster) throw Fault{"a rank beyond the cluster", me};
     d[i] =
         b[i] == w.block.rank() ? a[i] : cluster_window + b[i] * window_bytes + a[i] % window_bytes;
   });
