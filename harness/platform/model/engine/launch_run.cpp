@@ -71,10 +71,6 @@ bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch)
     if (fault_.text.empty()) fault_ = {result.fault, result.is_illegal_access};
     return false;
   }
-  if (watch != Watch::nothing) {
-    const std::lock_guard lock(mutex_);
-    work_[cluster] = worker.cost(result);
-  }
   keep(worker, first, result, watch);
   for (unsigned number = 1; number < launch_.together; ++number) {
     keep(worker, first + number, worker.turn_to(number), watch);
@@ -83,18 +79,18 @@ bool LaunchRun::run_and_keep(Worker& worker, std::uint64_t cluster, Watch watch)
 }
 
 void LaunchRun::keep(Worker& worker, std::uint64_t block, const BlockResult& result, Watch watch) {
-  if (watch != Watch::nothing && std::ranges::find(compared_, block) != compared_.end()) {
-    auto found = worker.reads();
-    const std::lock_guard lock(mutex_);
-    reads_[block] = std::move(found);
-  }
-  if (watch == Watch::counts) {
-    worker.count(block, result, map_);
-    const std::lock_guard lock(mutex_);
-    ++(worker.has_written() ? writing_blocks_ : idle_blocks_);
-    if (explaining_ && block == 0) explained_ = worker.explain();
-    add(result);
-  }
+  if (watch == Watch::nothing) return;
+  const std::uint64_t cost = worker.cost(result);
+  std::optional<std::vector<ReadSector>> reads;
+  if (std::ranges::find(compared_, block) != compared_.end()) reads = worker.reads();
+  if (watch == Watch::counts) worker.count(block, cost, map_);
+  const std::lock_guard lock(mutex_);
+  if (block % launch_.together == 0) work_[block / launch_.together] = cost;
+  if (reads) reads_[block] = std::move(*reads);
+  if (watch != Watch::counts) return;
+  ++(worker.has_written() ? writing_blocks_ : idle_blocks_);
+  if (explaining_ && block == 0) explained_ = worker.explain();
+  add(result);
 }
 
 void LaunchRun::add(const BlockResult& result) {

@@ -113,8 +113,8 @@ std::uint64_t Worker::cost(const BlockResult& result) const {
   return events;
 }
 
-void Worker::count(std::uint64_t block, const BlockResult& result, FootprintMap& map) {
-  events_ += cost(result);
+void Worker::count(std::uint64_t block, std::uint64_t cost, FootprintMap& map) {
+  events_ += cost;
   ++traced_blocks_;
   const auto writes = [this] {
     return counts_.at(Space::global, Access::store).requests +

@@ -32,8 +32,8 @@ class Worker {
   // The sectors of global memory that the block reads, by the warp that reads them first, in its
   // order.
   std::vector<ReadSector> reads();
-  // Adds the block to the counts of this kernel.
-  void count(std::uint64_t block, const BlockResult& result, FootprintMap& map);
+  // Adds the block, which has cost so much, to the counts of this kernel.
+  void count(std::uint64_t block, std::uint64_t cost, FootprintMap& map);
   // What it cost to run the last block, and would to count it, in accesses and multiply-adds of a
   // lane.
   std::uint64_t cost(const BlockResult& result) const;
@@ -43,7 +43,7 @@ class Worker {
   std::vector<ExplainedAccess> explain();
 
   BlockEngine& engine() { return *engine_; }
-  // From the blocks of this kernel that were counted.
+  // What the blocks of this kernel that were counted did.
   const Counts& counts() const { return counts_; }
   const Waiting& waits() const { return waits_; }
   const TouchedBytes& touched() const { return touched_; }
