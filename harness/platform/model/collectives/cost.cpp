@@ -90,7 +90,14 @@ double steps_of(Collective what, double members) {
   }
 }
 
-CollectiveCost ring(const Group& g, Protocol protocol) {
+// What an algorithm costs, and what else it takes of each GPU.
+struct Algorithm {
+  CollectiveCost cost;
+  double most_channels;
+  double bytes_on_link;  // of a GPU, per byte of the vector
+};
+
+Algorithm ring(const Group& g, Protocol protocol) {
   double bus = g.wire;
   if (protocol == ll) bus = std::min(g.most_ll(), bus * 0.5);
   if (protocol == ll128) bus *= ll128_payload;
@@ -109,12 +116,14 @@ CollectiveCost ring(const Group& g, Protocol protocol) {
   if (protocol == simple && g.nodes > 1 && g.what == Collective::all_reduce) {
     latency *= ring_plateau;
   }
-  return {latency, g.bytes * steps / (bus * g.ranks * reached(g.bytes)), g.nodes > 1,
-          std::string("ring ") + protocol_names[protocol]};
+  return {{latency, g.bytes * steps / (bus * g.ranks * reached(g.bytes)), g.nodes > 1,
+           std::string("ring ") + protocol_names[protocol]},
+          ring_channels,
+          steps / g.ranks};
 }
 
 // Only of an all-reduce: up to the root and down again.
-CollectiveCost tree(const Group& g, Protocol protocol) {
+Algorithm tree(const Group& g, Protocol protocol) {
   double bus = g.wire * 0.92;
   if (protocol == ll) bus = std::min(bus / 3.8, g.most_ll());
   if (protocol == ll128) bus *= g.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0;
@@ -123,8 +132,10 @@ CollectiveCost tree(const Group& g, Protocol protocol) {
   const double latency =
       tree_base[protocol] + 2 * ((g.node_ranks - 1) * tree_nvlink_step[protocol] +
                                  std::floor(std::log2(g.nodes)) * tree_network_step[protocol]);
-  return {latency, g.bytes / (bus * 0.5 * reached(g.bytes)), g.nodes > 1,
-          std::string("tree ") + protocol_names[protocol]};
+  return {{latency, g.bytes / (bus * 0.5 * reached(g.bytes)), g.nodes > 1,
+           std::string("tree ") + protocol_names[protocol]},
+          ring_channels,
+          steps_of(g.what, g.ranks) / g.ranks};
 }
 
 // Each rank sends a part to each other, to those of its node over NVLink and to the rest through
@@ -132,27 +143,32 @@ CollectiveCost tree(const Group& g, Protocol protocol) {
 // network carries what leaves the node, and that a rank has the bandwidth of its own NIC
 // (NVIDIA/nccl-tests issues 130 and 267). The latency is that of one step of Simple, by which
 // NCCL sends point to point.
-CollectiveCost exchange(const Group& g, double nvlink, double network) {
+Algorithm exchange(const Group& g, double nvlink, double network) {
   const double a_rank = g.bytes / (g.ranks * reached(g.bytes));
   const double within = a_rank * (g.node_ranks - 1) / nvlink;
   const double between = a_rank * (g.ranks - g.node_ranks) / network;
   const bool is_between = between > within;
   const double step = g.nodes > 1 ? ring_network_step[simple] : ring_nvlink_step[simple];
-  return {ring_base[simple] + step, std::max(within, between), is_between, "point to point"};
+  return {{ring_base[simple] + step, std::max(within, between), is_between, "point to point"},
+          point_to_point_channels,
+          (g.ranks - 1) / g.ranks};
 }
 
-// What else the chosen algorithm takes of each GPU.
-CollectiveCost with_claims(CollectiveCost cost, const Group& g) {
-  const bool is_nvls = cost.algorithm == "NVLS";
-  const double most = g.what == Collective::all_to_all ? nccl_point_to_point_channels
-                      : is_nvls                        ? nccl_nvls_channels
-                                                       : nccl_ring_channels;
-  cost.channels = std::clamp(std::floor(g.bytes / bytes_a_channel), 1.0, most);
-  const double on_link = is_nvls                            ? (g.ranks + 1) / g.ranks
-                         : g.what == Collective::all_to_all ? (g.ranks - 1) / g.ranks
-                                                            : steps_of(g.what, g.ranks) / g.ranks;
-  cost.memory_bytes = memory_bytes_a_byte * on_link * g.bytes;
-  return cost;
+// The switch adds what the GPUs send it (NVLS): a byte crosses each GPU's link once in each
+// direction, whatever the number of ranks.
+Algorithm by_switch(const Group& g, double bytes_per_second) {
+  const double seconds_a_byte =
+      2 * (nvls_published_ranks - 1) / nvls_published_ranks / bytes_per_second;
+  return {{nvls_latency, g.bytes * seconds_a_byte / reached(g.bytes), false, "NVLS"},
+          nvls_channels,
+          (g.ranks + 1) / g.ranks};
+}
+
+CollectiveCost with_claims(Algorithm chosen, const Group& g) {
+  CollectiveCost& cost = chosen.cost;
+  cost.channels = std::clamp(std::floor(g.bytes / bytes_a_channel), 1.0, chosen.most_channels);
+  cost.memory_bytes = memory_bytes_a_byte * chosen.bytes_on_link * g.bytes;
+  return std::move(cost);
 }
 
 }  // namespace
@@ -184,21 +200,16 @@ CollectiveCost collective_cost(Collective what, double bytes, int ranks, const D
   if (what == Collective::all_to_all) {
     return with_claims(exchange(g, nvlink, device["network_bytes_per_second"]), g);
   }
-  CollectiveCost best = ring(g, ll);
-  const auto offer = [&](CollectiveCost other) {
-    if (other.seconds() < best.seconds()) best = std::move(other);
+  Algorithm best = ring(g, ll);
+  const auto offer = [&](Algorithm other) {
+    if (other.cost.seconds() < best.cost.seconds()) best = std::move(other);
   };
   for (const Protocol protocol : {ll, ll128, simple}) {
     offer(ring(g, protocol));
     if (what == Collective::all_reduce) offer(tree(g, protocol));
   }
-  // The switch adds what the GPUs send it (NVLS): a byte crosses each GPU's link once in each
-  // direction, whatever the number of ranks.
   const auto nvls = device.find("nvlink_sharp_bytes_per_second");
-  if (what == Collective::all_reduce && nodes == 1 && nvls) {
-    const double seconds_a_byte = 2 * (nvls_published_ranks - 1) / nvls_published_ranks / *nvls;
-    offer({nvls_latency, bytes * seconds_a_byte / reached(bytes), false, "NVLS"});
-  }
+  if (what == Collective::all_reduce && nodes == 1 && nvls) offer(by_switch(g, *nvls));
   return with_claims(std::move(best), g);
 }
 
