@@ -150,6 +150,7 @@ TEST(ScaleValue, KnowsTheEndsOfBothFormats) {
   EXPECT_EQ(scale_value(Tensor::nvfp4, 0x01), 0x1p-9);
   EXPECT_EQ(scale_value(Tensor::nvfp4, 0x7e), 448);
   EXPECT_TRUE(std::isnan(scale_value(Tensor::nvfp4, 0x7f)));
+  EXPECT_EQ(scale_value(Tensor::nvfp4, 0x80 | 0x7e), 448);  // it has no sign
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ T read(const void* elements, unsigned i) {
 unsigned depth_of(Tensor type) { return elements_along_k(type); }
 
 double scale_value(Tensor type, std::uint32_t byte) {
-  return type == Tensor::mxfp8 ? power_of_two(byte) : decode(e4m3_format, byte & 0x7f);
+  return type == Tensor::mxfp8 ? power_of_two(byte) : unsigned_e4m3(byte);
 }
 
 namespace {

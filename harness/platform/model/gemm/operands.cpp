@@ -92,7 +92,7 @@ void multiply_by_scales(std::vector<double>& values, GemmType type, const Device
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t row = i / matrix.columns, block = i % matrix.columns / together;
     const std::uint8_t scale = bytes[scale_offset(row, block, blocks)];
-    values[i] *= type == GemmType::mxfp8 ? power_of_two(scale) : decode(e4m3_format, scale);
+    values[i] *= type == GemmType::mxfp8 ? power_of_two(scale) : unsigned_e4m3(scale);
   }
 }
 

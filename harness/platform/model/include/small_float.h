@@ -79,6 +79,11 @@ constexpr double fp4_value(unsigned bits) {
   constexpr double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   return (bits & 8) != 0 ? -magnitudes[bits & 7] : magnitudes[bits & 7];
 }
+// What the scale of a block stands for that is an E4M3 without a sign, UE4M3: nobody looks at the
+// highest bit.
+constexpr double unsigned_e4m3(std::uint32_t bits) {
+  return decode(e4m3_format, bits & e4m3_format.nan());
+}
 // What the scale of a block stands for that is a power of two: UE8M0, all ones are NaN.
 constexpr double power_of_two(std::uint32_t exponent) {
   if (exponent == 0xff) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
