@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <optional>
-#include <string_view>
 
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
@@ -187,7 +186,7 @@ void TensorMemory::free_for(const WarpCall* const lanes[]) {
                      std::to_string(asked.place) + " on, which no tcgen05.alloc has given,",
                  code);
   }
-  require_known_done(found->first, found->columns, "tcgen05.dealloc", code);
+  require_known_done(found->first, found->columns, deallocation, code);
   std::fill_n(columns_.begin() + found->first, found->columns, Column{});
   allocations_.erase(found);
 }
@@ -275,20 +274,19 @@ bool TensorMemory::is_known_read(const Column& column, unsigned to_warp) const {
 }
 
 // A race unless the current warp knows that these columns have been written and read.
-void TensorMemory::require_known_done(unsigned first, unsigned count, const char* by,
+void TensorMemory::require_known_done(unsigned first, unsigned count, const Taker& by,
                                       const void* code) {
   if (!block_.is_traced()) return;
   const unsigned warp = block_.lanes().current_warp();
   for (unsigned c = first; c < first + count; ++c) {
     const Column& column = columns_[c];
     const auto what = [&] {
-      return std::string("race: ") + by + " of column " + std::to_string(c);
+      return std::string("race: ") + by.name + " of column " + std::to_string(c);
     };
     if (!is_known_read(column, warp)) {
       block_.fault(what() + ", which a warp may still be reading by tcgen05.ld,", code);
     }
-    // Products and copies of one thread are made in their order.
-    const bool is_in_order = column.writer == warp && std::string_view(by) != "tcgen05.dealloc";
+    const bool is_in_order = by.is_in_order && column.writer == warp;
     if (!is_in_order && !is_known_written(column, warp)) {
       block_.fault(what() + ", which tcgen05.mma may still be writing,", code);
     }
@@ -341,7 +339,7 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
         code);
   }
   require_one_issuer(code);
-  require_known_done(first, count, "tcgen05.mma", code);
+  require_known_done(first, count, product, code);
   for (unsigned c = first; c < first + count; ++c) {
     if (mine.adds && !columns_[c].is_written) {
       block_.fault(

@@ -68,7 +68,15 @@ class TensorMemory final : public WarpWork {
   bool is_allocated(unsigned first, unsigned count) const;
   bool is_known_written(const Column& column, unsigned to_warp) const;
   bool is_known_read(const Column& column, unsigned to_warp) const;
-  void require_known_done(unsigned first, unsigned count, const char* by, const void* code);
+  // What takes columns over. In order: after the products and copies that its own thread has asked
+  // for before.
+  struct Taker {
+    const char* name;
+    bool is_in_order;
+  };
+  static constexpr Taker product{"tcgen05.mma", true}, scale_copy{"tcgen05.cp", true},
+      deallocation{"tcgen05.dealloc", false};
+  void require_known_done(unsigned first, unsigned count, const Taker& by, const void* code);
   void require_one_issuer(const void* code);
   std::vector<const std::byte*> pieces(std::uint64_t descriptor, unsigned count, const char* by,
                                        const void* code, unsigned in_row = 2);

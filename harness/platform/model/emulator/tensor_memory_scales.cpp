@@ -29,7 +29,7 @@ void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* 
         code);
   }
   require_one_issuer(code);
-  require_known_done(first, count, "tcgen05.cp", code);
+  require_known_done(first, count, scale_copy, code);
   const auto from = pieces(descriptor, quarter, "tcgen05.cp", code, 1);
   write_columns(first, count);
   for (unsigned lane = 0; lane < rows; ++lane) {
