@@ -8,7 +8,7 @@
 
 #include "harness/cuda/check.hpp"
 #include "harness/cuda/tensor_map.hpp"
-#include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/shared_matrix.hpp"
 #include "matrix_descriptor.hpp"
 #include "tests/model/bf16_products.hpp"
 #include "tests/model/emulator_fixture.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/shared_matrix.hpp"
 #include "tcgen05_descriptor.hpp"
 #include "tests/model/bf16_products.hpp"
 #include "tests/model/emulator_fixture.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/platform/model/emulator/host_code.hpp"
-#include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/shared_matrix.hpp"
 
 namespace gpubench::model {
 

@@ -119,6 +119,16 @@ double scale_value(Tensor type, std::uint32_t byte) {
 
 namespace {
 
+// A row or column along k, `apart` numbers from one element to the next, block by block.
+template <class ScaleOf>
+void multiply_by_scales(Tensor type, double* elements, std::size_t apart, ScaleOf&& scale_of) {
+  const unsigned together = scaled_together(type), blocks = elements_along_k(type) / together;
+  for (unsigned block = 0; block < blocks; ++block) {
+    const double scale = scale_of(block);
+    for (unsigned i = 0; i < together; ++i) elements[(block * together + i) * apart] *= scale;
+  }
+}
+
 // The scale of a block along k of one of a's rows or b's columns, from the lane that holds it.
 double scale_of_row(Tensor type, const WarpElements& lanes, unsigned row, unsigned block) {
   const BlockScales& chosen = lanes[0]->scales;
@@ -134,7 +144,8 @@ double scale_of_column(Tensor type, const WarpElements& lanes, unsigned column, 
 // By type, since kernels make millions of these.
 template <Tensor type>
 void multiply_fragments_of(const WarpElements& lanes) {
-  constexpr unsigned deep = elements_along_k(type), together = scaled_together(type);
+  constexpr unsigned deep = elements_along_k(type);
+  constexpr bool has_scales = scaled_together(type) > 0;
   double a[16][deep];
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     for (unsigned i = 0; i < deep / 2; ++i) {
@@ -142,9 +153,10 @@ void multiply_fragments_of(const WarpElements& lanes) {
       a[at.row][at.column] = factor(type, lanes[lane]->a, i);
     }
   }
-  if constexpr (together > 0) {
+  if constexpr (has_scales) {
     for (unsigned row = 0; row < 16; ++row) {
-      for (unsigned k = 0; k < deep; ++k) a[row][k] *= scale_of_row(type, lanes, row, k / together);
+      multiply_by_scales(type, a[row], 1,
+                         [&](unsigned block) { return scale_of_row(type, lanes, row, block); });
     }
   }
   for (unsigned product = 0; product < lanes[0]->products; ++product) {
@@ -160,11 +172,11 @@ void multiply_fragments_of(const WarpElements& lanes) {
         d[at.row][at.column] = summand(type, lanes[lane]->c, of_d + i);
       }
     }
-    if constexpr (together > 0) {
-      for (unsigned k = 0; k < deep; ++k) {
-        for (unsigned column = 0; column < 8; ++column) {
-          b[k][column] *= scale_of_column(type, lanes, column, k / together);
-        }
+    if constexpr (has_scales) {
+      for (unsigned column = 0; column < 8; ++column) {
+        multiply_by_scales(type, &b[0][column], 8, [&](unsigned block) {
+          return scale_of_column(type, lanes, column, block);
+        });
       }
     }
     for (unsigned row = 0; row < 16; ++row) {
@@ -241,53 +253,6 @@ void multiply_tiles(Tensor type, const WarpElements& lanes, unsigned warp) {
   }
 }
 
-SharedMatrix::SharedMatrix(std::uint64_t descriptor) {
-  // Bits 13-0, 29-16, 45-32: an address or a distance without its lowest four bits; 51-49: the base
-  // offset; 63-62: the swizzling mode.
-  const auto field = [&](unsigned lowest) {
-    return static_cast<std::uint32_t>(descriptor >> lowest & 0x3fff) << 4;
-  };
-  start = field(0);
-  leading = field(16);
-  stride = field(32);
-  base_offset = static_cast<unsigned>(descriptor >> 49 & 7);
-  swizzle = static_cast<unsigned>(descriptor >> 62);
-}
-
-SharedMatrix SharedMatrix::of_tcgen05(std::uint64_t descriptor, std::string& unknown) {
-  // Bits 48-46: 1; 52: whether the leading distance is an address; 60-53: 0; 63-61: the swizzling
-  // mode, of which the odd ones are not for all types, or nobody's.
-  constexpr std::uint64_t low_fields = (std::uint64_t{1} << 46) - 1;
-  SharedMatrix matrix(descriptor & low_fields);
-  matrix.base_offset = static_cast<unsigned>(descriptor >> 49 & 7);
-  const auto mode = static_cast<unsigned>(descriptor >> 61);
-  matrix.swizzle = mode / 2;
-  if ((descriptor >> 46 & 7) != 1 || (descriptor >> 53 & 0xff) != 0) {
-    unknown = "whose constant bits are others";
-  } else if ((descriptor >> 52 & 1) != 0 || mode % 2 != 0) {
-    unknown = "of a mode that the model does not know";
-  }
-  return matrix;
-}
-
-std::uint32_t SharedMatrix::offset(unsigned row, unsigned piece) const {
-  // Core matrices of eight rows of 16 bytes. Without a swizzle they are compact, and the next one
-  // along k is `leading` on; with one, rows are as long as its span, and hold their pieces in
-  // order.
-  constexpr std::uint32_t piece_bytes = 16;
-  const std::uint32_t row_bytes = swizzle == 0 ? piece_bytes : 256u >> swizzle;
-  const std::uint32_t along_k = swizzle == 0 ? leading : piece_bytes;
-  return row / 8 * stride + row % 8 * row_bytes + piece * along_k;
-}
-
-std::uint32_t SharedMatrix::transposed_offset(unsigned k, unsigned piece) const {
-  // Eight k of as many pieces as the swizzle spans; the next eight k are `stride` on, the next
-  // pieces `leading`.
-  constexpr std::uint32_t piece_bytes = 16;
-  const std::uint32_t span = 256u >> swizzle, in_span = span / piece_bytes;
-  return piece / in_span * leading + k / 8 * stride + k % 8 * span + piece % in_span * piece_bytes;
-}
-
 HeldRows held_rows(const std::array<const unsigned*, warp_lanes>& registers) {
   HeldRows rows;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
@@ -297,13 +262,6 @@ HeldRows held_rows(const std::array<const unsigned*, warp_lanes>& registers) {
     }
   }
   return rows;
-}
-
-std::uint64_t swizzled(std::uint64_t address, unsigned swizzle) {
-  // 128 bytes: bits 4-6 of the address change by its bits 7-9; 64: 4-5 by 7-8; 32: 4 by 7.
-  if (swizzle == 0) return address;
-  const std::uint64_t mask = (std::uint64_t{1} << (4 - swizzle)) - 1;
-  return address ^ (address >> 7 & mask) << 4;
 }
 
 #ifdef __x86_64__
@@ -322,35 +280,35 @@ using RowsOfSums = double[rows_at_once][most_columns];
 class Factors {
  public:
   Factors(Tensor type, const Pieces& of) : type_(type), of_(of), depth_(depth_of(type)) {
-    for (unsigned k = 0; k < depth_; ++k) {
+    if (of.b_is_transposed) {
+      for (unsigned k = 0; k < depth_; ++k) read(of.b, k, of.columns, {}, b_[k], 1);
+    } else {
       for (unsigned column = 0; column < of.columns; ++column) {
-        b_[k][column] = of.b_is_transposed ? element(of.b, k, of.columns / (depth_ / 2), column)
-                                           : element(of.b, column, 2, k);
-        b_[k][column] *= scale(of.scales_b, column, k);
+        read(of.b, column, depth_, of.scales_b, &b_[0][column], most_columns);
       }
     }
   }
   // sums[i] += row `first` + i of a * b
   void add_products(unsigned first, RowsOfSums& sums) const {
+    double a[most_depth];
     for (unsigned row = 0; row < rows_at_once; ++row) {
-      for (unsigned k = 0; k < depth_; ++k) {
-        const double of_a = element(of_.a, first + row, 2, k) * scale(of_.scales_a, first + row, k);
-        add_scaled(sums[row], b_[k], of_a, of_.columns);
-      }
+      read(of_.a, first + row, depth_, of_.scales_a, a, 1);
+      for (unsigned k = 0; k < depth_; ++k) add_scaled(sums[row], b_[k], a[k], of_.columns);
     }
   }
 
  private:
-  double scale(std::span<const double> scales, unsigned row, unsigned k) const {
-    if (scales.empty()) return 1;
-    const unsigned together = scaled_together(type_);
-    return scales[row * (depth_ / together) + k / together];
-  }
-  // Element `at` of a row of so many pieces.
-  double element(std::span<const std::byte* const> pieces, unsigned row, unsigned row_pieces,
-                 unsigned at) const {
-    const unsigned in_piece = depth_ / 2;
-    return factor(type_, pieces[row * row_pieces + at / in_piece], at % in_piece);
+  // Row `row`, of `length` elements, `apart` numbers from one to the next; times its scales, if it
+  // has some.
+  void read(std::span<const std::byte* const> pieces, unsigned row, unsigned length,
+            std::span<const double> scales, double* to, std::size_t apart) const {
+    const unsigned in_piece = depth_ / 2, row_pieces = length / in_piece;
+    for (unsigned i = 0; i < length; ++i) {
+      to[i * apart] = factor(type_, pieces[row * row_pieces + i / in_piece], i % in_piece);
+    }
+    if (scales.empty()) return;
+    const std::size_t first = row * (length / scaled_together(type_));
+    multiply_by_scales(type_, to, apart, [&](unsigned block) { return scales[first + block]; });
   }
 
   const Tensor type_;

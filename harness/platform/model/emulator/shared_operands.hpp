@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/platform/model/emulator/block.hpp"
-#include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/shared_matrix.hpp"
 
 namespace gpubench::model {
 
