@@ -84,12 +84,12 @@ const Kind& described(std::string_view name, std::uint32_t bits) {
   throw Fault{"tcgen05.mma of types that its " + std::string(name) + " does not have here", 0};
 }
 
-// What a product has with scales and without: who asks, for which sums, and the descriptor.
+// A product as its operands name it, by the thread that asks for it. What its descriptor says of
+// factors and scales is left to whoever knows its kind.
 struct Asked {
   unsigned lane;
-  std::uint32_t d, bits;
-  unsigned rows, columns;
-  bool adds;
+  std::uint32_t descriptor;
+  TensorUnit::Product product;
 };
 Asked asked_of(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
@@ -107,24 +107,29 @@ Asked asked_of(Warp& w, const Op& op, Mask mask) {
   w.require(e.more[0].number, mask, "an operand of tcgen05");
   const bool adds =
       op.offset != 0 ? (w.predicate(e.more[0].offset) & mask) != 0 : w.value(e.more[0], lane) != 0;
-  return {lane, d, bits, rows, columns, adds};
+  return {lane,
+          bits,
+          {.d = d,
+           .a = value_of(w, e.sources[1], lane),
+           .b = value_of(w, e.sources[2], lane),
+           .columns = columns,
+           .adds = adds}};
 }
 
-void count_product(BlockResult& result, const Asked& asked, Tensor tensor, unsigned depth) {
+void carry_out(Warp& w, const Asked& asked, Tensor tensor, unsigned depth) {
+  w.block.tensors.multiply(w.number * lanes + asked.lane, asked.product);
+  BlockResult& result = w.block.result;
   ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
   result.warpgroup_flops[static_cast<std::size_t>(tensor)] +=
-      std::uint64_t{2} * asked.rows * asked.columns * depth;
+      std::uint64_t{2} * TensorUnit::rows * asked.product.columns * depth;
 }
 
 void multiply(Warp& w, const Op& op, Mask mask) {
-  const Extra& e = *op.extra;
-  const Asked asked = asked_of(w, op, mask);
-  const Kind& kind = described(kinds[e.rows].name, asked.bits);
-  w.block.tensors.multiply(
-      w.number * lanes + asked.lane,
-      {kind.type, kind.sum_type, asked.d, value_of(w, e.sources[1], asked.lane),
-       value_of(w, e.sources[2], asked.lane), asked.columns, asked.adds});
-  count_product(w.block.result, asked, kind.tensor, 32 / bytes_of(kind.type));
+  Asked asked = asked_of(w, op, mask);
+  const Kind& kind = described(kinds[op.extra->rows].name, asked.descriptor);
+  asked.product.type = kind.type;
+  asked.product.sum_type = kind.sum_type;
+  carry_out(w, asked, kind.tensor, 32 / bytes_of(kind.type));
 }
 
 // The instruction descriptor of kinds with block scales.
@@ -149,9 +154,9 @@ std::uint32_t scales_at(Warp& w, const Register& r, unsigned lane, unsigned coun
 
 void multiply_scaled(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
-  const Asked asked = asked_of(w, op, mask);
+  Asked asked = asked_of(w, op, mask);
   const auto field = [&](unsigned low, unsigned width) {
-    return asked.bits >> low & ((1u << width) - 1);
+    return asked.descriptor >> low & ((1u << width) - 1);
   };
   const ScaledKind& kind = scaled_kinds[e.rows];
   if (field(0, 4) != 0 || field(6, 1) != 0 || field(13, 4) != 0 || field(31, 1) != 0) {
@@ -164,18 +169,13 @@ void multiply_scaled(Warp& w, const Op& op, Mask mask) {
   if (kind.bits == 4 && (field(4, 2) != 0 || field(29, 2) != 0)) {
     throw Fault{"tcgen05.mma by four scales that do not begin with the first byte", 0};
   }
-  TensorUnit::Product product{.d = asked.d,
-                              .a = value_of(w, e.sources[1], asked.lane),
-                              .b = value_of(w, e.sources[2], asked.lane),
-                              .columns = asked.columns,
-                              .adds = asked.adds};
+  TensorUnit::Product& product = asked.product;
   product.scaled_bits = kind.bits;
-  product.scales_a = scales_at(w, e.sources[4], asked.lane, asked.rows);
-  product.scales_b = scales_at(w, e.sources[5], asked.lane, asked.columns);
+  product.scales_a = scales_at(w, e.sources[4], asked.lane, TensorUnit::rows);
+  product.scales_b = scales_at(w, e.sources[5], asked.lane, product.columns);
   product.byte_a = field(29, 2);
   product.byte_b = field(4, 2);
-  w.block.tensors.multiply(w.number * lanes + asked.lane, product);
-  count_product(w.block.result, asked, kind.tensor, 256 / kind.bits);
+  carry_out(w, asked, kind.tensor, 256 / kind.bits);
 }
 
 void copy(Warp& w, const Op& op, Mask mask) {
