@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -41,6 +42,22 @@ inline double element(Type type, const void* at) {
     default:
       return decode(read(std::uint8_t{}), ptx::e5m2);
   }
+}
+
+// An element of a matrix with block scales, of 8 bits (E4M3) or 4 (E2M1), the lowest ones of
+// `word`.
+inline double scaled_element(unsigned bits, std::uint32_t word) {
+  if (bits == 8) return decode(word & 0xff, ptx::e4m3);
+  constexpr double sizes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return (word & 8) != 0 ? -sizes[word & 7] : sizes[word & 7];
+}
+// What a block of such elements is multiplied by: its scale is the lowest byte of `word`, a power
+// of two (UE8M0) for those of 8 bits, and for those of 4 an E4M3 whose sign nobody looks at
+// (UE4M3).
+inline double block_scale(unsigned bits, std::uint32_t word) {
+  if (bits == 4) return decode(word & 0x7f, ptx::e4m3);
+  const int exponent = static_cast<int>(word & 0xff);
+  return exponent == 0xff ? NAN : std::ldexp(1.0, exponent - 127);
 }
 
 // sums[i][j] += a[i][k] * b[k][j], for rows of `columns` sums.

@@ -2,7 +2,6 @@
 // mma.m16n8k32" and "... mma.m16n8k64".
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "harness/platform/model/ptx/block.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
@@ -39,17 +38,6 @@ struct Selectors {
   unsigned byte_a, thread_a, byte_b, thread_b;
 };
 
-double element_of(const Form& form, std::uint32_t bits) {
-  if (form.bits == 8) return decode(bits & 0xff, ptx::e4m3);
-  const int exponent = bits >> 1 & 3, fraction = bits & 1;
-  const double size = exponent == 0 ? fraction * 0.5 : std::ldexp(2 + fraction, exponent - 2);
-  return (bits & 8) != 0 ? -size : size;
-}
-double scale_of(const Form& form, std::uint32_t byte) {
-  if (form.bits == 4) return decode(byte & 0x7f, ptx::e4m3);
-  return (byte & 0xff) == 0xff ? NAN : std::ldexp(1.0, static_cast<int>(byte & 0xff) - 127);
-}
-
 unsigned selector(Warp& w, const Register& r, unsigned limit, unsigned step) {
   w.require(r.number, ~Mask{0}, "a selector of scales");
   const auto first = static_cast<unsigned>(w.value(r, 0));
@@ -77,9 +65,10 @@ void read_a(Warp& w, const Op& op, const Form& form, const Selectors& of, double
       const unsigned row = lane / 4 + 8 * (r % 2), from = (r / 2 * 4 + lane % 4) * each;
       const unsigned holder = lane / 4 * 4 + 2 * of.thread_a + r % 2;
       const std::uint32_t scales = w.row<std::uint32_t>(e.held[0].offset)[holder];
-      const double scale = scale_of(form, scales >> 8 * (of.byte_a + from / together));
+      const double scale = block_scale(form.bits, scales >> 8 * (of.byte_a + from / together));
       for (unsigned i = 0; i < each; ++i) {
-        a[row * form.depth + from + i] = scale * element_of(form, words[lane] >> form.bits * i);
+        a[row * form.depth + from + i] =
+            scale * scaled_element(form.bits, words[lane] >> form.bits * i);
       }
     }
   }
@@ -94,9 +83,10 @@ void read_b(Warp& w, const Op& op, const Form& form, const Selectors& of, double
       const unsigned column = lane / 4, from = (r * 4 + lane % 4) * each;
       const std::uint32_t scales =
           w.row<std::uint32_t>(e.held[1].offset)[lane / 4 * 4 + of.thread_b];
-      const double scale = scale_of(form, scales >> 8 * (of.byte_b + from / together));
+      const double scale = block_scale(form.bits, scales >> 8 * (of.byte_b + from / together));
       for (unsigned i = 0; i < each; ++i) {
-        b[(from + i) * columns + column] = scale * element_of(form, words[lane] >> form.bits * i);
+        b[(from + i) * columns + column] =
+            scale * scaled_element(form.bits, words[lane] >> form.bits * i);
       }
     }
   }

@@ -1,7 +1,7 @@
 // Products in tensor memory with block scales, and the copies that bring the scales: PTX ISA,
 // "Block Scaling" of tcgen05.mma, "tcgen05.cp".
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstring>
 
 #include "harness/platform/model/ptx/block.hpp"
@@ -12,16 +12,6 @@ namespace gpubench::model::ptx {
 namespace {
 
 constexpr unsigned copied_rows = 32, copied_columns = 4;
-
-double element_of(unsigned bits_of_each, unsigned bits) {
-  if (bits_of_each == 8) return decode(bits, ptx::e4m3);
-  constexpr double sizes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return (bits & 8) != 0 ? -sizes[bits & 7] : sizes[bits & 7];
-}
-double scale_of(unsigned bits_of_each, std::uint32_t byte) {
-  if (bits_of_each == 4) return decode(byte & 0x7f, ptx::e4m3);
-  return byte == 0xff ? NAN : std::ldexp(1.0, static_cast<int>(byte) - 127);
-}
 
 }  // namespace
 
@@ -48,16 +38,19 @@ std::vector<double> TensorUnit::scaled(const Product& p, bool is_b) const {
   const unsigned together = bits == 8 ? 32 : 16, count = is_b ? p.columns : rows;
   const std::uint32_t from = is_b ? p.scales_b : p.scales_a;
   const unsigned first_byte = is_b ? p.byte_b : p.byte_a;
+  const unsigned row_step = is_b ? 1 : depth, step = is_b ? count : 1;
   std::vector<double> values(std::size_t{count} * depth);
+  std::array<const std::byte*, 2> pieces;
   for (unsigned row = 0; row < count; ++row) {
     const std::uint32_t held = word(row % copied_rows, (from & 0xffff) + row / copied_rows);
-    for (unsigned k = 0; k < depth; ++k) {
-      const std::byte* const at = piece(is_b ? p.b : p.a, row, k / in_piece);
-      const unsigned bit = k % in_piece * bits;
-      const unsigned element = std::to_integer<unsigned>(at[bit / 8]) >> bit % 8;
-      const unsigned byte = held >> 8 * (first_byte + k / together) & 0xff;
-      values[is_b ? k * count + row : row * depth + k] =
-          element_of(bits, element & ((1u << bits) - 1)) * scale_of(bits, byte);
+    for (unsigned i = 0; i < pieces.size(); ++i) pieces[i] = piece(is_b ? p.b : p.a, row, i);
+    for (unsigned first = 0; first < depth; first += together) {
+      const double scale = block_scale(bits, held >> 8 * (first_byte + first / together));
+      for (unsigned k = first; k < first + together; ++k) {
+        const unsigned bit = k % in_piece * bits;
+        const unsigned element = std::to_integer<unsigned>(pieces[k / in_piece][bit / 8]);
+        values[row * row_step + k * step] = scaled_element(bits, element >> bit % 8) * scale;
+      }
     }
   }
   return values;
