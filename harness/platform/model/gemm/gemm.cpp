@@ -80,15 +80,16 @@ std::shared_ptr<model::Touches> touches_of(const GemmShape& s, const GemmBatch& 
 // What a collective beside it takes from it, and it from the collective.
 model::Claim claim_of(const GemmShape& shape, std::size_t batch, const model::GemmCost& cost,
                       const model::Runtime& runtime) {
-  const DeviceSpec& device = runtime.device();
+  // The claim lasts as long as the product, which may outlive the runtime.
+  const auto device = std::make_shared<const DeviceSpec>(runtime.device());
   const auto dram = std::ranges::find(cost.terms, "dram", [](const auto& t) { return t.first; });
   return {.devices = {runtime.current_device()},
           .memory = std::min(1.0, dram->second / cost.seconds),
           .wave_seconds = cost.seconds / std::max(1.0, cost.waves),
-          .slowdown = [=, &device](double share) {
-            const double sms = std::floor(share * device["sm_count"] + 0.5);
-            return std::max(1.0,
-                            model::gemm_seconds_on(sms, cost, shape, device, batch) / cost.seconds);
+          .slowdown = [=](double share) {
+            const double sms = std::floor(share * (*device)["sm_count"] + 0.5);
+            return std::max(
+                1.0, model::gemm_seconds_on(sms, cost, shape, *device, batch) / cost.seconds);
           }};
 }
 
@@ -99,6 +100,9 @@ struct Gemm::State {
   GemmBatch batch;
   GemmChoice choice;
   model::GemmCost cost;
+  std::shared_ptr<const model::Claim> claim{};
+
+  bool is_empty() const { return shape.m == 0 || shape.n == 0 || batch.count == 0; }
 };
 
 Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
@@ -116,6 +120,9 @@ Gemm::Gemm(const GemmShape& shape, const GemmBatch& batch) {
       parts > 1 ? cost.parts * batch.count * shape.m * shape.n * sizeof(float) : 0;
   const GemmChoice choice{"model", cost.tile_m, cost.tile_n, workspace, unit, cost.waves, parts};
   state_ = std::make_unique<State>(State{shape, batch, choice, cost});
+  if (state_->is_empty()) return;
+  state_->claim =
+      std::make_shared<model::Claim>(claim_of(shape, batch.count, cost, *model::current_runtime()));
 }
 Gemm::~Gemm() = default;
 Gemm::Gemm(Gemm&&) noexcept = default;
@@ -127,11 +134,11 @@ void Gemm::queue(cudaStream_t s, const void* a, const void* b, void* d,
                  const GemmScales& scales) const {
   const GemmShape& shape = state_->shape;
   const GemmBatch& batch = state_->batch;
-  if (shape.m == 0 || shape.n == 0 || batch.count == 0) return;
+  if (state_->is_empty()) return;
   model::Runtime& runtime = *model::current_runtime();
   const std::string name = std::string("GEMM ") + gemm_type_name(shape.type);
   model::Work work{.name = name};
-  work.claim = std::make_shared<model::Claim>(claim_of(shape, batch.count, state_->cost, runtime));
+  work.claim = state_->claim;
   work.touches = touches_of(shape, batch, runtime.memory(), a, b, d);
   work.carry_out = [=, cost = state_->cost, &runtime] {
     const double multiplications = shape.flops() / 2 * static_cast<double>(batch.count);
