@@ -325,6 +325,12 @@ bool Runtime::has_ended(const OperationPtr& operation) const {
 }
 
 cudaError_t Runtime::wait_for(const std::vector<OperationPtr>& operations, bool promised) {
+  const cudaError_t error = wait_for_end(operations, promised);
+  if (error == cudaSuccess) pay(device_["sync_host_seconds"]);
+  return error;
+}
+
+cudaError_t Runtime::wait_for_end(const std::vector<OperationPtr>& operations, bool promised) {
   timeline_.need(operations, host_now_);
   for (const OperationPtr& operation : operations) {
     const cudaError_t error = block_until([&] { return operation->finished; });
@@ -332,7 +338,6 @@ cudaError_t Runtime::wait_for(const std::vector<OperationPtr>& operations, bool 
     host_now_ = std::max(host_now_, operation->end);
   }
   if (promised) learn(operations);
-  pay(device_["sync_host_seconds"]);
   return cudaSuccess;
 }
 

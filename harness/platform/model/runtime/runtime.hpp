@@ -316,6 +316,8 @@ class Runtime {
   // Block the host. `promised`: CUDA says that such a call waits, so that what comes after it is
   // ordered; others wait here, and may not on a device.
   cudaError_t wait_for(const std::vector<OperationPtr>& operations, bool promised = true);
+  // The same but for the host's way out of the call, which depends on how it waits.
+  cudaError_t wait_for_end(const std::vector<OperationPtr>& operations, bool promised = true);
   cudaError_t wait_until_idle(bool promised = false);
   void learn(const std::vector<OperationPtr>& ended);
   cudaError_t block_until(const std::function<bool()>& done);

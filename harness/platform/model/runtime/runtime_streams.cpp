@@ -152,13 +152,11 @@ cudaError_t Runtime::event_synchronize(cudaEvent_t event) {
   if (const cudaError_t error = refuse_while_capturing(); error != cudaSuccess) return error;
   std::vector<OperationPtr> awaited;
   if (event->recorded != nullptr) awaited.push_back(event->recorded);
-  const cudaError_t error = wait_for(awaited);
-  // Who sleeps wakes up later than who spins, whose way out wait_for() has paid.
-  const auto sleeping = device_.find("sync_block_host_seconds");
-  if (error == cudaSuccess && event->blocks && sleeping) {
-    pay(std::max(0.0, *sleeping - device_["sync_host_seconds"]));
-  }
-  return error;
+  if (const cudaError_t error = wait_for_end(awaited); error != cudaSuccess) return error;
+  // A thread that sleeps wakes up later than one that spins.
+  const double spinning = device_["sync_host_seconds"];
+  pay(event->blocks ? device_.find("sync_block_host_seconds").value_or(spinning) : spinning);
+  return cudaSuccess;
 }
 
 cudaError_t Runtime::event_query(cudaEvent_t event) {
