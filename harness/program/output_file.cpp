@@ -35,14 +35,17 @@ int open_stream(const struct stat& file) {
 int open_in_place(const fs::path& path, mode_t mode) {
   constexpr int flags = O_WRONLY | O_CLOEXEC;
   if (!S_ISFIFO(mode)) return open(path.c_str(), flags);
-  const auto open_pipe = [&] { return open(path.c_str(), flags | O_NONBLOCK); };
-  int pipe = open_pipe();
-  if (pipe < 0 && errno == ENXIO) {
+  int pipe = -1;
+  // False: nobody reads the pipe yet.
+  const auto is_settled = [&] {
+    pipe = open(path.c_str(), flags | O_NONBLOCK);
+    return pipe >= 0 || errno != ENXIO;
+  };
+  if (!is_settled()) {
     std::cerr << "gpubench: waiting until somebody reads the pipe '" << path.string() << "'\n";
-    while (pipe < 0 && errno == ENXIO && !interrupted()) {
+    do {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      pipe = open_pipe();
-    }
+    } while (!is_settled() && !interrupted());
   }
   if (pipe >= 0) fcntl(pipe, F_SETFL, O_WRONLY);
   return pipe;

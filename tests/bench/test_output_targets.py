@@ -77,6 +77,24 @@ def test_a_pipe_that_nobody_reads_is_waited_for_aloud(tmp_path: Path, flag: str)
         assert process.wait(timeout=60) == 0
 
 
+def test_a_pipe_is_waited_for_where_nothing_can_be_said(tmp_path: Path) -> None:
+    """That the sentence could not be printed must not be taken for why the pipe does not open."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [str(BUILD / "gpubench"), MODEL, ROW, f"--benchmark_out={pipe}"]
+    with (
+        Path("/dev/full").open("w") as full,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=full) as process,
+    ):
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=5)
+            assert isinstance(json.loads(pipe.read_text()), dict)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
 def test_a_signal_ends_the_wait_for_a_reader(tmp_path: Path, flag: str) -> None:
     pipe = tmp_path / "pipe"
