@@ -268,9 +268,9 @@ void fail(const std::string& origin, const std::string& problem) {
 
 DeviceSpec DeviceSpec::load(const std::string& origin) {
   const std::filesystem::path path = origin;
-  std::error_code why;  // a path may be too long to look at
-  if (!std::filesystem::is_regular_file(path, why)) {
-    fail(origin, std::filesystem::exists(path, why) ? "not a file" : "no such file");
+  std::error_code ignored;  // a path may be too long to look at
+  if (!std::filesystem::is_regular_file(path, ignored)) {
+    fail(origin, std::filesystem::exists(path, ignored) ? "not a file" : "no such file");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(origin, "cannot be read");
