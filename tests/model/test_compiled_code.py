@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,26 @@ def code_of(cubin: Path) -> dict[str, list[str]]:
     }
 
 
+def code_of_peaks(
+    folder: Path, kernel: str, types: Iterable[str], architecture: str
+) -> tuple[Path, dict[str, list[str]]]:
+    """A compiled file of the peaks' kernel for these types, and each type's instructions."""
+    source = folder / "peaks.cu"
+    source.write_text(
+        f'#include "kernels/compute_peak/{kernel}.cuh"\n'
+        + "".join(
+            f"template __global__ void compute_peak::{kernel}<compute_peak::{dtype}>(double*);\n"
+            for dtype in types
+        )
+    )
+    cubin = nvcc(source, folder / "peaks.cubin", "-cubin", f"-arch={architecture}")
+    code = code_of(cubin)
+    found = {}
+    for dtype in types:
+        (found[dtype],) = [c for name, c in code.items() if f"INS_{len(dtype)}{dtype}E" in name]
+    return cubin, found
+
+
 # The unit's instruction for each type; integers are of sm_100a alone.
 TENSOR_MEMORY = {
     "Fp16": "UTCHMMA",
@@ -76,25 +97,16 @@ TENSOR_MEMORY = {
 
 @pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
 def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architecture: str) -> None:
-    source = tmp_path / "peaks.cu"
-    source.write_text(
-        '#include "kernels/compute_peak/tcgen05.cuh"\n'
-        + "".join(
-            f"template __global__ void compute_peak::tcgen05<compute_peak::{dtype}>(double*);\n"
-            for dtype in TENSOR_MEMORY
-        )
-    )
-    code = code_of(nvcc(source, tmp_path / "peaks.cubin", "-cubin", f"-arch={architecture}"))
+    _, code = code_of_peaks(tmp_path, "tcgen05", TENSOR_MEMORY, architecture)
     for dtype, instruction in TENSOR_MEMORY.items():
-        ((name, body),) = [(n, c) for n, c in code.items() if f"INS_{len(dtype)}{dtype}E" in n]
+        counts = Counter(code[dtype])
         if dtype == "Int8" and architecture == "sm_103a":
-            assert not [i for i in body if i.startswith("UTC") and i.endswith("MMA")], name
+            assert not [i for i in counts if i.startswith("UTC") and i.endswith("MMA")], dtype
             continue
-        counts = Counter(body)
         # Those of a round of the loop, and the commit behind all rounds.
-        assert (counts[instruction], counts["UTCBAR"]) == (16, 1), (name, counts)
-        assert counts["LDTM"] in (1, 8), (name, counts)  # a loop, or its eight turns
-        assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (name, counts)
+        assert (counts[instruction], counts["UTCBAR"]) == (16, 1), (dtype, counts)
+        assert counts["LDTM"] in (1, 8), (dtype, counts)  # a loop, or its eight turns
+        assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (dtype, counts)
 
 
 # The same with block scales, which six copies bring.
@@ -103,18 +115,10 @@ WITH_SCALES_IN_TENSOR_MEMORY = {"Mxfp8": "UTCQMMA", "Nvfp4": "UTCOMMA"}
 
 @pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
 def test_one_thread_copies_scales_and_asks_for_products(tmp_path: Path, architecture: str) -> None:
-    source = tmp_path / "peaks.cu"
-    source.write_text(
-        '#include "kernels/compute_peak/scaled_tcgen05.cuh"\n'
-        + "".join(
-            f"template __global__ void compute_peak::scaled_tcgen05<compute_peak::{t}>(double*);\n"
-            for t in WITH_SCALES_IN_TENSOR_MEMORY
-        )
-    )
-    code = code_of(nvcc(source, tmp_path / "peaks.cubin", "-cubin", f"-arch={architecture}"))
-    for dtype, instruction in WITH_SCALES_IN_TENSOR_MEMORY.items():
-        (body,) = [c for name, c in code.items() if f"INS_5{dtype}E" in name]
-        counts = Counter(body)
+    types = WITH_SCALES_IN_TENSOR_MEMORY
+    _, code = code_of_peaks(tmp_path, "scaled_tcgen05", types, architecture)
+    for dtype, instruction in types.items():
+        counts = Counter(code[dtype])
         assert (counts[instruction], counts["UTCCP"], counts["UTCBAR"]) == (16, 6, 1), counts
         assert counts["LDTM"] in (1, 6), counts  # a loop, or its six turns
         assert not counts.keys() & {"LDL", "STL", "HMMA", "DFMA"}, counts
@@ -126,19 +130,10 @@ WITH_SCALES = {"Mxfp8": "QMMA.SF.16832", "Nvfp4": "OMMA.SF.16864"}
 
 @pytest.mark.parametrize("architecture", ["sm_120a", "sm_121a"])
 def test_products_with_block_scales_are_one_instruction(tmp_path: Path, architecture: str) -> None:
-    source = tmp_path / "peaks.cu"
-    source.write_text(
-        '#include "kernels/compute_peak/scaled_mma.cuh"\n'
-        + "".join(
-            f"template __global__ void compute_peak::scaled_mma<compute_peak::{dtype}>(double*);\n"
-            for dtype in WITH_SCALES
-        )
-    )
-    cubin = nvcc(source, tmp_path / "peaks.cubin", "-cubin", f"-arch={architecture}")
+    cubin, code = code_of_peaks(tmp_path, "scaled_mma", WITH_SCALES, architecture)
     listing = output_of(tool("cuobjdump"), "-sass", cubin)
     for dtype, instruction in WITH_SCALES.items():
-        (body,) = [code for name, code in code_of(cubin).items() if f"INS_5{dtype}E" in name]
-        counts = Counter(body)
+        counts = Counter(code[dtype])
         assert counts[instruction.partition(".")[0]] == 64, counts
         assert listing.count(f" {instruction}.") == 64, listing
         assert not counts.keys() & {"LDL", "STL", "HMMA", "LDS", "SHFL"}, counts
