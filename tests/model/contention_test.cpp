@@ -12,9 +12,11 @@ namespace {
 
 class ContentionTest : public testing::Test {
  protected:
-  // One that takes twice the time as soon as others have SMs, and gives SMs away every `wave`.
+  // One that gives SMs away every `wave`. With three quarters of them, which is what a collective
+  // leaves, it takes twice the time.
   static Claim product(double wave) {
-    return {.devices = {0}, .wave_seconds = wave, .slowdown = [](double) { return 2.0; }};
+    return {
+        .devices = {0}, .wave_seconds = wave, .slowdown = [](double share) { return 1.5 / share; }};
   }
   static Claim collective() { return {.devices = {0, 1}, .sms = 0.25}; }
   static Claim mover(double memory) { return {.devices = {0}, .memory = memory}; }
@@ -49,6 +51,14 @@ TEST_F(ContentionTest, ACollectiveWaitsForTheWaveAndThenSlowsTheProduct) {
   run();
   EXPECT_DOUBLE_EQ(sent->end, 4 + 6);          // the first wave ends at 4
   EXPECT_DOUBLE_EQ(slowed->end, 10 + 12 - 7);  // of 12, 4 + 6 / 2 are done by then
+}
+
+TEST_F(ContentionTest, TwoCollectivesTakeTheirShareOfTheSmsEach) {
+  const OperationPtr slowed = add(product(1), 0, 12);
+  add(collective(), 0.5, 4);
+  add(collective(), 0.5, 4);
+  run();
+  EXPECT_NEAR(slowed->end, 5 + 12 - (1 + 4 / 3.0), 1e-12);  // half of them left: a third as fast
 }
 
 TEST_F(ContentionTest, AProductThatEndsSoonerIsAllThatACollectiveWaitsFor) {
