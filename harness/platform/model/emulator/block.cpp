@@ -95,6 +95,7 @@ void Block::end_in_deadlock() {
            (lane->state == LaneState::at_barrier    ? " waits at the barrier "
             : lane->state == LaneState::at_cluster  ? " waits for the rest of the cluster "
             : lane->state == LaneState::at_mbarrier ? " waits for a phase of an mbarrier "
+            : lane->state == LaneState::at_peer     ? " waits for the other block of its pair "
                                                     : " waits for its warp ") +
            "at " + source_location(lane->waiting_at);
   };

@@ -49,6 +49,11 @@ void BlockRunner::begin(const KernelLaunch& launch, dim3 index, bool traced,
   arrivals_.begin_block(block_.lanes().warps());
 }
 
+void BlockRunner::pair_with(BlockRunner& even) {
+  arrivals_.join(even.arrivals_);
+  tensor_memory_.pair_with(even.tensor_memory_);
+}
+
 bool BlockRunner::is_running() const {
   const LaneScheduler& lanes = block_.lanes();
   return lanes.has_live_lanes() && !lanes.is_stopped() && !block_.recorder().checker().is_lacking();
@@ -116,7 +121,7 @@ bool BlockRunner::release(unsigned warps, bool of_cluster) {
   if (block_.is_traced()) {
     block_.recorder().checker().barrier();
     block_.copies().settle_seen();
-    arrivals_.tell_all();
+    arrivals_.tell_all(of_cluster);
   }
   if (block_.has_unwritten_read()) block_.lanes().stop();
   return true;

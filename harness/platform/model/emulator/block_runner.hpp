@@ -41,6 +41,8 @@ class BlockRunner {
   BlockResult run(const KernelLaunch& launch, dim3 index, bool traced);
   // The same in turns with the other blocks that run together.
   void begin(const KernelLaunch& launch, dim3 index, bool traced, ClusterMemory::Place place);
+  // This block, of an odd rank, and that one are a pair (tcgen05's cta_group::2); both have begun.
+  void pair_with(BlockRunner& even);
   bool is_running() const;  // has lanes left, and no fault
   bool advance();           // as far as it comes alone; whether it could do anything
   // All blocks that run together wait for one another, or have ended: lets the lanes go on.

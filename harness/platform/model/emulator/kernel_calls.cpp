@@ -121,11 +121,11 @@ void commit_products() noexcept {
 void wait_for_products(unsigned groups_left) noexcept {
   running_block->matrices().wait_for_products(groups_left, __builtin_return_address(0));
 }
-void allocate_tensor_memory(unsigned* place, unsigned columns) noexcept {
-  running_block->tensor_memory().allocate(place, columns, __builtin_return_address(0));
+void allocate_tensor_memory(unsigned* place, unsigned columns, CtaGroup group) noexcept {
+  running_block->tensor_memory().allocate(place, columns, group, __builtin_return_address(0));
 }
-void free_tensor_memory(unsigned address, unsigned columns) noexcept {
-  running_block->tensor_memory().free(address, columns, __builtin_return_address(0));
+void free_tensor_memory(unsigned address, unsigned columns, CtaGroup group) noexcept {
+  running_block->tensor_memory().free(address, columns, group, __builtin_return_address(0));
 }
 void multiply_to_tensor_memory(TensorProduct mine) noexcept {
   running_block->tensor_memory().multiply(mine, __builtin_return_address(0));
@@ -133,8 +133,11 @@ void multiply_to_tensor_memory(TensorProduct mine) noexcept {
 void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor) noexcept {
   running_block->tensor_memory().copy(address, descriptor, __builtin_return_address(0));
 }
-void commit_tensor_products(void* barrier) noexcept {
-  running_block->tensor_memory().commit(barrier, __builtin_return_address(0));
+void commit_tensor_products(void* barrier, CtaGroup group) noexcept {
+  running_block->tensor_memory().commit(barrier, group, __builtin_return_address(0));
+}
+void commit_pair_products(void* barrier, std::uint16_t ranks) noexcept {
+  running_block->tensor_memory().commit_to(ranks, barrier, __builtin_return_address(0));
 }
 void load_tensor_memory(void* to, unsigned address) noexcept {
   const void* const code = __builtin_return_address(0);

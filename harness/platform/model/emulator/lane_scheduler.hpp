@@ -23,6 +23,7 @@ enum class LaneState : std::uint8_t {
   at_collective,
   at_mbarrier,
   at_cluster,  // at the cluster's barrier
+  at_peer,     // where the other block of its pair has to come as well
   done
 };
 

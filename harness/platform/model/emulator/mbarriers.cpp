@@ -88,7 +88,7 @@ constexpr const char* too_many_arrivals = "mbarrier with more arrivals than it e
 void Mbarriers::arrive(void* barrier, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
-  arrive_at(mbarrier, block_.lanes().current_warp(), too_many_arrivals, code);
+  arrive_at(mbarrier, arrivals_.number_of(block_.lanes().current_warp()), too_many_arrivals, code);
   end_phase(mbarrier);
 }
 
@@ -100,11 +100,19 @@ void Mbarriers::arrive_by_tensor_cores(void* barrier, bool has_products, const v
   end_phase(mbarrier);
 }
 
+bool Mbarriers::arrive_from_pair(Mbarrier& barrier, std::optional<unsigned> who) {
+  if (barrier.missing == 0) return false;
+  --barrier.missing;
+  if (who && block_.is_traced()) arrivals_.tell(*who, barrier.arriving);
+  end_phase(barrier);
+  return true;
+}
+
 void Mbarriers::expect(void* barrier, std::size_t bytes, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
-  arrive_at(mbarrier, block_.lanes().current_warp(), "mbarrier that arrives twice in one phase,",
-            code);
+  arrive_at(mbarrier, arrivals_.number_of(block_.lanes().current_warp()),
+            "mbarrier that arrives twice in one phase,", code);
   mbarrier.bytes += static_cast<std::int64_t>(bytes);
   mbarrier.fmas_at_start = block_.recorder().computed_so_far();
   mbarrier.brings_copies = bytes > 0;

@@ -24,6 +24,9 @@ class Mbarriers {
   // The Tensor Cores do, on behalf of the current lane's warp. `has_products`: some of this lane's,
   // which are done by then.
   void arrive_by_tensor_cores(void* barrier, bool has_products, const void* code);
+  // The same of a thread or of Tensor Cores of the pair's other block (Arrivals' number), at an
+  // mbarrier of this one; false: that is one too many in its phase.
+  bool arrive_from_pair(Mbarrier& barrier, std::optional<unsigned> who);
   // Arrives, and so many bytes are to come in this phase.
   void expect(void* barrier, std::size_t bytes, const void* code);
   void wait(void* barrier, unsigned parity, const void* code);

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include "harness/platform/model/emulator/host_code.hpp"
-#include "harness/platform/model/emulator/matrices.hpp"
-#include "harness/platform/model/emulator/shared_operands.hpp"
 
 namespace gpubench::model {
 
@@ -15,46 +12,8 @@ namespace operation = warp_operation;
 
 namespace {
 
-constexpr unsigned column_bits = 16;
-unsigned column_of(unsigned address) { return address & ((1u << column_bits) - 1); }
-unsigned lane_of(unsigned address) { return address >> column_bits; }
-
-// What factors are by a product's kind and its instruction descriptor; nothing of one that the
-// model does not know.
-std::optional<Tensor> scaled_factors_of(Tcgen05Type kind, std::uint32_t instruction) {
-  const unsigned a = instruction >> 7 & 7, b = instruction >> 10 & 7;
-  const bool powers = (instruction >> 23 & 1) != 0;
-  // Sparsity, signs, transposition, products that are longer along k, and what is reserved.
-  constexpr std::uint32_t others = 0xf | 1u << 6 | 0xfu << 13 | 1u << 31;
-  constexpr std::uint32_t bytes = 3u << 4 | 3u << 29;
-  if ((instruction & others) != 0 || a != b) return {};
-  if (kind == Tcgen05Type::mxfp8 && a == 0 && powers) return Tensor::mxfp8;
-  const bool all_bytes = (instruction & bytes) == 0;
-  if (kind == Tcgen05Type::nvfp4 && a == 1 && !powers && all_bytes) return Tensor::nvfp4;
-  return {};
-}
-std::optional<Tensor> factors_of(Tcgen05Type kind, std::uint32_t instruction) {
-  if (kind == Tcgen05Type::mxfp8 || kind == Tcgen05Type::nvfp4) {
-    return scaled_factors_of(kind, instruction);
-  }
-  const unsigned sums = instruction >> 4 & 3, a = instruction >> 7 & 7, b = instruction >> 10 & 7;
-  // Sparsity, saturation, signs, transposition, shifts, and what is reserved.
-  constexpr std::uint32_t others = 0xf | 1u << 6 | 0xfu << 13 | 1u << 23 | 7u << 29;
-  if ((instruction & others) != 0 || a != b) return {};
-  const auto if_so = [](bool is_so, Tensor type) {
-    return is_so ? std::optional(type) : std::nullopt;
-  };
-  switch (kind) {
-    case Tcgen05Type::tf32:
-      return if_so(sums == 1 && a == 2, Tensor::tf32);
-    case Tcgen05Type::fp8:
-      return if_so(sums == 1 && a == 0, Tensor::fp8);
-    case Tcgen05Type::int8:
-      return if_so(sums == 2 && a == 1, Tensor::int8);
-    default:
-      return if_so(sums == 1 && a <= 1, a == 0 ? Tensor::fp16 : Tensor::bf16);
-  }
-}
+constexpr unsigned column_of(unsigned address) { return address & 0xffff; }
+constexpr unsigned lane_of(unsigned address) { return address >> 16; }
 
 }  // namespace
 
@@ -66,6 +25,9 @@ void TensorMemory::begin_block() {
   loads_.assign(warps, {});
   issuers_.assign(warps, 0);
   is_relinquished_ = false;
+  group_.reset();
+  peer_ = nullptr;
+  meetings_.clear();
 }
 
 std::string TensorMemory::leftover() const {
@@ -91,6 +53,7 @@ namespace {
 struct Asked {
   std::uint64_t place;  // an address in shared memory, or what is freed
   unsigned columns;
+  CtaGroup group;
 };
 struct Loaded {
   void* to;
@@ -99,15 +62,17 @@ struct Loaded {
 
 }  // namespace
 
-void TensorMemory::allocate(unsigned* place, unsigned count, const void* code) {
-  const Asked mine{reinterpret_cast<std::uint64_t>(place), count};
+void TensorMemory::allocate(unsigned* place, unsigned count, CtaGroup group, const void* code) {
+  const Asked mine{reinterpret_cast<std::uint64_t>(place), count, group};
   take_part(operation::allocate_tensor_memory, reinterpret_cast<std::uint64_t>(&mine),
             "tcgen05.alloc", code);
+  wait_for_peer(group, code);
 }
-void TensorMemory::free(unsigned address, unsigned count, const void* code) {
-  const Asked mine{address, count};
+void TensorMemory::free(unsigned address, unsigned count, CtaGroup group, const void* code) {
+  const Asked mine{address, count, group};
   take_part(operation::free_tensor_memory, reinterpret_cast<std::uint64_t>(&mine),
             "tcgen05.dealloc", code);
+  wait_for_peer(group, code);
 }
 void TensorMemory::load(void* to, unsigned address, const void* code) {
   const Loaded mine{to, address};
@@ -145,6 +110,7 @@ void TensorMemory::allocate_for(const WarpCall* const lanes[]) {
       block_.fault("tcgen05.alloc whose lanes ask for different things,", code);
     }
   }
+  require_group(asked.group, "tcgen05.alloc", code);
   const std::string what = "tcgen05.alloc of " + std::to_string(asked.columns) + " columns";
   if (!std::has_single_bit(asked.columns) || asked.columns < 32 || asked.columns > columns) {
     block_.fault(what + " (it takes powers of two from 32 to 512)", code);
@@ -173,11 +139,13 @@ void TensorMemory::allocate_for(const WarpCall* const lanes[]) {
     block_.check_order(false, asked.place, sizeof(unsigned), EventKind::store, code);
   }
   std::memcpy(reinterpret_cast<void*>(asked.place), &first, sizeof first);
+  if (asked.group == CtaGroup::pair) meet({true, first, asked.columns}, code);
 }
 
 void TensorMemory::free_for(const WarpCall* const lanes[]) {
   const void* const code = code_of_warp();
   const Asked asked = *reinterpret_cast<const Asked*>(lanes[0]->value);
+  require_group(asked.group, "tcgen05.dealloc", code);
   const auto found = std::ranges::find_if(allocations_, [&](const Allocation& a) {
     return a.first == asked.place && a.columns == asked.columns;
   });
@@ -186,9 +154,11 @@ void TensorMemory::free_for(const WarpCall* const lanes[]) {
                      std::to_string(asked.place) + " on, which no tcgen05.alloc has given,",
                  code);
   }
-  require_known_done(found->first, found->columns, deallocation, code);
+  require_known_done(*this, found->first, found->columns, deallocation, code);
   std::fill_n(columns_.begin() + found->first, found->columns, Column{});
+  const Meeting meeting{false, found->first, found->columns};
   allocations_.erase(found);
+  if (asked.group == CtaGroup::pair) meet(meeting, code);
 }
 
 // Its registers hold nothing of use until they have been waited for.
@@ -212,7 +182,7 @@ void TensorMemory::load_for(unsigned warp, const WarpCall* const lanes[]) {
     const auto what = [&] { return "tcgen05.ld of column " + std::to_string(c); };
     if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
     if (!block_.is_traced()) continue;
-    if (!is_known_written(column, warp)) {
+    if (!is_known_written(column, arrivals_.known_to(warp))) {
       block_.fault("race: " + what() +
                        ", which tcgen05.mma may still be writing: no tcgen05.commit that was"
                        " waited for says otherwise,",
@@ -244,7 +214,7 @@ void TensorMemory::deliver(unsigned warp) {
   if (!block_.is_traced()) return;
   for (Column& column : columns_) {
     if (warp < column.read.size() && column.read[warp] == reading) {
-      column.read[warp] = arrivals_.made_by(warp) + 1;
+      column.read[warp] = arrivals_.made_by(arrivals_.number_of(warp)) + 1;
     }
   }
 }
@@ -257,115 +227,77 @@ bool TensorMemory::is_allocated(unsigned first, unsigned count) const {
   });
 }
 
-bool TensorMemory::is_known_written(const Column& column, unsigned to_warp) const {
-  const unsigned who = arrivals_.tensor_cores_of(column.writer);
-  return !column.is_written || arrivals_.known_to(to_warp)[who] >= column.written_with;
+bool TensorMemory::is_known_written(const Column& column, const Arrivals::Known& known) {
+  return !column.is_written || known[column.writer] >= column.written_with;
 }
 
-bool TensorMemory::is_known_read(const Column& column, unsigned to_warp) const {
+bool TensorMemory::is_known_read(const Column& column, unsigned by,
+                                 const Arrivals::Known& known) const {
   for (unsigned warp = 0; warp < column.read.size(); ++warp) {
     const std::uint32_t read = column.read[warp];
-    const bool is_own = warp == to_warp && read != reading;
-    if (read != 0 && !is_own && (read == reading || arrivals_.known_to(to_warp)[warp] < read)) {
-      return false;
-    }
+    const unsigned who = arrivals_.number_of(warp);
+    const bool is_own = who == by && read != reading;
+    if (read != 0 && !is_own && (read == reading || known[who] < read)) return false;
   }
   return true;
 }
 
-// A race unless the current warp knows that these columns have been written and read.
-void TensorMemory::require_known_done(unsigned first, unsigned count, const Taker& by,
-                                      const void* code) {
+// A race unless the current warp knows that these columns, of this block or the other of its pair,
+// have been written and read.
+void TensorMemory::require_known_done(const TensorMemory& in, unsigned first, unsigned count,
+                                      const Taker& by, const void* code) {
   if (!block_.is_traced()) return;
   const unsigned warp = block_.lanes().current_warp();
+  const Arrivals::Known& known = arrivals_.known_to(warp);
   for (unsigned c = first; c < first + count; ++c) {
-    const Column& column = columns_[c];
+    const Column& column = in.columns_[c];
     const auto what = [&] {
-      return std::string("race: ") + by.name + " of column " + std::to_string(c);
+      return std::string("race: ") + by.name + " of column " + std::to_string(c) + in.whose(*this);
     };
-    if (!is_known_read(column, warp)) {
+    if (!in.is_known_read(column, arrivals_.number_of(warp), known)) {
       block_.fault(what() + ", which a warp may still be reading by tcgen05.ld,", code);
     }
-    const bool is_in_order = by.is_in_order && column.writer == warp;
-    if (!is_in_order && !is_known_written(column, warp)) {
+    const bool is_in_order = by.is_in_order && column.writer == arrivals_.tensor_cores_of(warp);
+    if (!is_in_order && !is_known_written(column, known)) {
       block_.fault(what() + ", which tcgen05.mma may still be writing,", code);
     }
   }
 }
 
-void TensorMemory::require_one_issuer(const void* code) {
-  const LaneScheduler& lanes = block_.lanes();
-  unsigned& issuer = issuers_[lanes.current_warp()];
-  const unsigned me = lanes.current() % warp_lanes + 1;
-  if (issuer != 0 && issuer != me) {
-    block_.fault("tcgen05 by two threads of a warp, which the model does not know,", code);
-  }
-  issuer = me;
-}
+// --- what both blocks of a pair do ---
 
-std::vector<const std::byte*> TensorMemory::pieces(std::uint64_t descriptor, unsigned count,
-                                                   const char* by, const void* code,
-                                                   unsigned in_row) {
-  std::string unknown;
-  const SharedMatrix matrix = SharedMatrix::of_tcgen05(descriptor, unknown);
-  if (!unknown.empty()) {
-    block_.fault(std::string(by) + " by the descriptor of a matrix " + unknown + ",", code);
-  }
-  return pieces_of(block_, {matrix, false, 0, count, in_row}, by, code,
-                   [&](std::uint64_t address) { reads_.note_by_lane(address, code); });
-}
-
-void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
-  const HostCode host;
-  const unsigned count = (mine.instruction >> 17 & 0x3f) * 8;
-  const unsigned of_a = (mine.instruction >> 24 & 0x1f) * 16;
-  // Products of 64 rows exist too, with another layout in tensor memory.
-  if (of_a != rows || count == 0 || count > 256 || count % 16 != 0) {
-    block_.fault("tcgen05.mma of " + std::to_string(of_a) + " x " + std::to_string(count) +
-                     " sums, which the model does not know,",
+void TensorMemory::require_group(CtaGroup group, const char* what, const void* code) {
+  if (group == CtaGroup::pair && peer_ == nullptr) {
+    block_.fault(std::string(what) + " of cta_group::2 in a kernel without clusters of two blocks,",
                  code);
   }
-  const std::optional<Tensor> type = factors_of(mine.type, mine.instruction);
-  if (!type) {
-    block_.fault(
-        "tcgen05.mma by an instruction descriptor that the model does not know for its kind,",
-        code);
+  const TensorMemory* const blocks[] = {this, peer_};
+  for (const TensorMemory* const each : blocks) {
+    if (each == nullptr || each->group_.value_or(group) == group) continue;
+    block_.fault(std::string(what) + " of another cta_group than what the kernel used before,",
+                 code);
   }
-  const unsigned first = column_of(mine.d);
-  if (lane_of(mine.d) != 0) block_.fault("tcgen05.mma to a lane that is not the first,", code);
-  if (!is_allocated(first, count)) {
-    block_.fault(
-        "tcgen05.mma to columns that are not allocated, from " + std::to_string(first) + " on,",
-        code);
-  }
-  require_one_issuer(code);
-  require_known_done(first, count, product, code);
-  for (unsigned c = first; c < first + count; ++c) {
-    if (mine.adds && !columns_[c].is_written) {
-      block_.fault(
-          "tcgen05.mma that adds to column " + std::to_string(c) + ", which nobody has written,",
-          code);
-    }
-  }
-  const auto a = pieces(mine.a, rows, "tcgen05.mma", code);
-  const auto b = pieces(mine.b, count, "tcgen05.mma", code);
-  const auto scales_a = scales(*type, mine.scales_a, mine.instruction >> 29 & 3, rows, code);
-  const auto scales_b = scales(*type, mine.scales_b, mine.instruction >> 4 & 3, count, code);
-  write_columns(first, count);
-  multiply_rows(*type, {a, b, count, false, scales_a, scales_b}, rows, &words_[first], columns,
-                mine.adds);
-  BlockResult& result = block_.result();
-  ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
-  result.warpgroup_flops[static_cast<std::size_t>(*type)] +=
-      std::uint64_t{2} * rows * count * depth_of(*type);
+  group_ = group;
 }
 
-void TensorMemory::commit(void* barrier, const void* code) {
-  const HostCode host;
-  // It waits for the products of its own thread alone.
-  const LaneScheduler& lanes = block_.lanes();
-  const bool is_issuer = issuers_[lanes.current_warp()] == lanes.current() % warp_lanes + 1;
-  mbarriers_.arrive_by_tensor_cores(barrier, is_issuer, code);
+void TensorMemory::meet(const Meeting& mine, const void* code) {
+  meetings_.push_back(mine);
+  LaneScheduler& theirs = peer_->block_.lanes();
+  for (unsigned lane = 0; lane < theirs.lanes(); ++lane) {
+    if (theirs[lane].state == LaneState::at_peer) theirs.make_ready(lane);
+  }
+  if (peer_->meetings_.size() < meetings_.size()) return;
+  if (peer_->meetings_[meetings_.size() - 1] == mine) return;
+  block_.fault(std::string(mine.allocates ? "tcgen05.alloc" : "tcgen05.dealloc") + " of " +
+                   std::to_string(mine.columns) +
+                   " columns, where the other block of the pair does something else,",
+               code);
+}
+
+void TensorMemory::wait_for_peer(CtaGroup group, const void* code) {
+  if (group == CtaGroup::one) return;
+  const std::size_t mine = meetings_.size();
+  while (peer_->meetings_.size() < mine) block_.lanes().wait(LaneState::at_peer, code);
 }
 
 }  // namespace gpubench::model

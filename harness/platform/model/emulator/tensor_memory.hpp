@@ -1,9 +1,15 @@
-// Tensor memory, and the products of matrices that leave their sums there (tcgen05).
+// Tensor memory, and the products of matrices that leave their sums there (tcgen05): of one block,
+// or of the pair that blocks of neighbouring ranks are in a cluster (cta_group::2).
+//
+// A pair's product has 256 rows: of a and of the sums each block has 128, at the same place in its
+// own shared and tensor memory, and of b's columns each has half. So what one block has there by
+// itself is what a product of its own would have, but for the other half of b.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,14 +33,21 @@ class TensorMemory final : public WarpWork {
         reads_(reads) {}
 
   void begin_block();
+  // This block, of an odd rank, and that one are a pair.
+  void pair_with(TensorMemory& even) {
+    peer_ = &even;
+    even.peer_ = this;
+  }
   // What is wrong with how a block left it that has ended, or "".
   std::string leftover() const;
 
   // --- from a lane ---
-  void allocate(unsigned* place, unsigned columns, const void* code);
-  void free(unsigned address, unsigned columns, const void* code);
+  void allocate(unsigned* place, unsigned columns, CtaGroup group, const void* code);
+  void free(unsigned address, unsigned columns, CtaGroup group, const void* code);
   void multiply(const TensorProduct& mine, const void* code);
-  void commit(void* barrier, const void* code);
+  void commit(void* barrier, CtaGroup group, const void* code);
+  // To the mbarriers at that place in blocks of the pair, a bit of `ranks` each.
+  void commit_to(std::uint16_t ranks, void* barrier, const void* code);
   void copy(unsigned address, std::uint64_t descriptor, const void* code);
   void load(void* to, unsigned address, const void* code);
   void wait(const void* code);
@@ -48,12 +61,19 @@ class TensorMemory final : public WarpWork {
 
   struct Column {
     bool is_written = false;
-    unsigned writer = 0;             // the warp that asked for its last product
-    std::uint32_t written_with = 0;  // the commit of that warp that says so
+    unsigned writer = 0;             // whose Tensor Cores made its last product (Arrivals' number)
+    std::uint32_t written_with = 0;  // the commit of these that says so
     Arrivals::Known read{};  // by warp: the arrival that follows its last load; or `reading`
   };
   struct Allocation {
     unsigned first, columns;
+  };
+  // An allocation or a deallocation that both blocks of a pair take part in, by a warp each: the
+  // first one waits for the other.
+  struct Meeting {
+    bool allocates;
+    unsigned first, columns;
+    bool operator==(const Meeting&) const = default;
   };
   struct Load {
     std::array<void*, warp_lanes> to;
@@ -66,8 +86,8 @@ class TensorMemory final : public WarpWork {
   void load_for(unsigned warp, const WarpCall* const lanes[]);
   void deliver(unsigned warp);
   bool is_allocated(unsigned first, unsigned count) const;
-  bool is_known_written(const Column& column, unsigned to_warp) const;
-  bool is_known_read(const Column& column, unsigned to_warp) const;
+  static bool is_known_written(const Column& column, const Arrivals::Known& known);
+  bool is_known_read(const Column& column, unsigned by, const Arrivals::Known& known) const;
   // What takes columns over. In order: after the products and copies that its own thread has asked
   // for before.
   struct Taker {
@@ -76,11 +96,24 @@ class TensorMemory final : public WarpWork {
   };
   static constexpr Taker product{"tcgen05.mma", true}, scale_copy{"tcgen05.cp", true},
       deallocation{"tcgen05.dealloc", false};
-  void require_known_done(unsigned first, unsigned count, const Taker& by, const void* code);
+  void require_known_done(const TensorMemory& in, unsigned first, unsigned count, const Taker& by,
+                          const void* code);
   void require_one_issuer(const void* code);
-  std::vector<const std::byte*> pieces(std::uint64_t descriptor, unsigned count, const char* by,
-                                       const void* code, unsigned in_row = 2);
-  void write_columns(unsigned first, unsigned count);
+  void require_group(CtaGroup group, const char* what, const void* code);
+  void meet(const Meeting& mine, const void* code);
+  void wait_for_peer(CtaGroup group, const void* code);
+  // " of the other block of the pair", where `asks` is another block than this one.
+  const char* whose(const TensorMemory& asks) const;
+  // Of a matrix in the shared memory of that block, by a descriptor of this one.
+  std::vector<const std::byte*> pieces(TensorMemory& in, std::uint64_t descriptor, unsigned count,
+                                       const char* by, const void* code, unsigned in_row = 2);
+  void note_read_by_pair(std::uint64_t address, const void* code);
+  void require_even_block(const void* code);
+  void require_place(const TensorMemory& in, unsigned first, unsigned count, bool adds,
+                     const void* code);
+  void write_columns(TensorMemory& in, unsigned first, unsigned count);
+  void commit_to_peer(void* barrier, bool is_issuer, const void* code);
+  bool is_issuer() const;
   std::vector<double> scales(Tensor type, unsigned address, unsigned byte, unsigned count,
                              const void* code);
   const void* code_of_warp() const { return block_.lanes().current_lane().waiting_at; }
@@ -97,6 +130,9 @@ class TensorMemory final : public WarpWork {
   // By warp: 1 + the lane that asks for products; 0: none has.
   std::vector<unsigned> issuers_;
   bool is_relinquished_ = false;
+  std::optional<CtaGroup> group_;  // of this block's instructions, which must be all of one
+  TensorMemory* peer_ = nullptr;   // the other block of the pair; none: the block is in no pair
+  std::vector<Meeting> meetings_;
 };
 
 }  // namespace gpubench::model

@@ -7,19 +7,10 @@
 
 namespace gpubench::model {
 
-// From now on what the current warp's Tensor Cores write there is what its commits wait for.
-void TensorMemory::write_columns(unsigned first, unsigned count) {
-  const unsigned warp = block_.lanes().current_warp();
-  for (unsigned c = first; c < first + count; ++c) {
-    columns_[c] = {.is_written = true,
-                   .writer = warp,
-                   .written_with = arrivals_.made_by(arrivals_.tensor_cores_of(warp)) + 1};
-  }
-}
-
 // tcgen05.cp of 32x128b.warpx4.
 void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* code) {
   const HostCode host;
+  require_group(CtaGroup::one, "tcgen05.cp", code);
   constexpr unsigned count = 4, words = 4, quarter = warp_lanes;
   const unsigned first = address & 0xffff;
   if (address >> 16 != 0) block_.fault("tcgen05.cp to a lane that is not the first,", code);
@@ -29,9 +20,9 @@ void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* 
         code);
   }
   require_one_issuer(code);
-  require_known_done(first, count, scale_copy, code);
-  const auto from = pieces(descriptor, quarter, "tcgen05.cp", code, 1);
-  write_columns(first, count);
+  require_known_done(*this, first, count, scale_copy, code);
+  const auto from = pieces(*this, descriptor, quarter, "tcgen05.cp", code, 1);
+  write_columns(*this, first, count);
   for (unsigned lane = 0; lane < rows; ++lane) {
     std::memcpy(&words_[std::size_t{lane} * columns + first], from[lane % quarter],
                 words * sizeof words_[0]);
@@ -50,12 +41,13 @@ std::vector<double> TensorMemory::scales(Tensor type, unsigned address, unsigned
                  code);
   }
   const unsigned warp = block_.lanes().current_warp();
+  const unsigned cores = arrivals_.tensor_cores_of(warp);
   for (unsigned c = first; c < first + held; ++c) {
     const auto what = [&] { return "tcgen05.mma by scales in column " + std::to_string(c); };
     const Column& column = columns_[c];
     if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
-    if (!block_.is_traced() || column.writer == warp) continue;
-    if (!is_known_written(column, warp)) {
+    if (!block_.is_traced() || column.writer == cores) continue;
+    if (!is_known_written(column, arrivals_.known_to(warp))) {
       block_.fault("race: " + what() + ", which another warp may still be writing,", code);
     }
   }

@@ -29,7 +29,7 @@ void WarpgroupReads::note(std::uint64_t address, unsigned warp) {
                                   [&](const auto& read) { return read.first == index; });
   if (known == mine.reads.end()) {
     mine.reads.emplace_back(index, mine.groups);
-    copy.read[warp] = AsyncCopy::reading;
+    copy.read[arrivals_.number_of(warp)] = AsyncCopy::reading;
   } else {
     known->second = mine.groups;
   }
@@ -46,8 +46,11 @@ void WarpgroupReads::note_by_lane(std::uint64_t address, const void* code) {
   if (!copy.is_seen_by(lanes.current())) {
     block_.report(MemoryChecker::Verdict::under_way, address, 16, EventKind::load, code);
   }
+  note_in(copy, arrivals_.tensor_cores_of(lanes.current_warp()));
+}
+
+void WarpgroupReads::note_in(AsyncCopy& copy, unsigned who) {
   copy.read.resize(arrivals_.who_arrive());
-  const unsigned who = arrivals_.tensor_cores_of(lanes.current_warp());
   copy.read[who] = arrivals_.made_by(who) + 1;
 }
 
@@ -57,7 +60,8 @@ void WarpgroupReads::wait(unsigned warp, unsigned groups_left) {
   Unwaited& mine = warps_[warp];
   std::erase_if(mine.reads, [&](const auto& read) {
     const bool is_done = read.second + groups_left < mine.groups;
-    if (is_done) block_.copies()[read.first].read[warp] = arrivals_.made_by(warp) + 1;
+    const unsigned me = arrivals_.number_of(warp);
+    if (is_done) block_.copies()[read.first].read[me] = arrivals_.made_by(me) + 1;
     return is_done;
   });
 }
@@ -76,8 +80,9 @@ void WarpgroupReads::replace(const AsyncCopy& by) {
       const std::uint32_t done = before.read[who];
       if (done == 0 || (done != AsyncCopy::reading && known[who] >= done)) continue;
       const std::string reader =
-          arrivals_.is_warp(who) ? "warp " + std::to_string(who) + " may still be reading by wgmma"
-                                 : "the Tensor Cores may still be reading by tcgen05.mma";
+          arrivals_.is_warp(who)
+              ? "warp " + std::to_string(arrivals_.warp_of(who)) + " may still be reading by wgmma"
+              : "the Tensor Cores may still be reading by tcgen05.mma";
       block_.fault("race: bulk copy to " + block_.place(by.to, by.bytes) + ", which " + reader +
                        (done == AsyncCopy::reading ? " that it has not waited for"
                                                    : ", for no arrival says otherwise") +

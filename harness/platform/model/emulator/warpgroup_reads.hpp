@@ -22,6 +22,8 @@ class WarpgroupReads {
   // The current lane has the Tensor Cores read 16 bytes, which they have done when its warp's next
   // tcgen05.commit arrives.
   void note_by_lane(std::uint64_t address, const void* code);
+  // The Tensor Cores of `who` (Arrivals' number) read what a bulk copy has brought.
+  void note_in(AsyncCopy& copy, unsigned who);
   // Ends the group of those that `warp` has started.
   void commit(unsigned warp) { ++warps_[warp].groups; }
   void wait(unsigned warp, unsigned groups_left);

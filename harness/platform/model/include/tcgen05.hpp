@@ -9,6 +9,8 @@
 #include "tcgen05_descriptor.hpp"
 
 namespace gpubench::model {
+// Whose an instruction is (.cta_group): of the block alone, or of the pair that it is in.
+enum class CtaGroup : std::uint8_t { one = 1, pair = 2 };
 // What one thread asks for. The descriptors are read as the PTX ISA has it, not as this project's
 // kernels mean them.
 struct TensorProduct {
@@ -18,11 +20,16 @@ struct TensorProduct {
   std::uint32_t instruction;
   bool adds;
   unsigned scales_a = 0, scales_b = 0;  // addresses, of mxfp8 and nvfp4
+  CtaGroup group = CtaGroup::one;
 };
-void allocate_tensor_memory(unsigned* place, unsigned columns) noexcept;
-void free_tensor_memory(unsigned address, unsigned columns) noexcept;
+void allocate_tensor_memory(unsigned* place, unsigned columns,
+                            CtaGroup group = CtaGroup::one) noexcept;
+void free_tensor_memory(unsigned address, unsigned columns,
+                        CtaGroup group = CtaGroup::one) noexcept;
 void multiply_to_tensor_memory(TensorProduct mine) noexcept;
-void commit_tensor_products(void* barrier) noexcept;
+void commit_tensor_products(void* barrier, CtaGroup group = CtaGroup::one) noexcept;
+// To the mbarriers at that place in the blocks of `ranks`, a bit each.
+void commit_pair_products(void* barrier, std::uint16_t ranks) noexcept;
 // 32 rows of 16 bytes, to four columns of each quarter of the lanes.
 void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor) noexcept;
 // 32 columns, which are there once they have been waited for.

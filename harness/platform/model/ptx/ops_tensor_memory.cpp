@@ -1,24 +1,20 @@
-// tcgen05: PTX ISA, "TensorCore 5th Generation Family Instructions", of one block (cta_group::1),
-// with both operands in shared memory and 128 rows of sums.
+// tcgen05: PTX ISA, "TensorCore 5th Generation Family Instructions", of one block (cta_group::1)
+// and of two (cta_group::2), with both operands in shared memory and 128 rows of sums in each
+// block.
+#include <optional>
 #include <string>
 
 #include "harness/platform/model/ptx/access.hpp"
 #include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
+#include "harness/platform/model/ptx/tensor_operations.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
 
-void require_warp(Mask mask) {
-  if (mask != ~Mask{0}) throw Fault{"tcgen05 by fewer than the 32 threads of its warp", mask};
-}
-std::uint64_t same_for_all(Warp& w, const Register& r) {
-  w.require(r.number, ~Mask{0}, "an operand of tcgen05");
-  for (unsigned i = 1; i < lanes; ++i) {
-    if (w.value(r, i) != w.value(r, 0)) throw Fault{"tcgen05 whose lanes name different things", 0};
-  }
-  return w.value(r, 0);
-}
+using namespace tensor;
+
 // What one thread asks for.
 unsigned only_lane(Mask mask) {
   if (std::popcount(mask) != 1) {
@@ -29,26 +25,6 @@ unsigned only_lane(Mask mask) {
 std::uint64_t value_of(Warp& w, const Register& r, unsigned lane) {
   w.require(r.number, Mask{1} << lane, "an operand of tcgen05");
   return w.value(r, lane);
-}
-
-void allocate(Warp& w, const Op& op, Mask mask) {
-  require_warp(mask);
-  const std::uint64_t to = addresses_of(w, op, mask)[0];
-  const std::uint32_t address =
-      w.block.tensors.allocate(static_cast<unsigned>(same_for_all(w, op.extra->sources[0])));
-  std::byte* const place = w.block.memory.shared_piece(to, sizeof address, sizeof address);
-  std::memcpy(place, &address, sizeof address);
-  w.block.memory.note_written(to, sizeof address);
-}
-void relinquish(Warp& w, const Op&, Mask mask) {
-  require_warp(mask);
-  w.block.tensors.relinquish();
-}
-void free_columns(Warp& w, const Op& op, Mask mask) {
-  require_warp(mask);
-  const auto& of = op.extra->sources;
-  w.block.tensors.free(static_cast<std::uint32_t>(same_for_all(w, of[0])),
-                       static_cast<unsigned>(same_for_all(w, of[1])));
 }
 
 // --- products ---
@@ -94,11 +70,13 @@ struct Asked {
 Asked asked_of(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const unsigned lane = only_lane(mask);
+  w.block.tensors.require_group(e.group);
   const auto d = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
                                             static_cast<std::uint64_t>(e.barrier_offset));
   const auto bits = static_cast<std::uint32_t>(value_of(w, e.sources[3], lane));
   const unsigned rows = (bits >> 24 & 31) * 16, columns = (bits >> 17 & 63) * 8;
-  if (rows != TensorUnit::rows || columns == 0 || columns % 16 != 0 || columns > 256) {
+  if (rows != e.group * TensorUnit::rows || columns == 0 || columns % (e.group * 16) != 0 ||
+      columns > 256) {
     throw Fault{"tcgen05.mma of " + std::to_string(rows) + " x " + std::to_string(columns) +
                     " sums, which the model does not know",
                 0};
@@ -113,15 +91,21 @@ Asked asked_of(Warp& w, const Op& op, Mask mask) {
            .a = value_of(w, e.sources[1], lane),
            .b = value_of(w, e.sources[2], lane),
            .columns = columns,
-           .adds = adds}};
+           .adds = adds,
+           .is_pairs = e.group == 2}};
 }
 
 void carry_out(Warp& w, const Asked& asked, Tensor tensor, unsigned depth) {
-  w.block.tensors.multiply(w.number * lanes + asked.lane, asked.product);
-  BlockResult& result = w.block.result;
-  ++result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
-  result.warpgroup_flops[static_cast<std::size_t>(tensor)] +=
-      std::uint64_t{2} * TensorUnit::rows * asked.product.columns * depth;
+  const TensorUnit::Product& product = asked.product;
+  Block& block = w.block;
+  block.tensors.multiply(w.number * lanes + asked.lane, product);
+  ++block.result.warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
+  const std::uint64_t flops = std::uint64_t{2} * TensorUnit::rows * product.columns * depth;
+  block.result.warpgroup_flops[static_cast<std::size_t>(tensor)] += flops;
+  if (!product.is_pairs) return;
+  // Each block's Tensor Cores make their own rows.
+  BlockResult& other = block.cluster.block(block.rank() ^ 1).result;
+  other.warpgroup_flops[static_cast<std::size_t>(tensor)] += flops;
 }
 
 void multiply(Warp& w, const Op& op, Mask mask) {
@@ -181,6 +165,7 @@ void multiply_scaled(Warp& w, const Op& op, Mask mask) {
 void copy(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const unsigned lane = only_lane(mask);
+  w.block.tensors.require_group(1);
   const auto to = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
                                              static_cast<std::uint64_t>(e.barrier_offset));
   if (to >> 16 != 0) throw Fault{"tcgen05.cp to a lane that is not the first", 0};
@@ -189,7 +174,12 @@ void copy(Warp& w, const Op& op, Mask mask) {
 
 void commit(Warp& w, const Op& op, Mask mask) {
   const unsigned lane = only_lane(mask);
-  w.block.tensors.commit(w.number * lanes + lane, addresses_of(w, op, mask)[lane]);
+  w.block.tensors.require_group(op.extra->group);
+  std::optional<std::uint16_t> ranks;
+  for (const Register& r : op.extra->more) {
+    ranks = static_cast<std::uint16_t>(value_of(w, r, lane));
+  }
+  w.block.tensors.commit(w.number * lanes + lane, addresses_of(w, op, mask)[lane], ranks);
 }
 
 // --- loads ---
@@ -238,16 +228,6 @@ void nothing(Warp&, const Op&, Mask) {}
 
 // --- builders ---
 
-Op& add(Builder& b, Handler run, Extra& extra) {
-  Op& op = b.add(run);
-  op.defines_itself = true;
-  op.extra = &extra;
-  return op;
-}
-bool is(const Instruction& i, std::initializer_list<std::string_view> parts) {
-  return std::ranges::equal(i.parts, parts);
-}
-
 // "tcgen05.mma.cta_group::1.KIND.block_scale.VECTOR [d], a, b, descriptor, [scales of a], [of b],
 // p"
 void build_scaled_multiply(Builder& b) {
@@ -280,9 +260,8 @@ void build_multiply(Builder& b) {
   const Instruction& i = b.instruction();
   if (i.has("block_scale")) return build_scaled_multiply(b);
   Extra& extra = b.extra();
-  const auto known = [&](const Kind& k) {
-    return is(i, {"tcgen05", "mma", "cta_group::1", k.name});
-  };
+  extra.group = group_of(b);
+  const auto known = [&](const Kind& k) { return is(i, {"tcgen05", "mma", i.parts[2], k.name}); };
   const auto kind = std::ranges::find_if(kinds, known);
   if (kind == std::end(kinds) || b.operand_count() != 5) b.unknown();
   extra.rows = static_cast<unsigned>(kind - std::begin(kinds));
@@ -317,33 +296,39 @@ void build_load(Builder& b) {
   b.uses_warpgroups();
 }
 
+void build_commit(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  extra.group = group_of(b);
+  const std::string& group = i.parts[2];
+  const bool is_multicast =
+      extra.group == 2 && is(i, {"tcgen05", "commit", group, "mbarrier::arrive::one",
+                                 "shared::cluster", "multicast::cluster", "b64"});
+  if (!is_multicast &&
+      !is(i, {"tcgen05", "commit", group, "mbarrier::arrive::one", "shared::cluster", "b64"})) {
+    b.unknown();
+  }
+  if (is_multicast) extra.more = {b.source(b.operand(1), 2)};
+  build_with_address(b, &commit, extra);
+}
+
 void build(Builder& b) {
   const Instruction& i = b.instruction();
   Extra& extra = b.extra();
   const std::string& what = i.parts[1];
   if (what == "mma") return build_multiply(b);
   if (what == "ld") return build_load(b);
+  if (what == "commit") return build_commit(b);
   if (is(i, {"tcgen05", "wait::ld", "sync", "aligned"})) {
     add(b, &wait_for_loads, extra);
   } else if (what == "fence::before_thread_sync" || what == "fence::after_thread_sync") {
     add(b, &nothing, extra);  // all is in order here
-  } else if (is(i, {"tcgen05", "commit", "cta_group::1", "mbarrier::arrive::one", "shared::cluster",
-                    "b64"})) {
-    build_with_address(b, &commit, extra);
-  } else if (is(i, {"tcgen05", "alloc", "cta_group::1", "sync", "aligned", "shared::cta", "b32"})) {
-    extra.sources = {b.source(b.operand(1), 4)};
-    build_with_address(b, &allocate, extra);
   } else if (is(i, {"tcgen05", "cp", "cta_group::1", "32x128b", "warpx4"})) {
     extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
                      b.source(b.operand(1), 8)};
     add(b, &copy, extra);
-  } else if (is(i, {"tcgen05", "dealloc", "cta_group::1", "sync", "aligned", "b32"})) {
-    extra.sources = {b.source(b.operand(0), 4), b.source(b.operand(1), 4)};
-    add(b, &free_columns, extra);
-  } else if (is(i, {"tcgen05", "relinquish_alloc_permit", "cta_group::1", "sync", "aligned"})) {
-    add(b, &relinquish, extra);
   } else {
-    b.unknown();
+    build_allocation(b);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 #include "harness/platform/model/ptx/matrix_elements.hpp"
 
@@ -61,6 +62,9 @@ void TensorUnit::begin() {
   allocations_.clear();
   asked_.clear();
   is_relinquished_ = false;
+  group_ = 0;
+  meetings_.clear();
+  meeting_warp_.reset();
 }
 
 std::string TensorUnit::leftover() const {
@@ -94,8 +98,12 @@ void TensorUnit::free(std::uint32_t address, unsigned count) {
   if (found == allocations_.end()) {
     throw Fault{"tcgen05.dealloc of what tcgen05.alloc has not given", 0};
   }
-  for (const auto& [thread, steps] : asked_) {
-    if (!steps.empty()) throw Fault{"tcgen05.dealloc while products are under way", 0};
+  const TensorUnit* const units[] = {this, group_ == 2 ? peer() : nullptr};
+  for (const TensorUnit* const unit : units) {
+    const bool is_idle = unit == nullptr || std::ranges::all_of(unit->asked_, [](const auto& of) {
+                           return of.second.empty();
+                         });
+    if (!is_idle) throw Fault{"tcgen05.dealloc while products are under way", 0};
   }
   std::fill_n(written_.begin() + address, count, 0);
   allocations_.erase(found);
@@ -124,11 +132,16 @@ std::uint32_t TensorUnit::word(unsigned lane, unsigned column) const {
 
 void TensorUnit::multiply(unsigned thread, const Product& product) {
   require_allocated(product.d & 0xffff, product.columns);
+  if (product.is_pairs) require_pair("tcgen05.mma");
   ask(thread, {product});
 }
 
-void TensorUnit::commit(unsigned thread, std::uint64_t barrier) {
-  ask(thread, {{}, barrier, What::commit});
+void TensorUnit::commit(unsigned thread, std::uint64_t barrier,
+                        std::optional<std::uint16_t> ranks) {
+  if (ranks && (*ranks == 0 || *ranks >> block_.cluster.blocks() != 0)) {
+    throw Fault{"tcgen05.commit to no block, or to one beyond the cluster", 0};
+  }
+  ask(thread, {{}, barrier, What::commit, {}, ranks.value_or(0)});
 }
 
 void TensorUnit::ask(unsigned thread, const Step& step) {
@@ -153,7 +166,7 @@ bool TensorUnit::finish_one() {
 void TensorUnit::carry_out(const Step& step) {
   switch (step.what) {
     case What::commit:
-      return block_.async.arrive(step.barrier, 1);
+      return arrive(step);
     case What::copy:
       return carry_out(step.copy);
     case What::product:
@@ -166,29 +179,39 @@ const std::byte* TensorUnit::piece(std::uint64_t descriptor, unsigned row, unsig
                                     piece_bytes);
 }
 
-// to[row * depth + k], or the other way round.
-void TensorUnit::read(Type type, std::uint64_t descriptor, unsigned count, bool by_depth,
-                      std::vector<double>& to) {
+// Rows of a, or columns of b: [row * depth + k].
+std::vector<double> TensorUnit::read(Type type, std::uint64_t descriptor, unsigned count) const {
   const Descriptor matrix(descriptor);
   const unsigned bytes = bytes_of(type), depth = k_bytes / bytes, in_piece = piece_bytes / bytes;
-  to.resize(std::size_t{count} * depth);
+  std::vector<double> elements(std::size_t{count} * depth);
   for (unsigned row = 0; row < count; ++row) {
     for (unsigned piece = 0; piece < k_bytes / piece_bytes; ++piece) {
       const std::byte* const at =
           block_.memory.shared_piece(matrix.place(row, piece), piece_bytes, piece_bytes);
       for (unsigned i = 0; i < in_piece; ++i) {
-        const unsigned k = piece * in_piece + i;
-        to[by_depth ? k * count + row : row * depth + k] = element(type, at + i * bytes);
+        elements[row * depth + piece * in_piece + i] = element(type, at + i * bytes);
       }
     }
   }
+  return elements;
 }
 
 void TensorUnit::compute(const Product& p) {
-  std::vector<double> a, b;
-  read(p.type, p.a, rows, false, a);
-  read(p.type, p.b, p.columns, true, b);
-  add_and_store(p, a, b, k_bytes / bytes_of(p.type));
+  const unsigned blocks = p.is_pairs ? 2 : 1, depth = k_bytes / bytes_of(p.type);
+  const unsigned columns_a_block = p.columns / blocks;
+  TensorUnit* const units[] = {this, p.is_pairs ? peer() : nullptr};
+  std::vector<double> b(std::size_t{p.columns} * depth);
+  for (unsigned i = 0; i < blocks; ++i) {
+    const std::vector<double> part = units[i]->read(p.type, p.b, columns_a_block);
+    for (unsigned column = 0; column < columns_a_block; ++column) {
+      for (unsigned k = 0; k < depth; ++k) {
+        b[k * p.columns + i * columns_a_block + column] = part[column * depth + k];
+      }
+    }
+  }
+  for (unsigned i = 0; i < blocks; ++i) {
+    units[i]->add_and_store(p, units[i]->read(p.type, p.a, rows), b, depth);
+  }
 }
 
 void TensorUnit::add_and_store(const Product& p, const std::vector<double>& a,

@@ -1,10 +1,14 @@
-// Tensor memory, and the Tensor Cores' work beside the warps that leaves its sums there (tcgen05).
+// Tensor memory, and the Tensor Cores' work beside the warps that leaves its sums there (tcgen05):
+// of one block (cta_group::1), or of two whose ranks in their cluster differ in the last bit, a
+// pair (cta_group::2). Of a pair's product each block has 128 rows of a and of the sums and half of
+// b's columns, all at the same addresses.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +28,23 @@ class TensorUnit {
   // What is wrong with how a block left it that has ended, or "".
   std::string leftover() const;
 
+  // A fault where the kernel has used the other .cta_group, or has no pairs for 2.
+  void require_group(unsigned group);
+
   // --- by a warp; Faults ---
   std::uint32_t allocate(unsigned count);  // the address
   void relinquish() { is_relinquished_ = true; }
   void free(std::uint32_t address, unsigned count);
+  // An allocation or a deallocation that a warp of each block of a pair takes part in: this block's
+  // has begun; whether it may go on, as the other one has done the same.
+  struct Meeting {
+    bool allocates = false;
+    unsigned first = 0, count = 0;
+    bool operator==(const Meeting&) const = default;
+  };
+  bool is_meeting(unsigned warp) const { return meeting_warp_ == warp; }
+  void begin_meeting(unsigned warp, const Meeting& meeting);
+  bool has_met();
   // The word at `lane` and `column`, which somebody has written.
   std::uint32_t word(unsigned lane, unsigned column) const;
   void require_allocated(unsigned first, unsigned count) const;
@@ -38,7 +55,7 @@ class TensorUnit {
     std::uint32_t d = 0;
     std::uint64_t a = 0, b = 0;  // descriptors
     unsigned columns = 0;
-    bool adds = false;
+    bool adds = false, is_pairs = false;
     // For factors with block scales: the bits of one (0: they have none), where the scales of a and
     // b are, and in which bytes they begin.
     unsigned scaled_bits = 0;
@@ -52,7 +69,8 @@ class TensorUnit {
   };
   void multiply(unsigned thread, const Product& product);
   void copy(unsigned thread, const Copy& copy);
-  void commit(unsigned thread, std::uint64_t barrier);
+  // Arrives in the blocks of `ranks`, a bit each; none: in this one alone.
+  void commit(unsigned thread, std::uint64_t barrier, std::optional<std::uint16_t> ranks = {});
   // The next of what some thread has asked for; false if there is nothing.
   bool finish_one();
 
@@ -63,6 +81,7 @@ class TensorUnit {
     std::uint64_t barrier = 0;
     What what = What::product;
     Copy copy{};
+    std::uint16_t ranks = 0;  // of the blocks in which a commit arrives; 0: this one
   };
   struct Allocation {
     unsigned first = 0, count = 0;
@@ -75,8 +94,11 @@ class TensorUnit {
   void add_and_store(const Product& product, const std::vector<double>& a,
                      const std::vector<double>& b, unsigned depth);
   std::vector<double> scaled(const Product& product, bool is_b) const;
-  void read(Type type, std::uint64_t descriptor, unsigned count, bool by_depth,
-            std::vector<double>& to);
+  std::vector<double> read(Type type, std::uint64_t descriptor, unsigned count) const;
+  // Of the other block of the pair; nullptr: this one is in no pair.
+  TensorUnit* peer() const;
+  void require_pair(const char* what) const;
+  void arrive(const Step& commit);
 
   const std::byte* piece(std::uint64_t descriptor, unsigned row, unsigned piece) const;
 
@@ -86,6 +108,9 @@ class TensorUnit {
   std::vector<Allocation> allocations_;
   bool is_relinquished_ = false;
   std::map<unsigned, std::deque<Step>> asked_;  // by thread
+  unsigned group_ = 0;                          // .cta_group of the kernel; 0: not known yet
+  std::vector<Meeting> meetings_;
+  std::optional<unsigned> meeting_warp_;  // that waits for the other block
 };
 
 }  // namespace gpubench::model::ptx

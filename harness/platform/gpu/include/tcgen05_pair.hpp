@@ -1,0 +1,102 @@
+// Products of a pair of blocks, whose two SMs make them together (cta_group::2). sm_100a and
+// sm_103a; a trap elsewhere. (The model's answer to the same names:
+// harness/platform/model/include/tcgen05_pair.hpp.)
+//
+// A pair is two blocks of a cluster whose ranks differ in the last bit alone. One thread of the
+// even block asks for a product of 256 rows. Each block has 128 rows of a, half the columns of b,
+// and the sums of its rows, all at the same place in its own shared and tensor memory: so the pair
+// brings b once, where two blocks with products of their own would bring it twice.
+//
+// The life of a product is that of one block (tcgen05.hpp) with these differences. A warp of each
+// block calls tcgen05_pair_alloc() and, at last, tcgen05_pair_dealloc(): the first one waits for
+// the other. Instead of a block, the cluster meets (cluster_sync), after tcgen05_pair_stored()
+// where threads have stored into a or b; also before columns are given back. tcgen05_pair_commit()
+// arrives in both blocks at once. tcgen05_ld() is as ever: of the block's own sums. A kernel that
+// uses a pair uses no tcgen05_alloc(), _dealloc(), _mma() or _commit() of one block.  (PTX ISA,
+// "CTA Pair", "Issue Granularity", "tcgen05.alloc", "tcgen05.commit".)
+#pragma once
+
+#include <tcgen05.hpp>
+
+#ifdef GPUBENCH_TCGEN05
+template <unsigned columns>
+__device__ inline void tcgen05_pair_alloc(unsigned* place) {
+  asm volatile("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(
+                   place_in_shared(place)),
+               "n"(columns)
+               : "memory");
+  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;" ::: "memory");
+}
+template <unsigned columns>
+__device__ inline void tcgen05_pair_dealloc(unsigned address) {
+  asm volatile("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;" ::"r"(address), "n"(columns)
+               : "memory");
+}
+// The other block's Tensor Cores read it too.
+__device__ inline void tcgen05_pair_stored() {
+  asm volatile("fence.proxy.async.shared::cluster;" ::: "memory");
+}
+
+// One thread of the even block: d = a * b, or d += a * b, over 32 bytes of k.
+#define GPUBENCH_TCGEN05_MMA(kind)                          \
+  asm volatile(                                             \
+      "{\n"                                                 \
+      ".reg .pred adds;\n"                                  \
+      "setp.ne.u32 adds, %4, 0;\n"                          \
+      "tcgen05.mma.cta_group::2.kind::" kind                \
+      " [%0], %1, %2, %3, adds;\n"                          \
+      "}" ::"r"(d),                                         \
+      "l"(a), "l"(b), "r"(instruction), "r"(unsigned{adds}) \
+      : "memory")
+template <gpubench::Tcgen05Type type>
+__device__ inline void tcgen05_pair_mma(unsigned d, std::uint64_t a, std::uint64_t b,
+                                        std::uint32_t instruction, bool adds) {
+  using gpubench::Tcgen05Type;
+  if constexpr (type == Tcgen05Type::tf32) {
+    GPUBENCH_TCGEN05_MMA("tf32");
+  } else if constexpr (type == Tcgen05Type::fp8) {
+    GPUBENCH_TCGEN05_MMA("f8f6f4");
+  } else if constexpr (type != Tcgen05Type::int8) {
+    GPUBENCH_TCGEN05_MMA("f16");
+  } else {
+#ifdef __CUDA_ARCH_FEAT_SM100_ALL
+    GPUBENCH_TCGEN05_MMA("i8");
+#else
+    __trap();
+#endif
+  }
+}
+#undef GPUBENCH_TCGEN05_MMA
+// Of the same thread: arrives at the mbarrier that is there in each block of `ranks`, which has a
+// bit for each.
+__device__ inline void tcgen05_pair_commit(Mbarrier* barrier, unsigned short ranks) {
+  asm volatile(
+      "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
+      "[%0], %1;" ::"r"(place_in_shared(barrier)),
+      "h"(ranks)
+      : "memory");
+}
+// Arrives in this block alone.
+__device__ inline void tcgen05_pair_commit(Mbarrier* barrier) {
+  asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(
+                   place_in_shared(barrier))
+               : "memory");
+}
+#else
+template <unsigned columns>
+__device__ inline void tcgen05_pair_alloc(unsigned*) {
+  __trap();
+}
+template <unsigned columns>
+__device__ inline void tcgen05_pair_dealloc(unsigned) {
+  __trap();
+}
+__device__ inline void tcgen05_pair_stored() {}
+template <gpubench::Tcgen05Type type>
+__device__ inline void tcgen05_pair_mma(unsigned, std::uint64_t, std::uint64_t, std::uint32_t,
+                                        bool) {
+  __trap();
+}
+__device__ inline void tcgen05_pair_commit(Mbarrier*, unsigned short) { __trap(); }
+__device__ inline void tcgen05_pair_commit(Mbarrier*) { __trap(); }
+#endif
