@@ -40,6 +40,11 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, rows::tcgen05_row<T>)
     ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
            type<Fp8>("fp8"))
     ->ForRoofs();
+GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05_pair, rows::tcgen05_pair_row<T>)
+    ->Axis("dtype", type<Bf16>("bf16"), type<Fp16>("fp16"), type<Tf32>("tf32"), type<Int8>("int8"),
+           type<Fp8>("fp8"))
+    ->In(Suite::full)
+    ->ForRoofs();
 GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, rows::scaled_tcgen05_row<T>)
     ->Axis("dtype", type<Mxfp8>("mxfp8"), type<Nvfp4>("nvfp4"))
     ->In(Suite::full)

@@ -17,8 +17,8 @@ inline constexpr gpubench::Tcgen05Type tcgen05_type =
     : std::is_same_v<Type, Fp8>  ? gpubench::Tcgen05Type::fp8
                                  : gpubench::Tcgen05Type::int8;
 
-// The largest product of one SM; pairs of SMs (cta_group::2) are not used: a column of sums for
-// each column of tensor memory that it takes, so two blocks share an SM.
+// The largest product of one SM (tcgen05_pair.cuh has those of two): a column of sums for each
+// column of tensor memory that it takes, so two blocks share an SM.
 inline constexpr unsigned tcgen05_rows = 128, tcgen05_columns = 256;
 inline constexpr unsigned tcgen05_rounds = 128;
 template <class Type>
@@ -32,6 +32,24 @@ inline constexpr unsigned tcgen05_a_bytes = tcgen05_rows * 32,
 // Sums are multiples of 1 / parts.
 template <class Type>
 inline constexpr int parts = std::is_same_v<Type, Int8> ? 1 : 4;
+
+// A thread adds up the sums of its row of the block, which begin at column `d`, each with its
+// weight. In whole numbers: of doubles some of these parts make few a clock.
+template <class Type>
+__device__ __forceinline__ double sum_of_row(unsigned d) {
+  int sum = 0;
+#pragma unroll 1
+  for (unsigned column = 0; column < tcgen05_columns; column += warp) {
+    typename Type::Sum held[warp];
+    tcgen05_ld(held, d + (threadIdx.x / warp * warp << 16) + column);
+    tcgen05_wait_ld(held);
+#pragma unroll
+    for (unsigned i = 0; i < warp; ++i) {
+      sum += static_cast<int>(weight_of(column + i)) * static_cast<int>(held[i] * parts<Type>);
+    }
+  }
+  return double{1} / parts<Type> * sum;
+}
 
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) tcgen05(double* out) {
@@ -76,30 +94,19 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05(double* out) {
   __syncwarp();
   mbarrier_wait(&done, 0);  // meanwhile another block's products fill the unit
   tcgen05_fence_after_sync();
-  // In whole numbers: of doubles some of these parts make few a clock.
-  int sum = 0;
-#pragma unroll 1
-  for (unsigned column = 0; column < tcgen05_columns; column += warp) {
-    typename Type::Sum held[warp];
-    tcgen05_ld(held, d + (threadIdx.x / warp * warp << 16) + column);
-    tcgen05_wait_ld(held);
-#pragma unroll
-    for (unsigned i = 0; i < warp; ++i) {
-      sum += static_cast<int>(weight_of(column + i)) * static_cast<int>(held[i] * parts<Type>);
-    }
-  }
-  out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = double{1} / parts<Type> * sum;
+  out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = sum_of_row<Type>(d);
   tcgen05_fence_before_sync();
   __syncthreads();
   tcgen05_fence_after_sync();
   if (threadIdx.x < warp) tcgen05_dealloc<tcgen05_columns>(d);
 }
 
-// What thread i leaves: of one row of sums. Every sum on the way is exact.
-template <class Type>
+// What thread i leaves: of one row of sums, of which a product has `rows`. Every sum on the way is
+// exact.
+template <class Type, unsigned rows = tcgen05_rows, unsigned rounds = tcgen05_rounds>
 struct ExpectedRows {
   __host__ __device__ double operator()(std::size_t i) const {
-    const auto row = static_cast<unsigned>(i % matrix_threads);
+    const auto row = static_cast<unsigned>(i % rows);
     double total = 0;
     for (unsigned column = 0; column < tcgen05_columns; ++column) {
       const unsigned vector = column_vector(0, column);
@@ -107,7 +114,7 @@ struct ExpectedRows {
       for (unsigned k = 0; k < depth<Type>; ++k) product += halves(row, k) * halves(vector, k);
       total += weight_of(column) * product;
     }
-    return tcgen05_rounds * total / parts<Type>;
+    return rounds * total / parts<Type>;
   }
 };
 

@@ -88,6 +88,44 @@ def test_each_type_is_a_multiple_of_bf16_and_nearly_all_run_every_day(daily: lis
     }
 
 
+@pytest.mark.parametrize("device", ["b200", "b300"])
+def test_a_pair_of_sms_has_the_rate_of_two(device: str, daily: list[str]) -> None:
+    found = rows_of(
+        f"--device=model:{device}",
+        "--suite=full",
+        "--benchmark_filter=^compute_peak/tcgen05(_pair)?/dtype:(bf16|fp16|tf32|fp8|int8)$",
+    )
+    figure = figures(device)
+    rows = [row for row in found.values() if row["kernel"] == "tcgen05_pair"]
+    assert len(rows) == 5
+    assert not [row["name"] for row in rows if row["name"] in daily]
+    for row in rows:
+        dtype = row["arguments"]["dtype"]
+        alone = found[f"compute_peak/tcgen05/dtype:{dtype}"]
+        assert row.get("skip_reason") == alone.get("skip_reason")
+        if row.get("skipped"):
+            assert (device, dtype) == ("b300", "int8")
+            continue
+        rate = figure[f"tensor_{dtype}_flops_per_clock_per_sm"]
+        peak = rate * figure["sm_count"] * figure["sm_clock_hz"]
+        assert LEAST < row["flops_per_second"] / peak <= 1
+        assert row["label"] == "tensor"
+        # Both measure one roof, which is the better of them.
+        assert row["grade_roof"] == alone["grade_roof"] == f"tensor_{dtype}"
+        best = max(row["flops_per_second"], alone["flops_per_second"])
+        for each in (row, alone):
+            assert each["roof_fraction"] == pytest.approx(each["flops_per_second"] / best)
+
+
+def test_a_pair_is_skipped_where_there_is_no_tcgen05() -> None:
+    flags = ("--suite=full", "--benchmark_filter=^compute_peak/tcgen05_pair/")
+    for device in ("h200-sxm", "rtx-5090"):
+        rows = rows_of(f"--device=model:{device}", *flags)
+        assert {row["skip_reason"] for row in rows.values()} == {
+            "tcgen05 is compiled for compute capabilities 10.0 and 10.3 alone"
+        }
+
+
 @pytest.mark.parametrize(("device", "of_fp8"), [("rtx-5090", 2), ("rtx-pro-6000", 1)])
 def test_block_scales_run_at_their_rate(device: str, of_fp8: float, daily: list[str]) -> None:
     found = rows_of(

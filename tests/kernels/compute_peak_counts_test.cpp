@@ -43,6 +43,15 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
     EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }
   template <class Type>
+  void expect_tcgen05_pair(Tensor type) {
+    tcgen05_pair_of<Type>();
+    // Both blocks' Tensor Cores work; one thread asks for both.
+    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
+              2 * pair_flops_a_block<Type>);
+    EXPECT_EQ(counts().at(model::WarpOperation::matrices), pair_rounds);
+    EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
+  }
+  template <class Type>
   void expect_tcgen05(Tensor type) {
     tcgen05_of<Type>();
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
@@ -107,6 +116,15 @@ TEST_F(ComputePeakBlackwellCounts, ProductsInTensorMemoryCountAsTheirType) {
   expect_tcgen05<Tf32>(Tensor::tf32);
   expect_tcgen05<Fp8>(Tensor::fp8);
   expect_tcgen05<Int8>(Tensor::int8);
+}
+
+TEST_F(ComputePeakBlackwellCounts, ProductsOfPairsInTensorMemoryCountAsTheirType) {
+  ASSERT_EQ(why_no_tcgen05(true), "");
+  expect_tcgen05_pair<Fp16>(Tensor::fp16);
+  expect_tcgen05_pair<Bf16>(Tensor::bf16);
+  expect_tcgen05_pair<Tf32>(Tensor::tf32);
+  expect_tcgen05_pair<Fp8>(Tensor::fp8);
+  expect_tcgen05_pair<Int8>(Tensor::int8);
 }
 
 TEST_F(ComputePeakBlackwellCounts, ProductsWithScalesInTensorMemoryCountAsTheirType) {

@@ -7,6 +7,7 @@
 #include "kernels/compute_peak/scaled_mma.cuh"
 #include "kernels/compute_peak/scaled_tcgen05.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
+#include "kernels/compute_peak/tcgen05_pair.cuh"
 #include "tests/kernels/kernel_test.hpp"
 
 namespace gpubench {
@@ -56,6 +57,15 @@ class ComputePeakRuns : public KernelTest {
     launch(compute_peak::tcgen05<Type>, 1, matrix_threads, tcgen05_shared_bytes, nullptr,
            out.data());
     expect_elements(out, ExpectedRows<Type>{});
+  }
+  // One pair.
+  template <class Type>
+  void tcgen05_pair_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(2 * matrix_threads);
+    launch_cluster(compute_peak::tcgen05_pair<Type>, 2, 2, matrix_threads, pair_shared_bytes,
+                   nullptr, out.data());
+    expect_elements(out, ExpectedPairRows<Type>{});
   }
 };
 

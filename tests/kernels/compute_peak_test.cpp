@@ -109,6 +109,14 @@ TEST_F(ComputePeakKernels, ProductsInTensorMemory) {
   tcgen05_of<Fp8>();
 }
 
+TEST_F(ComputePeakKernels, ProductsOfPairsInTensorMemory) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  tcgen05_pair_of<Fp16>();
+  tcgen05_pair_of<Bf16>();
+  tcgen05_pair_of<Tf32>();
+  tcgen05_pair_of<Fp8>();
+}
+
 TEST_F(ComputePeakKernels, ProductsWithScalesInTensorMemory) {
   if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
   scaled_tcgen05_of<Mxfp8>();
@@ -118,6 +126,7 @@ TEST_F(ComputePeakKernels, ProductsWithScalesInTensorMemory) {
 TEST_F(ComputePeakKernels, ProductsOfIntegersInTensorMemory) {
   if (const std::string why = why_no_tcgen05(true); !why.empty()) GTEST_SKIP() << why;
   tcgen05_of<Int8>();
+  tcgen05_pair_of<Int8>();
 }
 
 }  // namespace

@@ -109,6 +109,30 @@ def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architect
         assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (dtype, counts)
 
 
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture: str) -> None:
+    source = tmp_path / "pairs.cu"
+    types = [t for t in TENSOR_MEMORY if (t, architecture) != ("Int8", "sm_103a")]
+    source.write_text(
+        '#include "kernels/compute_peak/tcgen05_pair.cuh"\n'
+        + "".join(
+            f"template __global__ void compute_peak::tcgen05_pair<compute_peak::{t}>(double*);\n"
+            for t in types
+        )
+    )
+    cubin = nvcc(source, tmp_path / "pairs.cubin", "-cubin", f"-arch={architecture}")
+    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
+    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    for dtype in types:
+        (body,) = [text for name, text in code.items() if f"INS_{len(dtype)}{dtype}E" in name]
+        # Of two blocks all of them, and the commit arrives in both.
+        assert body.count(f" {TENSOR_MEMORY[dtype]}.2CTA ") == 16, dtype
+        assert body.count(" UTCBAR.2CTA.MULTICAST ") == 1, dtype
+        assert not re.search(r" (UTC\w+MMA|UTCBAR) ", body), dtype
+        assert body.count(" UCGABAR_WAIT ") == 2, dtype
+        assert not re.search(r" (LDL|STL|HMMA|IMMA|DFMA)\b", body), dtype
+
+
 # The same with block scales, which six copies bring.
 WITH_SCALES_IN_TENSOR_MEMORY = {"Mxfp8": "UTCQMMA", "Nvfp4": "UTCOMMA"}
 

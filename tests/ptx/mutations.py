@@ -9,6 +9,7 @@ from __future__ import annotations
 from .block_scale_mutations import BLOCK_SCALES, SCALED_TENSOR_MEMORY
 from .cluster_mutations import CLUSTERS
 from .mutation import MMA, NOTHING, Mutation, of
+from .pair_mutations import PAIRS
 
 BAR = r"bar\.sync\s+0;"
 
@@ -347,4 +348,4 @@ CALLS = [
 MUTATIONS: list[Mutation] = (
     BARRIERS + INDICES + ASYNCHRONOUS + MATRICES + WARPGROUPS + TENSOR_MEMORY + CALLS
 )
-MUTATIONS += CLUSTERS + BLOCK_SCALES + SCALED_TENSOR_MEMORY
+MUTATIONS += CLUSTERS + BLOCK_SCALES + SCALED_TENSOR_MEMORY + PAIRS

@@ -16,24 +16,39 @@
 #include "kernels/compute_peak/scaled_mma.cuh"
 #include "kernels/compute_peak/scaled_tcgen05.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
+#include "kernels/compute_peak/tcgen05_pair.cuh"
 
 namespace compute_peak::rows {
 
 using gpubench::ObservedPeak;
 
+// A kernel of so many threads per block, which run alone or in clusters.
+struct Shape {
+  unsigned blocks_an_sm, threads;
+  std::size_t shared_bytes = 0;
+  unsigned cluster = 1;
+};
+
 template <class Expected>
-void run(Bench& bench, void (*kernel)(double*), unsigned blocks_an_sm, unsigned threads,
-         double flops_a_block, Expected expected, const std::string& roof,
-         const ObservedPeak& at_best, bool measures_roof = true, std::size_t shared = 0) {
-  const auto blocks = static_cast<unsigned>(at_best.sms) * blocks_an_sm;
-  const auto out = bench.output<double>(std::size_t{blocks} * threads);
+void run(Bench& bench, void (*kernel)(double*), const Shape& shape, double flops_a_block,
+         Expected expected, const std::string& roof, const ObservedPeak& at_best,
+         bool measures_roof = true) {
+  const auto blocks = static_cast<unsigned>(at_best.sms) * shape.blocks_an_sm;
+  const auto out = bench.output<double>(std::size_t{blocks} * shape.threads);
   bench.verify(out, expected);
   bench.work({.flops = flops_a_block * blocks,
               .integers = roof == "int32" || roof == "tensor_int8",
               .law = at_best.law(peak),
               .law_tolerance = 0.03,
               .measures = measures_roof ? roof : ""});
-  bench.run([&](cudaStream_t s) { launch(kernel, blocks, threads, shared, s, out.data()); });
+  bench.run([&](cudaStream_t s) {
+    if (shape.cluster == 1) {
+      launch(kernel, blocks, shape.threads, shape.shared_bytes, s, out.data());
+    } else {
+      gpubench::launch_cluster(kernel, shape.cluster, blocks, shape.threads, shape.shared_bytes, s,
+                               out.data());
+    }
+  });
   at_best.observe(bench);
 }
 
@@ -42,7 +57,7 @@ void fma_row(Bench& bench) {
   const std::string& dtype = bench.axis("dtype");
   const char* const figure = dtype == "int32" ? "_ops_per_clock_per_sm" : "_flops_per_clock_per_sm";
   const double flops = double{Unit::flops} * chain_threads * chains_a_thread * steps;
-  run(bench, chains<Unit>, 128, chain_threads, flops, ExpectedChains<Unit>{}, dtype,
+  run(bench, chains<Unit>, {128, chain_threads}, flops, ExpectedChains<Unit>{}, dtype,
       {bench, dtype + figure, 1});
 }
 
@@ -58,10 +73,10 @@ inline std::string tensor_roof(const Bench& bench) {
 // `share`: of the Tensor Cores' rate; a row that cannot reach all of it measures no roof.
 template <class Expected>
 void run_tensor(Bench& bench, void (*kernel)(double*), double flops_a_block, Expected expected,
-                double share = 1, std::size_t shared_bytes = 0) {
+                double share = 1, std::size_t shared_bytes = 0, unsigned cluster = 1) {
   const std::string roof = tensor_roof(bench);
-  run(bench, kernel, 64, matrix_threads, flops_a_block, expected, roof,
-      {bench, roof + "_flops_per_clock_per_sm", share}, share == 1, shared_bytes);
+  run(bench, kernel, {64, matrix_threads, shared_bytes, cluster}, flops_a_block, expected, roof,
+      {bench, roof + "_flops_per_clock_per_sm", share}, share == 1);
 }
 
 template <class Type>
@@ -96,6 +111,15 @@ void tcgen05_row(Bench& bench) {
   if (!why.empty()) bench.skip(why);
   run_tensor(bench, compute_peak::tcgen05<Type>, tcgen05_flops_a_block<Type>, ExpectedRows<Type>{},
              1, tcgen05_shared_bytes);
+}
+
+// The same rate: NVIDIA publishes no other for a pair than for its two SMs.
+template <class Type>
+void tcgen05_pair_row(Bench& bench) {
+  const auto why = gpubench::why_no_tcgen05(std::is_same_v<Type, Int8>);
+  if (!why.empty()) bench.skip(why);
+  run_tensor(bench, compute_peak::tcgen05_pair<Type>, pair_flops_a_block<Type>,
+             ExpectedPairRows<Type>{}, 1, pair_shared_bytes, 2);
 }
 
 template <class Type>
