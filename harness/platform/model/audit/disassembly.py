@@ -35,6 +35,7 @@ LOCATION = re.compile(r'\s*//## File "([^"]+)", line (\d+)')
 BRANCH = re.compile(r"`\((\.L_[\w]+)\)")
 ACCESSES = {
     "LDG": ["global load"],
+    "LDGMC": ["global load"],
     "LD": ["global load"],
     "LDGSTS": ["global load", "shared store"],
     "LDS": ["shared load"],
@@ -51,11 +52,17 @@ ACCESSES = {
 }
 
 
+# Several numbers by one operation, as a switch takes them: F32x4, BF16x8.
+VECTOR = re.compile(r"B?F(16|32)x(\d)")
+
+
 def width_of(parts: list[str]) -> int:
     """Bytes that a lane moves, from the suffixes of an instruction."""
     if parts[0] in ("LDSM", "STSM"):
         return 16  # a lane names a row of a matrix
     for part in parts[1:]:
+        if vector := VECTOR.fullmatch(part):
+            return int(vector[1]) * int(vector[2]) // 8
         if part in ("U8", "S8"):
             return 1
         if part in ("U16", "S16"):

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/platform/model/time/switch_link.hpp"
 #include "harness/platform/nccl_channels.hpp"
 
 namespace gpubench::model {
@@ -47,9 +48,8 @@ constexpr std::array<std::array<double, 24>, 3> tree_correction{{
      .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 }};
 
-constexpr double ll128_payload = 0.92;      // 120 of 128 bytes, as the table rounds it
-constexpr double ring_plateau = 1.4;        // latency of Simple rings across nodes
-constexpr double nvls_published_ranks = 8;  // of the device files' figure
+constexpr double ll128_payload = 0.92;  // 120 of 128 bytes, as the table rounds it
+constexpr double ring_plateau = 1.4;    // latency of Simple rings across nodes
 
 // Rings and the switch reach their bandwidth for large sizes only, since channels are filled and
 // drained chunk by chunk: of it, what is left at 1 GiB and less for each halving. (Fitted to
@@ -118,7 +118,7 @@ Algorithm ring(const Group& g, Protocol protocol) {
   }
   return {{latency, g.bytes * steps / (bus * g.ranks * reached(g.bytes)), g.nodes > 1,
            std::string("ring ") + protocol_names[protocol]},
-          ring_channels,
+          nccl_ring_channels,
           steps / g.ranks};
 }
 
@@ -134,7 +134,7 @@ Algorithm tree(const Group& g, Protocol protocol) {
                                  std::floor(std::log2(g.nodes)) * tree_network_step[protocol]);
   return {{latency, g.bytes / (bus * 0.5 * reached(g.bytes)), g.nodes > 1,
            std::string("tree ") + protocol_names[protocol]},
-          ring_channels,
+          nccl_ring_channels,
           steps_of(g.what, g.ranks) / g.ranks};
 }
 
@@ -150,18 +150,16 @@ Algorithm exchange(const Group& g, double nvlink, double network) {
   const bool is_between = between > within;
   const double step = g.nodes > 1 ? ring_network_step[simple] : ring_nvlink_step[simple];
   return {{ring_base[simple] + step, std::max(within, between), is_between, "point to point"},
-          point_to_point_channels,
+          nccl_point_to_point_channels,
           (g.ranks - 1) / g.ranks};
 }
 
 // The switch adds what the GPUs send it (NVLS): a byte crosses each GPU's link once in each
 // direction, whatever the number of ranks.
-Algorithm by_switch(const Group& g, double bytes_per_second) {
-  const double seconds_a_byte =
-      2 * (nvls_published_ranks - 1) / nvls_published_ranks / bytes_per_second;
+Algorithm by_switch(const Group& g, double seconds_a_byte) {
   return {{nvls_latency, g.bytes * seconds_a_byte / reached(g.bytes), false, "NVLS"},
-          nvls_channels,
-          (g.ranks + 1) / g.ranks};
+          nccl_nvls_channels,
+          switch_bytes_a_byte(g.ranks)};
 }
 
 CollectiveCost with_claims(Algorithm chosen, const Group& g) {
@@ -208,8 +206,10 @@ CollectiveCost collective_cost(Collective what, double bytes, int ranks, const D
     offer(ring(g, protocol));
     if (what == Collective::all_reduce) offer(tree(g, protocol));
   }
-  const auto nvls = device.find("nvlink_sharp_bytes_per_second");
-  if (what == Collective::all_reduce && nodes == 1 && nvls) offer(by_switch(g, *nvls));
+  const bool adds = device.find("nvlink_sharp_bytes_per_second").has_value();
+  if (what == Collective::all_reduce && nodes == 1 && adds) {
+    offer(by_switch(g, switch_seconds_a_byte(device)));
+  }
   return with_claims(std::move(best), g);
 }
 

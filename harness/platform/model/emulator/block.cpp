@@ -166,6 +166,10 @@ void Block::check_bounds(const void* address, std::size_t bytes, EventKind kind,
                         std::to_string(a->bytes),
                     code);
   }
+  const std::string forbidden = a->why_not(launch_->device);
+  if (!forbidden.empty()) {
+    fault_of_access(std::to_string(bytes) + "-byte " + name_of(kind) + forbidden, code);
+  }
   DeviceMemory::touch(*a, address, bytes);
   if (std::find(recent_.begin(), recent_.end(), a) == recent_.end()) {
     recent_[next_recent_++ % recent_.size()] = a;

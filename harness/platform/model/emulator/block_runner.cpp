@@ -26,7 +26,8 @@ BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
       thread_copies_(block_),
       mbarriers_(block_, arrivals_),
       bulk_copies_(block_, mbarriers_, warpgroup_reads_),
-      tensor_memory_(block_, collectives_, arrivals_, mbarriers_, warpgroup_reads_) {}
+      tensor_memory_(block_, collectives_, arrivals_, mbarriers_, warpgroup_reads_),
+      multimem_(block_, memory) {}
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
   begin(launch, index, traced, {});

@@ -16,6 +16,7 @@
 #include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrix_unit.hpp"
 #include "harness/platform/model/emulator/mbarriers.hpp"
+#include "harness/platform/model/emulator/multimem.hpp"
 #include "harness/platform/model/emulator/tensor_memory.hpp"
 #include "harness/platform/model/emulator/thread_copies.hpp"
 #include "harness/platform/model/emulator/trace.hpp"
@@ -149,6 +150,7 @@ class BlockRunner {
   Mbarriers& mbarriers() { return mbarriers_; }
   BulkCopies& bulk_copies() { return bulk_copies_; }
   TensorMemory& tensor_memory() { return tensor_memory_; }
+  Multimem& multimem() { return multimem_; }
   std::byte* dynamic_shared() { return block_.shared().dynamic(); }
 
  private:
@@ -168,6 +170,7 @@ class BlockRunner {
   Mbarriers mbarriers_;
   BulkCopies bulk_copies_;
   TensorMemory tensor_memory_;
+  Multimem multimem_;
 };
 
 // Counts an instruction that the lane on this thread executes, if a kernel runs there. `code`:

@@ -35,6 +35,8 @@ Footprint::Footprint(const Allocation& allocation, unsigned fetch_sectors)
       sectors_((allocation.bytes + sector_bytes - 1) / sector_bytes + 64) {
   sums_.identity = allocation.identity;
   sums_.device = allocation.device;
+  sums_.is_mapped = allocation.accessors.has_value();
+  sums_.team = allocation.team;
   sums_.allocation_bytes = allocation.bytes;
   seen_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));
   shared_ = static_cast<std::atomic<std::uint64_t>*>(lazy_zeros(sectors_ / 8));

@@ -37,6 +37,8 @@ struct Shared {
 struct FootprintSums {
   std::uint64_t identity = 0;  // of the allocation
   int device = 0;              // on which that lies
+  bool is_mapped = false;      // by the driver's calls for virtual memory
+  unsigned team = 0;           // devices that a multicast address reaches; 0: ordinary memory
   std::size_t allocation_bytes = 0;
   std::uint64_t read_requests = 0;  // sectors asked for, each as often as a request named it
   std::uint64_t read_by_block = 0;  // distinct within their block, summed over the blocks

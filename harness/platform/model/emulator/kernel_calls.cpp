@@ -11,6 +11,7 @@
 #include "harness/platform/model/include/device_language.h"
 #include "harness/platform/model/include/integer_mad.hpp"
 #include "harness/platform/model/include/multicast.hpp"
+#include "harness/platform/model/include/multimem.hpp"
 #include "harness/platform/model/include/outer_product.hpp"
 #include "harness/platform/model/include/tcgen05.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
@@ -178,6 +179,21 @@ void copy_box_to(std::uint16_t ranks, void* to_shared, const void* map, unsigned
 }
 void wait_for_phase(void* barrier, unsigned parity) noexcept {
   running_block->mbarriers().wait(barrier, parity, __builtin_return_address(0));
+}
+void load_sum(Summand type, const void* at, void* to) noexcept {
+  const void* const code = __builtin_return_address(0);
+  require_registers(to, multimem_bytes, true, code);
+  running_block->multimem().load_sum(type, at, to, code);
+}
+void store_everywhere(void* at, const void* from) noexcept {
+  const void* const code = __builtin_return_address(0);
+  require_registers(from, multimem_bytes, false, code);
+  running_block->multimem().store(at, from, code);
+}
+void add_everywhere(Summand type, void* at, const void* from) noexcept {
+  const void* const code = __builtin_return_address(0);
+  require_registers(from, multimem_bytes, false, code);
+  running_block->multimem().add(type, at, from, code);
 }
 void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared(); }
 

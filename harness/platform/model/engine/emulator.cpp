@@ -173,7 +173,8 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
 // What is wrong with the devices whose memory a kernel has used, or "".
 std::string Emulator::forbidden_access(const KernelProfile& profile) const {
   for (const FootprintSums& f : profile.footprints) {
-    if (f.device == profile.device) continue;
+    // Mapped memory has rules of its own, which every access has kept.
+    if (f.device == profile.device || f.is_mapped) continue;
     if (settings_.may_access && settings_.may_access(profile.device, f.device)) continue;
     return profile.name + " on device " + std::to_string(profile.device) +
            " accessed memory of device " + std::to_string(f.device) +
@@ -217,7 +218,7 @@ void Emulator::remember_traffic(const KernelProfile& profile,
   const double begin = traffic;
   constexpr std::uint64_t sectors_a_line = line_bytes / sector_bytes;
   for (const FootprintSums& f : footprints) {
-    if (f.device != profile.device) continue;
+    if (f.device != profile.device || f.team > 0) continue;
     last_use_[f.identity] = begin;
     const double touched = profile.scale() * static_cast<double>(std::max(
                                                  f.read_lines * sectors_a_line, f.write_distinct));
@@ -263,6 +264,7 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
   for (FootprintSums& f : footprints) f.identity = now(f.identity);
   Touches touches = measured.touches;
   for (Touched& touched : touches) touched.identity = now(touched.identity);
+  add_replicas(touches, memory_);
   const Prediction& prediction = prediction_of(measured, footprints);
   remember_traffic(measured.profile, footprints);
   KernelOutcome outcome{prediction.seconds, {}, prediction.utilisation, std::move(touches)};

@@ -1,7 +1,9 @@
-// The driver types of stream memory operations and of tensor maps. The functions themselves come
-// from cudaGetDriverEntryPointByVersion, as on a GPU: nothing links against the driver.
+// The driver types of stream memory operations, of tensor maps and of virtual memory with multicast
+// objects. The functions themselves come from cudaGetDriverEntryPointByVersion, as on a GPU:
+// nothing links against the driver.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 using CUstream = struct CUstream_st*;
@@ -39,4 +41,32 @@ enum CUtensorMapL2promotion {
 enum CUtensorMapFloatOOBfill { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
 struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
+};
+
+using CUdevice = int;
+using CUmemGenericAllocationHandle = unsigned long long;
+enum CUdevice_attribute { CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132 };
+enum CUmemAllocationType { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
+enum CUmemAllocationHandleType { CU_MEM_HANDLE_TYPE_NONE = 0 };
+enum CUmemLocationType { CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+enum CUmemAccess_flags { CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3 };
+enum CUmulticastGranularity_flags { CU_MULTICAST_GRANULARITY_MINIMUM = 0 };
+struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
+};
+struct CUmemAllocationProp {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+};
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  CUmemAccess_flags flags;
+};
+struct CUmulticastObjectProp {
+  unsigned int numDevices;
+  std::size_t size;
+  unsigned long long handleTypes;
+  unsigned long long flags;
 };

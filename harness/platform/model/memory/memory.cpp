@@ -40,6 +40,13 @@ Filler byte_filler(std::byte value) {
 
 }  // namespace
 
+std::string Allocation::why_not(int kernels_device) const {
+  if (team > 0) return " at a multicast address, which takes multimem instructions alone,";
+  if (!accessors || accessors->contains(kernels_device)) return "";
+  return " of memory that cuMemSetAccess has not opened to device " +
+         std::to_string(kernels_device);
+}
+
 DeviceMemory::DeviceMemory(std::size_t capacity, int devices)
     : capacity_(capacity), used_(static_cast<std::size_t>(devices), 0) {
   // Twice the capacity leaves room for the gaps and for addresses that are not used again soon. A
@@ -67,42 +74,94 @@ std::size_t DeviceMemory::free_bytes(int device) const {
   return capacity_ - used_.at(static_cast<std::size_t>(device));
 }
 
-void* DeviceMemory::allocate(std::size_t bytes, int device) {
-  const std::lock_guard lock(mutex_);
-  std::size_t& used = used_.at(static_cast<std::size_t>(device));
-  if (bytes > capacity_) return nullptr;  // and what rounding up would overflow
-  const std::size_t taken = rounded(std::max<std::size_t>(bytes, 1));
-  if (taken > capacity_ - used) return nullptr;
-  // First fit; each allocation is followed by its gap.
-  const std::size_t span = taken + allocation_gap_bytes;
+// First fit; each allocation is followed by its gap.
+std::byte* DeviceMemory::find_room(std::size_t span) {
   const auto place =
       std::ranges::find_if(free_, [span](const auto& range) { return range.second >= span; });
   if (place == free_.end()) return nullptr;
   const auto [begin, room] = *place;
   free_.erase(place);
   if (room > span) free_.emplace(begin + span, room - span);
+  return begin;
+}
 
+bool DeviceMemory::take_locked(std::size_t bytes, int device) {
+  std::size_t& used = used_.at(static_cast<std::size_t>(device));
+  if (bytes > capacity_) return false;  // and what rounding up would overflow
+  if (rounded(bytes) > capacity_ - used) return false;
+  used += rounded(bytes);
+  return true;
+}
+
+Allocation& DeviceMemory::add(std::byte* begin, std::size_t bytes, int device) {
   auto a = std::make_unique<Allocation>();
   a->begin = begin;
-  a->bytes = std::max<std::size_t>(bytes, 1);
+  a->bytes = bytes;
   a->device = device;
   a->identity = next_identity_++;
   a->filler = byte_filler(poison);
   a->present = std::make_unique<std::atomic<std::uint64_t>[]>(page_count(*a) / 64 + 1);
-  used += taken;
-  live_.emplace(begin, std::move(a));
-  return begin;
+  return *live_.emplace(begin, std::move(a)).first->second;
+}
+
+void* DeviceMemory::allocate(std::size_t bytes, int device) {
+  const std::lock_guard lock(mutex_);
+  bytes = std::max<std::size_t>(bytes, 1);
+  if (!take_locked(bytes, device)) return nullptr;
+  std::byte* const begin = find_room(rounded(bytes) + allocation_gap_bytes);
+  if (begin == nullptr) {
+    used_[static_cast<std::size_t>(device)] -= rounded(bytes);
+    return nullptr;
+  }
+  return add(begin, bytes, device).begin;
 }
 
 bool DeviceMemory::release(void* begin) {
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(static_cast<std::byte*>(begin));
-  if (found == live_.end()) return false;
+  if (found == live_.end() || found->second->accessors) return false;
   drop_pages(*found->second);
   used_[static_cast<std::size_t>(found->second->device)] -= rounded(found->second->bytes);
   give_back(found->first, rounded(found->second->bytes) + allocation_gap_bytes);
   live_.erase(found);
   return true;
+}
+
+void* DeviceMemory::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > reserved_) return nullptr;
+  return find_room(rounded(bytes) + allocation_gap_bytes);
+}
+
+void DeviceMemory::unreserve(void* begin, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  give_back(static_cast<std::byte*>(begin), rounded(bytes) + allocation_gap_bytes);
+}
+
+bool DeviceMemory::take(std::size_t bytes, int device) {
+  const std::lock_guard lock(mutex_);
+  return take_locked(bytes, device);
+}
+
+void DeviceMemory::put_back(std::size_t bytes, int device) {
+  const std::lock_guard lock(mutex_);
+  used_.at(static_cast<std::size_t>(device)) -= rounded(bytes);
+}
+
+Allocation& DeviceMemory::map(void* begin, std::size_t bytes, int device, unsigned team) {
+  const std::lock_guard lock(mutex_);
+  Allocation& mapped = add(static_cast<std::byte*>(begin), bytes, device);
+  mapped.accessors.emplace();
+  mapped.team = team;
+  if (team > 0) multicast_objects_.insert(&mapped);
+  return mapped;
+}
+
+void DeviceMemory::unmap(Allocation& mapped) {
+  const std::lock_guard lock(mutex_);
+  drop_pages(mapped);
+  multicast_objects_.erase(&mapped);
+  live_.erase(mapped.begin);
 }
 
 void DeviceMemory::give_back(std::byte* begin, std::size_t bytes) {
@@ -166,7 +225,7 @@ std::vector<Allocation*> DeviceMemory::live_from(std::uint64_t identity) const {
 
 Allocation& DeviceMemory::require(const void* device, std::size_t bytes) const {
   Allocation* a = find(device);
-  if (a == nullptr || !a->contains(device, bytes)) {
+  if (a == nullptr || !a->contains(device, bytes) || a->team > 0) {
     throw std::out_of_range("range of " + std::to_string(bytes) +
                             " bytes lies in no device allocation");
   }

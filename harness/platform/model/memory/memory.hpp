@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +24,8 @@ namespace gpubench::model {
 // on nothing but `offset` and `bytes`; called with whole pages, possibly from several threads.
 using Filler = std::function<void(std::byte* destination, std::size_t offset, std::size_t bytes)>;
 
-// One cudaMalloc. `begin` is page aligned and followed by an unmapped gap, so that an overrun
-// lands in no allocation.
+// One cudaMalloc, or what cuMemMap has put at reserved addresses. `begin` is page aligned and
+// followed by an unmapped gap, so that an overrun lands in no allocation.
 struct Allocation {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
@@ -33,11 +34,20 @@ struct Allocation {
   std::uint64_t content_version = 0;  // changes with every whole-allocation fill or set
   Filler filler;
   std::unique_ptr<std::atomic<std::uint64_t>[]> present;  // a bit a page
+  // Of mapped memory, the devices that cuMemSetAccess has named. None: cudaMalloc's own rules.
+  std::optional<std::set<int>> accessors;
+  // A multicast object has no memory: its addresses reach the same offset of each replica, of which
+  // there are `team` once each of its devices has bound memory. 0: ordinary memory.
+  unsigned team = 0;
+  std::vector<Allocation*> replicas;
 
   bool contains(const void* address, std::size_t size) const {
     const auto* p = static_cast<const std::byte*>(address);
     return p >= begin && size <= bytes && p <= begin + (bytes - size);
   }
+  // Why an ordinary access by a kernel of that device is none: " at a multicast address, ..."; ""
+  // if nothing here speaks against it.
+  std::string why_not(int kernels_device) const;
 };
 
 class DeviceMemory {
@@ -54,12 +64,25 @@ class DeviceMemory {
   // nullptr when `bytes` do not fit in what is free. Contents of a new allocation are 0xFF bytes:
   // NaN as float and double, so that a read of uninitialised memory shows in every result.
   void* allocate(std::size_t bytes, int device = 0);
-  bool release(void* begin);  // false: not the beginning of a live allocation
+  bool release(void* begin);  // false: not the beginning of an allocation that allocate() made
+
+  // The same in parts: addresses, memory of a device (false: there is too little), and what lies at
+  // such addresses.
+  void* reserve(std::size_t bytes);  // nullptr: there are no more
+  void unreserve(void* begin, std::size_t bytes);
+  bool take(std::size_t bytes, int device);
+  void put_back(std::size_t bytes, int device);
+  // `team` > 0: as many devices' memory at once, which has yet to be bound.
+  Allocation& map(void* begin, std::size_t bytes, int device, unsigned team = 0);
+  void unmap(Allocation& mapped);
 
   // Live allocations from this identity on, in the order in which they were made, and what the next
   // one's will be.
   std::vector<Allocation*> live_from(std::uint64_t identity) const;
   std::uint64_t next_identity() const { return next_identity_; }
+  const std::set<const Allocation*>& multicast_objects() const {
+    return multicast_objects_;
+  }  // mapped
 
   std::size_t capacity() const { return capacity_; }
   std::size_t free_bytes(int device = 0) const;
@@ -69,8 +92,8 @@ class DeviceMemory {
     const auto* p = static_cast<const std::byte*>(address);
     return p >= base_ && p < base_ + reserved_;
   }
-  // The live allocation that holds `address`, or nullptr. The pointer stays valid until release().
-  // Not to be called while another thread allocates or releases.
+  // The live allocation that holds `address`, or nullptr. The pointer stays valid until release()
+  // or unmap(). Not to be called while another thread allocates or releases.
   Allocation* find(const void* address) const;
   // The last live allocation that begins at or before `address`, or nullptr; otherwise as find().
   Allocation* preceding(const void* address) const;
@@ -106,6 +129,10 @@ class DeviceMemory {
   Allocation& require(const void* device, std::size_t bytes) const;
   static void drop_pages(Allocation& a);
   void give_back(std::byte* begin, std::size_t bytes);
+  // All three under the lock.
+  std::byte* find_room(std::size_t span);
+  bool take_locked(std::size_t bytes, int device);
+  Allocation& add(std::byte* begin, std::size_t bytes, int device);
 
   std::byte* base_ = nullptr;
   std::size_t reserved_ = 0;
@@ -113,7 +140,8 @@ class DeviceMemory {
   std::vector<std::size_t> used_;  // by device
   std::uint64_t next_identity_ = 1;
   std::map<std::byte*, std::unique_ptr<Allocation>> live_;  // by begin
-  std::map<std::byte*, std::size_t> free_;                  // bytes by begin; no two of them touch
+  std::set<const Allocation*> multicast_objects_;
+  std::map<std::byte*, std::size_t> free_;  // bytes by begin; no two of them touch
   mutable std::mutex mutex_;
 };
 

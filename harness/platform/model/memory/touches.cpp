@@ -1,6 +1,7 @@
 #include "harness/platform/model/memory/touches.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpubench::model {
 namespace {
@@ -26,6 +27,20 @@ void add_touch(Touches& to, const DeviceMemory& memory, const void* begin, std::
   const std::size_t end = std::min(offset + bytes, found->bytes);
   to.push_back({found->identity, found->bytes, how,
                 std::make_shared<const std::vector<ByteRange>>(1, ByteRange{offset, end})});
+}
+
+void add_replicas(Touches& to, const DeviceMemory& memory) {
+  for (const Allocation* const multicast : memory.multicast_objects()) {
+    for (std::size_t i = 0, count = to.size(); i < count; ++i) {
+      if (to[i].identity != multicast->identity) continue;
+      for (const Allocation* const replica : multicast->replicas) {
+        Touched there = to[i];
+        there.identity = replica->identity;
+        there.allocation_bytes = replica->bytes;
+        to.push_back(std::move(there));
+      }
+    }
+  }
 }
 
 std::optional<Conflict> conflict(const Touches& first, const Touches& second) {

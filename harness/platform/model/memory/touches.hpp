@@ -32,6 +32,9 @@ using Touches = std::vector<Touched>;
 void add_touch(Touches& to, const DeviceMemory& memory, const void* begin, std::size_t bytes,
                Touch how);
 
+// Adds to what is touched of multicast objects the same of the memory that their addresses reach.
+void add_replicas(Touches& to, const DeviceMemory& memory);
+
 // Where two operations touch the same bytes, of which one changes them otherwise than atomically as
 // the other does.
 struct Conflict {

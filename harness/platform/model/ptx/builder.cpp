@@ -21,7 +21,8 @@ const std::map<std::string_view, Build>& opcodes() {
     for (const auto& family :
          {integer_opcodes(), float_opcodes(), compare_opcodes(), convert_opcodes(),
           memory_opcodes(), atomic_opcodes(), copy_opcodes(), warp_opcodes(), async_opcodes(),
-          matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes(), cluster_opcodes()}) {
+          matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes(), cluster_opcodes(),
+          multimem_opcodes()}) {
       for (const Opcode& opcode : family) table.emplace(opcode.name, opcode.build);
     }
     return table;

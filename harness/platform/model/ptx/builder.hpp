@@ -89,6 +89,7 @@ std::span<const Opcode> matrix_opcodes();
 std::span<const Opcode> warpgroup_opcodes();
 std::span<const Opcode> tensor_memory_opcodes();
 std::span<const Opcode> cluster_opcodes();
+std::span<const Opcode> multimem_opcodes();
 void build_cluster_barrier(Builder& b);  // the forms of "barrier" for a cluster
 
 }  // namespace gpubench::model::ptx

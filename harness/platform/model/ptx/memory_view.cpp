@@ -29,6 +29,7 @@ void BlockMemory::begin(const Program& program, const KernelLaunch& launch, unsi
   local_.assign(local_bytes_ * lanes * warps, std::byte{0xFF});
   guarded.clear();
   recent_ = {};
+  kernels_device_ = launch.device;
 }
 
 Allocation* BlockMemory::allocation(std::uint64_t address, std::size_t bytes) {
@@ -39,6 +40,7 @@ Allocation* BlockMemory::allocation(std::uint64_t address, std::size_t bytes) {
   if (!device_.in_range(p)) return nullptr;
   Allocation* const found = device_.find(p);
   if (found == nullptr || !found->contains(p, bytes)) return nullptr;
+  if (!found->why_not(kernels_device_).empty()) return nullptr;
   return recent_[next_recent_++ % recent_.size()] = found;
 }
 
@@ -53,8 +55,12 @@ void BlockMemory::check_global_lane(unsigned lane, std::uint64_t address, unsign
     if (host != nullptr) *host |= me;
     return;
   }
-  throw Fault{"access of " + std::to_string(bytes) + " bytes out of bounds: " + describe(address),
-              me, true};
+  const auto* p = reinterpret_cast<const std::byte*>(address);
+  const Allocation* const found = device_.in_range(p) ? device_.find(p) : nullptr;
+  const std::string forbidden = found == nullptr ? "" : found->why_not(kernels_device_);
+  const std::string what = "access of " + std::to_string(bytes) + " bytes";
+  throw Fault{what + (forbidden.empty() ? " out of bounds: " + describe(address) : forbidden), me,
+              true};
 }
 
 void BlockMemory::check_global(Mask mask, const Addresses& addresses, unsigned bytes,
@@ -164,6 +170,31 @@ View BlockMemory::view(Space space, Mask mask, const Addresses& addresses, unsig
       check_global(mask, addresses, bytes, writes, host);
       return {};
   }
+}
+
+std::vector<std::byte*> BlockMemory::multicast_places(unsigned lane, std::uint64_t address,
+                                                      unsigned bytes) {
+  const auto* p = reinterpret_cast<const std::byte*>(address);
+  const Allocation* const a = device_.in_range(p) ? device_.find(p) : nullptr;
+  const auto refuse = [&](const std::string& why) {
+    throw Fault{"multimem operation on " + std::to_string(bytes) + " bytes " + why, Mask{1} << lane,
+                true};
+  };
+  if (a == nullptr || a->team == 0) refuse("at what is no multicast address");
+  if (address % bytes != 0) refuse("at an address that is no multiple of that");
+  if (!a->contains(p, bytes)) refuse("beyond the end of the multicast object");
+  if (a->replicas.size() < a->team) {
+    refuse("of a multicast object to which not all devices have bound memory");
+  }
+  if (!a->accessors->contains(kernels_device_)) {
+    refuse("that cuMemSetAccess has not opened to device " + std::to_string(kernels_device_));
+  }
+  std::vector<std::byte*> places;
+  for (Allocation* const replica : a->replicas) {
+    places.push_back(replica->begin + (p - a->begin));
+    DeviceMemory::touch(*replica, places.back(), bytes);
+  }
+  return places;
 }
 
 const std::byte* BlockMemory::global_piece(std::uint64_t address, std::size_t bytes) {

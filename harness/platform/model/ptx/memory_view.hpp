@@ -37,7 +37,9 @@ class BlockMemory {
   // host's memory.
   View view(Space space, Mask mask, const Addresses& addresses, unsigned bytes, bool writes,
             unsigned warp, Mask* host = nullptr);
-  // The same for a piece of global or shared memory as a whole.
+  // What a lane's multicast address reaches, in the order of the devices.
+  std::vector<std::byte*> multicast_places(unsigned lane, std::uint64_t address, unsigned bytes);
+  // As view(), for a piece of global or shared memory as a whole.
   const std::byte* global_piece(std::uint64_t address, std::size_t bytes);
   std::byte* shared_piece(std::uint64_t address, std::size_t bytes, std::size_t alignment);
   void note_written(std::uint64_t shared_address, std::size_t bytes) {
@@ -67,6 +69,7 @@ class BlockMemory {
   const MappedHost& is_mapped_host_;
   std::array<Allocation*, 4> recent_{};
   unsigned next_recent_ = 0;
+  int kernels_device_ = 0;
   struct alignas(1024) Page {
     std::byte bytes[1024];
   };

@@ -11,6 +11,7 @@
 #include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/memory/tensor_map.hpp"
 #include "harness/platform/model/runtime/api.hpp"
+#include "harness/platform/model/runtime/api_virtual_memory.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 
 namespace gpubench::model {
@@ -199,8 +200,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
         version > CUDART_VERSION) {
       return cudaErrorInvalidValue;
     }
-    *function = nullptr;
     const std::string_view wanted = symbol;
+    *function = gpubench::model::virtual_memory_function(wanted);
     if (wanted == "cuTensorMapEncodeTiled") {
       *function = reinterpret_cast<void*>(&gpubench::model::encode_tensor_map);
     }

@@ -16,6 +16,7 @@ Runtime::Runtime(DeviceSpec device, DeviceMemory& memory, KernelExecutor& execut
       memory_(memory),
       executor_(executor),
       options_(std::move(options)),
+      virtual_memory_(memory_, device_, device_count()),
       timeline_(device_["copy_engines"] < 2),
       legacy_(static_cast<std::size_t>(options_.devices)) {
   for (int i = 0; i < options_.devices; ++i) {

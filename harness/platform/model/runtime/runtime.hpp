@@ -40,6 +40,7 @@
 #include "harness/platform/model/memory/memory.hpp"
 #include "harness/platform/model/runtime/device_fault.hpp"
 #include "harness/platform/model/runtime/timeline.hpp"
+#include "harness/platform/model/runtime/virtual_memory.hpp"
 
 struct CUgraphNode_st {
   gpubench::model::Work work;                               // of a single operation, or
@@ -126,14 +127,6 @@ struct PricedOperation {
   double seconds = 0;
   bool computed = false;  // its results are there
   std::string roof{};     // that binds it, if that is not called as `bound` is
-};
-
-// What is left of the host's calls; polls in a row are one record.
-struct HostRecord {
-  const char* name = "";
-  std::size_t calls = 1;
-  double start = 0;  // the host's virtual clock [s]
-  double end = 0;
 };
 
 // Defined by subject: runtime.cpp has what surrounds every call, and how the host queues and waits;
@@ -263,6 +256,7 @@ class Runtime {
                          unsigned int flags);
   cudaError_t write_value(cudaStream_t stream, CUdeviceptr address, cuuint32_t value);
   bool stream_memory_operations() const { return options_.stream_memory_operations; }
+  VirtualMemory& virtual_memory() { return virtual_memory_; }  // inside a call()
 
   cudaError_t launch(KernelLaunch launch, cudaStream_t stream);
   // One operation of several streams: begins when all have come to it, ends for all at once.
@@ -342,6 +336,7 @@ class Runtime {
   DeviceMemory& memory_;
   KernelExecutor& executor_;
   const RuntimeOptions options_;
+  VirtualMemory virtual_memory_;
 
   mutable std::mutex mutex_;             // guards everything below but the host allocations
   std::condition_variable_any changed_;  // somebody called: what was waited for may have come

@@ -149,7 +149,7 @@ cudaError_t Runtime::prefetch(const void* managed, std::size_t bytes, cudaMemLoc
 
 bool Runtime::is_device_range(const void* address, std::size_t bytes) const {
   const Allocation* allocation = memory_.find(address);
-  return allocation != nullptr && allocation->contains(address, bytes);
+  return allocation != nullptr && allocation->team == 0 && allocation->contains(address, bytes);
 }
 
 cudaError_t Runtime::set(void* to, int byte, std::size_t bytes, cudaStream_t stream,

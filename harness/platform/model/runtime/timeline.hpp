@@ -88,6 +88,14 @@ struct Record {
   double end = 0;
 };
 
+// What is left of the host's calls; polls in a row are one record.
+struct HostRecord {
+  const char* name = "";
+  std::size_t calls = 1;
+  double start = 0;  // the host's virtual clock [s]
+  double end = 0;
+};
+
 class Timeline {
  public:
   // The newest records are kept, this many at most.

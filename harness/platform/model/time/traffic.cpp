@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/platform/model/time/kernel_on_device.hpp"
+#include "harness/platform/model/time/switch_link.hpp"
 
 namespace gpubench::model {
 namespace {
@@ -12,6 +13,8 @@ struct Sums {
   double read = 0, missed = 0;
   double waiting = 0, waiting_for_dram = 0, waiting_for_far = 0;
   double peer_reads = 0, peer_writes = 0;  // bytes
+  // Bytes that a GPU's link carries to and from the switch for accesses at multicast addresses.
+  double to_switch = 0, from_switch = 0;
 };
 
 CachedGrid cached_grid(const KernelOnDevice& kernel) {
@@ -68,14 +71,23 @@ void set_hits(const Sums& sums, double asked, Traffic& traffic) {
   traffic.l2_far_fraction = for_l2 > 0 ? sums.waiting_for_far / for_l2 : 0;
 }
 
+// What a sum over a team, or a store to it, moves over each link, if all of the team do as much at
+// the same time: every GPU sends its part of everybody's sums, and gets its own sum; it sends what
+// it stores once, and gets what everybody stores.
+void add_multicast(const FootprintSums& f, double sums, double stores, Sums& to) {
+  to.to_switch += sector_bytes * (f.team * sums + stores);
+  to.from_switch += sector_bytes * (sums + f.team * stores);
+}
+
 // Over the links, to peers and to the host's memory. The latency of the latter is paid once, over
 // the way there and back: of the first read, or of the last write, for whose arrival a kernel's end
 // waits. Neither is cached.
-double link_seconds(const KernelOnDevice& kernel, double peer_bytes) {
+double link_seconds(const KernelOnDevice& kernel, double peer_bytes, double switch_bytes) {
   const KernelProfile& profile = kernel.profile;
   const DeviceSpec& device = kernel.device;
   double seconds = 0;
   if (peer_bytes > 0) seconds = peer_bytes / device["nvlink_bytes_per_second"];
+  if (switch_bytes > 0) seconds += switch_bytes / switch_link_bytes_per_second(device);
   if (profile.host_bytes_read + profile.host_bytes_written > 0) {
     const double crossing =
         kernel.scale * std::max(profile.host_bytes_read / device["pcie_h2d_bytes_per_second"],
@@ -106,11 +118,14 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
       sums.waiting_for_dram += reads.l2_missed * for_each;
       sums.waiting_for_far += reads.l2_far * for_each;
     }
-    if (f.device == profile.device) {
+    const double stores = static_cast<double>(f.write_requests) * kernel.scale;
+    if (f.team > 0) {
+      add_multicast(f, reads.leaving_l1, stores, sums);
+    } else if (f.device == profile.device) {
       add_own(f, reads, held[i].fraction, kernel.scale, traffic);
     } else {  // what the peer's own memory does for it is left out
       sums.peer_reads += sector_bytes * reads.leaving_l1;
-      sums.peer_writes += sector_bytes * static_cast<double>(f.write_requests) * kernel.scale;
+      sums.peer_writes += sector_bytes * stores;
     }
   }
   set_hits(sums, kernel.global(Access::load).sectors + kernel.counts.bulk_loads.sectors, traffic);
@@ -118,8 +133,10 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
   traffic.shared_bytes =
       (kernel.counts.shared_wavefronts() - kernel.counts.packed_wavefronts) * line_bytes;
   traffic.l2_sectors += local_words_beyond_l1(kernel) * line_bytes / sector_bytes;
-  traffic.link_bytes = std::max(sums.peer_reads, sums.peer_writes);
-  traffic.link_seconds = link_seconds(kernel, traffic.link_bytes);
+  const double peer_bytes = std::max(sums.peer_reads, sums.peer_writes);
+  const double switch_bytes = std::max(sums.to_switch, sums.from_switch);
+  traffic.link_bytes = peer_bytes + switch_bytes;
+  traffic.link_seconds = link_seconds(kernel, peer_bytes, switch_bytes);
   return traffic;
 }
 

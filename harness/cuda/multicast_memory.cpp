@@ -1,0 +1,137 @@
+#include "harness/cuda/multicast_memory.hpp"
+
+namespace gpubench {
+
+struct MulticastMemory::Driver {
+  using Handle = CUmemGenericAllocationHandle;
+  using Flags = unsigned long long;
+
+  DriverFunction<Handle*, std::size_t, const CUmemAllocationProp*, Flags> create{"cuMemCreate"};
+  DriverFunction<Handle> release{"cuMemRelease"};
+  DriverFunction<CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr, Flags> reserve{
+      "cuMemAddressReserve"};
+  DriverFunction<CUdeviceptr, std::size_t> unreserve{"cuMemAddressFree"};
+  DriverFunction<CUdeviceptr, std::size_t, std::size_t, Handle, Flags> map{"cuMemMap"};
+  DriverFunction<CUdeviceptr, std::size_t> unmap{"cuMemUnmap"};
+  DriverFunction<CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t> set_access{
+      "cuMemSetAccess"};
+  DriverFunction<std::size_t*, const CUmulticastObjectProp*, CUmulticastGranularity_flags>
+      granularity{"cuMulticastGetGranularity"};
+  DriverFunction<Handle*, const CUmulticastObjectProp*> create_multicast{"cuMulticastCreate"};
+  DriverFunction<Handle, CUdevice> add_device{"cuMulticastAddDevice"};
+  DriverFunction<Handle, std::size_t, Handle, std::size_t, std::size_t, Flags> bind{
+      "cuMulticastBindMem"};
+  DriverFunction<Handle, CUdevice, std::size_t, std::size_t> unbind{"cuMulticastUnbind"};
+};
+
+namespace {
+
+CUmemLocation location_of(int device) {
+  CUmemLocation location{};
+  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  location.id = device;
+  return location;
+}
+
+CUmemAccessDesc access_of(int device) {
+  CUmemAccessDesc access{};
+  access.location = location_of(device);
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
+}  // namespace
+
+std::string MulticastMemory::why_not(const GpuRanks& ranks) {
+  if (ranks.local() < 2) return "a multicast object of one GPU reaches no other";
+  try {
+    const DriverFunction<int*, CUdevice_attribute, CUdevice> attribute("cuDeviceGetAttribute");
+    for (int i = 0; i < ranks.local(); ++i) {
+      int supported = 0;
+      attribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, ranks.device(i));
+      if (supported == 0) {
+        return "GPU " + std::to_string(ranks.device(i)) +
+               " has no multicast: that takes NVLink switches that add, H100 and later";
+      }
+    }
+    const MulticastMemory smallest(ranks, 1);
+  } catch (const CudaError& error) {
+    const bool is_set_up = error.code() != cudaErrorSystemNotReady &&
+                           error.code() != cudaErrorIllegalState && !error.is_unsupported();
+    if (is_set_up) throw;
+    return std::string("no multicast object here (does the fabric manager run?): ") + error.what();
+  }
+  return "";
+}
+
+MulticastMemory::MulticastMemory(const GpuRanks& ranks, std::size_t bytes)
+    : driver_(std::make_shared<const Driver>()) {
+  CUmulticastObjectProp properties{};
+  properties.numDevices = static_cast<unsigned>(ranks.local());
+  properties.size = bytes;
+  std::size_t unit = 0;
+  driver_->granularity(&unit, &properties, CU_MULTICAST_GRANULARITY_MINIMUM);
+  bytes_ = properties.size = (bytes + unit - 1) / unit * unit;
+  try {
+    driver_->create_multicast(&everywhere_.handle, &properties);
+    everywhere_.has_handle = true;
+    std::vector<CUmemAccessDesc> of_all;
+    for (int i = 0; i < ranks.local(); ++i) {
+      driver_->add_device(everywhere_.handle, ranks.device(i));
+      of_all.push_back(access_of(ranks.device(i)));
+    }
+    ranks.each([&](int i) { add_part(ranks.device(i)); });
+    map(everywhere_, of_all);
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
+
+void MulticastMemory::map(Part& part, const std::vector<CUmemAccessDesc>& access) const {
+  driver_->reserve(&part.address, bytes_, 0, 0, 0);
+  driver_->map(part.address, bytes_, 0, part.handle, 0);
+  part.is_mapped = true;
+  driver_->set_access(part.address, bytes_, access.data(), access.size());
+}
+
+void MulticastMemory::add_part(int device) {
+  Part& part = parts_.emplace_back();
+  part.device = device;
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = location_of(device);
+  driver_->create(&part.handle, bytes_, &properties, 0);
+  part.has_handle = true;
+  map(part, {access_of(device)});
+  driver_->bind(everywhere_.handle, 0, part.handle, 0, bytes_, 0);
+  part.is_bound = true;
+}
+
+// Unlike cudaFree, no call below waits for what still works there.
+void MulticastMemory::wait_for_all() const noexcept {
+  int before = 0;
+  static_cast<void>(cudaGetDevice(&before));
+  for (const Part& part : parts_) {
+    static_cast<void>(cudaSetDevice(part.device));
+    static_cast<void>(cudaDeviceSynchronize());
+  }
+  static_cast<void>(cudaSetDevice(before));
+}
+
+void MulticastMemory::give_back(Part& part) const noexcept {
+  if (part.is_bound) driver_->unbind.try_to(everywhere_.handle, part.device, 0, bytes_);
+  if (part.is_mapped) driver_->unmap.try_to(part.address, bytes_);
+  if (part.address != 0) driver_->unreserve.try_to(part.address, bytes_);
+  if (part.has_handle) driver_->release.try_to(part.handle);
+  part = {};
+}
+
+void MulticastMemory::give_back() noexcept {
+  wait_for_all();
+  for (Part& part : parts_) give_back(part);
+  give_back(everywhere_);
+  static_cast<void>(cudaGetLastError());  // of those, which nobody is told
+}
+
+}  // namespace gpubench
