@@ -14,20 +14,24 @@
 //           (`beside_product`): NCCL takes 16 to 24 SMs, so a product whose tiles just fill all SMs
 //           needs a second wave, up to twice the time; the all-reduce waits until a wave of tiles
 //           ends; and both use memory. If each rank reads all that the others have (`one_shot`),
-//           there is no second step to wait for: this is faster for small vectors, and carries n /
-//           2 times the bytes of an all-reduce in two steps. `line` measures alpha and beta.
+//           there is no second step to wait for: this is faster for small vectors, and carries
+//           n / 2 times the bytes of an all-reduce in two steps. In `nvls`, kernels of our own use
+//           the switch: each rank fetches the sums of its share and stores them to all ranks at
+//           once, so there is only one step. In `nvls_add`, each rank adds its whole vector to the
+//           sums of all, which brings n of them over each link. `line` measures alpha and beta.
 // Units     size [bytes of the whole vector], ranks [GPUs], bucket [bytes]. In `beside_product`, m
 //           tokens pass through a layer of 8192 x 8192 in bf16, again and again, beside an
 //           all-reduce of 1 GiB. Inputs are small integers, so that their sums are exact in any
 //           order. Rows run in one process unless mpirun starts more.
 // Confirm   NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING names the algorithm; nccl-tests reports the
-//           same quantities
+//           same quantities. `nvidia-smi nvlink -gt d` counts what each link has carried
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <iterator>
 
 #include "harness/bench/all_reduce/beside_product.hpp"
+#include "harness/bench/all_reduce/in_switch.hpp"
 #include "harness/bench/all_reduce/ranked_collective.hpp"
 #include "harness/bench/bench.hpp"
 #include "kernels/all_reduce.cuh"
@@ -196,6 +200,26 @@ GPU_BENCHMARK_AS(all_reduce, one_shot, by_peers<true>)
     ->ArgNames({"ranks [GPUs]", "size [bytes]"})
     ->ArgsProduct({{2, 4, 8}, {2048, 1 << 15, 1 << 18, 1 << 21, 1 << 25, 1 << 29}})
     ->Takes("size", {2048, 1 << 30, 2048})
+    ->In(Suite::full);
+
+// --- own kernels whose sums the switch takes ---
+
+GPU_BENCHMARK_BY(all_reduce, nvls)
+    ->Functions("dtype", {{"fp32", in_switch<float, false>},
+                          {"fp16", in_switch<__half, false>},
+                          {"bf16", in_switch<__nv_bfloat16, false>}})
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
+    ->ArgsProduct({{2, 4, 8}, {2048, 1 << 15, 1 << 18, 1 << 21, 1 << 25, 1 << 29}})
+    ->Takes("size", {2048, 1 << 30, 2048})
+    ->In(Suite::full);
+// Sums begin at 0. The model tells what blocks have added that it has not run by pages that nobody
+// has touched, which takes vectors that it runs whole, or that fill their memory.
+GPU_BENCHMARK_BY(all_reduce, nvls_add)
+    ->Functions("dtype", {{"fp32", in_switch<float, true>},
+                          {"fp16", in_switch<__half, true>},
+                          {"bf16", in_switch<__nv_bfloat16, true>}})
+    ->ArgNames({"ranks [GPUs]", "size [bytes]"})
+    ->ArgsProduct({{2, 4, 8}, {2048, 1 << 15, 1 << 21, 1 << 25, 1 << 29}})
     ->In(Suite::full);
 
 // --- behind a backward pass ---

@@ -26,7 +26,7 @@ void ClusterRunner::begin(const KernelLaunch& launch, dim3 first, bool traced) {
     copies.push_back(&blocks_[number]->bulk_copies());
   }
   for (BulkCopies* const each : copies) each->join(copies);
-  for (unsigned odd = 1; size_ % 2 == 0 && odd < size_; odd += 2) {
+  for (unsigned odd = 1; launch.cluster % 2 == 0 && odd < size_; odd += 2) {
     blocks_[odd]->pair_with(*blocks_[odd - 1]);
   }
   cluster_.begin(std::move(together));

@@ -70,7 +70,7 @@ void TensorMemory::require_one_issuer(const void* code) {
 // The PTX ISA has a thread of either block ask; every kernel that is known has one of the even
 // block do so, and what the odd one's descriptors would mean is not said.
 void TensorMemory::require_even_block(const void* code) {
-  if (block_.cluster().rank % 2 != 0) {
+  if (block_.cluster().number % 2 != 0) {
     block_.fault("tcgen05.mma of cta_group::2 by the odd block of its pair,", code);
   }
   if (!peer_->block_.lanes().has_live_lanes()) {
@@ -133,7 +133,7 @@ void TensorMemory::note_read_by_pair(std::uint64_t address, const void* code) {
         " cluster barrier behind its wait,",
         code);
   }
-  const unsigned rank = block_.cluster().rank;
+  const unsigned rank = block_.cluster().number;
   const std::string wrong =
       block_.cluster().memory->note_remote(rank, rank ^ 1, address, 16, EventKind::load, code);
   if (!wrong.empty()) block_.fault(wrong, code);
@@ -205,7 +205,7 @@ void TensorMemory::commit(void* barrier, CtaGroup group, const void* code) {
 void TensorMemory::commit_to(std::uint16_t ranks, void* barrier, const void* code) {
   const HostCode host;
   require_group(CtaGroup::pair, "tcgen05.commit", code);
-  const unsigned rank = block_.cluster().rank, of_pair = 3u << (rank & ~1u);
+  const unsigned rank = block_.cluster().number, of_pair = 3u << (rank & ~1u);
   if (ranks == 0) block_.fault("tcgen05.commit to no block,", code);
   if ((ranks & ~of_pair) != 0) {
     block_.fault("tcgen05.commit to blocks beyond its pair, which the model does not know,", code);

@@ -104,7 +104,7 @@ void carry_out(Warp& w, const Asked& asked, Tensor tensor, unsigned depth) {
   block.result.warpgroup_flops[static_cast<std::size_t>(tensor)] += flops;
   if (!product.is_pairs) return;
   // Each block's Tensor Cores make their own rows.
-  BlockResult& other = block.cluster.block(block.rank() ^ 1).result;
+  BlockResult& other = block.cluster.block(block.ordinal ^ 1).result;
   other.warpgroup_flops[static_cast<std::size_t>(tensor)] += flops;
 }
 

@@ -7,8 +7,8 @@
 namespace gpubench::model::ptx {
 
 TensorUnit* TensorUnit::peer() const {
-  Cluster& cluster = block_.cluster;
-  return cluster.blocks() % 2 == 0 ? &cluster.block(block_.rank() ^ 1).tensors : nullptr;
+  const bool is_paired = block_.launch().cluster % 2 == 0;
+  return is_paired ? &block_.cluster.block(block_.ordinal ^ 1).tensors : nullptr;
 }
 
 void TensorUnit::require_group(unsigned group) {
