@@ -205,7 +205,8 @@ void TensorMemory::commit(void* barrier, CtaGroup group, const void* code) {
 void TensorMemory::commit_to(std::uint16_t ranks, void* barrier, const void* code) {
   const HostCode host;
   require_group(CtaGroup::pair, "tcgen05.commit", code);
-  const unsigned rank = block_.cluster().number, of_pair = 3u << (rank & ~1u);
+  const unsigned rank = block_.cluster().number % block_.launch().cluster,
+                 of_pair = 3u << (rank & ~1u);
   if (ranks == 0) block_.fault("tcgen05.commit to no block,", code);
   if ((ranks & ~of_pair) != 0) {
     block_.fault("tcgen05.commit to blocks beyond its pair, which the model does not know,", code);

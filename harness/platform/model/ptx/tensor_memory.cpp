@@ -138,7 +138,7 @@ void TensorUnit::multiply(unsigned thread, const Product& product) {
 
 void TensorUnit::commit(unsigned thread, std::uint64_t barrier,
                         std::optional<std::uint16_t> ranks) {
-  if (ranks && (*ranks == 0 || *ranks >> block_.cluster.blocks() != 0)) {
+  if (ranks && (*ranks == 0 || *ranks >> block_.launch().cluster != 0)) {
     throw Fault{"tcgen05.commit to no block, or to one beyond the cluster", 0};
   }
   ask(thread, {{}, barrier, What::commit, {}, ranks.value_or(0)});

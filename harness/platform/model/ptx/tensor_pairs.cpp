@@ -27,7 +27,7 @@ void TensorUnit::require_pair(const char* what) const {
   if (block_.rank() % 2 != 0) {
     throw Fault{std::string(what) + " of cta_group::2 by the odd block of its pair", 0};
   }
-  if (!block_.cluster.have_met()) {
+  if (!block_.cluster.has_met(block_)) {
     throw Fault{std::string(what) + " with a block that need not have begun", 0};
   }
   if (peer()->block_.live_threads() == 0) {
@@ -54,11 +54,10 @@ bool TensorUnit::has_met() {
 }
 
 void TensorUnit::arrive(const Step& commit) {
-  Cluster& cluster = block_.cluster;
-  const unsigned ranks = commit.ranks != 0 ? commit.ranks : 1u << block_.rank();
-  for (unsigned rank = 0; rank < cluster.blocks(); ++rank) {
+  const unsigned own = block_.rank(), ranks = commit.ranks != 0 ? commit.ranks : 1u << own;
+  for (unsigned rank = 0; rank < block_.launch().cluster; ++rank) {
     if ((ranks >> rank & 1) == 0) continue;
-    Block& there = cluster.block(rank);
+    Block& there = block_.cluster.block(block_.ordinal - own + rank);
     if (there.live_threads() == 0) throw Fault{"tcgen05.commit to a block that has ended", 0};
     there.async.arrive(commit.barrier, 1);
   }
