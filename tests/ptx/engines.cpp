@@ -110,6 +110,9 @@ class Comparison : public testing::EmptyTestEventListener {
   void compare(const model::KernelProfile& source, const model::KernelProfile& ptx) {
     static const DeviceSpec device = device_spec(device_name_under_test);
     const auto* compiled = model::compiled_kernel(device, source.name);
+    EXPECT_EQ(source.cluster, ptx.cluster) << source.name;
+    EXPECT_EQ(source.counts.cluster_barriers, ptx.counts.cluster_barriers)
+        << source.name << ", " << all_[now_].name;
     static constexpr const char* spaces[] = {"global", "shared"};
     static constexpr const char* kinds[] = {"load", "store", "atomic"};
     for (int space = 0; space < 2; ++space) {
