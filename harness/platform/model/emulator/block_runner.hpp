@@ -53,7 +53,7 @@ class BlockRunner {
   Block& block() { return block_; }
   // A lane's trace of the last traced run; lanes in the order of their linear thread index.
   const std::vector<LaneTrace>& traces() const { return block_.recorder().traces(); }
-  // For the same lanes.
+  // The same lanes' chains of operations, and their waits for copies.
   const FmaChain& chain(std::size_t lane) const { return block_.recorder().chain(lane); }
   const LoadChain& load_chain(std::size_t lane) const { return block_.recorder().load_chain(lane); }
   const CopyWaits& copy_waits(std::size_t lane) const { return block_.recorder().copy_waits(lane); }

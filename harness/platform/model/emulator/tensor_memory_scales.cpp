@@ -29,7 +29,7 @@ void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* 
   }
 }
 
-// The scales of `count` rows or columns: none for a type that has none.
+// For so many rows or columns; none for a type without scales.
 std::vector<double> TensorMemory::scales(Tensor type, unsigned address, unsigned byte,
                                          unsigned count, const void* code) {
   const unsigned together = scaled_together(type);

@@ -66,7 +66,7 @@ class Worker {
     bool waiting_remote = false;  // likewise, of shared memory of other blocks
     FeedingLoads feeding;
   };
-  // Those of one allocation's sectors between which the block's reads lie.
+  // The sectors of one allocation between which the block's reads lie.
   struct Range {
     Footprint* of;
     std::uint64_t first, last;

@@ -41,7 +41,7 @@ inline dim3 block_after(dim3 first, unsigned rank, dim3 grid) {
 struct KernelOutcome {
   double seconds = 0;  // modelled duration on the device, first instruction to last
   std::string error;   // not empty: the launch faulted (out of bounds, race, ...), in one line
-  // How busy the busiest unit (DRAM, an arithmetic unit, ...) is while the kernel runs: what
+  // How busy the kernel keeps its busiest unit (DRAM, an arithmetic unit, ...) while it runs: what
   // runs beside it can only have the rest.
   double utilisation = 0;
   Touches touches{};               // of device memory, as far as its blocks were traced
