@@ -213,6 +213,64 @@ def test_one_shot_wins_small_and_loses_large(full: dict[str, dict]) -> None:
     assert ratio(512 * MIB) == pytest.approx(4, rel=0.1)  # (n - 1) of the vector for 2 (n - 1) / n
 
 
+@pytest.fixture(scope="module")
+def switch() -> dict[tuple[str, str, int, int], dict]:
+    """Own kernels whose sums the switch takes: by kernel, dtype, ranks and size."""
+    wanted = "(nvls|nvls_add)/dtype:(fp32|bf16)/ranks:(2|8)/size:(2048|2097152|536870912)"
+    flags = ("--device=model:h200-sxm", "--suite=full")
+    found = rows_of(*flags, f"--benchmark_filter=^all_reduce/{wanted}$").values()
+    axes = ("dtype", "ranks", "size")
+    keys = [(r["kernel"], *(r["arguments"][axis] for axis in axes)) for r in found]
+    return dict(zip(keys, found, strict=True))
+
+
+def test_what_the_switch_adds_is_right_on_every_rank(switch: dict) -> None:
+    assert len(switch) == 2 * 2 * 2 * 3
+    for (*_, size), row in switch.items():
+        assert row["verified"] == ("full" if size == 2048 else "sampled"), row["name"]
+        assert row["bus_bytes_per_second"] == pytest.approx(
+            size / seconds(row) * 2 * (row["arguments"]["ranks"] - 1) / row["arguments"]["ranks"]
+        )
+        if size == 512 * MIB:
+            assert abs(row["law_ratio"] - 1) <= row["law_tolerance"], row["name"]
+            assert row["label"] == "link"
+
+
+def test_the_switch_lifts_bus_bandwidth_above_the_link(switch: dict) -> None:
+    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
+    link = device["nvlink_bytes_per_second"]["value"]
+    published = device["nvlink_sharp_bytes_per_second"]["value"]
+    for dtype in ("fp32", "bf16"):
+        bus = switch["nvls", dtype, 8, 512 * MIB]["bus_bytes_per_second"]
+        assert bus == pytest.approx(published, rel=0.02)
+        assert bus > link
+        # Between two GPUs, two halves cross each link; a peer's half alone would.
+        assert switch["nvls", dtype, 2, 512 * MIB]["bus_bytes_per_second"] < link
+
+
+def test_who_adds_to_all_moves_what_all_ranks_have(switch: dict) -> None:
+    """n bytes come over each link for a byte of the vector, instead of (n + 1) / n."""
+    for ranks, factor in ((2, 2 / 1.5), (8, 8 / 1.125)):
+        shares, adds = (
+            seconds(switch[kernel, "fp32", ranks, 512 * MIB]) for kernel in ("nvls", "nvls_add")
+        )
+        assert adds / shares == pytest.approx(factor, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("device", "reason"),
+    [
+        ("a100-80-sxm", "multimem begins at compute capability 9.0"),
+        ("rtx-5090", "needs 8 GPUs; there is 1"),
+    ],
+)
+def test_a_machine_whose_switches_do_not_add_is_skipped(device: str, reason: str) -> None:
+    wanted = "--benchmark_filter=^all_reduce/nvls/dtype:bf16/ranks:8/size:(2048|32768)$"
+    found = rows_of(f"--device=model:{device}", "--suite=full", wanted)
+    assert {row["skip_reason"] for row in found.values()} == {reason}
+    assert len(found) == 2
+
+
 def test_every_dtype_place_and_number_of_ranks_is_in_the_full_suite() -> None:
     done = run("--benchmark_list_tests", "--suite=full", "--benchmark_filter=^all_reduce/")
     names = done.stdout.split()

@@ -1,15 +1,19 @@
-// Every call of NVML, CUPTI and cuBLASLt made to fail once.
+// Every call of NVML, CUPTI and cuBLASLt made to fail once, and those for multicast memory.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "harness/cuda/multicast_memory.hpp"
 #include "harness/evidence/cupti.hpp"
 #include "harness/evidence/evidence.hpp"
 #include "harness/platform/gemm.hpp"
+#include "harness/platform/model/runtime/runtime.hpp"
 #include "harness/platform/platform.hpp"
 #include "tests/faults/fake_cublaslt.hpp"
 #include "tests/harness/fake_nvml.hpp"
@@ -78,6 +82,101 @@ TEST(CallFailures, OfCuptiLeaveNoNameAndNobodyListening) {
   fail(0);
   RecordProperty("fault", "each of " + std::to_string(calls) + " calls of CUPTI");
   RecordProperty("outcome", "the row's kernels are not named");
+}
+
+// Makes call `failing` (from 1) of the driver's or the runtime's fail while multicast memory is
+// had; its name, or "" when there were fewer.
+std::string name_of_failing(int failing, const GpuRanks& ranks) {
+  int calls = 0;
+  std::string name;
+  model::current_runtime()->filter_calls([&](const char* function, const void*) {
+    if (++calls != failing) return cudaSuccess;
+    name = function;
+    return cudaErrorUnknown;
+  });
+  try {
+    const MulticastMemory memory(ranks, 1);
+    model::current_runtime()->filter_calls(nullptr);
+    EXPECT_EQ(name, "") << "nobody noticed";
+  } catch (const CudaError& error) {
+    EXPECT_EQ(error.code(), cudaErrorUnknown);
+    EXPECT_THAT(error.what(), HasSubstr(name));
+  }
+  model::current_runtime()->filter_calls(nullptr);
+  return name;
+}
+
+TEST(CallFailures, OfMulticastMemoryAreNamedAndLeaveNothingBehind) {
+  const auto platform = open_platform("h200-sxm");
+  const GpuRanks ranks(3, 8);
+  const auto free_everywhere = [&] {
+    std::vector<std::size_t> all;
+    ranks.each([&](int) {
+      std::size_t free = 0, total = 0;
+      CUDA_CHECK(cudaMemGetInfo(&free, &total));
+      all.push_back(free);
+    });
+    return all;
+  };
+  const auto before = free_everywhere();
+  std::map<std::string, int> failed;
+  for (int call = 1;; ++call) {
+    const std::string name = name_of_failing(call, ranks);
+    EXPECT_EQ(free_everywhere(), before) << "after call " << call << ", " << name;
+    if (name.empty()) break;
+    ++failed[name];
+  }
+  for (const char* const name : {"cuMemCreate", "cuMulticastBindMem", "cuMulticastAddDevice"}) {
+    EXPECT_EQ(failed[name], 3) << name;  // a GPU each
+  }
+  for (const char* const name : {"cuMemAddressReserve", "cuMemMap", "cuMemSetAccess"}) {
+    EXPECT_EQ(failed[name], 4) << name;  // and the multicast object
+  }
+  EXPECT_EQ(failed["cuMulticastCreate"], 1);
+  EXPECT_EQ(failed["cuMulticastGetGranularity"], 1);
+  EXPECT_EQ(failed["cudaGetDriverEntryPointByVersion"], 12);
+  RecordProperty("fault", "each call of the driver's for multicast memory");
+  RecordProperty("outcome", "the row fails, and names the call");
+}
+
+TEST(CallFailures, OfGivingMulticastMemoryBackGoUnnoticed) {
+  const auto platform = open_platform("h200-sxm");
+  const GpuRanks ranks(2, 8);
+  for (const char* const failing : {"cuMulticastUnbind", "cuMemUnmap", "cuMemAddressFree",
+                                    "cuMemRelease", "cudaSetDevice", "cudaDeviceSynchronize"}) {
+    bool has_failed = false;
+    {
+      const MulticastMemory memory(ranks, 1);
+      model::current_runtime()->filter_calls([&](const char* function, const void*) {
+        if (has_failed || std::string(function) != failing) return cudaSuccess;
+        has_failed = true;
+        return cudaErrorUnknown;
+      });
+    }
+    model::current_runtime()->filter_calls(nullptr);
+    EXPECT_TRUE(has_failed) << failing;
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << failing;
+  }
+}
+
+// As a machine answers whose switches nobody has set up.
+TEST(CallFailures, WithoutAFabricManagerTheRowsAreSkipped) {
+  const auto platform = open_platform("h200-sxm");
+  const GpuRanks ranks(2, 8);
+  EXPECT_EQ(MulticastMemory::why_not(ranks), "");
+  const auto why_when = [&](const char* failing, cudaError_t error) {
+    model::current_runtime()->filter_calls([=](const char* function, const void*) {
+      return std::string(function) == failing ? error : cudaSuccess;
+    });
+    const std::string why = MulticastMemory::why_not(ranks);
+    model::current_runtime()->filter_calls(nullptr);
+    return why;
+  };
+  for (const auto error : {cudaErrorSystemNotReady, cudaErrorIllegalState, cudaErrorNotSupported}) {
+    EXPECT_THAT(why_when("cuMulticastBindMem", error), HasSubstr("does the fabric manager run?"));
+  }
+  EXPECT_THROW(why_when("cuMulticastCreate", cudaErrorUnknown), CudaError);
+  model::current_runtime()->filter_calls(nullptr);
 }
 
 class CublasLt : public testing::Test {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .block_scale_mutations import BLOCK_SCALES, SCALED_TENSOR_MEMORY
 from .cluster_mutations import CLUSTERS
+from .multimem_mutations import MULTIMEM
 from .mutation import MMA, NOTHING, Mutation, of
 from .pair_mutations import PAIRS
 
@@ -348,4 +349,4 @@ CALLS = [
 MUTATIONS: list[Mutation] = (
     BARRIERS + INDICES + ASYNCHRONOUS + MATRICES + WARPGROUPS + TENSOR_MEMORY + CALLS
 )
-MUTATIONS += CLUSTERS + BLOCK_SCALES + SCALED_TENSOR_MEMORY + PAIRS
+MUTATIONS += CLUSTERS + MULTIMEM + BLOCK_SCALES + SCALED_TENSOR_MEMORY + PAIRS

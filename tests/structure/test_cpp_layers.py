@@ -50,6 +50,7 @@ LAYERS = [
     "kernels/gemm_ladder",
     "kernels/precision",
     "kernels",
+    "kernels/all_reduce",
     "kernels/compute_peak",
     "kernels/clusters",
     "kernels/training_step",
