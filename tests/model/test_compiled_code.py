@@ -85,6 +85,19 @@ def code_of_peaks(
     return cubin, found
 
 
+def of_switch(folder: Path) -> Path:
+    """The kernels whose sums NVLink's switches take, in each dtype."""
+    source = folder / "sums.cu"
+    text = '#include "kernels/all_reduce/in_switch.cuh"\nnamespace all_reduce {\n'
+    for dtype in ("float", "__half", "__nv_bfloat16"):
+        shares = f"const {dtype}*, {dtype}*, std::size_t, unsigned, unsigned"
+        text += f"template __global__ void add_in_switch<{dtype}>({shares});\n"
+        to_all = f"const {dtype}*, {dtype}*, std::size_t"
+        text += f"template __global__ void add_to_all<{dtype}>({to_all});\n"
+    source.write_text(text + "}\n")
+    return source
+
+
 # The unit's instruction for each type; integers are of sm_100a alone.
 TENSOR_MEMORY = {
     "Fp16": "UTCHMMA",
@@ -210,9 +223,46 @@ def test_a_multicast_is_one_instruction_of_the_copy_engine(
     assert not re.search(r"\b(LDL|STL|LDG)\b", multicast + separate)
 
 
+@pytest.mark.parametrize("architecture", ["sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a"])
+def test_the_switch_is_asked_by_one_instruction_for_16_bytes(
+    tmp_path: Path, architecture: str
+) -> None:
+    """A load that adds is one of its own; what stores to all is a store like any other."""
+    cubin = nvcc(of_switch(tmp_path), tmp_path / "sums.cubin", "-cubin", f"-arch={architecture}")
+    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
+    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    in_fp32 = r"\.(F32ADD|HPADD)" if architecture.startswith("sm_90") else r"\.HPADD"
+    for dtype, load, add in (
+        ("IfE", r"\.ADD\.F32x4", "F32x4"),
+        ("I6__halfE", in_fp32 + r"\.F16x8", "F16x8"),
+        ("I13__nv_bfloat16E", in_fp32 + r"\.BF16x8", "BF16x8"),
+    ):
+        (shares,) = [text for name, text in code.items() if f"add_in_switch{dtype}" in name]
+        assert len(re.findall(rf"\bLDGMC\.E{load}\.RN\.STRONG\.SYS\b", shares)) == 1, shares
+        assert len(re.findall(r"\bSTG\.E\.128\.STRONG\.SYS\b", shares)) == 1, shares
+        assert not re.search(r"\b(LDG|LDL|STL|RED|REDG|ATOMG)\b", shares)
+        (to_all,) = [text for name, text in code.items() if f"add_to_all{dtype}" in name]
+        assert len(re.findall(rf"\bREDG\.E\.ADD\.{add}\b", to_all)) == 1, to_all
+        assert len(re.findall(r"\bLDG\.E\.128\b", to_all)) == 1, to_all
+        assert not re.search(r"\b(LDGMC|STG|LDL|STL|ATOMG)\b", to_all)
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_86", "sm_89"])
+def test_before_hopper_it_is_a_trap(tmp_path: Path, architecture: str) -> None:
+    cubin = nvcc(of_switch(tmp_path), tmp_path / "sums.cubin", "-cubin", f"-arch={architecture}")
+    code = code_of(cubin)
+    assert len(code) == 6
+    for name, body in code.items():
+        assert "BPT" in body, name
+        assert not {"LDGMC", "STG", "REDG", "RED"} & set(body), name
+
+
 @pytest.mark.parametrize(
     ("marker", "architecture", "answers"),
     [
+        ("multimem", "compute_89", [0]),
+        ("multimem", "compute_90", [1]),
+        ("multimem", "compute_120", [1]),
         ("multicast", "compute_90", [0]),
         ("multicast", "compute_90a", [1]),
         ("multicast", "compute_103a", [1]),
@@ -248,6 +298,7 @@ def test_code_knows_what_it_was_compiled_for(
         ("tcgen05", "tcgen05_"),
         ("block_scaled_mma", "<block_scaled_mma.hpp>"),
         ("multicast", "_multicast("),
+        ("multimem", "multimem_"),
     ],
 )
 def test_rows_ask_for_their_instruction_before_they_run(instruction: str, sign: str) -> None:
