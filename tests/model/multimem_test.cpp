@@ -170,6 +170,26 @@ TEST_F(MultimemTest, WhatIsWrongWithAnAccessIsSaid) {
          [&] { load_plainly(static_cast<uint4*>(team->on(1)), result); });
 }
 
+// A store from one device lands in the memory of the others, whose streams know nothing of it.
+TEST_F(MultimemTest, WhatLandsOnAnotherDeviceIsOrderedByStreamsAlone) {
+  const auto set_there = [&] {
+    CUDA_CHECK(cudaSetDevice(1));
+    CUDA_CHECK(cudaMemset(team->on(1), 0, 16));
+  };
+  EXPECT_THAT(fault_of([&] {
+                set_there();
+                CUDA_CHECK(cudaSetDevice(0));
+                kernels::store_everywhere(everywhere(), {});
+              }),
+              HasSubstr("nothing orders the two"));
+  set_there();
+  CUDA_CHECK(cudaDeviceSynchronize());
+  CUDA_CHECK(cudaSetDevice(0));
+  kernels::store_everywhere(everywhere(), {1, 2, 3, 4});
+  finish();
+  EXPECT_EQ(read(team->on(1)), (Words{1, 2, 3, 4}));
+}
+
 TEST_F(MultimemTest, CopiesAndSetsRefuseAMulticastAddress) {
   EXPECT_EQ(cudaMemset(everywhere(), 0, 16), cudaErrorInvalidValue);
   Words words{};
