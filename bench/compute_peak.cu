@@ -5,7 +5,7 @@
 //           two thirds of wgmma's rate, and a quarter of tcgen05's (as on a B300). The kernels wait
 //           for nothing but arithmetic, and a loop of hundreds of multiply-adds has only three
 //           other instructions. The data sheet's peak may differ, because it may assume another
-//           clock.
+//           clock. In `tcgen05_pair` two SMs make each product together, at the rate of two.
 // Units     dtype is the type of the factors: mxfp8 and nvfp4 have a scale for each 32 and 16
 //           elements along k. Sums are fp32, except int32 for int8 and fp64 for fp64. A
 //           multiply-add is two operations, except in int32 (IMAD), where it is one. `fma` runs 128

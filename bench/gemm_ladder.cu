@@ -10,8 +10,9 @@
 //           so 10 loads serve 64. `vectorised`: 4 loads of 16 bytes serve 64, so multiply-adds are
 //           the limit. `double_buffered`: the next tile loads at the same time. In bf16, the warps
 //           of `mma_sync` load the data that they multiply; those of `wgmma_tma` neither load nor
-//           wait. In `tcgen05` one thread multiplies, while other warps store the tile before.
-//           `library` is the fastest of cuBLASLt's first 16 algorithms.
+//           wait. In `tcgen05` one thread multiplies, while other warps store the tile before. In
+//           `tcgen05_pair` two SMs multiply a tile together, and each loads half of B's share of
+//           it. `library` is the fastest of cuBLASLt's first 16 algorithms.
 // Units     m = n = k [elements]. tile_intensity is the FLOP per byte that blocks request from
 //           memory, whichever cache serves the request. It is 0.25 without tiles, mn / 2(m + n)
 //           with tiles of m x n in fp32, and twice that in bf16. (arithmetic_intensity, as in all
@@ -65,11 +66,12 @@ Law law_of(const Bench& bench, const Tiles& tiles, const Step& step) {
   };
 }
 
-// The instruction's share of the Tensor Cores' roof, or what L2 has for the tiles.
-Law tensor_law_of(const Bench& bench, const Tiles& tiles, double of_roof) {
+// The instruction's share of the Tensor Cores' roof, or what L2 has for the tiles. `sms_a_tile`: how
+// many multiply a tile together.
+Law tensor_law_of(const Bench& bench, const Tiles& tiles, double of_roof, unsigned sms_a_tile = 1) {
   const auto sms = bench.device().find("sm_count");
   if (!sms) return {};
-  const double share = useful_share(size_of(bench), tiles, *sms);
+  const double share = useful_share(size_of(bench), tiles, *sms / sms_a_tile);
   return [=](const Roofs& roofs) {
     // SMs that have no tile left take nothing from L2.
     return std::min(share * of_roof * roofs.at("tensor_bf16"),
@@ -155,19 +157,29 @@ void mma_sync(Bench& bench) {
 }
 
 // A rung whose tiles the copy engine brings: persistent, with as many blocks as it takes.
+// `cluster`: how many of them multiply a tile together, each with its share of the rows of A and of
+// B.
 template <class... P>
-void tma_rung(Bench& bench, const Tiles& tiles, std::size_t shared_bytes, void (*kernel)(P...)) {
+void tma_rung(Bench& bench, const Tiles& tiles, std::size_t shared_bytes, void (*kernel)(P...),
+              unsigned cluster = 1) {
   const auto queue = [&](cudaStream_t s, const element* a, const element* b, element* d,
                          unsigned n) {
-    const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, tiles.block_m);
-    const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, tiles.block_n);
+    const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, tiles.block_m / cluster);
+    const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, tiles.block_n / cluster);
     const unsigned all = n / tiles.block_m * (n / tiles.block_n);
     const unsigned sms = gpubench::sm_count();
-    const unsigned of_a_block = (all + sms - 1) / sms;  // as many blocks as that takes, no more
-    launch(kernel, (all + of_a_block - 1) / of_a_block, tiles.threads, shared_bytes, s, of_a, of_b,
-           d, n, n, n);
+    // As many clusters as that takes, no more.
+    const unsigned of_a_cluster = (all + sms / cluster - 1) / (sms / cluster);
+    const unsigned blocks = (all + of_a_cluster - 1) / of_a_cluster * cluster;
+    if (cluster == 1) {
+      launch(kernel, blocks, tiles.threads, shared_bytes, s, of_a, of_b, d, n, n, n);
+    } else {
+      gpubench::launch_cluster(kernel, cluster, blocks, tiles.threads, shared_bytes, s, of_a, of_b,
+                               d, n, n, n);
+    }
   };
-  rung<element>(bench, tiles, GemmType::bf16, tensor_law_of(bench, tiles, 1), kernel, queue);
+  rung<element>(bench, tiles, GemmType::bf16, tensor_law_of(bench, tiles, 1, cluster), kernel,
+                queue);
 }
 
 void wgmma_tma(Bench& bench) {
@@ -178,6 +190,12 @@ void wgmma_tma(Bench& bench) {
 void tcgen05(Bench& bench) {
   if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
   tma_rung(bench, tcgen05_tiles, tcgen05_parts::shared_bytes, gemm_ladder::tcgen05);
+}
+
+void tcgen05_pair(Bench& bench) {
+  if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
+  tma_rung(bench, tcgen05_pair_tiles, tcgen05_pair_parts::shared_bytes, gemm_ladder::tcgen05_pair,
+           2);
 }
 
 template <GemmType type, class In, class Out>
@@ -218,6 +236,11 @@ GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::fp32, float, float>)->A
 GPU_BENCHMARK(gemm_ladder, mma_sync)->Apply(bf16);
 GPU_BENCHMARK(gemm_ladder, wgmma_tma)->Apply(bf16);
 GPU_BENCHMARK(gemm_ladder, tcgen05)->Apply(bf16);
+GPU_BENCHMARK(gemm_ladder, tcgen05_pair)
+    ->Axis("dtype", {"bf16"})
+    ->ArgName("n [elements]", {1000, 16384, 8})
+    ->In(Suite::full)
+    ->Each({4096, 1000, 2048, 8192, 16384});
 GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::bf16, element, element>)->Apply(bf16);
 GPU_BENCHMARK_AS(gemm_ladder, library, library<GemmType::fp8, __nv_fp8_e4m3, element>)
     ->Axis("dtype", {"fp8"})

@@ -4,8 +4,8 @@
 // Each rung adds one idea to the one before. In fp32 (fp32.cuh): neighbouring lanes on neighbouring
 // elements, a tile in shared memory, elements of D in registers, more of them, 16 bytes at a time,
 // the next tile in flight. In bf16 (mma_sync.cuh, wgmma_tma.cuh, tcgen05.cuh): fragments that warps
-// load, matrices that four warps multiply where the copy engine puts them, and sums that lie beside
-// the Tensor Cores.
+// load, matrices that four warps multiply where the copy engine puts them, sums that lie beside the
+// Tensor Cores, and two SMs that multiply together.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "kernels/gemm_ladder/fp32.cuh"
 #include "kernels/gemm_ladder/mma_sync.cuh"
 #include "kernels/gemm_ladder/tcgen05.cuh"
+#include "kernels/gemm_ladder/tcgen05_pair.cuh"
 #include "kernels/gemm_ladder/wgmma_tma.cuh"
 
 namespace gemm_ladder {

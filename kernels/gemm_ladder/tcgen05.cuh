@@ -103,7 +103,21 @@ __device__ __forceinline__ void store_chunk(element* to, std::size_t n,
   }
 }
 
-// A warp stores the 32 rows that its lanes of tensor memory hold.
+// A warp stores the 32 rows of a tile that its lanes of tensor memory hold, from that column on.
+__device__ __forceinline__ void store_tile(unsigned sums, element* to, std::size_t n,
+                                           unsigned char* staging) {
+#pragma unroll 1
+  for (unsigned done = 0; done < block_n; done += stored_columns) {
+    float low[loaded_columns], high[loaded_columns];
+    tcgen05_ld(low, sums + done);
+    tcgen05_ld(high, sums + done + loaded_columns);
+    tcgen05_wait_ld(low);
+    tcgen05_wait_ld(high);
+    store_chunk(to + done, n, low, high, staging);
+  }
+}
+
+// A warp stores its rows of every tile.
 __device__ __forceinline__ void store_tiles(const Pipeline& at, unsigned sums, element* d,
                                             unsigned n, TileGrid grid) {
   const unsigned first_row = threadIdx.x / warp * warp;
@@ -115,16 +129,7 @@ __device__ __forceinline__ void store_tiles(const Pipeline& at, unsigned sums, e
     element* const to = d + (std::size_t{row} * block_m + first_row) * n + column * block_n;
     mbarrier_wait(&at.summed[half], tile / tiles_at_once % 2);
     tcgen05_fence_after_sync();
-#pragma unroll 1
-    for (unsigned done = 0; done < block_n; done += stored_columns) {
-      float low[loaded_columns], high[loaded_columns];
-      const unsigned from = sums + half * block_n + (first_row << 16) + done;
-      tcgen05_ld(low, from);
-      tcgen05_ld(high, from + loaded_columns);
-      tcgen05_wait_ld(low);
-      tcgen05_wait_ld(high);
-      store_chunk(to + done, n, low, high, staging);
-    }
+    store_tile(sums + half * block_n + (first_row << 16), to, n, staging);
     tcgen05_fence_before_sync();
     __syncwarp();  // all lanes are past their fence
     if (threadIdx.x % warp == 0) mbarrier_arrive(&at.emptied[half]);  // for its warp

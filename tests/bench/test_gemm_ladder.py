@@ -271,6 +271,43 @@ def test_blackwell_has_the_rung_of_tcgen05(device: str, rows_of_concept: RowsOfC
     assert rows["gemm_ladder/wgmma_tma/dtype:bf16/n:4096"]["skipped"]
 
 
+@pytest.mark.parametrize("device", ["b200", "b300"])
+def test_a_pair_of_sms_loads_half_of_b(device: str) -> None:
+    size = 4096
+    found = rows_of(
+        f"--device=model:{device}",
+        "--suite=full",
+        f"--benchmark_filter=^gemm_ladder/tcgen05(_pair)?/dtype:bf16/n:{size}$",
+    )
+    alone = found[f"gemm_ladder/tcgen05/dtype:bf16/n:{size}"]
+    pair = found[f"gemm_ladder/tcgen05_pair/dtype:bf16/n:{size}"]
+    intensity = 256 * 256 / (256 + 256)
+    assert pair["tile_intensity"] == pytest.approx(intensity)
+    assert pair["tile_intensity"] == pytest.approx(1.5 * alone["tile_intensity"])
+    figure = figures(device)
+    l2 = figure["l2_bytes_per_second"]
+    moved = 2 * size**3 / intensity + 2 * size**2
+    assert pair["terms"]["l2"] == pytest.approx(moved / l2, rel=0.01)
+    # Both leave as many SMs without a tile at the end.
+    tiles, pairs = (size // 256) ** 2, figure["sm_count"] // 2
+    share = tiles / (math.ceil(tiles / pairs) * pairs)
+    rate = figure["tensor_bf16_flops_per_clock_per_sm"]
+    peak = rate * figure["sm_count"] * figure["sm_clock_hz"]
+    assert pair["law"] == pytest.approx(min(share * peak, intensity * l2), rel=0.01)
+    assert pair["terms"]["tensor"] == pytest.approx(alone["terms"]["tensor"], rel=0.01)
+    assert (alone["label"], pair["label"]) == ("l2", "tensor")
+    assert pair["real_time"] < 0.8 * alone["real_time"]
+
+
+def test_a_pair_is_skipped_where_there_is_no_tcgen05(daily: list[str]) -> None:
+    rows = rows_of("--suite=full", "--benchmark_filter=^gemm_ladder/tcgen05_pair/")
+    assert len(rows) == 5
+    assert {row["skip_reason"] for row in rows.values()} == {
+        "tcgen05 is compiled for compute capabilities 10.0 and 10.3 alone"
+    }
+    assert not rows.keys() & set(daily)
+
+
 def test_a_size_that_is_not_whole_tiles_is_refused() -> None:
     done = rows_of("--suite=full", "--benchmark_filter=^gemm_ladder/register_2d/.*n:1000$")
     assert all("multiple of 128" in row["skip_reason"] for row in done.values())

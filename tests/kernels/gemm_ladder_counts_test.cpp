@@ -72,5 +72,18 @@ TEST_F(GemmLadderBlackwellCounts, Tcgen05) {
   EXPECT_EQ(stores.bytes, 384.0 * 256 * sizeof(element));
 }
 
+// Of a tile of 256 x 256, each block of a pair brings half of A's rows and half of B's.
+TEST_F(GemmLadderBlackwellCounts, Tcgen05OfPairs) {
+  ASSERT_EQ(why_no_tcgen05(), "");
+  expect_bf16_product(by_tcgen05_pair, 768, 256, 128);
+  expect_no_conflicts();
+  EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(model::Tensor::bf16)],
+            2.0 * 768 * 256 * 128);
+  EXPECT_EQ(counts().bulk_loads.bytes, 3.0 * (256 + 256) * 128 * sizeof(element));
+  const auto& stores = counts().at(model::Space::global, model::Access::store);
+  EXPECT_EQ(stores.sectors, stores.ideal_sectors);
+  EXPECT_EQ(stores.bytes, 768.0 * 256 * sizeof(element));
+}
+
 }  // namespace
 }  // namespace gpubench

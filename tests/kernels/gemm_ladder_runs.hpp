@@ -63,6 +63,15 @@ class GemmLadderRuns : public KernelTest {
     using namespace gemm_ladder;
     by_tma(tcgen05, tcgen05_tiles, tcgen05_parts::shared_bytes, a, b, d, m, n, k);
   }
+  // Two pairs.
+  static void by_tcgen05_pair(const element* a, const element* b, element* d, unsigned m,
+                              unsigned n, unsigned k) {
+    using namespace gemm_ladder;
+    launch_cluster(tcgen05_pair, 2, 2 * persistent, tcgen05_pair_tiles.threads,
+                   tcgen05_pair_parts::shared_bytes, nullptr,
+                   tensor_map(a, m, k, k, tcgen05_pair_parts::a_rows),
+                   tensor_map(b, n, k, k, tcgen05_pair_parts::b_rows), d, m, n, k);
+  }
 
  private:
   template <class... P>

@@ -64,6 +64,13 @@ TEST_F(GemmLadderTest, Bf16ByTcgen05) {
   expect_bf16_product(by_tcgen05, 384, 512, 384);
 }
 
+// The same of two pairs, whose tiles are twice as high.
+TEST_F(GemmLadderTest, Bf16ByTcgen05OfPairs) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  expect_bf16_product(by_tcgen05_pair, 256, 256, 64);
+  expect_bf16_product(by_tcgen05_pair, 768, 512, 192);
+}
+
 TEST_F(GemmLadderTest, EveryTileHasItsTurnAndNeighboursComeTogether) {
   constexpr unsigned rows = 11, columns = 3;
   std::vector<unsigned> taken(rows * columns);

@@ -82,7 +82,8 @@ TEST_F(TensorPairTest, CommitsArriveInBlocksThatWaitForThem) {
       {PairSlip::commit_beyond, "tcgen05.commit to blocks beyond its pair"},
       {PairSlip::commit_to_none, "tcgen05.commit to no block"},
       {PairSlip::commit_elsewhere,
-       "tcgen05.commit to the other block of the pair, which has not initialised the mbarrier"},
+       "tcgen05.commit to an mbarrier of the other block of the pair, which has not initialised "
+       "it"},
   }};
   expect_faults(slips, [this](PairSlip slip) { multiply(slip); });
 }

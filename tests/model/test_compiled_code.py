@@ -195,6 +195,26 @@ def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
     assert not counts.keys() & {"LDL", "STL", "HMMA", "LDG"}, counts
 
 
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_the_rung_of_pairs_is_of_two_blocks_throughout(tmp_path: Path, architecture: str) -> None:
+    rung = ROOT / "kernels/gemm_ladder/tcgen05_pair.cuh"
+    cubin = nvcc(rung, tmp_path / "rung.cubin", "-cubin", f"-arch={architecture}")
+    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
+    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    (body,) = [text for name, text in code.items() if "gemm_ladder12tcgen05_pairE" in name]
+    products, copies = body.count(" UTCHMMA.2CTA "), body.count(" UTMALDG.2D.2CTA ")
+    assert products > 0
+    assert products % 4 == 0
+    assert copies > 0
+    assert copies % 2 == 0
+    assert body.count(" UTCBAR.2CTA.MULTICAST ") >= 2
+    # No copy arrives in its own block, no product is of one, and no commit arrives in one alone.
+    assert not re.search(r" (UTMALDG\.2D|UTC\w+MMA|UTCBAR|UTCBAR\.2CTA) ", body)
+    assert body.count(" LDTM.x32 ") >= 2
+    assert body.count(" STG.E.128 ") >= 8
+    assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
+
+
 @pytest.mark.parametrize("architecture", ["sm_90a", "sm_100a", "sm_103a"])
 def test_a_multicast_is_one_instruction_of_the_copy_engine(
     tmp_path: Path, architecture: str

@@ -9,6 +9,9 @@ COMMIT = r"(tcgen05\.commit\S*)\.multicast::cluster(\S* \[%r\d+\]), %rs\d+;"
 MEET = r"barrier\.cluster\.arrive\S*;\s*barrier\.cluster\.wait\S*;"
 INSTRUCTION = 272630928  # bf16, 256 x 256
 
+COPY = r"(tensor\.2d\S*)\.cta_group::2( \[%r\d+\], [^;]*\{)(%r\d+), (%r\d+)(\}\], \[%r\d+)\]"
+EVEN = r"(mapa\.shared::cluster\.u32[^;]*), %r\d+;"
+
 PAIRS = [
     *of(
         "compute_peak",
@@ -33,6 +36,38 @@ PAIRS = [
         ("other columns for each block", r"(tcgen05\.alloc[^;]*), 256;", r"\1, 512;"),
         ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),
         ("nobody waits for the load", r"tcgen05\.wait::ld[^;]*;", NOTHING, -1),
+        device="b200",
+    ),
+    *of(
+        "gemm_ladder",
+        "GemmLadderTest.Bf16ByTcgen05OfPairs",
+        "12tcgen05_pairE",
+        ("factors exchanged", UMMA, r"\1[\2], \4, \3, ", -1),
+        ("sums for the other tile", UMMA, r"\1[\2+256], \3, \4, "),
+        ("always added", r"setp\.ne\.u32 adds, %r\d+, 0;", "setp.eq.u32 adds, 0, 0;", -1),
+        ("half the rows", str(INSTRUCTION), str(INSTRUCTION - (8 << 24)), -1),
+        ("a commit to one block", COMMIT, r"\1\2;"),
+        ("a commit that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
+        ("copies that arrive in their own block", COPY, r"\1\2\3, \4\5]", -1),
+        ("a copy that arrives at the next barrier", COPY, r"\1.cta_group::2\2\3, \4\5+8]", -1),
+        (
+            "row and column of a box exchanged",
+            COPY,
+            r"\1.cta_group::2\2\4, \3\5]",
+            -1,
+        ),
+        ("arrivals in the odd block", EVEN, r"\1, 1;", -1),
+        ("arrivals in a block beyond the cluster", EVEN, r"\1, 2;", -1),
+        (
+            "a lost arrival of a warp that has read its sums",
+            r"mbarrier\.arrive\.release\.cluster\.shared::cluster[^;]*;",
+            NOTHING,
+            -1,
+        ),
+        ("both blocks the even one", r"(mov\.u32\s+%r\d+), %cluster_ctarank;", r"\1, 0;", -1),
+        ("copies before the cluster has met", MEET, NOTHING),
+        ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),
+        ("loads that nobody waits for", r"tcgen05\.wait::ld[^;]*;", NOTHING, -1),
         device="b200",
     ),
 ]

@@ -12,10 +12,15 @@
 // the other. Instead of a block, the cluster meets (cluster_sync), after tcgen05_pair_stored()
 // where threads have stored into a or b; also before columns are given back. tcgen05_pair_commit()
 // arrives in both blocks at once. tcgen05_ld() is as ever: of the block's own sums. A kernel that
-// uses a pair uses no tcgen05_alloc(), _dealloc(), _mma() or _commit() of one block.  (PTX ISA,
-// "CTA Pair", "Issue Granularity", "tcgen05.alloc", "tcgen05.commit".)
+// uses a pair uses no tcgen05_alloc(), _dealloc(), _mma() or _commit() of one block.
+//
+// Or the cluster does not meet: pair_copy_box() brings a block's share of the matrices and arrives
+// at an mbarrier of the even block, which expects the bytes of both, and pair_arrive() says there
+// that a warp has read its sums.  (PTX ISA, "CTA Pair", "Issue Granularity", "tcgen05.alloc",
+// "tcgen05.commit", "cp.async.bulk.tensor".)
 #pragma once
 
+#include <cluster.hpp>
 #include <tcgen05.hpp>
 
 #ifdef GPUBENCH_TCGEN05
@@ -82,6 +87,30 @@ __device__ inline void tcgen05_pair_commit(Mbarrier* barrier) {
                    place_in_shared(barrier))
                : "memory");
 }
+
+// Where the even block has what this one has there, in the cluster's shared memory.
+__device__ inline unsigned place_in_even_block(const void* mine) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(there)
+      : "r"(place_in_shared(mine)), "r"(cluster_rank() & ~1u));
+  return there;
+}
+// Both at the mbarrier that the even block has there: an arrival, and the bytes of a copy to this
+// block.
+__device__ inline void pair_arrive(Mbarrier* barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                   place_in_even_block(barrier))
+               : "memory");
+}
+__device__ inline void pair_copy_box(void* to_shared, const CUtensorMap* map, unsigned column,
+                                     unsigned row, Mbarrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".cta_group::2 [%0], [%1, {%2, %3}], [%4];" ::"r"(place_in_shared(to_shared)),
+      "l"(map), "r"(column), "r"(row), "r"(place_in_even_block(barrier))
+      : "memory");
+}
 #else
 template <unsigned columns>
 __device__ inline void tcgen05_pair_alloc(unsigned*) {
@@ -99,4 +128,8 @@ __device__ inline void tcgen05_pair_mma(unsigned, std::uint64_t, std::uint64_t, 
 }
 __device__ inline void tcgen05_pair_commit(Mbarrier*, unsigned short) { __trap(); }
 __device__ inline void tcgen05_pair_commit(Mbarrier*) { __trap(); }
+__device__ inline void pair_arrive(Mbarrier*) { __trap(); }
+__device__ inline void pair_copy_box(void*, const CUtensorMap*, unsigned, unsigned, Mbarrier*) {
+  __trap();
+}
 #endif

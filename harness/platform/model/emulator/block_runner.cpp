@@ -52,6 +52,7 @@ void BlockRunner::begin(const KernelLaunch& launch, dim3 index, bool traced,
 
 void BlockRunner::pair_with(BlockRunner& even) {
   arrivals_.join(even.arrivals_);
+  mbarriers_.pair_with(even.mbarriers_);
   tensor_memory_.pair_with(even.tensor_memory_);
 }
 
@@ -121,7 +122,7 @@ bool BlockRunner::release(unsigned warps, bool of_cluster) {
   if (of_cluster) block_.result().cluster_barriers += warps;
   if (block_.is_traced()) {
     block_.recorder().checker().barrier();
-    block_.copies().settle_seen();
+    block_.copies().settle_seen(of_cluster);
     arrivals_.tell_all(of_cluster);
   }
   if (block_.has_unwritten_read()) block_.lanes().stop();

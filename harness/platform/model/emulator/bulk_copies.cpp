@@ -22,7 +22,7 @@ std::uint32_t BulkCopies::Box::bytes_there(std::uint32_t i) const {
 }
 
 void BulkCopies::copy_box(void* to_shared, const void* map, unsigned column, unsigned row,
-                          void* barrier, const void* code, Ranks ranks) {
+                          void* barrier, const void* code, Ranks ranks, Arrival arrival) {
   const HostCode host;
   Box box{{}, column, row, 0, reinterpret_cast<std::uint64_t>(to_shared)};
   std::memcpy(&box.of, map, sizeof box.of);
@@ -42,7 +42,10 @@ void BulkCopies::copy_box(void* to_shared, const void* map, unsigned column, uns
     refuse("to what is not shared memory");
   }
   if (box.to % 128 != 0) refuse("to a misaligned address");
-  const std::vector<Landing> landings = landings_of(box.to, bytes, barrier, code, ranks);
+  const std::vector<Landing> landings =
+      arrival == Arrival::in_even_block
+          ? std::vector<Landing>{{this, 0, &mbarriers_.at_even(barrier, "bulk copy to", code)}}
+          : landings_of(box.to, bytes, barrier, code, ranks);
   for (std::uint32_t i = 0; i < of.box_rows; ++i) bring_row(box, i, landings, code);
   for (std::size_t lands = 0; lands < landings.size(); ++lands) {
     for (std::uint32_t i = 0; i < of.box_rows; ++i) {
@@ -140,7 +143,8 @@ void BulkCopies::arrive_here(Mbarrier& barrier, std::uint64_t to, unsigned bytes
                          .lane = block_.lanes().current(),
                          .code = code,
                          .barrier = &barrier,
-                         .group = barrier.phase};
+                         .group = barrier.phase,
+                         .arrives_in_peer = !mbarriers_.is_own(barrier)};
     reads_.replace(copy);
     block_.note_copy(copy);
   }

@@ -34,6 +34,9 @@ class BulkCopies {
 
   // Where a copy lands: in these blocks of the cluster, a bit each by rank; or in this one.
   using Ranks = std::optional<std::uint16_t>;
+  // Where it arrives: at the mbarrier of each block that it lands in; or, where it lands in this
+  // one alone, at that of the pair's even block.
+  enum class Arrival : std::uint8_t { here, in_even_block };
 
   // --- from a lane ---
   // Bytes in a row.
@@ -41,7 +44,7 @@ class BulkCopies {
             const void* code, Ranks ranks = {});
   // A box of a matrix that a tensor map describes.
   void copy_box(void* to_shared, const void* map, unsigned column, unsigned row, void* barrier,
-                const void* code, Ranks ranks = {});
+                const void* code, Ranks ranks = {}, Arrival arrival = Arrival::here);
 
  private:
   struct Box {
@@ -84,7 +87,6 @@ class BulkCopies {
   void bring(const std::vector<Landing>& landings, Piece piece);
   void bring(const Piece& piece);
   static void land(const Piece& piece);
-  bool is_awaited(const LateCopy& copy) const;
   void bring_row(const Box& box, std::uint32_t i, const std::vector<Landing>& landings,
                  const void* code);
   void bring_lines(std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t landings,

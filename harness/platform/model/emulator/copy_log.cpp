@@ -39,10 +39,10 @@ bool CopyLog::may_use(std::uint64_t address, unsigned bytes, unsigned lane) cons
   return true;
 }
 
-void CopyLog::settle_seen() {
+void CopyLog::settle_seen(bool of_cluster) {
   std::erase_if(unsettled_, [&](std::uint32_t i) {
     const AsyncCopy& copy = copies_[i];
-    if (!copy.is_seen()) return false;
+    if (!copy.is_seen() || (copy.arrives_in_peer && !of_cluster)) return false;
     checker_.settle(shared_.offset_of(copy.to), copy.bytes);
     return true;
   });

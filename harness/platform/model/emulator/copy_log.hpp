@@ -38,13 +38,18 @@ struct AsyncCopy {
   const void* code = nullptr;
   const Mbarrier* barrier = nullptr;  // a bulk copy's
   std::uint32_t group = 0;            // of its lane, or phase of its barrier
+  bool arrives_in_peer = false;       // whether that is the even block's, and this the odd one
   // By warp: the arrival that follows its last wgmma from here, once that has been waited for;
   // `reading` until then, 0 if there was none.
   Arrivals::Known read = {};
 
   static constexpr std::uint32_t reading = ~std::uint32_t{0};
   bool is_seen_by(unsigned lane_) const {
-    return barrier != nullptr && barrier->seen[lane_] > group;
+    return barrier != nullptr && !arrives_in_peer && barrier->seen[lane_] > group;
+  }
+  // The same of a lane of the pair's even block.
+  bool is_seen_in_pair(unsigned lane_) const {
+    return arrives_in_peer && barrier->seen[lane_] > group;
   }
   // Whether some lane has seen the end of its phase: of a bulk copy.
   bool is_seen() const {
@@ -72,8 +77,9 @@ class CopyLog {
   bool may_use(std::uint64_t address, unsigned bytes, unsigned lane) const;
   // The copies that a lane has not waited for, but for bulk copies: indices.
   std::vector<std::uint32_t>& unwaited(unsigned lane) { return unwaited_[lane]; }
-  // The block has met: what one thread has waited for is there for all.
-  void settle_seen();
+  // The block has met: what one thread has waited for is there for all. `of_cluster`: the cluster
+  // has.
+  void settle_seen(bool of_cluster);
   // This bulk copy has been replaced.
   void forget(std::uint32_t index) { std::erase(unsettled_, index); }
 

@@ -38,17 +38,10 @@ void BulkCopies::land(const Piece& piece) {
   std::memset(target + piece.bytes, 0, piece.room - piece.bytes);
 }
 
-bool BulkCopies::is_awaited(const LateCopy& copy) const {
-  for (const Lane& lane : block_.lanes().all()) {
-    if (lane.state == LaneState::at_mbarrier && lane.mbarrier == copy.barrier->address) return true;
-  }
-  return false;
-}
-
 bool BulkCopies::land_late() {
   bool any = false;
   for (std::size_t i = 0; i < late_copies_.size();) {
-    if (!is_awaited(late_copies_[i])) {
+    if (!mbarriers_.is_awaited(*late_copies_[i].barrier)) {
       ++i;
       continue;
     }

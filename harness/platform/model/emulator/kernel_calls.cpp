@@ -13,7 +13,7 @@
 #include "harness/platform/model/include/multicast.hpp"
 #include "harness/platform/model/include/multimem.hpp"
 #include "harness/platform/model/include/outer_product.hpp"
-#include "harness/platform/model/include/tcgen05.hpp"
+#include "harness/platform/model/include/tcgen05_pair.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
 
 using gpubench::model::running_block;
@@ -176,6 +176,15 @@ void copy_box_to(std::uint16_t ranks, void* to_shared, const void* map, unsigned
                  unsigned row, void* barrier) noexcept {
   running_block->bulk_copies().copy_box(to_shared, map, column, row, barrier,
                                         __builtin_return_address(0), ranks);
+}
+void arrive_in_even_block(void* barrier) noexcept {
+  running_block->mbarriers().arrive_at_even(barrier, __builtin_return_address(0));
+}
+void copy_box_of_pair(void* to_shared, const void* map, unsigned column, unsigned row,
+                      void* barrier) noexcept {
+  running_block->bulk_copies().copy_box(to_shared, map, column, row, barrier,
+                                        __builtin_return_address(0), {},
+                                        gpubench::model::BulkCopies::Arrival::in_even_block);
 }
 void wait_for_phase(void* barrier, unsigned parity) noexcept {
   running_block->mbarriers().wait(barrier, parity, __builtin_return_address(0));

@@ -10,6 +10,7 @@ namespace gpubench::model {
 
 void Mbarriers::begin_block() {
   mbarriers_.clear();
+  peer_ = nullptr;
   bulk_phases_ = bulk_phases_seen_ = 0;
   phases_seen_.assign(block_.lanes().lanes(), 0);
 }
@@ -100,14 +101,6 @@ void Mbarriers::arrive_by_tensor_cores(void* barrier, bool has_products, const v
   end_phase(mbarrier);
 }
 
-bool Mbarriers::arrive_from_pair(Mbarrier& barrier, std::optional<unsigned> who) {
-  if (barrier.missing == 0) return false;
-  --barrier.missing;
-  if (who && block_.is_traced()) arrivals_.tell(*who, barrier.arriving);
-  end_phase(barrier);
-  return true;
-}
-
 void Mbarriers::expect(void* barrier, std::size_t bytes, const void* code) {
   const HostCode host;
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
@@ -126,7 +119,59 @@ void Mbarriers::expect(void* barrier, std::size_t bytes, const void* code) {
 
 void Mbarriers::bring(Mbarrier& barrier, unsigned bytes) {
   barrier.bytes -= static_cast<std::int64_t>(bytes);
-  end_phase(barrier);
+  (is_own(barrier) ? *this : *peer_).end_phase(barrier);
+}
+
+bool Mbarriers::is_awaited(const Mbarrier& barrier) const {
+  const Mbarriers& owner = is_own(barrier) ? *this : *peer_;
+  return std::ranges::any_of(owner.block_.lanes().all(), [&](const Lane& lane) {
+    return lane.state == LaneState::at_mbarrier && lane.mbarrier == barrier.address;
+  });
+}
+
+// --- of the other block of a pair ---
+
+Mbarrier& Mbarriers::at_peers(const void* barrier, const char* what, const void* code) {
+  const HostCode host;
+  const auto refuse = [&](const char* why) {
+    block_.fault(std::string(what) + " an mbarrier of the other block of the pair" + why, code);
+  };
+  if (!peer_->block_.lanes().has_live_lanes()) refuse(", which has ended,");
+  const auto at = reinterpret_cast<std::uint64_t>(barrier);
+  if (!block_.shared().is_dynamic(at)) refuse(", which is no dynamic shared memory,");
+  Mbarrier* const there =
+      peer_->find(at + peer_->block_.shared().dynamic_begin() - block_.shared().dynamic_begin());
+  if (there == nullptr) refuse(", which has not initialised it,");
+  if (block_.is_traced() && there->begun_in_phase == block_.cluster().memory->phase()) {
+    refuse(", which is not known to be there before the cluster has met,");
+  }
+  return *there;
+}
+
+void Mbarriers::arrive_at_peers(const void* barrier, std::optional<unsigned> who, const char* what,
+                                const void* code) {
+  const HostCode host;
+  Mbarrier& there = at_peers(barrier, what, code);
+  if (there.missing == 0) block_.fault(too_many_arrivals, code);
+  --there.missing;
+  if (who && block_.is_traced()) arrivals_.tell(*who, there.arriving);
+  peer_->end_phase(there);
+}
+
+Mbarrier& Mbarriers::at_even(const void* barrier, const char* what, const void* code) {
+  const HostCode host;
+  if (peer_ == nullptr) {
+    block_.fault(std::string(what) +
+                     " an mbarrier of a pair in a kernel without clusters of two"
+                     " blocks,",
+                 code);
+  }
+  return block_.cluster().rank % 2 == 0 ? at(barrier, what, code) : at_peers(barrier, what, code);
+}
+
+void Mbarriers::arrive_at_even(void* barrier, const void* code) {
+  if (is_own(at_even(barrier, "arrival at", code))) return arrive(barrier, code);
+  arrive_at_peers(barrier, arrivals_.number_of(block_.lanes().current_warp()), "arrival at", code);
 }
 
 void Mbarriers::wait(void* barrier, unsigned parity, const void* code) {

@@ -112,7 +112,6 @@ class TensorMemory final : public WarpWork {
   void require_place(const TensorMemory& in, unsigned first, unsigned count, bool adds,
                      const void* code);
   void write_columns(TensorMemory& in, unsigned first, unsigned count);
-  void commit_to_peer(void* barrier, bool is_issuer, const void* code);
   bool is_issuer() const;
   std::vector<double> scales(Tensor type, unsigned address, unsigned byte, unsigned count,
                              const void* code);

@@ -128,10 +128,15 @@ void TensorMemory::note_read_by_pair(std::uint64_t address, const void* code) {
   Block& there = peer_->block_;
   const std::uint64_t word = there.shared().offset_of(address) / 4;
   if (there.recorder().checker().is_under_way(word)) {
-    block_.fault(
-        "tcgen05.mma of what an asynchronous copy brings to the other block of the pair, with no"
-        " cluster barrier behind its wait,",
-        code);
+    AsyncCopy& copy = there.copies()[there.copies().into_word(word)];
+    if (!copy.is_seen_in_pair(block_.lanes().current())) {
+      block_.fault(
+          "tcgen05.mma of what an asynchronous copy brings to the other block of the pair, which"
+          " this thread has not waited for,",
+          code);
+    }
+    peer_->reads_.note_in(copy, arrivals_.tensor_cores_of(block_.lanes().current_warp()));
+    return;
   }
   const unsigned rank = block_.cluster().number;
   const std::string wrong =
@@ -212,28 +217,10 @@ void TensorMemory::commit_to(std::uint16_t ranks, void* barrier, const void* cod
     block_.fault("tcgen05.commit to blocks beyond its pair, which the model does not know,", code);
   }
   if ((ranks >> rank & 1) != 0) mbarriers_.arrive_by_tensor_cores(barrier, is_issuer(), code);
-  if ((ranks >> (rank ^ 1) & 1) != 0) commit_to_peer(barrier, is_issuer(), code);
-}
-
-void TensorMemory::commit_to_peer(void* barrier, bool is_issuer, const void* code) {
-  const auto refuse = [&](const char* why) {
-    block_.fault(std::string("tcgen05.commit to the other block of the pair") + why, code);
-  };
-  if (!peer_->block_.lanes().has_live_lanes()) refuse(", which has ended,");
-  const auto at = reinterpret_cast<std::uint64_t>(barrier);
-  if (!block_.shared().is_dynamic(at)) refuse(" of what is no dynamic shared memory,");
-  const std::uint64_t away =
-      peer_->block_.shared().dynamic_begin() - block_.shared().dynamic_begin();
-  Mbarrier* const there = peer_->mbarriers_.find(at + away);
-  if (there == nullptr) refuse(", which has not initialised the mbarrier,");
-  if (block_.is_traced() && there->begun_in_phase == block_.cluster().memory->phase()) {
-    refuse(", whose mbarrier is not known to be there before the cluster has met,");
-  }
+  if ((ranks >> (rank ^ 1) & 1) == 0) return;
   const unsigned cores = arrivals_.tensor_cores_of(block_.lanes().current_warp());
-  if (!peer_->mbarriers_.arrive_from_pair(*there,
-                                          is_issuer ? std::optional(cores) : std::nullopt)) {
-    refuse(", whose mbarrier expects no more arrivals in its phase,");
-  }
+  mbarriers_.arrive_at_peers(barrier, is_issuer() ? std::optional(cores) : std::nullopt,
+                             "tcgen05.commit to", code);
 }
 
 }  // namespace gpubench::model

@@ -4,6 +4,13 @@
 
 #include <tcgen05.hpp>
 
+namespace gpubench::model {
+// At the mbarrier that is there in the even block of the pair.
+void arrive_in_even_block(void* barrier) noexcept;
+void copy_box_of_pair(void* to_shared, const void* map, unsigned column, unsigned row,
+                      void* barrier) noexcept;
+}  // namespace gpubench::model
+
 template <unsigned columns>
 __forceinline__ void tcgen05_pair_alloc(unsigned* place) {
   gpubench::model::allocate_tensor_memory(place, columns, gpubench::model::CtaGroup::pair);
@@ -29,4 +36,11 @@ __forceinline__ void tcgen05_pair_commit(Mbarrier* barrier, unsigned short ranks
 }
 __forceinline__ void tcgen05_pair_commit(Mbarrier* barrier) {
   gpubench::model::commit_tensor_products(barrier, gpubench::model::CtaGroup::pair);
+}
+__forceinline__ void pair_arrive(Mbarrier* barrier) {
+  gpubench::model::arrive_in_even_block(barrier);
+}
+__forceinline__ void pair_copy_box(void* to_shared, const CUtensorMap* map, unsigned column,
+                                   unsigned row, Mbarrier* barrier) {
+  gpubench::model::copy_box_of_pair(to_shared, map, column, row, barrier);
 }

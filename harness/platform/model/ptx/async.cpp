@@ -150,12 +150,14 @@ void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier) {
 
 // --- bulk copies ---
 
-void AsyncUnit::copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std::int64_t bytes) {
-  at(barrier);
+void AsyncUnit::copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std::int64_t bytes,
+                          AsyncUnit* there) {
+  if (there == nullptr) there = this;
+  there->at(barrier);
   for (const Piece& piece : pieces) {
     block_.memory.shared_piece(piece.to, piece.bytes, 16);
   }
-  BulkCopy copy{std::move(pieces), barrier, bytes};
+  BulkCopy copy{std::move(pieces), barrier, bytes, there};
   if (block_.conduct.late_copies) {
     bulk_.push_back(std::move(copy));
   } else {
@@ -170,9 +172,9 @@ void AsyncUnit::finish(const BulkCopy& copy) {
     std::memset(to + piece.exist, 0, piece.bytes - piece.exist);
     block_.memory.note_written(piece.to, piece.bytes);
   }
-  Mbarrier& b = at(copy.barrier);
+  Mbarrier& b = copy.there->at(copy.barrier);
   b.bytes -= copy.bytes;
-  end_phase(b);
+  copy.there->end_phase(b);
 }
 
 bool AsyncUnit::finish_one() {

@@ -43,7 +43,9 @@ class AsyncUnit {
     std::uint32_t bytes = 0;
     std::uint32_t exist = bytes;  // what is not there is zeros
   };
-  void copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std::int64_t bytes);
+  // `there`: whose mbarrier that is; none: this block's.
+  void copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std::int64_t bytes,
+                 AsyncUnit* there = nullptr);
   // Something that is under way comes to its end; false if nothing is.
   bool finish_one();
 
@@ -63,6 +65,7 @@ class AsyncUnit {
     std::vector<Piece> pieces;
     std::uint64_t barrier = 0;
     std::int64_t bytes = 0;
+    AsyncUnit* there = nullptr;  // whose mbarrier it is
   };
   struct Copy {  // a lane's
     unsigned lane = 0;

@@ -28,6 +28,16 @@ View Block::view(Space space, Mask mask, const Addresses& addresses, unsigned by
   return view;
 }
 
+Cluster::Place Cluster::place_of(Block& own, std::uint64_t address) {
+  const std::uint64_t number = address >> cluster_rank_bit;
+  if (number == 0) return {&own, address};
+  if (number > own.launch().cluster) throw Fault{"an address of a block beyond the cluster", 0};
+  Block& other = block(own.ordinal - own.rank() + static_cast<unsigned>(number - 1));
+  if (!has_met(own)) throw Fault{"use of an mbarrier of a block that need not have begun", 0};
+  if (other.live_threads() == 0) throw Fault{"use of an mbarrier of a block that has ended", 0};
+  return {&other, address & ((std::uint64_t{1} << cluster_rank_bit) - 1)};
+}
+
 void Cluster::begin_launch() {
   for (const auto& block : blocks_) block->begin_launch();
 }

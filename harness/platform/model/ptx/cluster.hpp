@@ -32,6 +32,13 @@ class Cluster {
   void arrive(Warp& warp, Mask mask);
   bool wait(Warp& warp, Mask mask);
   bool has_met(const Block& block) const { return meeting_of(block).phase > 0; }
+  // Whose an address of shared::cluster is, which `own` uses, and where in the shared memory of
+  // that block. Faults.
+  struct Place {
+    Block* block;
+    std::uint64_t address;
+  };
+  Place place_of(Block& own, std::uint64_t address);
   // The word at which a cooperative grid's blocks meet. Each adds to it, and then reads it until
   // its highest bit has changed, as the sum of what all add makes it do. A block that runs without
   // the others goes on at once.

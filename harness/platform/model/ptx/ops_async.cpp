@@ -30,6 +30,13 @@ void arrive_at_mbarrier(Warp& w, const Op& op, Mask mask) {
                          counts.empty() ? 1 : static_cast<unsigned>(operand_of(w, counts[0], i)));
   });
 }
+void arrive_at_mbarrier_of_cluster(Warp& w, const Op& op, Mask mask) {
+  const Addresses at = addresses_of(w, op, mask);
+  for_lanes(mask, [&](unsigned i) {
+    const Cluster::Place place = w.block.cluster.place_of(w.block, at[i]);
+    place.block->async.arrive(place.address, 1);
+  });
+}
 void expect_at_mbarrier(Warp& w, const Op& op, Mask mask) {
   const Addresses at = addresses_of(w, op, mask);
   for_lanes(mask, [&](unsigned i) {
@@ -67,7 +74,9 @@ void build_mbarrier(Builder& b) {
     Builder::set_a(op, a);
   };
   const bool is_shared = i.has("shared") || i.has("shared::cta");
-  if (!is_shared || i.has("noComplete")) b.unknown();
+  const bool arrives_in_cluster = i.has("shared::cluster") && i.parts[1] == "arrive" &&
+                                  !i.has("expect_tx") && b.operand_count() == 2;
+  if ((!is_shared && !arrives_in_cluster) || i.has("noComplete")) b.unknown();
   if (i.parts[1] == "init") {
     extra.sources = {b.source(b.operand(1), 4)};
     finish(b.add(&init_mbarrier), b.operand(0));
@@ -76,7 +85,10 @@ void build_mbarrier(Builder& b) {
     if (i.has("expect_tx") || b.operand_count() == 3) {
       extra.sources = {b.source(b.operand(2), 4)};
     }
-    finish(b.add(i.has("expect_tx") ? &expect_at_mbarrier : &arrive_at_mbarrier), b.operand(1));
+    finish(b.add(i.has("expect_tx")   ? &expect_at_mbarrier
+                 : arrives_in_cluster ? &arrive_at_mbarrier_of_cluster
+                                      : &arrive_at_mbarrier),
+           b.operand(1));
   } else if (i.parts[1] == "try_wait" && i.has("parity") && b.operand_count() == 3) {
     extra.destinations = {b.destination(b.operand(0), 4)};
     extra.sources = {b.source(b.operand(2), 4)};
@@ -213,7 +225,14 @@ void copy_box_of(Warp& w, const Op& op, unsigned lane, std::uint64_t to) {
     at[lane] = to + shared_window + std::uint64_t{r % map.box_rows} * row_bytes;
     w.note(EventKind::copied_to, row_bytes, Mask{1} << lane, at.data(), op);
   }
-  copy_to(w, ranks, pieces, barrier, std::int64_t{map.box_rows} * row_bytes);
+  const std::int64_t bytes = std::int64_t{map.box_rows} * row_bytes;
+  if (e.group == 1) return copy_to(w, ranks, pieces, barrier, bytes);
+  // To this block; the mbarrier may be the pair's other one's.
+  const Cluster::Place arrives = w.block.cluster.place_of(w.block, barrier);
+  if ((arrives.block->rank() ^ w.block.rank()) > 1) {
+    throw Fault{"bulk copy of cta_group::2 that arrives in a block that is not of the pair", 0};
+  }
+  w.block.async.copy_bulk(pieces, arrives.address, bytes, &arrives.block->async);
 }
 void copy_box(Warp& w, const Op& op, Mask mask) {
   const Addresses to = addresses_of(w, op, mask);
@@ -245,7 +264,7 @@ constexpr Opcode opcodes[] = {
 
 // "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
 // [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]"; with a mask of ranks
-// behind them, ".multicast::cluster".
+// behind them, ".multicast::cluster"; with an mbarrier of either block of a pair, ".cta_group::2".
 void build_bulk_copy(Builder& b) {
   const Instruction& i = b.instruction();
   const bool is_box = i.has("tensor");
@@ -253,10 +272,13 @@ void build_bulk_copy(Builder& b) {
                          i.has("mbarrier::complete_tx::bytes") && i.has("global");
   const bool is_multicast = i.has("multicast::cluster");
   const std::size_t operands = (is_box ? 3 : 4) + std::size_t{is_multicast};
-  if (!to_shared || b.operand_count() != operands || i.has("cta_group::2")) b.unknown();
+  if (!to_shared || b.operand_count() != operands) b.unknown();
+  const bool is_pairs = i.has("cta_group::2");
+  if (is_pairs && (!is_box || is_multicast)) b.unknown();
   if (is_box && (!i.has("2d") || !i.has("tile"))) b.unknown();
   Extra& extra = b.extra();
   extra.space = Space::shared;
+  extra.group = is_pairs ? 2 : 1;
   Op& op = b.add(is_box ? &copy_box : &copy_bulk);
   op.defines_itself = true;
   op.extra = &extra;

@@ -26,8 +26,30 @@ void map_address(Warp& w, const Op& op, Mask mask) {
   });
 }
 
+// Of an address in the block's own shared memory, one of shared::cluster.
+void map_shared_address(Warp& w, const Op& op, Mask mask) {
+  w.require(op.an, mask, "an address");
+  w.require(op.bn, mask, "a block's rank");
+  const auto* const a = w.row<std::uint32_t>(op.a);
+  const auto* const b = w.row<std::uint32_t>(op.b);
+  auto* const d = w.row<std::uint32_t>(op.d);
+  for_lanes(mask, [&](unsigned i) {
+    const Mask me = Mask{1} << i;
+    if (a[i] >> cluster_rank_bit != 0) {
+      throw Fault{"an address that is not in the block's own shared memory", me};
+    }
+    if (b[i] >= w.block.cluster.blocks()) throw Fault{"a rank beyond the cluster", me};
+    d[i] = b[i] == w.block.rank() ? a[i] : (b[i] + 1) << cluster_rank_bit | a[i];
+  });
+}
+
 void build_map(Builder& b) {
   const auto& parts = b.instruction().parts;
+  if (b.type() == Type::u32 && parts.size() == 3 && parts[1] == "shared::cluster") {
+    const unsigned sources[] = {4, 4};
+    b.add_simple(&map_shared_address, 4, sources);
+    return;
+  }
   if (b.type() != Type::u64 || parts.size() != 2) b.unknown();
   const unsigned sources[] = {8, 4};
   b.add_simple(&map_address, 8, sources);

@@ -51,7 +51,7 @@ struct Extra {
   std::vector<Register> sources, more, sums;
   std::vector<Register> held;                 // of a wgmma's a
   unsigned rows = 0, columns = 0, depth = 0;  // of matrices
-  unsigned group = 1;                         // of tcgen05's blocks: .cta_group
+  unsigned group = 1;                         // of blocks: .cta_group
   Type sum_type = Type::f32;
   Tensor tensor = Tensor::fp16;
   int first_sign = 1, second_sign = 1;

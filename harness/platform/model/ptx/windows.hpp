@@ -12,6 +12,10 @@ inline constexpr std::uint64_t parameter_window = std::uint64_t{3} << 56;
 inline constexpr std::uint64_t cluster_window = std::uint64_t{4} << 56;
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 32;
 
+// The same in the 32 bits of an address of shared::cluster: one of this block is as it is, those of
+// the others have 1 + the rank above these bits.
+inline constexpr unsigned cluster_rank_bit = 24;
+
 // Where a cooperative launch's blocks meet: nvcc's code for this_grid().sync() finds it in %envreg1
 // and %envreg2 (0 in other launches).
 inline constexpr std::uint64_t grid_window = std::uint64_t{5} << 56;

@@ -93,6 +93,9 @@ double issue_seconds(const KernelOnDevice& kernel) {
 
 // One unit, at a rate of its own for each type, and at a lower one for what is not asked of it by
 // its own generation's instruction.
+// Products of a pair of SMs are half of each, at the same rate: CUTLASS's table of tcgen05.mma
+// (media/docs/cpp/blackwell_functionality.md) gives cta_group::1 and ::2 one throughput, and no
+// other is published.
 TensorTerm tensor_term(const KernelOnDevice& kernel) {
   const DeviceSpec& device = kernel.device;
   const double of_warps = device.find("mma_sync_efficiency").value_or(1);
