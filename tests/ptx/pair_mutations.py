@@ -43,11 +43,10 @@ PAIRS = [
         "GemmLadderTest.Bf16ByTcgen05OfPairs",
         "12tcgen05_pairE",
         ("factors exchanged", UMMA, r"\1[\2], \4, \3, ", -1),
-        ("sums for the other tile", UMMA, r"\1[\2+256], \3, \4, "),
         ("always added", r"setp\.ne\.u32 adds, %r\d+, 0;", "setp.eq.u32 adds, 0, 0;", -1),
         ("half the rows", str(INSTRUCTION), str(INSTRUCTION - (8 << 24)), -1),
-        ("a commit to one block", COMMIT, r"\1\2;"),
-        ("a commit that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
+        ("commits to one block", COMMIT, r"\1\2;", -1),
+        ("the last commit left out", r"tcgen05\.commit[^;]*;(?![\s\S]*tcgen05\.commit)", NOTHING),
         ("copies that arrive in their own block", COPY, r"\1\2\3, \4\5]", -1),
         ("a copy that arrives at the next barrier", COPY, r"\1.cta_group::2\2\3, \4\5+8]", -1),
         (
