@@ -126,9 +126,9 @@ void Block::fill_specials(Warp& warp, dim3 index, bool all) {
 }
 
 bool Block::advance() {
-  // Not later than all waits: some are vain.
-  if (conduct.random_order && dice.below(8) == 0) finish_one();
-  const bool advanced = run_once() || (result.fault.empty() && finish_one());
+  // Not later than all waits: some are vain. Another block may wait for what that ends.
+  const bool finished = conduct.random_order && dice.below(8) == 0 && finish_one();
+  const bool advanced = run_once() || finished || (result.fault.empty() && finish_one());
   if (operations_ > conduct.most_operations) {
     result.fault = std::string(launch_->name) + ": a block that does not end";
   }
