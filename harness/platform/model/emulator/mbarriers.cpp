@@ -161,10 +161,9 @@ void Mbarriers::arrive_at_peers(const void* barrier, std::optional<unsigned> who
 Mbarrier& Mbarriers::at_even(const void* barrier, const char* what, const void* code) {
   const HostCode host;
   if (peer_ == nullptr) {
-    block_.fault(std::string(what) +
-                     " an mbarrier of a pair in a kernel without clusters of two"
-                     " blocks,",
-                 code);
+    constexpr const char* without =
+        " an mbarrier of a pair in a kernel without clusters of two blocks,";
+    block_.fault(what + std::string(without), code);
   }
   return block_.cluster().rank % 2 == 0 ? at(barrier, what, code) : at_peers(barrier, what, code);
 }
