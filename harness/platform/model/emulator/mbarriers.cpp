@@ -165,7 +165,7 @@ Mbarrier& Mbarriers::at_even(const void* barrier, const char* what, const void* 
         " an mbarrier of a pair in a kernel without clusters of two blocks,";
     block_.fault(what + std::string(without), code);
   }
-  return block_.cluster().rank % 2 == 0 ? at(barrier, what, code) : at_peers(barrier, what, code);
+  return block_.cluster().number % 2 == 0 ? at(barrier, what, code) : at_peers(barrier, what, code);
 }
 
 void Mbarriers::arrive_at_even(void* barrier, const void* code) {

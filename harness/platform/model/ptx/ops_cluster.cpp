@@ -38,7 +38,7 @@ void map_shared_address(Warp& w, const Op& op, Mask mask) {
     if (a[i] >> cluster_rank_bit != 0) {
       throw Fault{"an address that is not in the block's own shared memory", me};
     }
-    if (b[i] >= w.block.cluster.blocks()) throw Fault{"a rank beyond the cluster", me};
+    if (b[i] >= w.block.launch().cluster) throw Fault{"a rank beyond the cluster", me};
     d[i] = b[i] == w.block.rank() ? a[i] : (b[i] + 1) << cluster_rank_bit | a[i];
   });
 }
