@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/cuda/buffer.hpp"
 #include "harness/platform/gemm.hpp"
 #include "harness/platform/model/gemm/cost.hpp"
+#include "harness/platform/model/gemm/operands.hpp"
 #include "harness/platform/model/runtime/runtime.hpp"
 #include "tests/model/fake_executor.hpp"
 
@@ -171,6 +174,23 @@ TEST_F(GemmTest, RowsThatNobodyHasAreNotFetched) {
     return term(cost(GemmShape::dense(GemmType::bf16, m, 14336, 4096)), "l2");
   };
   EXPECT_NEAR(l2(64) / l2(1), (128 + 32) / (128 + 0.5), 1e-9);
+}
+
+TEST_F(GemmTest, AScaleOfNvfp4HasNoSign) {
+  constexpr std::size_t edge = 16, depth = 32, blocks = 2;
+  const auto upload = [this](const std::vector<std::uint8_t>& bytes) {
+    void* const device = memory_.allocate(bytes.size());
+    memory_.write(device, bytes.data(), bytes.size());
+    return device;
+  };
+  constexpr std::uint8_t two_ones = 0x22, one_and_a_bit = 0x80 | 0x38;
+  const void* const elements = upload(std::vector<std::uint8_t>(edge * depth / 2, two_ones));
+  const void* const scales =
+      upload(std::vector<std::uint8_t>(scale_bytes(edge, blocks), one_and_a_bit));
+  const auto [a, b] = operands_of(GemmShape::dense(GemmType::nvfp4, edge, edge, depth), memory_,
+                                  elements, elements, {scales, scales});
+  EXPECT_EQ(a, std::vector<double>(edge * depth, 1));
+  EXPECT_EQ(b, a);
 }
 
 TEST_F(GemmTest, RefusesWhatTheLibraryRefuses) {
