@@ -66,8 +66,8 @@ Law law_of(const Bench& bench, const Tiles& tiles, const Step& step) {
   };
 }
 
-// The instruction's share of the Tensor Cores' roof, or what L2 has for the tiles. `sms_a_tile`: how
-// many multiply a tile together.
+// The instruction's share of the Tensor Cores' roof, or what L2 has for the tiles. `sms_a_tile`:
+// how many multiply a tile together.
 Law tensor_law_of(const Bench& bench, const Tiles& tiles, double of_roof, unsigned sms_a_tile = 1) {
   const auto sms = bench.device().find("sm_count");
   if (!sms) return {};

@@ -25,7 +25,7 @@ constexpr double pair_flops_a_block = 2.0 * tcgen05_rows* pair_columns* depth<Ty
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) tcgen05_pair(double* out) {
   using Element = typename Type::Element;
-  // Of each block at the same place: in the order of tile_offset(), then what the hardware writes.
+  // In each block at the same place: in the order of tile_offset(), then what the hardware writes.
   auto* const a = static_cast<unsigned char*>(dynamic_shared());
   unsigned char* const b = a + pair_a_bytes;
   auto* const done = reinterpret_cast<Mbarrier*>(b + pair_b_bytes);

@@ -237,9 +237,8 @@ def test_what_the_switch_adds_is_right_on_every_rank(switch: dict) -> None:
 
 
 def test_the_switch_lifts_bus_bandwidth_above_the_link(switch: dict) -> None:
-    device = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())["figures"]
-    link = device["nvlink_bytes_per_second"]["value"]
-    published = device["nvlink_sharp_bytes_per_second"]["value"]
+    device = figures("h200-sxm")
+    link, published = device["nvlink_bytes_per_second"], device["nvlink_sharp_bytes_per_second"]
     for dtype in ("fp32", "bf16"):
         bus = switch["nvls", dtype, 8, 512 * MIB]["bus_bytes_per_second"]
         assert bus == pytest.approx(published, rel=0.02)

@@ -25,7 +25,7 @@ class AllReduceSwitchTest : public KernelTest {
     if (const std::string why = MulticastMemory::why_not(two); !why.empty()) GTEST_SKIP() << why;
   }
 
-  // Of n numbers of each rank, `add` must leave the sums on every rank: add(rank, the multicast
+  // From n numbers of each rank, `add` must leave the sums on every rank: add(rank, the multicast
   // addresses of the numbers and of the sums, this rank's own numbers).
   template <class T, class Add>
   void expect_sums(int count, std::size_t n, int sums_begin_as, const Add& add) {

@@ -72,7 +72,7 @@ TEST_F(GemmLadderBlackwellCounts, Tcgen05) {
   EXPECT_EQ(stores.bytes, 384.0 * 256 * sizeof(element));
 }
 
-// Of a tile of 256 x 256, each block of a pair brings half of A's rows and half of B's.
+// For a tile of 256 x 256, each block of a pair brings half of A's rows and half of B's.
 TEST_F(GemmLadderBlackwellCounts, Tcgen05OfPairs) {
   ASSERT_EQ(why_no_tcgen05(), "");
   expect_bf16_product(by_tcgen05_pair, 768, 256, 128);

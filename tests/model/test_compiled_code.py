@@ -138,7 +138,7 @@ def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture
     code = dict(zip(functions[::2], functions[1::2], strict=True))
     for dtype in types:
         (body,) = [text for name, text in code.items() if f"INS_{len(dtype)}{dtype}E" in name]
-        # Of two blocks all of them, and the commit arrives in both.
+        # All products are those of two blocks, and the commit arrives in both.
         assert body.count(f" {TENSOR_MEMORY[dtype]}.2CTA ") == 16, dtype
         assert body.count(" UTCBAR.2CTA.MULTICAST ") == 1, dtype
         assert not re.search(r" (UTC\w+MMA|UTCBAR) ", body), dtype
@@ -305,8 +305,12 @@ def test_code_knows_what_it_was_compiled_for(
 ) -> None:
     source = ROOT / f"kernels/common/{marker}_marker.cuh"
     text = nvcc(source, tmp_path / "marker.ptx", "-ptx", f"-arch={architecture}").read_text()
-    stored = re.findall(r"st\.global\.u32\s+\[\S+\], (\S+);", text)
-    values = [re.search(rf"mov\.[bu]32\s+{re.escape(s)}, (\d+);", text) for s in stored]
+    kernels = sorted(re.split(r"\.entry ", text)[1:], key=lambda kernel: len(kernel.split("(")[0]))
+    stored = re.findall(r"st\.global\.u32\s+\[\S+\], (\S+);", "".join(kernels))
+    values = [
+        re.search(rf"mov\.[bu]32\s+{re.escape(s)}, (\d+);", k)
+        for s, k in zip(stored, kernels, strict=True)
+    ]
     found = [int(v[1] if v else s) for s, v in zip(stored, values, strict=True)]
     assert found == answers, text
 

@@ -72,7 +72,7 @@ __device__ inline void tcgen05_pair_mma(unsigned d, std::uint64_t a, std::uint64
   }
 }
 #undef GPUBENCH_TCGEN05_MMA
-// Of the same thread: arrives at the mbarrier that is there in each block of `ranks`, which has a
+// By the same thread: arrives at the mbarrier that is there in each block of `ranks`, which has a
 // bit for each.
 __device__ inline void tcgen05_pair_commit(Mbarrier* barrier, unsigned short ranks) {
   asm volatile(

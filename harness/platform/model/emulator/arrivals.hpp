@@ -30,7 +30,7 @@ class Arrivals {
     first.known_.assign(2 * first_, Known(2 * first_));
   }
   std::size_t who_arrive() const { return all_->known_.size(); }
-  // Of this block, by number in it.
+  // A warp of this block, by its number there, and its Tensor Cores.
   unsigned number_of(unsigned warp) const { return first_ + warp; }
   unsigned tensor_cores_of(unsigned warp) const { return first_ + warps_ + warp; }
   bool is_warp(unsigned who) const { return warp_of(who) < warps_; }

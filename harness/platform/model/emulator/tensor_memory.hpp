@@ -104,7 +104,7 @@ class TensorMemory final : public WarpWork {
   void wait_for_peer(CtaGroup group, const void* code);
   // " of the other block of the pair", where `asks` is another block than this one.
   const char* whose(const TensorMemory& asks) const;
-  // Of a matrix in the shared memory of that block, by a descriptor of this one.
+  // Pieces of a matrix in the shared memory of that block, by a descriptor of this one.
   std::vector<const std::byte*> pieces(TensorMemory& in, std::uint64_t descriptor, unsigned count,
                                        const char* by, const void* code, unsigned in_row = 2);
   void note_read_by_pair(std::uint64_t address, const void* code);

@@ -34,7 +34,7 @@ struct Allocation {
   std::uint64_t content_version = 0;  // changes with every whole-allocation fill or set
   Filler filler;
   std::unique_ptr<std::atomic<std::uint64_t>[]> present;  // a bit a page
-  // Of mapped memory, the devices that cuMemSetAccess has named. None: cudaMalloc's own rules.
+  // For mapped memory: the devices that cuMemSetAccess has named. None: cudaMalloc's own rules.
   std::optional<std::set<int>> accessors;
   // A multicast object has no memory: its addresses reach the same offset of each replica, of which
   // there are `team` once each of its devices has bound memory. 0: ordinary memory.

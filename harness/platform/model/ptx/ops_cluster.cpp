@@ -26,7 +26,7 @@ void map_address(Warp& w, const Op& op, Mask mask) {
   });
 }
 
-// Of an address in the block's own shared memory, one of shared::cluster.
+// Makes an address in the block's own shared memory one of shared::cluster.
 void map_shared_address(Warp& w, const Op& op, Mask mask) {
   w.require(op.an, mask, "an address");
   w.require(op.bn, mask, "a block's rank");

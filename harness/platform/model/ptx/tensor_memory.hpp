@@ -95,7 +95,7 @@ class TensorUnit {
                      const std::vector<double>& b, unsigned depth);
   std::vector<double> scaled(const Product& product, bool is_b) const;
   std::vector<double> read(Type type, std::uint64_t descriptor, unsigned count) const;
-  // Of the other block of the pair; nullptr: this one is in no pair.
+  // The unit of the other block of the pair; nullptr: this one is in no pair.
   TensorUnit* peer() const;
   void require_pair(const char* what) const;
   void arrive(const Step& commit);
