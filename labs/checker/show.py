@@ -49,9 +49,14 @@ def plain(text: str) -> str:
     )
 
 
+# The characters that start a formula, the tab and the carriage return that some spreadsheets skip,
+# and what a Japanese or Chinese one takes as well: fullwidth and small forms.
+STARTS_FORMULA = tuple("=+-@\t\r" + "\uff1d\uff0b\uff0d\uff20" + "\ufe66\ufe62\ufe63\ufe6b")
+
+
 def cell(text: str) -> str:
     """As a cell that no spreadsheet takes for a formula."""
-    return plain(f"'{text}" if text[:1] in tuple("=+-@\t\r") else text)
+    return plain(f"'{text}" if text.startswith(STARTS_FORMULA) else text)
 
 
 def points(value: float) -> str:

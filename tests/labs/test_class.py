@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from checker import show
 
 from .command import cli
 from .conftest import LABS
@@ -125,3 +126,8 @@ def test_nothing_of_a_submission_reaches_a_terminal_as_it_is(text: str, tmp_path
     )
     assert "no question is called" in done.stdout
     assert not [c for c in done.stdout if not c.isprintable() and c != "\n"]
+
+
+@pytest.mark.parametrize("sign", "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b")
+def test_no_cell_of_a_table_is_a_formula(sign: str) -> None:
+    assert show.cell(f"{sign}1+1") == f"'{sign}1+1"

@@ -120,6 +120,13 @@ def test_no_cell_of_a_sheet_is_a_formula(files, capsys, evil):
             assert not re.match(r"\s*[=+@-](?![\d.])", cell), f"a sheet would compute {cell!r}"
 
 
+@pytest.mark.parametrize("sign", "\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b")
+def test_a_formula_in_fullwidth_characters_is_none_either(write, capsys, sign):
+    row = make_row("c/k", 1e-3, label=f"{sign}1+1")
+    said = printed(capsys, "csv", "--all", str(write(make_document([row]))))
+    assert f"'{sign}1+1" in said
+
+
 @pytest.mark.parametrize("evil", HOSTILE)
 def test_a_table_of_markdown_keeps_its_columns(files, capsys, evil):
     one, two = files(evil)

@@ -1,5 +1,9 @@
 """Text from files and names of files, made harmless: for a terminal, for XML, for one line."""
 
+# What a spreadsheet takes for a formula's first character: a Japanese or Chinese one also where it
+# is fullwidth, or a small form.
+STARTS_FORMULA = tuple("=+-@" + "\uff1d\uff0b\uff0d\uff20" + "\ufe66\ufe62\ufe63\ufe6b")
+
 
 def clean(text: str) -> str:
     """`text` without what neither a terminal nor XML can hold; each becomes U+FFFD."""

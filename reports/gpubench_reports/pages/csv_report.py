@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.plain_text import STARTS_FORMULA, clean
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.rows import COUNTERS, WORDS
 from gpubench_reports.rules.verdicts.verdict import Verdict
@@ -123,4 +123,4 @@ def _cell(value: Any) -> str:
     if not isinstance(value, str):
         return ""
     flat = clean(re.sub(r"\s", " ", value))
-    return f"'{flat}" if flat.lstrip().startswith(("=", "+", "-", "@")) else flat
+    return f"'{flat}" if flat.lstrip().startswith(STARTS_FORMULA) else flat
